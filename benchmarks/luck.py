@@ -45,7 +45,7 @@ import numpy as np
 from benchmarks import luck_holdem
 from gauntlet.games.uno import Uno, luck
 from gauntlet.pipeline.judging.luck import PLAYOUTS
-from gauntlet.pipeline.tables.registry import results_of
+from gauntlet.pipeline.tables.registry import load_cells
 
 ROOT = Path(__file__).parent.parent
 
@@ -163,7 +163,7 @@ def main_job(deals: int) -> dict[str, float]:
         words = f"prompt=cloze deals={deals} tracking=none controls=[] output_dir={place}/out"
         command = [sys.executable, "-m", "pipeline.run", *words.split()]
         subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
-        (result,) = results_of(Path(place) / "out")
+        (result,) = load_cells(Path(place) / "out")
     assert result.adjusted is not None
     raw, adjusted = result.by_deal()[1], result.adjusted.values
     off = adjusted - raw

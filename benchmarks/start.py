@@ -43,11 +43,11 @@ STAGES: Mapping[str, Sequence[str]] = {
     "play": ("pipeline.play.driver:Driver.run",),
     "judge": ("pipeline.judging.luck:adjust",),
     "controls": ("pipeline.sweep.controls:play",),
-    "tables": ("pipeline.tables.views:write_tables", "pipeline.tables.views:write_views"),
+    "tables": ("pipeline.tables.registry:write_tables", "pipeline.tables.report:write_report"),
     "figures": (
-        "pipeline.tables.figure_registry:drawings",
-        "pipeline.tables.figure_registry:save_png",
-        "pipeline.tables.figure_registry:Drawing.html",
+        "pipeline.tables.report:drawings",
+        "pipeline.tables.plot_style:save_png",
+        "pipeline.tables.plot_style:Drawing.html",
     ),
     "MLflow": (
         "pipeline.tracking.track:track",
@@ -56,7 +56,7 @@ STAGES: Mapping[str, Sequence[str]] = {
 }
 MOMENTS: Mapping[str, tuple[str, bool]] = {
     "first match begins": ("pipeline.play.driver:Driver.run", False),
-    "tables are there": ("pipeline.tables.views:Views.show", True),
+    "tables are there": ("pipeline.tables.terminal:show", True),
 }
 """When a function is first called, or has first returned."""
 

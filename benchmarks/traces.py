@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.run import main as run
-from gauntlet.pipeline.tables.registry import results_of
+from gauntlet.pipeline.tables.registry import load_cells
 from gauntlet.pipeline.tracking.sampled import sampled
 from gauntlet.pipeline.tracking.spans import DecisionTrace, traces_of
 from gauntlet.pipeline.tracking.store import experiment_in, open_store
@@ -39,7 +39,7 @@ def played(folder: Path, deals: int) -> Sequence[CellResults]:
     words = ("model=fake", "prompt=cloze", "launch=inline", "tracking=none", "controls=[]")
     if run([*words, f"deals={deals}", f"output_dir={folder}"]):
         raise SystemExit("the matches were not played")
-    return results_of(folder)
+    return load_cells(folder)
 
 
 def in_bulk(store: str, folder: Path, results: Sequence[CellResults]) -> tuple[int, float, float]:

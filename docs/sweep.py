@@ -19,9 +19,8 @@ from typing import Any
 import pandas as pd
 
 from gauntlet.common.terminal import console
-from gauntlet.pipeline.tables.numbers import number, percent
+from gauntlet.pipeline.tables.formatting import Scale, heading, number, percent, scales_of
 from gauntlet.pipeline.tables.registry import TERMINAL, Results, sheets, short_names
-from gauntlet.pipeline.tables.scale import Scale, heading, scales_of
 from gauntlet.pipeline.tables.terminal import sheet_view
 
 Rows = Iterator[Sequence[str]]
@@ -52,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def table_markdown(folder: Path, name: str) -> str:
     """The folder's table of this name in Markdown."""
     if name in VIEWED:
-        return VIEWED[name](Results.of(folder))
+        return VIEWED[name](Results.load(folder))
     file = folder / f"{name}.csv"
     return markdown([*TABLES[name](pd.read_csv(file, keep_default_na=False, na_values=[""]))])
 

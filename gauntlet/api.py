@@ -80,7 +80,7 @@ class Results:
 
     @cached_property
     def _tables(self) -> registry.Results:
-        return registry.Results.of(self.folder)
+        return registry.Results.load(self.folder)
 
     @property
     def matches(self) -> pd.DataFrame:

@@ -1,10 +1,10 @@
 """Two sweeps side by side: `python -m pipeline.compare DIR DIR`.
 
 Every cell of the first against every cell of the second, on the deals that both have finished; of
-many cells those that differ in one factor at most (`tables/comparisons.py`). Two cells that one
+many cells those that differ in one factor at most (`tables/claims.py`). Two cells that one
 folder holds both of are in its own pairs.csv and not here, so no question has two corrected
 p-values.
-Only sweeps of one seed can be paired: the seed is what makes deal 7 the same cards in both.
+Only sweeps of one seed can be compare_pairs: the seed is what makes deal 7 the same cards in both.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from gauntlet.common.process import as_process
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
-from gauntlet.pipeline.tables.comparisons import CELLS, Pairing, paired_off
-from gauntlet.pipeline.tables.registry import TERMINAL, Part, Results, names_of, results_of
-from gauntlet.pipeline.tables.summary import TWO, paired, pairing
+from gauntlet.pipeline.tables.claims import CELLS, Pairing, choose_pairs
+from gauntlet.pipeline.tables.pairs import VIEW, compare_pairs, pairing
+from gauntlet.pipeline.tables.registry import TERMINAL, Part, Results, cell_names, load_cells
 from gauntlet.pipeline.tables.terminal import sheet_view
 
 
@@ -36,7 +36,7 @@ def compare(first: Path, second: Path) -> Results:
 
     Raises UserError where the folders hold no sweeps, other seeds, or no two cells to pair.
     """
-    ours, theirs = (results_of(folder) for folder in (first, second))
+    ours, theirs = (load_cells(folder) for folder in (first, second))
     seeds = [Folder(folder).seed for folder in (first, second)]
     if seeds[0] != seeds[1]:
         raise UserError(
@@ -45,8 +45,8 @@ def compare(first: Path, second: Path) -> Results:
         )
     cells = [*(_named(a, first) for a in ours), *(_named(b, second) for b in theirs)]
     own, others = ({cell.about.key for cell in some} for some in (ours, theirs))
-    chosen = paired_off(cells, "all" if len(cells) <= CELLS else "factor").chosen
-    pairs = paired(
+    chosen = choose_pairs(cells, "all" if len(cells) <= CELLS else "factor").chosen
+    pairs = compare_pairs(
         (cells[a], cells[b])
         for a, b in chosen
         if a < len(ours) <= b
@@ -61,7 +61,7 @@ def compare(first: Path, second: Path) -> Results:
         )
     known = {"pairs": pairs, "noise": pd.DataFrame(columns=["cell", "floor"])}
     names = {cell.about.name: cell.about.name for cell in cells}
-    return Results(first, cells, {**known, names_of: names, pairing: Pairing("all", (), 0)})
+    return Results(first, cells, {**known, cell_names: names, pairing: Pairing("all", (), 0)})
 
 
 def _named(result: CellResults, folder: Path) -> CellResults:
@@ -72,7 +72,7 @@ def _named(result: CellResults, folder: Path) -> CellResults:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m pipeline.compare",
-        description="The cells of two sweeps, paired on the deals that both have finished.",
+        description="The cells of two sweeps, compare_pairs on the deals that both have finished.",
     )
     parser.add_argument("first", type=Path, metavar="DIR", help="the output_dir of a sweep (A)")
     parser.add_argument("second", type=Path, metavar="DIR", help="that of another one (B)")
@@ -89,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"gauntlet: {given.csv} cannot be written: {error.strerror}", file=sys.stderr)
         return 2
     file = str(given.csv or "--csv FILE")
-    for sheet in TWO(Part(results, results["pairs"], TERMINAL, file)):
+    for sheet in VIEW(Part(results, results["pairs"], TERMINAL, file)):
         console().print(sheet_view(sheet))
     return 0
 

@@ -11,8 +11,8 @@ from gauntlet.common.errors import UserError
 from gauntlet.common.process import as_process
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.log.progress import Waiting
-from gauntlet.pipeline.tables.parquet import export
-from gauntlet.pipeline.tables.registry import results_of
+from gauntlet.pipeline.tables.parquet_export import export
+from gauntlet.pipeline.tables.registry import load_cells
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     to = given.to or given.output_dir / "export"
     out = console()
     try:
-        results = results_of(given.output_dir)
+        results = load_cells(given.output_dir)
         with Waiting(out, "export", "matches", done="written") as waiting:
             written = export(given.output_dir, results, to, waiting.reach)
     except UserError as error:

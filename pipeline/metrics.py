@@ -63,8 +63,8 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.progress import Bar
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.tables import plot_style
-from gauntlet.pipeline.tables.metric_figures import metric_figures
-from gauntlet.pipeline.tables.registry import TERMINAL, Results, results_of, tables
+from gauntlet.pipeline.tables.metrics import metric_figures
+from gauntlet.pipeline.tables.registry import TERMINAL, Results, load_cells, tables
 from gauntlet.pipeline.tables.terminal import sheet_view
 from gauntlet.pipeline.tracking.judged import add_metrics
 from gauntlet.pipeline.tracking.store import STORE, tracking_uri
@@ -126,7 +126,7 @@ def measure(folder: Path, options: Options, out: Console | None = None) -> pd.Da
     out: where progress is shown; nowhere by default. Raises UserError where there is no log, or
     a cell's game cannot be played on from what a seat knows.
     """
-    found, seed = [cell_of(folder, result) for result in results_of(folder)], Folder(folder).seed
+    found, seed = [cell_of(folder, result) for result in load_cells(folder)], Folder(folder).seed
     options = options.settled(found)
     jobs = [job_of(folder, cell, options, seed) for cell in found]
     if out is not None:
@@ -206,7 +206,7 @@ def write(out: Path, cells: Sequence[JudgedCell], options: Options) -> pd.DataFr
     write_atomically(out / "metrics.csv", table.to_csv(index=False))
     for old in out.glob("*.png"):
         old.unlink()
-    with plot_style.drawn_for(plot_style.WIDE):
+    with plot_style.drawing_for(plot_style.WIDE):
         plot_style.save_png(metric_figures(table, stands), out)
     return table
 

@@ -18,10 +18,14 @@ from gauntlet.common.errors import UserError
 from gauntlet.common.process import as_process
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.tables import plot_style
-from gauntlet.pipeline.tables.pairwise_matches import Contest, contest_of
-from gauntlet.pipeline.tables.rating_figures import rating_figures
-from gauntlet.pipeline.tables.ratings import RatingTables, rating_tables, sheets
-from gauntlet.pipeline.tables.registry import ROWS, TERMINAL
+from gauntlet.pipeline.tables.ratings import (
+    rate_contest,
+    rating_figures,
+    rating_sheets,
+    write_ratings,
+)
+from gauntlet.pipeline.tables.registry import ROWS, TERMINAL, Results
+from gauntlet.pipeline.tables.standings import Contest, load_contest
 from gauntlet.pipeline.tables.terminal import sheet_view
 from gauntlet.pipeline.tracking.rated import add_ratings
 from gauntlet.pipeline.tracking.store import STORE, tracking_uri
@@ -45,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         files = _write(found, out)
         known = 0
         if given.store != NONE:
-            known = add_ratings(given.folders, given.store, out, found.overall)
+            known = add_ratings(given.folders, given.store, out, found["ratings"])
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
@@ -58,31 +62,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _rate(arguments: argparse.Namespace) -> tuple[Contest, RatingTables]:
-    contest = contest_of(arguments.folders)
+def _rate(arguments: argparse.Namespace) -> tuple[Contest, Results]:
+    contest = load_contest(arguments.folders)
     contest.check(arguments.ties)
     rate = partial(
         rated, fit=arguments.fit, ties=arguments.ties, by=arguments.by, level=arguments.level
     )
-    return contest, rating_tables(contest, rate)
+    return contest, rate_contest(contest, rate)
 
 
-def _write(tables: RatingTables, out: Path) -> list[Path]:
+def _write(tables: Results, out: Path) -> list[Path]:
     out.mkdir(parents=True, exist_ok=True)
-    with plot_style.drawn_for(plot_style.WIDE):
+    with plot_style.drawing_for(plot_style.WIDE):
         plot_style.save_png(dict(rating_figures(tables)), out / "figures")
-    return tables.write(out)
+    return write_ratings(tables, out)
 
 
-def _show(contest: Contest, tables: RatingTables, files: Sequence[Path], out: Path) -> None:
+def _show(contest: Contest, tables: Results, files: Sequence[Path], out: Path) -> None:
     shown = console()
-    for sheet in sheets(tables):
+    for sheet in rating_sheets(tables):
         shown.print(sheet_view(sheet.first(ROWS[TERMINAL])))
         shown.print()
-    if tables.overall["low"].isna().all():
+    if tables["ratings"]["low"].isna().all():
         shown.print("No limits: a game has a single deal, which tells nothing of others.\n")
-    if contest.aside:
-        shown.print(f"{contest.aside} cell(s) left out, which are not of two even sides.\n")
+    if contest.omitted:
+        shown.print(f"{contest.omitted} cell(s) left out, which are not of two even sides.\n")
     for file in (*files, out / "figures"):
         shown.print(
             f"{'figures' if file == out / 'figures' else 'table':<8} {file}", soft_wrap=True

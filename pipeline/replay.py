@@ -18,7 +18,7 @@ from gauntlet.common.process import as_process
 from gauntlet.common.sanitize import visible
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.tables.page import Entry, rendered
+from gauntlet.pipeline.tables.page import Entry, render
 from gauntlet.pipeline.viewer import html
 from gauntlet.pipeline.viewer.match import MatchView, match_view
 from gauntlet.pipeline.viewer.terminal import show
@@ -46,7 +46,7 @@ def replay(match: str, folders: Sequence[Path]) -> MatchView:
 def page(match: MatchView) -> str:
     """The match as one self-contained page."""
     facts = [Entry(term, values) for term, values in match.facts]
-    return rendered(
+    return render(
         TEMPLATE, match=match, facts=facts, style=html.style(match), plies=html.plies(match)
     )
 

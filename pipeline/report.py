@@ -11,8 +11,8 @@ from gauntlet.common.errors import UserError
 from gauntlet.common.process import as_process
 from gauntlet.common.sanitize import visible
 from gauntlet.common.terminal import console
-from gauntlet.pipeline.tables import provenance
-from gauntlet.pipeline.tables.registry import results_of, write_tables
+from gauntlet.pipeline.tables import run_metadata
+from gauntlet.pipeline.tables.registry import load_cells, write_tables
 from gauntlet.pipeline.tables.report import write_report
 from gauntlet.pipeline.tables.terminal import show
 
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     folder = given.output_dir
     try:
-        results = write_tables(folder, results_of(folder))
+        results = write_tables(folder, load_cells(folder))
         show(results)
         write_report(results, paper=given.paper)
     except UserError as error:
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         print(f"gauntlet: {error.filename or folder}: {error.strerror}", file=sys.stderr)
         return 2
-    for line in provenance.notes(folder):
+    for line in run_metadata.notes(folder):
         console().print(f"\n{line}")
     print(visible(f"\nreport: {folder / 'report.html'}"))
     if given.paper:

@@ -31,9 +31,8 @@ from gauntlet.pipeline.log.live import Running
 from gauntlet.pipeline.log.outcomes import Outcome, outcome
 from gauntlet.pipeline.log.results import CellInfo, measures
 from gauntlet.pipeline.log.schema import MatchRecord
-from gauntlet.pipeline.tables.numbers import duration, number, percent, short
+from gauntlet.pipeline.tables.formatting import Scale, duration, heading, number, percent, short
 from gauntlet.pipeline.tables.registry import LABELS, short_names
-from gauntlet.pipeline.tables.scale import Scale, heading
 
 SILENT_SECONDS = 30.0
 """A run that says it plays but has not written for so long is probably gone."""
@@ -110,7 +109,7 @@ class Status:
         planned = self.run.get("cells", {}).get(about.key)
         if about.key in self.run.get("stopped", ()) or stops.get(about.key):
             planned = running.matches + aside  # its stopping rule needs no more
-        return Row(about.key, name, Scale.of(about.measure), running, planned, aside)
+        return Row(about.key, name, Scale.from_measure(about.measure), running, planned, aside)
 
     @property
     def done(self) -> int:

@@ -12,7 +12,7 @@ from gauntlet.common.process import as_process
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.config.read import TRACES
 from gauntlet.pipeline.log.progress import Waiting
-from gauntlet.pipeline.tables.registry import results_of, write_tables
+from gauntlet.pipeline.tables.registry import load_cells, write_tables
 from gauntlet.pipeline.tables.report import write_report
 from gauntlet.pipeline.tracking.judged import add_metrics
 from gauntlet.pipeline.tracking.store import STORE, tracking_uri
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         folder, store = options.output_dir, options.store
-        results = write_tables(folder, results_of(folder))
+        results = write_tables(folder, load_cells(folder))
         write_report(results)
         with Waiting(console(), "traces", "matches", done="traced") as waiting:
             track(store, results, options.traces, waiting.reach)

@@ -104,8 +104,8 @@ def test_search_players_take_a_new_game_in(extended: Path) -> None:
 PLAY_ALL = """
 import sys
 from gauntlet.pipeline import metrics, run
-from gauntlet.pipeline.tables import figure_registry
-figure_registry.drawings = metrics.metric_figures = lambda *_: {}
+from gauntlet.pipeline.tables import report
+report.drawings = metrics.metric_figures = lambda *_: {}
 for orders in sys.stdin.read().splitlines():
     sys.argv = ["pipeline.run", "-m", *orders.split()]
     folder = sys.argv[-1].removeprefix("output_dir=")

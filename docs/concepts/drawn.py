@@ -23,7 +23,7 @@ from gauntlet.models.engine.trie import grow, shared_length
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables import plot_style
-from gauntlet.pipeline.tables.registry import results_of
+from gauntlet.pipeline.tables.registry import load_cells
 from gauntlet.stats.means import limits, reaching
 
 HERE = Path(__file__).parent
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def played(folder: Path) -> list[CellResults]:
     """The folder's two cells, cloze first, with their luck. Raises UserError for other ones."""
-    found = [result for result in results_of(folder) if result.about.labels["model"] == "pocket"]
+    found = [result for result in load_cells(folder) if result.about.labels["model"] == "pocket"]
     found.sort(key=lambda result: result.about.labels["prompt"])
     if len(found) < 2 or any(result.adjusted is None for result in found[:2]):
         raise UserError(f"{folder} has no two cells of pocket whose luck was taken out")
@@ -89,7 +89,7 @@ def pairing(first: CellResults, second: CellResults) -> Figure:
         "wins, both on the same deals": half(raw, DIFFERENCE),
         "the same, luck taken out": half(clean, DIFFERENCE, estimated=True),
     }
-    with plot_style.drawn_for(plot_style.WIDE):
+    with plot_style.drawing_for(plot_style.WIDE):
         figure, axes = plot_style.canvas(2.9)
         for (name, widths), colour, dash in zip(
             lines.items(), plot_style.COLOURS, plot_style.DASHES, strict=False
@@ -98,8 +98,8 @@ def pairing(first: CellResults, second: CellResults) -> Figure:
         axes.set_xlabel("deals")
         axes.set_ylabel("half of the 95% interval, points")
         axes.set_ylim(bottom=0)
-        plot_style.keyed(figure)
-        plot_style.titled(
+        plot_style.add_legend(figure)
+        plot_style.set_title(
             figure, "What two prompts differ by: how exactly it is known after so many deals"
         )
     return figure
@@ -139,7 +139,7 @@ def lucky(result: CellResults) -> Figure:
         "wins": (result.by_deal()[1], False),
         "luck taken out": (result.adjusted.values, True),
     }
-    with plot_style.drawn_for(plot_style.WIDE):
+    with plot_style.drawing_for(plot_style.WIDE):
         figure, axes = plot_style.canvas(2.9)
         for (name, (values, estimated)), colour, dash in zip(
             lines.items(), plot_style.COLOURS, plot_style.DASHES, strict=False
@@ -158,8 +158,8 @@ def lucky(result: CellResults) -> Figure:
         )
         axes.set_xlabel("deals")
         axes.set_ylabel("win rate so far, %")
-        plot_style.keyed(figure, 3)
-        plot_style.titled(
+        plot_style.add_legend(figure, 3)
+        plot_style.set_title(
             figure, "The same matches, counted by wins and by what decisions were worth"
         )
     return figure
@@ -180,18 +180,18 @@ def tree(folder: Path) -> Figure:
         "the situation: computed once a decision": (first, common, plot_style.ACCENT),
         "its own order of the options": (common, None, plot_style.CONTRAST),
     }
-    with plot_style.drawn_for(plot_style.WIDE):
+    with plot_style.drawing_for(plot_style.WIDE):
         figure, axes = plot_style.canvas(2.6)
         for name, (start, end, colour) in parts.items():
             ends = np.array([end or len(one) for one in read])
             places = np.arange(len(read))
             axes.barh(places, ends - start, left=start, height=0.7, color=colour, label=name)
-        plot_style.name_rows(
+        plot_style.label_rows(
             axes, range(len(read)), [f"prompt {at + 1}" for at in range(len(read))], False
         )
         axes.set_xlabel(f"tokens; {whole:,} in {len(read)} prompts, {nodes:,} in their tree")
-        plot_style.keyed(figure, 1)
-        plot_style.titled(
+        plot_style.add_legend(figure, 1)
+        plot_style.set_title(
             figure, "One decision asked by cloze: every option once under every letter"
         )
     return figure

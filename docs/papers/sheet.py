@@ -22,7 +22,7 @@ import pandas as pd
 
 from gauntlet.papers.reproductions import read_csv
 from gauntlet.papers.verdicts import headline, tally
-from gauntlet.pipeline.tables.numbers import amount
+from gauntlet.pipeline.tables.formatting import amount
 
 HEADS = (
     *("line", "kind", "published", "n", "ours", "95% interval", "n", "deals"),

@@ -14,7 +14,7 @@ from gauntlet.papers.gamebench.rows import ROUNDED, THEIR_DRAWS, rating_gap
 from gauntlet.papers.gamebench.tables import ALL, OVERALL, Again, columns, fields, heading
 from gauntlet.papers.published import paper
 from gauntlet.papers.verdicts import LEVEL
-from gauntlet.pipeline.tables.pairwise_matches import Contest
+from gauntlet.pipeline.tables.standings import Contest
 
 SIDES = (("gpt-3.5", "gpt-3.5-cot"), ("gpt-4-rap", "gpt-4-cot"))
 """Whom the caption of Table 1 sets side by side."""

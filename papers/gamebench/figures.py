@@ -14,9 +14,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from gauntlet.papers.gamebench.tables import ALL, Again, heading
-from gauntlet.pipeline.tables import heatmaps, plot_style
+from gauntlet.pipeline.tables import plot_style
 from gauntlet.pipeline.tables.plot_style import ACCENT, COLOURS, GROUND, MUTED
-from gauntlet.pipeline.tables.rating_figures import MARKS
+from gauntlet.pipeline.tables.ratings import MARKS
 from gauntlet.stats.bradley_terry import beats
 from gauntlet.stats.ratings import Bootstrapped
 
@@ -58,8 +58,8 @@ def proportional(reported: Mapping[str, Any], again: Again) -> Figure:
         axes.plot([], [], MARKS[at], color=colour, ms=5, label=agent)
     axes.set_xticks(range(len(games)), [heading(reported, game) for game in games])
     axes.set_ylabel("proportional rating")
-    plot_style.keyed(figure, 4)
-    plot_style.titled(figure, "Fig. 1a: proportional ratings; hollow: no match in this game")
+    plot_style.add_legend(figure, 4)
+    plot_style.set_title(figure, "Fig. 1a: proportional ratings; hollow: no match in this game")
     return figure
 
 
@@ -67,7 +67,7 @@ def overall(again: Again) -> Figure:
     """Fig. 1b: the overall ratings over draws."""
     figure, axes = plot_style.canvas(2.8)
     boxes(axes, again, ALL)
-    plot_style.titled(
+    plot_style.set_title(
         figure, f"Fig. 1b: ratings over {again.draws:,} draws, whiskers from 5% to 95%"
     )
     return figure
@@ -111,7 +111,7 @@ def counts(reported: Mapping[str, Any], again: Again) -> Figure:
         one.tick_params(axis="x", rotation=30)
         one.set_title(title)
     axes[0].set_ylabel("matches")
-    plot_style.titled(figure, f"Fig. 2: {len(again.contest.matches)} matches")
+    plot_style.set_title(figure, f"Fig. 2: {len(again.contest.matches)} matches")
     return figure
 
 
@@ -133,7 +133,7 @@ def panels(again: Again, game: str) -> Figure:
         _map(figure, one, values, title, form, names)
     boxes(axes[3], again, game)
     axes[3].set_title("ratings; hollow: no match")
-    plot_style.titled(figure, f"Appendix L: {TITLES[game]}, {len(matches)} matches")
+    plot_style.set_title(figure, f"Appendix L: {TITLES[game]}, {len(matches)} matches")
     return figure
 
 
@@ -143,6 +143,6 @@ def _map(
     even = 0.5 if title.startswith("chance") else 0.0
     shades = values - even
     texts = [["" if np.isnan(x) else form.format(x) for x in line] for line in values]
-    heatmaps.shaded(axes, shades, max(float(np.nanmax(np.abs(shades))), 1e-9), texts)
-    heatmaps.named(figure, axes, names, both=True)
+    plot_style.heat_map(axes, shades, max(float(np.nanmax(np.abs(shades))), 1e-9), texts)
+    plot_style.label_heat_map(figure, axes, names, both=True)
     axes.set_title(title)

@@ -22,9 +22,14 @@ from gauntlet.papers.published import Row, frame, paper
 from gauntlet.papers.reproductions import Reproduction, Settings
 from gauntlet.pipeline.config.compose import CONF
 from gauntlet.pipeline.tables import plot_style
-from gauntlet.pipeline.tables.pairwise_matches import contest_of
-from gauntlet.pipeline.tables.rating_figures import rating_figures
-from gauntlet.pipeline.tables.ratings import RatingTables, rating_tables, sheets
+from gauntlet.pipeline.tables.ratings import (
+    rate_contest,
+    rating_figures,
+    rating_sheets,
+    write_ratings,
+)
+from gauntlet.pipeline.tables.registry import Results
+from gauntlet.pipeline.tables.standings import load_contest
 from gauntlet.pipeline.tables.terminal import sheet_view
 from gauntlet.stats.ratings import rated
 
@@ -43,7 +48,7 @@ def reproduce(settings: Settings) -> Reproduction:
     tables, drawn = settings.out / "tables", settings.out / "figures"
     tables.mkdir(exist_ok=True)
     shown: list[RenderableType] = []
-    with plot_style.drawn_for(plot_style.WIDE):
+    with plot_style.drawing_for(plot_style.WIDE):
         if again is None:
             shown.append(WHERE)
         else:
@@ -56,14 +61,14 @@ def reproduce(settings: Settings) -> Reproduction:
                 shown.append(views.table_view(told, one, name))
             shown += rated_better(settings, again)
         if own is not None:
-            shown += map(sheet_view, sheets(own))
+            shown += map(sheet_view, rating_sheets(own))
             plot_style.save_png(
                 {f"gamebench_own_{name}": one for name, one in rating_figures(own)}, drawn
             )
     return Reproduction(found, [*shown, views.summary(found)], [tables, drawn])
 
 
-def lines(again: Again | None, own_ratings: RatingTables | None) -> Iterator[Row]:
+def lines(again: Again | None, own_ratings: Results | None) -> Iterator[Row]:
     """Every line of gamebench.csv."""
     told = paper("gamebench")
     yield from rows.setting_rows(told, again)
@@ -79,21 +84,21 @@ def lines(again: Again | None, own_ratings: RatingTables | None) -> Iterator[Row
 def rated_better(settings: Settings, again: Again) -> Iterator[RenderableType]:
     """The published matches as this project rates: a tie is half a win for each, nobody is rated
     without a match, and no single game is left unquestioned."""
-    found = rating_tables(again.contest, partial(rated, by="match"))
+    found = rate_contest(again.contest, partial(rated, by="match"))
     folder = settings.out / "tables" / "gamebench_ratings"
     folder.mkdir(exist_ok=True)
-    found.write(folder)
-    yield from map(sheet_view, sheets(found))
+    write_ratings(found, folder)
+    yield from map(sheet_view, rating_sheets(found))
 
 
-def round_robin(settings: Settings) -> RatingTables | None:
+def round_robin(settings: Settings) -> Results | None:
     """Our own players over the nine games, every two of them: played where need be, and rated by
     deal; None where conf has no such experiment."""
     if not (CONF / "experiment" / f"{ROUND_ROBIN}.yaml").exists():
         return None
     folder = settings.run(ROUND_ROBIN, ROUND_ROBIN, f"deals={settings.deals}")
-    found = rating_tables(contest_of([folder]), rated)
+    found = rate_contest(load_contest([folder]), rated)
     where = settings.out / "tables" / "gamebench_own"
     where.mkdir(parents=True, exist_ok=True)
-    found.write(where)
+    write_ratings(found, where)
     return found

@@ -10,7 +10,7 @@ from typing import Any
 from gauntlet.papers.gamebench.tables import ALL, Again, fields
 from gauntlet.papers.published import Entry, Row, alone, compared, exact, not_run, only_drawn
 from gauntlet.papers.verdicts import Estimate, Gap, of_draws
-from gauntlet.pipeline.tables.ratings import RatingTables
+from gauntlet.pipeline.tables.registry import Results
 from gauntlet.stats.bradley_terry import ALPHA
 from gauntlet.stats.ratings import DRAWS, LEVEL
 
@@ -86,13 +86,13 @@ def figure_rows(reported: Mapping[str, Any]) -> Iterator[Row]:
         yield only_drawn({"id": f"gamebench.{figure}"})
 
 
-def own_rows(ratings: RatingTables) -> Iterator[Row]:
+def own_rows(ratings: Results) -> Iterator[Row]:
     """Our own players over the nine games, whom the paper does not have: with 90% intervals."""
-    for row in ratings.overall.to_dict("records"):
+    for row in ratings["ratings"].to_dict("records"):
         where, rating = f"gamebench.own.{row['player']}.Overall", _rating(row)
         yield alone({"id": f"{where}.rating"}, rating, row["matches"])
         yield alone({"id": f"{where}.score"}, Estimate(row["score"]), row["matches"])
-    for row in ratings.by_game.to_dict("records"):
+    for row in ratings["ratings_by_game"].to_dict("records"):
         where = f"gamebench.own.{row['player']}.{row['game']}"
         yield alone({"id": f"{where}.rating"}, _rating(row), row["matches"])
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gauntlet.pipeline.tables.pairwise_matches import Contest
+from gauntlet.pipeline.tables.standings import Contest
 from gauntlet.stats.matches import Matches
 from gauntlet.stats.ratings import DRAWS, Bootstrapped, as_gamebench
 
@@ -38,7 +38,7 @@ class Again:
         """Those of a game, or of all."""
         if game == ALL:
             return self.contest.matches
-        return self.contest.of_game(list(self.contest.games).index(game))
+        return self.contest.game_matches(list(self.contest.games).index(game))
 
     @cached_property
     def ratings(self) -> Mapping[str, Bootstrapped]:

@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter
 
 from gauntlet.games.rock_paper_scissors.strategies import CODES, grid
 from gauntlet.papers.observer.runs import Watched, implied, same
-from gauntlet.pipeline.tables import heatmaps, plot_style
+from gauntlet.pipeline.tables import plot_style
 from gauntlet.pipeline.tables.plot_style import ACCENT, COLOURS, CONTRAST, DASHES, MUTED
 from gauntlet.stats import observation
 
@@ -50,8 +50,8 @@ def curves(table: pd.DataFrame, panels: Sequence[tuple[str, str, str]], title: s
         one.set_yscale("symlog", linthresh=SMALL)
         one.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         one.set_ylim(bottom=0)
-    plot_style.keyed(figure, 5)
-    plot_style.titled(figure, f"{title}; linear below {SMALL:g}")
+    plot_style.add_legend(figure, 5)
+    plot_style.set_title(figure, f"{title}; linear below {SMALL:g}")
     return figure
 
 
@@ -69,8 +69,8 @@ def heat_map(pair: Sequence[str], mode: observation.Mode) -> Figure:
         if (one, other) != (row, column):
             axes.plot(other, one, ".", color="white", ms=2.5)
     axes.plot(column, row, "s", mfc="none", mec=CONTRAST, mew=1.5, ms=7)
-    heatmaps.scaled(figure, axes, image, "Union loss")
-    plot_style.titled(
+    plot_style.add_colour_bar(figure, axes, image, "Union loss")
+    plot_style.set_title(
         figure,
         f"Union ({mode}) of every guess about {pair[0]} against {pair[1]}, ringed; the dots are "
         f"{int(alike.sum()) - 1} other pairs of the same outcomes",
@@ -91,8 +91,8 @@ def timeline(matches: Sequence[Watched]) -> Figure:
         one.set_ylim(len(CODES) - 0.5, -0.5)
         one.set_xlabel("guess")
         one.set_title(told_apart("-".join(match.pair)))
-    plot_style.keyed(figure, 2)
-    plot_style.titled(
+    plot_style.add_legend(figure, 2)
+    plot_style.set_title(
         figure,
         f"What {matches[0].observer} guesses over a match; the lines are the strategies played",
     )

@@ -68,7 +68,7 @@ def reproduce(settings: Settings) -> Reproduction:
     tables.mkdir(exist_ok=True)
     for name, table in files(base, extras):
         write_atomically(tables / f"observer_{name}.csv", table.to_csv(index=False))
-    with plot_style.drawn_for(plot_style.WIDE):
+    with plot_style.drawing_for(plot_style.WIDE):
         plot_style.save_png(dict(drawings(base)), drawn)
     found = frame([*lines(told, base, extras, here)])
     return Reproduction(found, [*views_of(base, extras, here)], [tables, drawn])

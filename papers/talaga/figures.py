@@ -42,11 +42,11 @@ def chip_curves(table: pd.DataFrame, panels: Mapping[str, Pairs], stack: int) ->
         axes[place].set_ylabel("chips")
     for unused in axes[count:]:
         unused.set_axis_off()
-    plot_style.keyed(figure, 5)
+    plot_style.add_legend(figure, 5)
     drawn = [pair for pairs in panels.values() for pair in pairs]
     counts = zip(table["player"], table["opponent"], table["matches"], strict=True)
     most = max((int(matches) for *pair, matches in counts if tuple(pair) in drawn), default=0)
-    plot_style.titled(figure, f"{TITLE} of up to {most:,} matches against each; grey: the stack")
+    plot_style.set_title(figure, f"{TITLE} of up to {most:,} matches against each; grey: the stack")
     return figure
 
 

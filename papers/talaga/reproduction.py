@@ -74,7 +74,7 @@ def reproduce(settings: Settings) -> Reproduction:
     played = {model: with_model(settings, model) for model in here}
     tables, drawn = settings.out / "tables", settings.out / "figures"
     tables.mkdir(exist_ok=True)
-    with plot_style.drawn_for(plot_style.WIDE):
+    with plot_style.drawing_for(plot_style.WIDE):
         plot_style.save_png(dict(figures(scripted, played)), drawn)
     for name, table in files(scripted, played):
         write_atomically(tables / f"talaga_{name}.csv", table.to_csv(index=False))

@@ -36,7 +36,7 @@ from gauntlet.papers.uno_arena.tables import Block
 from gauntlet.papers.verdicts import COMPARED
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.tables import plot_style
-from gauntlet.pipeline.tables.metric_figures import heat_map, traces
+from gauntlet.pipeline.tables.metrics import heat_map, traces
 from gauntlet.pipeline.tracking.judged import add_metrics
 
 SCRIPTED = ("random", "rule", "search", "dqn")
@@ -71,7 +71,7 @@ def reproduce(settings: Settings) -> Reproduction:
     for table in TABLES:
         file = tables / f"uno_arena_{table}.csv"
         write_atomically(file, layout(told, table, folders).to_csv(index=False))
-    with plot_style.drawn_for(plot_style.WIDE):
+    with plot_style.drawing_for(plot_style.WIDE):
         plot_style.save_png(figures(told, blocks, stands, here), drawn)
     track(folders, blocks["table5"], told["columns"], settings.store)
     found = frame([*rows(told, blocks, stands, settings.models)])

@@ -18,7 +18,7 @@ from rich.text import Text
 from gauntlet.common.terminal import WrappedTable
 from gauntlet.papers.uno_arena.changes import Change
 from gauntlet.papers.uno_arena.lines import Line, Lines
-from gauntlet.pipeline.tables.numbers import number, p_value
+from gauntlet.pipeline.tables.formatting import number, p_value
 from gauntlet.stats.multiple import holm
 
 STYLES = {"best": "bold", "second": "underline"}

@@ -189,7 +189,7 @@ class SweepConfig:
     noise_floor: whether subjects are asked again in prompts that differ in nothing that matters.
     allow_code_change: go on with a folder although the code has changed since its matches were
         played.
-    comparisons: the rule of `pipeline.tables.comparisons` by which the tables pair cells.
+    comparisons: the rule of `pipeline.tables.claims` by which the tables pair cells.
     max_failures: how many first matches of a cell may fail alike before this run stops the cell;
         None: any number.
     config: all that was composed, as `pipeline.config.resolved` has it.

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from gauntlet.common.markup import tag, together
 from gauntlet.games.drawing import picture
 from gauntlet.pipeline.pages.run_status import Estimate
-from gauntlet.pipeline.tables.scale import Scale
+from gauntlet.pipeline.tables.formatting import Scale
 
 SERIES = 8
 """Curves that can be told apart; of more the first are drawn."""

@@ -16,8 +16,8 @@ from gauntlet.pipeline.pages import charts, runs, sheets
 from gauntlet.pipeline.pages.frame import drawing, framed, note, part, words
 from gauntlet.pipeline.pages.library import Library
 from gauntlet.pipeline.pages.run_status import Standing, standing
-from gauntlet.pipeline.tables.numbers import number, p_value
-from gauntlet.pipeline.tables.primary_test import best_of_pair
+from gauntlet.pipeline.tables.formatting import number, p_value
+from gauntlet.pipeline.tables.primary_test import read_difference
 from gauntlet.pipeline.tables.registry import Results
 
 HEADINGS = ("A", "B", "deals", "A ahead", "B ahead", "A - B", "95% interval", "p", "p Holm")
@@ -93,7 +93,7 @@ def _paired(first: Path, second: Path) -> list[list[sheets.Cell]] | str:
 
 
 def _row(results: Results, row: pd.Series) -> list[sheets.Cell]:
-    scale, (difference, low, high) = results.scale(row.to_dict()), best_of_pair(row)
+    scale, (difference, low, high) = results.scale(row.to_dict()), read_difference(row)
     return [
         (visible(row["cell_a"]), row["cell_a"]),
         (visible(row["cell_b"]), row["cell_b"]),

@@ -22,8 +22,7 @@ from gauntlet.pipeline.pages import sheets
 from gauntlet.pipeline.pages.frame import framed, note, words
 from gauntlet.pipeline.pages.library import Kept, Library, Shelf
 from gauntlet.pipeline.pages.runs import EVERY
-from gauntlet.pipeline.tables.numbers import short
-from gauntlet.pipeline.tables.scale import Scale
+from gauntlet.pipeline.tables.formatting import Scale, short
 
 RESULTS = ("all", "lost", "won", "drawn", "shared")
 ORDERS: dict[str, Callable[[Kept], Any]] = {

@@ -21,7 +21,7 @@ from gauntlet.pipeline.pages.library import Library, Shelf
 from gauntlet.pipeline.pages.run_status import Estimate, Standing, estimates, glance, standing
 from gauntlet.pipeline.status import Row
 from gauntlet.pipeline.tables import parser
-from gauntlet.pipeline.tables.numbers import percent, short
+from gauntlet.pipeline.tables.formatting import percent, short
 
 HEADINGS = (
     *("cell", "mean", "95% interval", "baseline", "done", "left", "failed"),

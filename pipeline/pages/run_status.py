@@ -14,10 +14,9 @@ from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.pages.library import SUMMARY, Shelf
 from gauntlet.pipeline.status import Row, headline, pace
 from gauntlet.pipeline.tables.figures import band, running
-from gauntlet.pipeline.tables.numbers import short
-from gauntlet.pipeline.tables.primary_test import best_of_cell, estimate
+from gauntlet.pipeline.tables.formatting import Scale, scales_of, short
+from gauntlet.pipeline.tables.primary_test import estimate, read_estimate
 from gauntlet.pipeline.tables.registry import short_names
-from gauntlet.pipeline.tables.scale import Scale, scales_of
 from gauntlet.pipeline.tables.terminal import warnings
 
 LIVE = ("loading", "playing", "judging")
@@ -52,7 +51,9 @@ class Estimate:
         """The mean and its interval in words."""
         if np.isnan(self.mean):
             return "no deal is complete yet"
-        return f"{ADJUSTED * self.adjusted}{self.scale.mean(self.mean, named=True)} ({self.span})"
+        return (
+            f"{ADJUSTED * self.adjusted}{self.scale.mean(self.mean, with_title=True)} ({self.span})"
+        )
 
     @property
     def span(self) -> str:
@@ -137,7 +138,7 @@ def finished(name: str, shelf: Shelf) -> Standing:
         for label, scale, (_, row) in zip(
             labels, scales_of(summary), summary.iterrows(), strict=True
         )
-        for mean, low, high in [best_of_cell(row)]
+        for mean, low, high in [read_estimate(row)]
     ]
     matches, aside = int(summary["matches"].sum()), int(summary["failed"].sum())
     done = f"{len(summary)} cell(s)   {matches:,} matches in the tables   {aside:,} failed"

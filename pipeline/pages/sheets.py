@@ -10,7 +10,7 @@ import pandas as pd
 from nicegui import ui
 
 from gauntlet.common.sanitize import visible
-from gauntlet.pipeline.tables.numbers import amount
+from gauntlet.pipeline.tables.formatting import amount
 
 ROWS = 25
 """Of a table at a time."""

@@ -29,7 +29,7 @@ from gauntlet.pipeline.sizing.hardware import GIB, Device, Shape, devices, shape
 from gauntlet.pipeline.sizing.offload import Pace
 from gauntlet.pipeline.sizing.workload import SAMPLE, Cast, Work, beside_it, cast, sampled
 from gauntlet.pipeline.tables.claims import planned_tests
-from gauntlet.pipeline.tables.numbers import short
+from gauntlet.pipeline.tables.formatting import short
 
 USABLE = 0.9
 """The share of a device's memory that is planned with."""

@@ -20,13 +20,13 @@ from gauntlet.models.exchanges import Exchange, TextExchange
 from gauntlet.pipeline.config.read import SweepConfig
 from gauntlet.pipeline.launch.placement import asks_a_person, paid
 from gauntlet.pipeline.log.events import event, redact
+from gauntlet.pipeline.log.failed_matches import LONGEST, reason
 from gauntlet.pipeline.log.outcomes import Outcome, calls
 from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.plan.cells import Cell, Plan, Task
 from gauntlet.pipeline.play.admission import Admission
-from gauntlet.pipeline.tables.failed_matches import LONGEST, reason
-from gauntlet.pipeline.tables.numbers import amount, duration, short
+from gauntlet.pipeline.tables.formatting import amount, duration, short
 
 NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
 """Errors that differ in numbers alone are alike."""

@@ -11,7 +11,7 @@ from gauntlet.pipeline.config.read import SweepConfig
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.progress import Waiting
 from gauntlet.pipeline.log.results import CellResults
-from gauntlet.pipeline.tables import provenance
+from gauntlet.pipeline.tables import run_metadata
 from gauntlet.pipeline.tables.registry import write_tables
 from gauntlet.pipeline.tables.report import write_report
 from gauntlet.pipeline.tables.terminal import show as show_tables
@@ -28,7 +28,7 @@ def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults], hurry
     show_tables(made)
     out.print()
     write_report(made, draw=not hurry)
-    for line in provenance.notes(folder):
+    for line in run_metadata.notes(folder):
         out.print(line)
     if hurry:
         out.print(f"figures  python -m pipeline.report {folder}", soft_wrap=True)

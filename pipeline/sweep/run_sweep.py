@@ -18,7 +18,7 @@ from gauntlet.pipeline.config.read import CellConfig, SweepConfig
 from gauntlet.pipeline.judging import luck, stopping
 from gauntlet.pipeline.launch.cluster import patience
 from gauntlet.pipeline.launch.placement import paid, resolve_launch
-from gauntlet.pipeline.log import code, same_name_cells
+from gauntlet.pipeline.log import code, failed_matches, same_name_cells
 from gauntlet.pipeline.log.events import cleaned, event, logged
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.live import Live
@@ -34,7 +34,7 @@ from gauntlet.pipeline.plan.time_budget import Watch, enough_of_a_slow_one
 from gauntlet.pipeline.sweep import controls
 from gauntlet.pipeline.sweep.announce import announce
 from gauntlet.pipeline.sweep.play import missing, play_missing
-from gauntlet.pipeline.tables import comparisons, failed_matches
+from gauntlet.pipeline.tables import claims
 from gauntlet.pipeline.tables.claims import planned_tests
 
 INTERRUPTED = 130
@@ -79,7 +79,7 @@ def run(
     sweep = resolve_launch(sweep, plan.sources)
     stopping.check(sweep, abouts)
     patience(sweep.launch)
-    comparisons.check(sweep.comparisons, (cell.name for cell in cells))
+    claims.check(sweep.comparisons, (cell.name for cell in cells))
     halted, left_controls = None, 0
     with (
         Log(sweep.output_dir, sweep.seed, abouts=every_about) as log,
@@ -97,7 +97,7 @@ def run(
             *same_name_cells.notes(Folder(log.folder), cells),
         ):
             out.print(note)
-        comparisons.keep(log.folder, sweep.comparisons)
+        claims.save_rule(log.folder, sweep.comparisons)
         config = resolved.as_yaml(cleaned(sweep.config))
         write_atomically(Folder(log.folder).config_file, config)
         played = max(result.complete_deals for result in in_the_log(abouts, log))

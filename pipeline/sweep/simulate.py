@@ -26,8 +26,8 @@ from gauntlet.pipeline.log.progress import Waiting
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.plan.baseline import Baseline, measure, scripted
 from gauntlet.pipeline.plan.cells import Cell, digest
-from gauntlet.pipeline.tables.numbers import percent, whole
-from gauntlet.pipeline.tables.primary_test import ESTIMATE, RAW, measured_by
+from gauntlet.pipeline.tables.formatting import as_integer, percent
+from gauntlet.pipeline.tables.primary_test import ESTIMATE, RAW, measure_columns
 from gauntlet.pipeline.tables.summary import SUMMARY
 from gauntlet.stats.means import limits
 
@@ -144,7 +144,7 @@ def seats_view(seats: pd.DataFrame) -> WrappedTable:
 def _row(cell: Cell, won: np.ndarray, games: int, baseline: Baseline | None) -> dict[str, Any]:
     """A row of summary.csv: what no counts tell is empty."""
     about, draws = CellInfo.from_cell(cell, baseline), int(won[-1])
-    wins = whole(sum(int(won[seat]) for seat in cell.measured) / about.measured)
+    wins = as_integer(sum(int(won[seat]) for seat in cell.measured) / about.measured)
     found = (wins / games, *limits((0.0, 1.0), (0.0, 1.0), counts=(games - wins, wins)))
     if not about.wins:
         counts = (games - wins - draws, draws, wins)
@@ -154,7 +154,7 @@ def _row(cell: Cell, won: np.ndarray, games: int, baseline: Baseline | None) -> 
         "cell": about.name,
         "experiment": about.experiment,
         **about.labels,
-        **measured_by(about),
+        **measure_columns(about),
         **dict(zip(ESTIMATE, found, strict=True)),
         **dict(zip(RAW, found, strict=True)),
         "estimator": "raw",

@@ -1,1 +1,1 @@
-"""What a log adds up to: rows, views for a terminal, figures, sentences."""
+"""Tables and figures of a sweep, from its log; see `registry`."""

@@ -1,8 +1,8 @@
-"""What a sweep's sentences claim, known before a match is played: the tests that Holm's correction
-covers together.
+"""What is compared and tested, known before a match is played: the tests that Holm's correction
+covers, and the pairs of cells in pairs.csv.
 
-Of an experiment these are one test a cell, and one a term: what a model or a prompt changes beside
-the first one, in every group of cells that can be compared. The other pairs of pairs.csv are
+For an experiment: one test per cell and one per term, which is what a model or prompt changes
+compared with the first one, in every group of comparable cells. The other pairs of pairs.csv are
 corrected among themselves.
 """
 
@@ -10,33 +10,42 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import combinations
+from math import comb
+from pathlib import Path
 
 import numpy as np
 
+from gauntlet.common.disk import write_atomically
+from gauntlet.common.errors import UserError, suggest
 from gauntlet.games.capabilities import MATCH_SCORE
-from gauntlet.pipeline.log.results import CellInfo
+from gauntlet.pipeline.config.read import GROUPS
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.metadata_files import to_bytes
+from gauntlet.pipeline.log.results import CellInfo, CellResults
 
 ALPHA = 0.05
 MOST = 40
-"""Terms of a regression: it grows with their square, and its errors need more deals than terms."""
+"""Terms of a regression: its cost grows with their square, and it needs more deals than terms."""
 BILLIONS = re.compile(r"(\d+(?:\.\d+)?)b\b", re.IGNORECASE)
 
-Group = tuple[str, ...]
 Term = tuple[str, str, dict[str, float]]
-"""What a regressor is called, the label that it reads, and its value for each label."""
+"""A regressor's name, the label that it reads, and its value for each label."""
 
 
-def group_of(about: CellInfo) -> Group:
-    """The experiment and seating whose cells can be compared with each other."""
+def comparison_group(about: CellInfo) -> tuple[str, ...]:
+    """The experiment, game and seating whose cells can be compared with each other."""
     measure = () if about.wins else (about.measure.name,)
     return about.experiment, about.labels["game"], about.labels["seats"], *measure
 
 
 def null_value(about: CellInfo) -> float:
-    """What the declared test holds the cell's mean against: the baseline less the margin. Without a
-    baseline it is what two sides have of which neither is better: half of a match score, 0 of what
-    lies evenly around it, as chips do; nan of all else."""
+    """The mean under the null hypothesis: the baseline less the margin. Without a baseline, the
+    value at which two sides are equal: half a match score, 0 of a symmetric measure, else nan."""
     if about.baseline is not None:
         return about.baseline.rate - about.test.margin * about.span
     if about.measure == MATCH_SCORE and about.even:
@@ -44,25 +53,24 @@ def null_value(about: CellInfo) -> float:
     return 0.0 if about.measure.low == -about.measure.high else math.nan
 
 
-def asked(abouts: Iterable[CellInfo]) -> list[CellInfo]:
+def model_cells(abouts: Iterable[CellInfo]) -> list[CellInfo]:
     """The cells that ask a model."""
     return [about for about in abouts if about.labels["model"] != "-"]
 
 
 def terms(abouts: Iterable[CellInfo]) -> list[Term]:
-    """What models and prompts change beside the first ones: scale as the logarithm of the size,
-    where the names of three or more models tell it; else a term a model."""
-    own = asked(abouts)
-    models, prompts = (values(own, label) for label in ("model", "prompt"))
-    found: list[Term] = []
-    told = {model: BILLIONS.search(model) for model in models}
-    sizes = {model: float(match[1]) for model, match in told.items() if match}
+    """What models and prompts change compared with the first ones. Models whose names tell three
+    or more sizes are one term, the logarithm of the size."""
+    cells = model_cells(abouts)
+    models, prompts = (values(cells, label) for label in ("model", "prompt"))
+    matches = {model: BILLIONS.search(model) for model in models}
+    sizes = {model: float(match[1]) for model, match in matches.items() if match}
     if len(sizes) == len(models) and len(set(sizes.values())) > 2:
         logs = {model: float(np.log10(size)) for model, size in sizes.items()}
-        found.append(("Ten times the parameters", "model", logs))
+        by_model: list[Term] = [("Ten times the parameters", "model", logs)]
     else:
-        found += [(f"{m} instead of {models[0]}", "model", {m: 1.0}) for m in models[1:]]
-    return found + [(f"{p} instead of {prompts[0]}", "prompt", {p: 1.0}) for p in prompts[1:]]
+        by_model = [(f"{m} instead of {models[0]}", "model", {m: 1.0}) for m in models[1:]]
+    return by_model + [(f"{p} instead of {prompts[0]}", "prompt", {p: 1.0}) for p in prompts[1:]]
 
 
 def values(abouts: Iterable[CellInfo], label: str) -> list[str]:
@@ -71,9 +79,119 @@ def values(abouts: Iterable[CellInfo], label: str) -> list[str]:
 
 
 def planned_tests(abouts: Sequence[CellInfo]) -> int:
-    """How many tests are corrected together where every cell is played; 1 at the least."""
-    found = sum(not math.isnan(null_value(about)) for about in abouts)
-    for group in dict.fromkeys(map(group_of, abouts)):
-        several = len(terms(about for about in abouts if group_of(about) == group))
-        found += several if several <= MOST else 0
-    return max(1, found)
+    """The number of tests corrected together once every cell is played; at least 1."""
+    tests = sum(not math.isnan(null_value(about)) for about in abouts)
+    for group in dict.fromkeys(map(comparison_group, abouts)):
+        count = len(terms(about for about in abouts if comparison_group(about) == group))
+        tests += count if count <= MOST else 0
+    return max(1, tests)
+
+
+# --- pairs of cells
+
+RULES = ("auto", "all", "factor", "first")
+"""`all`: every pair. `factor`: pairs that differ in one factor only. `first`: of these the ones in
+which B has the factor's first value. Any other word is a cell's name: every cell against it.
+`auto`: all up to CELLS cells, else by factor up to PAIRS pairs, else first. A factor is a label, or
+a setting swept in one: `fake[seed=3]` is the model `fake` with the factor model.seed at 3."""
+CELLS, PAIRS = 40, 5_000
+RULE_WORDS = {
+    "all": "every two cells",
+    "factor": "cells that differ in one factor alone",
+    "first": "cells that differ in one factor alone from the one with its first value (B)",
+}
+NEXT_SETTING = re.compile(r",(?=[\w.@+~]+=)")
+"""Where the next setting of a label begins; values may contain commas."""
+
+Pair = tuple[int, int]
+"""The positions of cells A and B."""
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """The chosen pairs, the rule, and the number of possible pairs."""
+
+    rule: str
+    chosen: Sequence[Pair]
+    possible: int
+
+    @property
+    def foot(self) -> str:
+        """A note if pairs are left out, or ""."""
+        omitted = self.possible - len(self.chosen)
+        if not omitted:
+            return ""
+        rule = RULE_WORDS.get(self.rule, f"every cell against {self.rule}")
+        return (
+            f"Pairs: {rule}; {omitted:,} of {self.possible:,} are left out "
+            f"(comparisons={self.rule}; or all, factor, first, or a cell's name)."
+        )
+
+
+def check(rule: str, names: Iterable[str]) -> None:
+    """Raises UserError if this is neither a rule nor a cell's name."""
+    cells = set(names)
+    if rule not in RULES and rule not in cells:
+        raise UserError(
+            f"comparisons is {rule!r}; it must be {', '.join(RULES)} or the name of a cell"
+            f"{suggest(rule, [*RULES, *get_close_matches(rule, cells)])}"
+        )
+
+
+def save_rule(folder: Path, rule: str) -> None:
+    """Stores the rule, so that later tables of the folder have the same pairs."""
+    log = Folder(folder)
+    if rule != log.comparisons:
+        write_atomically(log.tables_file, to_bytes({"comparisons": rule}))
+
+
+def choose_pairs(results: Sequence[CellResults], rule: str = "auto") -> Pairing:
+    """The pairs of comparable cells by a rule, in order. Raises UserError for an unknown rule."""
+    abouts = [result.about for result in results]
+    check(rule, (about.name for about in abouts))
+    groups = list(_positions((about.deal_key, about.measure) for about in abouts).values())
+    lines = list(_lines(abouts))
+    if rule == "auto":
+        many = sum(comb(len(line), 2) for line in lines) > PAIRS
+        rule = "all" if len(abouts) <= CELLS else "first" if many else "factor"
+    if rule == "all":
+        pairs = [pair for group in groups for pair in combinations(group, 2)]
+    elif rule == "factor":
+        pairs = [pair for line in lines for pair in combinations(line, 2)]
+    elif rule == "first":
+        pairs = [(other, line[0]) for line in lines for other in line[1:]]
+    else:
+        named = {at for at, about in enumerate(abouts) if about.name == rule}
+        pairs = [(a, b) for group in groups for b in named & {*group} for a in {*group} - named]
+    return Pairing(rule, sorted(set(pairs)), sum(comb(len(group), 2) for group in groups))
+
+
+def _positions(keys: Iterable[object]) -> Mapping[object, list[int]]:
+    """The positions of each key."""
+    places: defaultdict[object, list[int]] = defaultdict(list)
+    for place, key in enumerate(keys):
+        places[key].append(place)
+    return places
+
+
+def _lines(abouts: Sequence[CellInfo]) -> Iterator[list[int]]:
+    """Each set of two or more comparable cells that differ in one factor only."""
+    cells = [factors(about.labels) for about in abouts]
+    for factor in dict.fromkeys(name for cell in cells for name in cell):
+        rest = (
+            (about.deal_key, about.measure, frozenset(cell.items() - {(factor, cell.get(factor))}))
+            for about, cell in zip(abouts, cells, strict=True)
+        )
+        yield from (line for line in _positions(rest).values() if len(line) > 1)
+
+
+def factors(labels: Mapping[str, str]) -> dict[str, str]:
+    """The value of each factor in a cell's labels."""
+    values = {}
+    for group in GROUPS:
+        name, bracket, settings = labels[group].removesuffix("]").partition("[")
+        values[group] = name
+        for setting in NEXT_SETTING.split(settings) if bracket else ():
+            key, _, value = setting.partition("=")
+            values[f"{group}.{key}"] = value
+    return values

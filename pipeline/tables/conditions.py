@@ -1,9 +1,9 @@
-"""Do models and prompts differ? The paired difference of two cells where it answers that, else the
-clustered regression of each group of cells, read out."""
+"""Do models and prompts matter? The paired difference of two cells where that answers it, else a
+clustered regression over each group of cells."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,10 +12,9 @@ import pandas as pd
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables import claims
 from gauntlet.pipeline.tables.claims import ALPHA, MOST, Term
-from gauntlet.pipeline.tables.numbers import p_value
-from gauntlet.pipeline.tables.primary_test import Rival, best_of_pair, of_pair
+from gauntlet.pipeline.tables.formatting import Scale, p_value
+from gauntlet.pipeline.tables.primary_test import Rival, pair_columns, read_difference
 from gauntlet.pipeline.tables.registry import Results
-from gauntlet.pipeline.tables.scale import Scale
 from gauntlet.stats.multiple import holm
 from gauntlet.stats.regression import Fit, clustered_linear, clustered_logit
 
@@ -24,7 +23,7 @@ TOO_MANY = (
     "beside each other."
 )
 UNREAD = "not all of its cells are shown to do better than always one option"
-OF_PAIRS = (
+PAIRS_FOOT = (
     "(Paired differences on the deals that both cells played, as pairs.csv has them; p after "
     "Holm's correction over all cells and terms of the experiment.)"
 )
@@ -32,11 +31,11 @@ OF_PAIRS = (
 
 @dataclass(frozen=True)
 class Effect:
-    """What one condition changes, in words; p, and Holm's once the family is known. pair: the cells
-    whose difference in pairs.csv it is, by their keys. cells: those that it sets against each
-    other. p_control: the largest of theirs, 0 without controls."""
+    """What one condition changes. name, size: in words. p_holm: set once the family is known.
+    pair: the keys of both cells if it is a row of pairs.csv. cells: those that it compares.
+    p_control: their largest p against controls, 0 without controls."""
 
-    told: str
+    name: str
     size: str
     p: float
     p_holm: float = np.nan
@@ -46,19 +45,19 @@ class Effect:
 
     def sentence(self) -> str:
         if np.isnan(self.p) and self.pair:
-            return f"{self.told} {self.size}): no test was made."
+            return f"{self.name} {self.size}): no test was made."
         if np.isnan(self.p):
-            return f"{self.told}: the matches settle no finite effect."
-        shown = "this matters" if self.p_holm < ALPHA else "this is not shown to matter"
+            return f"{self.name}: the matches settle no finite effect."
+        verdict = "this matters" if self.p_holm < ALPHA else "this is not shown to matter"
         if self.p_control >= ALPHA:
-            shown += f", as {UNREAD}"
-        return f"{self.told} {self.size}, p Holm {p_value(self.p_holm)}): {shown}."
+            verdict += f", as {UNREAD}"
+        return f"{self.name} {self.size}, p Holm {p_value(self.p_holm)}): {verdict}."
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """What a group of cells says of models and prompts. notes: what it cannot tell; foot: how the
-    effects were found."""
+    """The effects of models and prompts in a group of cells. notes: what it cannot show. foot: the
+    method."""
 
     group: tuple[str, ...]
     notes: tuple[str, ...]
@@ -69,142 +68,97 @@ class Conditions:
     def experiment(self) -> str:
         return self.group[0]
 
-    def against(self, controls: Mapping[str, float]) -> Conditions:
-        """With what the cells' controls say of the effects: p-values by the cell."""
+    def with_controls(self, controls: Mapping[str, float]) -> Conditions:
+        """With the cells' p-values against their controls."""
         effects = (
             replace(
-                one, p_control=max((controls.get(cell, 0.0) for cell in one.cells), default=0.0)
+                one, p_control=max([controls.get(cell, 0.0) for cell in one.cells], default=0.0)
             )
             for one in self.effects
         )
         return replace(self, effects=tuple(effects))
 
     def sentences(self) -> tuple[str, ...]:
-        told = (effect.sentence() for effect in self.effects)
-        return (*self.notes, *told, *([self.foot] if self.foot else []))
+        effects = (effect.sentence() for effect in self.effects)
+        return (*self.notes, *effects, *filter(None, [self.foot]))
 
 
-def group_of(result: CellResults) -> tuple[str, ...]:
-    """The experiment and seating whose cells can be compared with each other."""
-    return claims.group_of(result.about)
+def comparison_group(result: CellResults) -> tuple[str, ...]:
+    """The experiment, game and seating whose cells can be compared with each other."""
+    return claims.comparison_group(result.about)
 
 
 def conditions(results: Results) -> list[Conditions]:
-    """Of every group with finished deals, in order."""
+    """One for every group with finished deals, in order."""
     cells = [result for result in results.cells if result.outcomes]
-    groups = dict.fromkeys(map(group_of, cells))
-    return [_found(group, [c for c in cells if group_of(c) == group]) for group in groups]
+    groups = dict.fromkeys(map(comparison_group, cells))
+    return [
+        _conditions(group, [c for c in cells if comparison_group(c) == group]) for group in groups
+    ]
 
 
 def family(
     summary: pd.DataFrame, conditions: Sequence[Conditions], rivals: Mapping[str, Rival]
 ) -> tuple[pd.Series[float], list[Conditions]]:
-    """Holm's p-values over all that each experiment's sentences could claim: the cells', and the
-    conditions with theirs. Each claim is also one to beat the controls of its cells.
+    """Holm's p-values over everything that each experiment's sentences claim: the cells', and the
+    conditions with theirs. A claim includes that its cells beat their controls.
 
-    summary: summary.csv, where p_holm may be missing. rivals: the least beaten control by cell.
+    summary: summary.csv, where p_holm may be missing.
     """
-    cells, told = pd.Series(np.nan, summary.index), list(conditions)
-    blind = {cell: rival.p for cell, rival in rivals.items()}
+    cells, tested = pd.Series(np.nan, summary.index), list(conditions)
+    controls = {cell: rival.p for cell, rival in rivals.items()}
     for experiment, rows in summary.groupby("experiment"):
-        told = [one.against(blind) if one.experiment == experiment else one for one in told]
-        both = holm(_claims(rows, told, str(experiment), blind))
-        cells[rows.index] = both[: len(rows)]
-        rest = iter(both[len(rows) :].tolist())
-        for at, found in enumerate(told):
-            if found.experiment == experiment:
-                effects = (replace(effect, p_holm=next(rest)) for effect in found.effects)
-                told[at] = replace(found, effects=tuple(effects))
-    return cells, told
+        own = [at for at, one in enumerate(tested) if one.experiment == experiment]
+        for at in own:
+            tested[at] = tested[at].with_controls(controls)
+        corrected = holm(_p_values(rows, [tested[at] for at in own], controls))
+        cells[rows.index] = corrected[: len(rows)]
+        rest = iter(corrected[len(rows) :].tolist())
+        for at in own:
+            effects = (replace(effect, p_holm=next(rest)) for effect in tested[at].effects)
+            tested[at] = replace(tested[at], effects=tuple(effects))
+    return cells, tested
 
 
 def family_size(summary: pd.DataFrame, conditions: Sequence[Conditions], experiment: str) -> int:
-    """Over how many tests Holm's correction of an experiment's claims is."""
-    found = _claims(summary[summary["experiment"] == experiment], conditions, experiment, {})
-    return int(np.count_nonzero(~np.isnan(found)))
+    """The number of tests that Holm's correction of an experiment's claims covers."""
+    rows = summary[summary["experiment"] == experiment]
+    own = [one for one in conditions if one.experiment == experiment]
+    return int(np.count_nonzero(~np.isnan(_p_values(rows, own, {}))))
 
 
-def _claims(
-    rows: pd.DataFrame,
-    conditions: Sequence[Conditions],
-    experiment: str,
-    blind: Mapping[str, float],
+def _p_values(
+    rows: pd.DataFrame, conditions: Sequence[Conditions], controls: Mapping[str, float]
 ) -> list[float]:
-    """The p-values of the experiment's cells, and then of its terms: of each the larger of its own
-    and that of its controls."""
-    own = (found for found in conditions if found.experiment == experiment)
-    terms = (np.maximum(one.p, one.p_control) for found in own for one in found.effects)
-    return [*np.maximum(rows["p"], [blind.get(cell, 0.0) for cell in rows["cell"]]), *terms]
+    """The p-values of an experiment's cells, then of its terms, each at least that against its
+    controls."""
+    terms = (np.maximum(one.p, one.p_control) for found in conditions for one in found.effects)
+    return [*np.maximum(rows["p"], [controls.get(cell, 0.0) for cell in rows["cell"]]), *terms]
 
 
-def claimed(settled: Sequence[Conditions]) -> dict[frozenset[str], float]:
+def claimed_pairs(tested: Sequence[Conditions]) -> dict[frozenset[str], float]:
     """Holm's p-values of the pairs that are a term, by the keys of both cells."""
-    effects = (effect for found in settled for effect in found.effects)
+    effects = (effect for one in tested for effect in one.effects)
     return {effect.pair: effect.p_holm for effect in effects if effect.pair}
 
 
-def _found(group: tuple[str, ...], cells: Sequence[CellResults]) -> Conditions:
-    """What the cells' measure has to do with model and prompt."""
-    asked = [cell for cell in cells if cell.about.labels["model"] != "-"]
-    models, prompts = (
-        claims.values((cell.about for cell in asked), label) for label in ("model", "prompt")
-    )
+def _conditions(group: tuple[str, ...], cells: Sequence[CellResults]) -> Conditions:
+    """How the cells' measure depends on model and prompt."""
+    cells = [cell for cell in cells if cell.about.labels["model"] != "-"]
+    abouts = [cell.about for cell in cells]
+    models, prompts = (claims.values(abouts, label) for label in ("model", "prompt"))
     if not models:
         return Conditions(group, ("No language model took part.",))
-    notes = tuple(_notes(models, prompts))
-    terms = claims.terms(cell.about for cell in asked)
+    notes, terms = tuple(_notes(models, prompts)), claims.terms(abouts)
     if len(terms) > MOST:
         notes = (*notes, TOO_MANY.format(models=len(models), prompts=len(prompts)))
     if not terms or len(terms) > MOST:
         return Conditions(group, notes)
-    if len(asked) == len(terms) + 1 and 1 in (len(models), len(prompts)):
-        first, *others = asked
-        return Conditions(
-            group,
-            notes,
-            tuple(_paired(term, cell, first) for term, cell in zip(terms, others, strict=True)),
-            OF_PAIRS,
-        )
-    return Conditions(group, notes, *_regressed(asked, terms))
-
-
-def _paired(term: Term, cell: CellResults, first: CellResults) -> Effect:
-    """The term where one cell alone has it, and one does not: their row of pairs.csv."""
-    row = of_pair(cell, first)
-    difference, low, high = best_of_pair(row)
-    scale = Scale.of(cell.about.measure)
-    what = f"luck-adjusted {scale.words}" if row["test"] == "adjusted" else scale.words
-    size = (
-        f"changes the {what if scale.wins else f'mean {what}'} by {scale.change(difference)}"
-        f"{' points' * scale.share} (95% interval {scale.reach(low, high)}"
-    )
-    pair, names = frozenset((cell.about.key, first.about.key)), (cell.about.name, first.about.name)
-    return Effect(term[0], size, row["p"], pair=pair, cells=names)
-
-
-def _regressed(
-    asked: Sequence[CellResults], terms: Sequence[Term]
-) -> tuple[tuple[Effect, ...], str]:
-    """The clustered regression of the raw results on the terms: logistic where they are wins of one
-    player; and how it was done."""
-    odds = all(cell.about.wins and cell.about.measured == 1 for cell in asked)
-    fit = _fit(asked, terms, clustered_logit if odds else clustered_linear)
-    effects = [
-        Effect(
-            told,
-            _odds(fit, column) if odds else _shift(fit, column, asked[0]),
-            float(fit.p_values[column]),
-            cells=_contrasted(asked, label, values),
-        )
-        for column, (told, label, values) in enumerate(terms, start=1)
-    ]
-    kind, matches = "Logistic" if odds else "Linear", sum(len(cell.outcomes) for cell in asked)
-    foot = (
-        f"({kind} regression of the raw results of {matches:,} matches on the terms above "
-        "together, errors clustered by deal; p after Holm's correction over all cells and terms of "
-        "the experiment.)"
-    )
-    return tuple(effects), foot
+    if len(cells) == len(terms) + 1 and 1 in (len(models), len(prompts)):
+        first, *others = cells
+        effects = [_paired(term, cell, first) for term, cell in zip(terms, others, strict=True)]
+        return Conditions(group, notes, tuple(effects), PAIRS_FOOT)
+    return Conditions(group, notes, *_regression(cells, terms))
 
 
 def _notes(models: Sequence[str], prompts: Sequence[str]) -> Iterator[str]:
@@ -214,27 +168,59 @@ def _notes(models: Sequence[str], prompts: Sequence[str]) -> Iterator[str]:
         yield f"Only {prompts[0]} was asked, so nothing can be said about prompting."
 
 
-def _contrasted(
-    asked: Sequence[CellResults], label: str, values: Mapping[str, float]
-) -> tuple[str, ...]:
-    """The cells that a term sets against each other: those with its label, and with the first."""
-    levels = {asked[0].about.labels[label], *values}
-    return tuple(cell.about.name for cell in asked if cell.about.labels[label] in levels)
+def _paired(term: Term, cell: CellResults, first: CellResults) -> Effect:
+    """A term that one cell has and one does not: their row of pairs.csv."""
+    row = pair_columns(cell, first)
+    difference, low, high = read_difference(row)
+    scale = Scale.from_measure(cell.about.measure)
+    what = f"luck-adjusted {scale.words}" if row["test"] == "adjusted" else scale.words
+    size = (
+        f"changes the {what if scale.wins else f'mean {what}'} by {scale.change(difference)}"
+        f"{' points' * scale.share} (95% interval {scale.reach(low, high)}"
+    )
+    pair, names = frozenset((cell.about.key, first.about.key)), (cell.about.name, first.about.name)
+    return Effect(term[0], size, row["p"], pair=pair, cells=names)
 
 
-def _fit(
-    cells: Sequence[CellResults], terms: Sequence[Term], regression: Callable[..., Fit]
-) -> Fit:
+def _regression(
+    cells: Sequence[CellResults], terms: Sequence[Term]
+) -> tuple[tuple[Effect, ...], str]:
+    """A clustered regression of the raw results on the terms, logistic for wins of one player; and
+    a note on the method."""
+    logit = all(cell.about.wins and cell.about.measured == 1 for cell in cells)
     rows = [
         [1.0, *(values.get(cell.about.labels[label], 0.0) for _, label, values in terms)]
         for cell in cells
     ]
     design = np.repeat(rows, [len(cell.outcomes) for cell in cells], axis=0)
-    figures, deals = (
+    results, deals = (
         np.concatenate([cell.outcomes.column(name) for cell in cells])
         for name in ("figure", "deal")
     )
-    return regression(figures, design, deals)
+    fit = (clustered_logit if logit else clustered_linear)(results, design, deals)
+    effects = tuple(
+        Effect(
+            name,
+            _odds(fit, column) if logit else _shift(fit, column, cells[0]),
+            float(fit.p_values[column]),
+            cells=_contrast(cells, label, values),
+        )
+        for column, (name, label, values) in enumerate(terms, start=1)
+    )
+    foot = (
+        f"({'Logistic' if logit else 'Linear'} regression of the raw results of {len(deals):,} "
+        "matches on the terms above together, errors clustered by deal; p after Holm's correction "
+        "over all cells and terms of the experiment.)"
+    )
+    return effects, foot
+
+
+def _contrast(
+    cells: Sequence[CellResults], label: str, values: Mapping[str, float]
+) -> tuple[str, ...]:
+    """The cells that a term compares: those with its label, and with the first."""
+    levels = {cells[0].about.labels[label], *values}
+    return tuple(cell.about.name for cell in cells if cell.about.labels[label] in levels)
 
 
 def _odds(fit: Fit, column: int) -> str:
@@ -243,7 +229,7 @@ def _odds(fit: Fit, column: int) -> str:
 
 
 def _shift(fit: Fit, column: int, cell: CellResults) -> str:
-    scale = Scale.of(cell.about.measure)
+    scale = Scale.from_measure(cell.about.measure)
     by = f"{scale.change(fit.coefficients[column])}{' points' * scale.share}"
     interval = scale.reach(fit.low[column], fit.high[column])
     return f"changes the mean {scale.words} by {by} (95% interval {interval}"

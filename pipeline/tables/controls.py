@@ -1,17 +1,26 @@
-"""What players that always take the same place of the list got on a cell's deals."""
+"""Cells played again on the same deals: by controls that always pick one option, and with prompts
+changed in a meaningless way (the noise floor).
+
+With `noise_floor=true` every cell whose subject asks a model has a noise cell: the same player on
+the same deals, with one more blank line in its prompts and their facts in another order
+(`agents.noise`). Prompts that differ by less than that are not shown to differ.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults, collect, measures
+from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.plan.control_cells import NOISE
-from gauntlet.pipeline.tables.primary_test import Rival, least_beaten, raw_pair
-from gauntlet.pipeline.tables.registry import Results, table
+from gauntlet.pipeline.tables.formatting import percent
+from gauntlet.pipeline.tables.primary_test import Rival, raw_pair, strongest_controls
+from gauntlet.pipeline.tables.registry import Results, columns, table
 from gauntlet.pipeline.tables.sheets import (
     Column,
     View,
@@ -21,26 +30,47 @@ from gauntlet.pipeline.tables.sheets import (
     mean,
     p,
     reach,
+    share,
     text,
 )
 
-COLUMNS = {
-    "cell": "the cell's name",
+
+def other_cells(results: Results) -> Mapping[str, CellResults]:
+    """The cells' controls and noise cells, by key."""
+    keys = {key for result in results.cells for key in result.about.controls.values()}
+    if not keys:
+        return {}
+    log = Folder(results.folder)
+    abouts = [about for about in log.every_cell() if about.key in keys]
+    cells = collect(abouts, log.outcomes(measures(abouts)), log.failed_matches)
+    return {result.about.key: result for result in cells}
+
+
+def _pair(cell: CellResults, other: CellResults, name: str) -> dict[str, Any]:
+    """Both raw results and their difference on shared deals; NAME_mean is the other's."""
+    (deals, means), (other_deals, other_means) = cell.by_deal(), other.by_deal()
+    pair = raw_pair(cell, other)
+    return {
+        "cell": cell.about.name,
+        **{key: pair[key] for key in ("deals", "measure", "difference", "ci_low", "ci_high")},
+        "mean": means[np.isin(deals, other_deals)].mean(),
+        f"{name}_mean": other_means[np.isin(other_deals, deals)].mean(),
+        "p": pair["p"],
+    }
+
+
+CONTROLS = {
+    **columns("cell"),
     "control": "the option that the control always takes: `first` or `last`",
     "deals": "deals that both finished",
-    "measure": "what the cell is judged by",
+    **columns("measure"),
     "mean": "the cell's mean over these deals, raw",
     "control_mean": "the control's mean",
     "difference": "the cell's less the control's, paired by deal",
-    "ci_low": "lower end of its 95% interval",
-    "ci_high": "upper end of its 95% interval",
+    **columns("ci_low", "ci_high"),
     "p": "two-sided, in no family of tests",
 }
-FOOT = (
-    "always: a player that takes this option of every list, in the subject's place on the same "
-    "deals.\nPaired by deal, two-sided; in no family of tests."
-)
-SHOWN = View(
+CONTROLS_VIEW = View(
     "A fixed option in the subject's place",
     (
         Column("cell", cell_name),
@@ -52,49 +82,163 @@ SHOWN = View(
         Column("95% interval", reach("ci_low", "ci_high")),
         Column("p", p("p")),
     ),
-    FOOT,
+    "always: a player that takes this option of every list, in the subject's place on the same "
+    "deals.\nPaired by deal, two-sided; in no family of tests.",
 )
 
 
-@table("controls", COLUMNS, [SHOWN], metrics=("difference",), key="control", place=71)
+@table("controls", CONTROLS, [CONTROLS_VIEW], metrics=("difference",), key="control", place=71)
 def controls(results: Results) -> Iterator[dict[str, Any]]:
     """A row for each cell and control."""
-    found = results.once(controls_and_noise)
+    others = results.cached(other_cells)
     for result in results.cells:
         for name, key in result.about.controls.items():
-            if name != NOISE and key in found and result.outcomes and found[key].outcomes:
-                yield _row(name, result, found[key])
-
-
-def controls_and_noise(results: Results) -> Mapping[str, CellResults]:
-    """The cells' controls and noise cells, by their keys."""
-    keys = {key for result in results.cells for key in result.about.controls.values()}
-    if not keys:
-        return {}
-    log = Folder(results.folder)
-    abouts = [about for about in log.every_cell() if about.key in keys]
-    found = collect(abouts, log.outcomes(measures(abouts)), log.failed_matches)
-    return {result.about.key: result for result in found}
+            if name != NOISE and key in others and result.outcomes and others[key].outcomes:
+                yield {**_pair(result, others[key], "control"), "control": name}
 
 
 def rivals(results: Results) -> dict[str, Rival]:
-    """By cell the control that it is least shown to beat."""
-    return least_beaten(results["controls"])
+    """The control that each cell beats least clearly."""
+    return strongest_controls(results["controls"])
 
 
-def of_pair(cell: CellResults, other: CellResults) -> dict[str, Any]:
-    """The two by their raw results, with the means of both over the deals that they share."""
-    (deals, own), (others, theirs) = cell.by_deal(), other.by_deal()
-    means = own[np.isin(deals, others)].mean(), theirs[np.isin(others, deals)].mean()
-    return {**raw_pair(cell, other), "mean": means[0], "other_mean": means[1]}
+# --- the noise floor
+
+NOISE_COLUMNS = {
+    **columns("cell"),
+    "deals": "deals that the cell and its noise cell both finished",
+    **columns("measure"),
+    "mean": "the cell's mean over these deals, raw",
+    "noise_mean": "the noise cell's mean",
+    "difference": "the first less the second, paired by deal",
+    **columns("ci_low", "ci_high"),
+    "floor": "the end of the interval farther from 0: what a meaningless change may do",
+    "decisions": "decisions that both met in the same situation, up to the first that differs",
+    "changed": "share of them that came out otherwise",
+    "matches": "matches that both played",
+    "changed_matches": "share of them that came out otherwise",
+    "failed": "matches of the noise cell that failed",
+}
+NOISE_VIEW = View(
+    "The noise floor",
+    (
+        Column("cell", cell_name),
+        Column("deals", count("deals")),
+        Column("cell's", mean("mean")),
+        Column("again", mean("noise_mean")),
+        Column("difference", change("difference")),
+        Column("95% interval", reach("ci_low", "ci_high")),
+        Column("floor", lambda row: change("floor")(row).lstrip("+")),
+        Column("decisions", share("changed")),
+        Column("matches", share("changed_matches")),
+    ),
+    "again: the same player on the same deals, a blank line more in its prompts and their "
+    "facts in\nanother order. floor: what such a change may come to, by the end of the "
+    "interval. decisions,\nmatches: how many came out otherwise; of decisions, those met in "
+    "the same situation.",
+)
+FEW = 5
+"""Pairs that a sentence names."""
 
 
-def _row(name: str, cell: CellResults, control: CellResults) -> dict[str, Any]:
-    pair = of_pair(cell, control)
-    kept = ("deals", "measure", "mean", "difference", "ci_low", "ci_high", "p")
+@table("noise", NOISE_COLUMNS, [NOISE_VIEW], metrics=("difference", "floor", "changed"), place=21)
+def noise(results: Results) -> Iterator[dict[str, Any]]:
+    """A row for each cell with a noise cell."""
+    others, log = results.cached(other_cells), Folder(results.folder)
+    for cell in results.cells:
+        other = others.get(cell.about.controls.get(NOISE, ""))
+        if other is None or not cell.outcomes:
+            continue
+        row: dict[str, Any] = {"cell": cell.about.name, "measure": cell.about.measure.name}
+        row["deals"] = 0
+        if other.outcomes:
+            row = _pair(cell, other, "noise")
+            del row["p"]
+            row["floor"] = max(abs(row["ci_low"]), abs(row["ci_high"]))
+            row |= _changes(_moves(log, cell), _moves(log, other))
+        yield {**row, "failed": other.failed}
+
+
+Moves = tuple[Sequence[int], Sequence[int]]
+"""Each move of a match, as a number, and whether a subject's model decided it."""
+
+
+def _moves(log: Folder, cell: CellResults) -> dict[tuple[int, int], Moves]:
+    counted = set(cell.outcomes.column("match").tolist())
     return {
-        "cell": cell.about.name,
-        "control": name,
-        "control_mean": pair["other_mean"],
-        **{column: pair[column] for column in kept},
+        (record.deal, record.rotation): _match_moves(record)
+        for record in log.matches(cell.about.stem)
+        if record.match.encode() in counted
     }
+
+
+def _match_moves(record: MatchRecord) -> Moves:
+    moves = [hash((one.seat, one.move, one.text)) for one in record.decisions]
+    by_model = [bool(one.asked) and one.seat in record.subjects for one in record.decisions]
+    return array("q", moves), array("b", by_model)
+
+
+def _changes(
+    cell: Mapping[tuple[int, int], Moves], other: Mapping[tuple[int, int], Moves]
+) -> dict[str, float]:
+    """The share of decisions in the same situation, and of matches, that came out differently."""
+    decisions = changed = matches = 0
+    for place in cell.keys() & other.keys():
+        (moves, by_model), (other_moves, _) = cell[place], other[place]
+        pairs = enumerate(zip(moves, other_moves, strict=False))
+        first = next((at for at, (a, b) in pairs if a != b), None)
+        decisions += sum(by_model if first is None else by_model[: first + 1])
+        changed += first is not None and bool(by_model[first])
+        matches += 1
+    return {
+        "decisions": decisions,
+        "changed": changed / decisions if decisions else np.nan,
+        "matches": matches,
+        "changed_matches": changed / matches if matches else np.nan,
+    }
+
+
+def floors(results: Results) -> dict[str, float]:
+    """The noise floor of each cell that has one."""
+    rows = results["noise"].dropna(subset=["floor"])
+    return dict(zip(rows["cell"], rows["floor"].astype(float), strict=True))
+
+
+def within_floor(results: Results, pair: Mapping[Any, Any]) -> bool | None:
+    """Whether the raw difference of a row of pairs.csv is within the larger floor of its cells;
+    None if one is unknown."""
+    known = results.cached(floors)
+    if not {pair["cell_a"], pair["cell_b"]} <= known.keys():
+        return None
+    return bool(abs(pair["raw"]) <= max(known[pair["cell_a"]], known[pair["cell_b"]]))
+
+
+def noise_sentences(results: Results) -> Iterator[str]:
+    """The largest floor, and the pairs within and beyond their floors."""
+    known = results["noise"].dropna(subset=["floor"])
+    if known.empty:
+        return
+    worst = known.iloc[int(np.argmax(known["floor"].to_numpy(float)))]
+    scale, name = results.scales[worst["cell"]], results.names[worst["cell"]]
+    unit = " points" * scale.share
+    yield (
+        "With a blank line more in its prompts and their facts in another order, which means "
+        f"nothing, {name} decided otherwise in {percent(worst['changed'])} of the same situations, "
+        f"and its {scale.words} may move by up to {scale.change(worst['floor']).lstrip('+')}{unit}."
+    )
+    pairs = [(row, within_floor(results, row)) for row in results["pairs"].to_dict("records")]
+    total = sum(within is not None for _, within in pairs)
+    for inside, where in ((True, "Within"), (False, "Beyond")):
+        rows = [row for row, within in pairs if within is inside]
+        if rows:
+            listing = "; ".join(_difference(results, row) for row in rows[:FEW])
+            more = f"; and {len(rows) - FEW:,} more" if len(rows) > FEW else ""
+            yield (
+                f"{where} that: {len(rows):,} of {total:,} differences between cells: "
+                f"{listing}{more}."
+            )
+
+
+def _difference(results: Results, row: Mapping[Any, Any]) -> str:
+    a, b = (results.names[row[side]] for side in ("cell_a", "cell_b"))
+    return f"{a} - {b} ({results.scale(row).change(row['raw'])})"

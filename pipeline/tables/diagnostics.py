@@ -1,30 +1,37 @@
-"""Does a player read what it is shown, and how far does its result depend on what it did not
-choose? One pass over each cell's records on its gap-free deals."""
+"""Does a player read its prompts, and how much of its result was not its own choice? One pass over
+each cell's records collects its choices, replies and samples.
+
+Two kinds of decisions were hardly the player's: a fallback chose, or the best option's lead was
+within rounding error. For each, bounds show the result if all such matches had come out worst, and
+best.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from markupsafe import Markup
 
 from gauntlet.common.disk import write_atomically
+from gauntlet.common.markup import tag, together
 from gauntlet.common.sanitize import visible
+from gauntlet.games.capabilities import Measure
+from gauntlet.models.exchanges import Exchange, ScoreExchange
+from gauntlet.pipeline.log import failed_matches
 from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.outcomes import Outcomes
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
-from gauntlet.pipeline.tables import failed_matches, sensitivity
-from gauntlet.pipeline.tables.choices import LEAST, Choices
-from gauntlet.pipeline.tables.numbers import percent
-from gauntlet.pipeline.tables.registry import Results, Sheet, table
-from gauntlet.pipeline.tables.replies import Replies
-from gauntlet.pipeline.tables.reply_classification import Audit
-from gauntlet.pipeline.tables.samples import Sample, asked_at, picked, sample
-from gauntlet.pipeline.tables.scale import Scale
+from gauntlet.pipeline.tables.formatting import Scale, percent
+from gauntlet.pipeline.tables.page import clip
+from gauntlet.pipeline.tables.registry import Results, columns, table
+from gauntlet.pipeline.tables.reply_audit import Audit
 from gauntlet.pipeline.tables.sheets import (
     Column,
     Format,
@@ -36,26 +43,223 @@ from gauntlet.pipeline.tables.sheets import (
     mean,
     span,
 )
-from gauntlet.pipeline.tables.watched import blind
+from gauntlet.pipeline.tables.tallies import LEAST, Choices, Replies
+from gauntlet.pipeline.tables.watched import indistinguishable
+from gauntlet.pipeline.viewer import html, terminal
+from gauntlet.pipeline.viewer.match import LETTERED, DecisionView, decision_view
 
-SAME, HABIT, UNUSABLE, ROUNDED = 0.9, 0.95, 0.1, 0.1
-"""Shares above which a cell is warned of: one reply to different questions; one place of the list;
-replies or decisions that were unusable; decisions that rounding may have settled."""
-SHOWN = 12
-"""The most values of a kind that the page lists; choices.csv has all."""
+# --- samples
 
-CHOICES = {
-    "cell": "the cell's name",
-    "kind": "`place` in the game's list; `option`, the text of the move; `letter`, the likeliest "
-    "where a prompt lists options under letters; `word` and `text`, other likeliest and written "
-    "replies",
-    "value": "the place (from 1, and the last), the option, or the reply",
-    "count": "how often it was taken",
-    "share": "of the decisions with a choice; of replies, of the different questions of the kind",
-    "random": "that share for a player that takes every option alike; empty where there is none",
-}
-DIAGNOSTICS = {
-    "cell": "the cell's name",
+SAMPLES = 5
+"""Sampled decisions of a cell."""
+ENOUGH = 6
+"""Options beyond which a decision is not more interesting."""
+PROMPTS = 8
+"""The most prompts shown of one decision."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A decision that a model was asked for. situation: the prompt up to its options."""
+
+    match: str
+    deal: int
+    rotation: int
+    situation: str
+    decision: DecisionView
+
+    @property
+    def interest(self) -> tuple[bool, int]:
+        """Higher if a model decided, and between more options."""
+        return not self.decision.fallback, min(len(self.decision.options), ENOUGH)
+
+    @property
+    def text(self) -> str:
+        """For samples.txt."""
+        return f"match {self.match}, deal {self.deal}\n{terminal.excerpt(self.decision)}"
+
+    def folded(self, command: str) -> Markup:
+        """In a line that unfolds. command: shows the match in full."""
+        shorten = partial(clip, command=command)
+        return html.excerpt(self.decision, f"deal {self.deal}", command, shorten)
+
+    def in_full(self, command: str) -> Markup:
+        """With its situation, its options, and the first prompt of every request."""
+        shorten = partial(clip, command=command)
+        where = f"Deal {self.deal}, rotation {self.rotation}. All of it: "
+        above = together(
+            tag("p", where, tag("code", command), class_="note"),
+            tag("pre", shorten(self.situation)),
+        )
+        return html.decision(self.decision, above, PROMPTS, shorten)
+
+
+def sample(record: MatchRecord, decision: DecisionRecord) -> Sample:
+    return Sample(
+        match=record.match,
+        deal=record.deal,
+        rotation=record.rotation,
+        situation=situation(decision.asked[0], decision.options),
+        decision=decision_view(decision, record.statics),
+    )
+
+
+def sample_matches(outcomes: Outcomes) -> dict[str, float]:
+    """SAMPLES matches spread evenly over the deals, each with a random position in its decisions;
+    the same for the same matches."""
+    rng = np.random.default_rng(0)
+    matches = outcomes.column("match")[outcomes.column("decisions") > 0]
+    stretches = np.array_split(matches, min(SAMPLES, len(matches)) or 1)
+    return {rng.choice(own).decode(): float(rng.random()) for own in stretches if len(own)}
+
+
+def decision_at(decisions: Sequence[DecisionRecord], share: float) -> DecisionRecord | None:
+    """The decision at this share of those that asked a model; None if none did."""
+    asked = [decision for decision in decisions if decision.asked]
+    return asked[int(share * len(asked))] if asked else None
+
+
+def situation(exchange: Exchange, options: Sequence[str]) -> str:
+    """A prompt up to its list of options."""
+    branches = exchange.branches if isinstance(exchange, ScoreExchange) else ("",)
+    lines = f"{exchange.shared}{branches[0]}".splitlines()
+    for number, line in enumerate(lines):
+        match = LETTERED.fullmatch(line)
+        if match and match[2] in options:
+            above = number - 1 if number and lines[number - 1].endswith(":") else number
+            return "\n".join(lines[:above])
+    end = exchange.shared.rfind("\n") + 1 if len(branches) > 1 else None
+    return exchange.shared[:end]
+
+
+# --- decisions by fallbacks and by rounding
+
+ROUNDING = {"float32": 2.0**-19, "float16": 2.0**-6, "bfloat16": 2.0**-3}
+"""How far rounding may move a log-probability, by a network's dtype: a unit in the last place of a
+logit of 16 to 32 (IEEE 754; bfloat16 has 8 significant bits)."""
+
+
+def by_rounding(decision: DecisionRecord, rounding: float) -> bool:
+    """Whether rounding may have decided; a tie is decided by the order of the options.
+
+    rounding: the error of each log-probability, so a factor of a probability. If this is False, no
+    such error changes the choice of a score that sums an option's probabilities (`cloze`), divides
+    one by a constant (`calibrated`, `pride`) or subtracts two of one prompt (`counterfactual`).
+    """
+    margin = decision.margin
+    if margin is None or math.isnan(margin) or decision.fallback or not decision.asked:
+        return False
+    best = max(abs(score) for score in decision.scores if score is not None)
+    masses = (
+        math.fsum(math.exp(x) for x in row if x is not None)
+        for exchange in decision.asked
+        if isinstance(exchange, ScoreExchange)
+        for row in exchange.logprobs
+    )
+    return margin <= 2 * math.expm1(rounding) * max(best, *masses, 0.0)
+
+
+def _dtype_rounding(log: Folder, result: CellResults) -> float:
+    """The rounding error of the cell's models; 0 if unknown, so that only ties count."""
+    players = log.description(result.about)["identity"]["players"]
+    dtypes = [str(player.get("model", {}).get("dtype")) for player in players]
+    return max(ROUNDING.get(dtype, 0.0) for dtype in dtypes)
+
+
+def bounds(values: np.ndarray, unsure: np.ndarray, measure: Measure) -> tuple[float, float]:
+    """The mean if the unsure values were the measure's least, and its most."""
+    if not len(values):
+        return math.nan, math.nan
+    low, high = (np.where(unsure, end, values) for end in (measure.low, measure.high))
+    return float(low.mean()), float(high.mean())
+
+
+def sensitivity(
+    values: np.ndarray, fallbacks: np.ndarray, close: np.ndarray, decisions: int, measure: Measure
+) -> dict[str, Any]:
+    """Columns of diagnostics.csv.
+
+    values: of each match. fallbacks, close: whether it has such a decision. decisions: how many are
+    close.
+    """
+    rest = values[~fallbacks]
+    low, high = bounds(values, fallbacks, measure)
+    close_low, close_high = bounds(values, close, measure)
+    return {
+        "fallback_matches": int(fallbacks.sum()),
+        "without_fallbacks": float(rest.mean()) if len(rest) else math.nan,
+        "fallback_low": low,
+        "fallback_high": high,
+        "close_decisions": decisions,
+        "close_matches": int(close.sum()),
+        "close_low": close_low,
+        "close_high": close_high,
+    }
+
+
+# --- one pass over the records
+
+
+@dataclass
+class RecordStats:
+    """What one cell's records show. closeup: the sample that the page shows in full. close: the
+    match of every decision that rounding may have settled."""
+
+    choices: Choices = field(default_factory=Choices)
+    replies: Replies = field(default_factory=Replies)
+    audit: Audit = field(default_factory=Audit)
+    samples: list[Sample] = field(default_factory=list)
+    closeup: Sample | None = None
+    close: list[bytes] = field(default_factory=list)
+
+
+def record_stats(results: Results) -> dict[str, RecordStats]:
+    """By cell."""
+    log = Folder(results.folder)
+    return {cell.about.name: _record_stats(log, cell) for cell in results.cells}
+
+
+def _record_stats(log: Folder, result: CellResults) -> RecordStats:
+    stats, sampled, rounding = RecordStats(), sample_matches(result.outcomes), None
+    pending = set(result.outcomes.column("match").tolist())
+    samples: list[tuple[MatchRecord, DecisionRecord]] = []
+    for record in log.matches(result.about.stem):
+        match = record.match.encode()
+        if match not in pending:
+            continue
+        pending.remove(match)
+        rounding = _dtype_rounding(log, result) if rounding is None else rounding
+        stats.audit.add(record)
+        decisions = [
+            one for one in record.decisions if one.seat in record.subjects and len(one.options) > 1
+        ]
+        for decision in decisions:
+            stats.choices.add(decision)
+            stats.replies.add(decision)
+            if by_rounding(decision, rounding):
+                stats.close.append(match)
+        if record.match in sampled and (one := decision_at(decisions, sampled[record.match])):
+            samples.append((record, one))
+    samples.sort(key=lambda pair: pair[0].deal)
+    stats.samples = [sample(*pair) for pair in samples]
+    stats.closeup = max(stats.samples, key=lambda one: one.interest, default=None)
+    return stats
+
+
+def write_samples(results: Results) -> None:
+    """Writes samples.txt: a few prompts of each cell as sent, with the replies."""
+    stats = results.cached(record_stats).items()
+    texts = (f"== {cell}\n\n{one.text}" for cell, own in stats for one in own.samples)
+    write_atomically(results.folder / "samples.txt", "\n".join(texts))
+
+
+# --- the table
+
+SAME, HABIT, UNUSABLE, CLOSE = 0.9, 0.95, 0.1, 0.1
+"""Shares above which there is a warning: of one reply to different questions; of one place in the
+list; of unusable replies or decisions; of decisions that rounding may have settled."""
+COLUMNS = {
+    **columns("cell"),
     "decisions": "decisions of the subjects with a choice",
     "options": "how many options they had, the mean",
     "first": "share that took the first option of the game's list",
@@ -84,55 +288,28 @@ DIAGNOSTICS = {
 }
 
 
-@dataclass
-class Seen:
-    """What one cell's records tell."""
+def _with_random(column: str, random: str) -> Format:
+    """A share, with a random player's in brackets."""
 
-    choices: Choices = field(default_factory=Choices)
-    replies: Replies = field(default_factory=Replies)
-    audit: Audit = field(default_factory=Audit)
-    samples: list[Sample] = field(default_factory=list)
-    looked: Sample | None = None
-    close: list[bytes] = field(default_factory=list)
-    """The match of every decision that rounding may have settled."""
+    def text(row: Row) -> str:
+        known = not math.isnan(row[random])
+        share = percent(row[column])
+        return f"{share} ({100 * row[random]:.1f})" if known else share
+
+    return text
 
 
-def seen(results: Results) -> dict[str, Seen]:
-    """By cell."""
-    place = Folder(results.folder)
-    return {cell.about.name: _seen(place, cell) for cell in results.cells}
-
-
-@table("choices", CHOICES)
-def choices(results: Results) -> Iterator[dict[str, Any]]:
-    """How choices and replies were distributed."""
-    for name, own in results.once(seen).items():
-        if own.choices.decisions:
-            for row in (*own.choices.rows(), *own.replies.rows()):
-                yield {"cell": name, **row}
-
-
-def _beside(taken: str, chance: str) -> Format:
-    """A share, in brackets that of a random player."""
-
-    def told(row: Row) -> str:
-        known = not math.isnan(row[chance])
-        return f"{percent(row[taken])} ({100 * row[chance]:.1f})" if known else percent(row[taken])
-
-    return told
-
-
-CHOSE = View(
+CHOICES_VIEW = View(
     "How it chose",
     (
         Column("cell", cell_name),
         Column("decisions", count("decisions")),
         Column("options", decimal("options", ".1f")),
-        Column("first", _beside("first", "end_random")),
-        Column("last", _beside("last", "end_random")),
+        Column("first", _with_random("first", "end_random")),
+        Column("last", _with_random("last", "end_random")),
         Column("most taken", lambda row: visible(row["option"])[:20]),
-        Column("", _beside("option_share", "option_random")),
-        Column("same reply", _beside("reply_share", "reply_random")),
+        Column("", _with_random("option_share", "option_random")),
+        Column("same reply", _with_random("reply_share", "reply_random")),
     ),
     "Where there was a choice; in brackets a player that takes every option alike. first, "
     "last: in the\ngame's list. same reply: the most frequent one's share of different "
@@ -146,7 +323,7 @@ def _result(row: Row) -> str:
     return row.scale.mean(raw[row["cell"]])
 
 
-DEPENDS = View(
+SENSITIVITY_VIEW = View(
     "What the result hangs on",
     (
         Column("cell", cell_name),
@@ -169,92 +346,49 @@ METRICS = (
 )
 
 
-@table("diagnostics", DIAGNOSTICS, [CHOSE, DEPENDS], metrics=METRICS, place=70)
+@table("diagnostics", COLUMNS, [CHOICES_VIEW, SENSITIVITY_VIEW], metrics=METRICS, place=70)
 def diagnostics(results: Results) -> Iterator[dict[str, Any]]:
-    """A row for each cell: what its choices add up to, and what there is to be warned of."""
+    """A row for each cell: its choices, and warnings."""
     failures = Folder(results.folder).failed_matches
     controls = dict(iter(results["controls"].groupby("cell")))
     for result in results.cells:
-        name, own = result.about.name, results.once(seen)[result.about.name]
-        told = _figures(result, own) if own.choices.decisions else {}
+        name, stats = result.about.name, results.cached(record_stats)[result.about.name]
+        row = _row(result, stats) if stats.choices.decisions else {}
         warnings = [
             *failed_matches.warnings(result, failures),
-            *_warnings(told, own, result, controls.get(name, results["controls"].head(0))),
-            results.once(blind).get(name, ""),
+            *_warnings(row, stats, result, controls.get(name, results["controls"].head(0))),
+            results.cached(indistinguishable).get(name, ""),
         ]
-        yield {"cell": name, **told, "warning": "; ".join(filter(None, warnings))}
+        yield {"cell": name, **row, "warning": "; ".join(filter(None, warnings))}
 
 
-def _seen(place: Folder, result: CellResults) -> Seen:
-    seen, wanted, rounding = Seen(), picked(result.outcomes), None
-    taken: list[tuple[MatchRecord, DecisionRecord]] = []
-    kept = set(result.outcomes.column("match").tolist())
-    for record in place.matches(result.about.stem):
-        match = record.match.encode()
-        if match not in kept:
-            continue
-        kept.remove(match)
-        rounding = _rounding(place, result) if rounding is None else rounding
-        seen.audit.add(record)
-        own = list(_with_choice(record))
-        for decision in own:
-            seen.choices.add(decision)
-            seen.replies.add(decision)
-            if sensitivity.by_rounding(decision, rounding):
-                seen.close.append(match)
-        if record.match in wanted and (one := asked_at(own, wanted[record.match])):
-            taken.append((record, one))
-    taken.sort(key=lambda both: both[0].deal)
-    seen.samples = [sample(*both) for both in taken]
-    seen.looked = max(seen.samples, key=lambda one: one.interest, default=None)
-    return seen
-
-
-def _with_choice(record: MatchRecord) -> Iterator[DecisionRecord]:
-    """The subjects' decisions between two options or more."""
-    for decision in record.decisions:
-        if decision.seat in record.subjects and len(decision.options) > 1:
-            yield decision
-
-
-def _rounding(place: Folder, result: CellResults) -> float:
-    """How far the log-probabilities of the cell's models may be off by their dtypes; 0 where none
-    tells it, so that ties alone count."""
-    players = place.description(result.about)["identity"]["players"]
-    told = [str(player.get("model", {}).get("dtype")) for player in players]
-    return max(sensitivity.ROUNDING.get(dtype, 0.0) for dtype in told)
-
-
-def _figures(result: CellResults, seen: Seen) -> dict[str, Any]:
+def _row(result: CellResults, stats: RecordStats) -> dict[str, Any]:
     outcomes = result.outcomes
-    close = np.isin(outcomes.column("match"), seen.close or [b""])
-    hung = sensitivity.figures(
-        outcomes.column("figure"),
-        outcomes.column("fallbacks") > 0,
-        close,
-        len(seen.close),
-        result.about.measure,
-    )
-    return {**seen.choices.figures(), **seen.replies.figures(), **hung}
+    close = np.isin(outcomes.column("match"), stats.close or [b""])
+    values, fallbacks = outcomes.column("figure"), outcomes.column("fallbacks") > 0
+    return {
+        **stats.choices.diagnostics(),
+        **stats.replies.diagnostics(),
+        **sensitivity(values, fallbacks, close, len(stats.close), result.about.measure),
+    }
 
 
 def _warnings(
-    told: Mapping[str, Any], seen: Seen, result: CellResults, controls: pd.DataFrame
+    row: Mapping[str, Any], stats: RecordStats, result: CellResults, controls: pd.DataFrame
 ) -> Iterator[str]:
-    """What a reader of the cell's result should know first. told: its row of diagnostics.csv."""
-    if not seen.choices.decisions:
+    """What a reader of the cell's result should know first."""
+    if not stats.choices.decisions:
         return
-    decisions, scale = seen.choices.decisions, Scale.of(result.about.measure)
-    if told["questions"] >= LEAST and told["reply_share"] > SAME:
-        reply = repr(visible(told["reply"][:30]))
-        share, asked = percent(told["reply_share"]), told["questions"]
-        yield f"replied {reply} to {share} of {asked:,} different questions"
-    place, taken, there = seen.choices.habit
-    if there >= LEAST and taken > HABIT:
-        yield f"took the {place} option in {percent(taken)} of {there:,} decisions"
-    yield from _unusable(result, seen.audit.counts)
-    if told["close_decisions"] > ROUNDED * decisions:
-        settled = percent(told["close_decisions"] / decisions)
+    decisions, scale = stats.choices.decisions, Scale.from_measure(result.about.measure)
+    if row["questions"] >= LEAST and row["reply_share"] > SAME:
+        reply, times = repr(visible(row["reply"][:30])), percent(row["reply_share"])
+        yield f"replied {reply} to {times} of {row['questions']:,} different questions"
+    place, share, offered = stats.choices.habit
+    if offered >= LEAST and share > HABIT:
+        yield f"took the {place} option in {percent(share)} of {offered:,} decisions"
+    yield from _unusable(result, stats.audit.counts)
+    if row["close_decisions"] > CLOSE * decisions:
+        settled = percent(row["close_decisions"] / decisions)
         yield f"ties or rounding may have settled {settled} of its decisions"
     for _, control in controls.iterrows():
         if not control["ci_low"] > 0:
@@ -263,65 +397,19 @@ def _warnings(
 
 
 def _unusable(result: CellResults, counts: Mapping[str, int]) -> Iterator[str]:
-    """Decisions that no reply settled, or else replies that another one had to make good; and
-    replies that were cut off, or read although they name several options."""
+    """Many fallbacks, or else unusable replies; and replies that were cut off or ambiguous."""
     names = ("fallbacks", "decisions", "malformed", "illegal", "replies")
-    columns = (result.outcomes.column(name).sum().item() for name in names)
-    fallbacks, decisions, malformed, illegal, replies = columns
-    taken = fallbacks / decisions if decisions else 0.0
-    wrong = (malformed + illegal) / replies if replies else 0.0
-    if taken > UNUSABLE:
-        yield f"a fallback took {percent(taken)} of its decisions"
-    elif wrong > UNUSABLE:
-        yield f"{percent(wrong)} of its replies were malformed or illegal"
+    sums = (result.outcomes.column(name).sum().item() for name in names)
+    fallbacks, decisions, malformed, illegal, replies = sums
+    fallback_share = fallbacks / decisions if decisions else 0.0
+    bad_share = (malformed + illegal) / replies if replies else 0.0
+    if fallback_share > UNUSABLE:
+        yield f"a fallback took {percent(fallback_share)} of its decisions"
+    elif bad_share > UNUSABLE:
+        yield f"{percent(bad_share)} of its replies were malformed or illegal"
     for kind, why in (
         ("truncated", "were cut off at max_tokens"),
         ("ambiguous", "name several options as their answer"),
     ):
         if counts[kind] > UNUSABLE * counts["replies"]:
             yield f"{percent(counts[kind] / counts['replies'])} of its replies {why}"
-
-
-def write_samples(results: Results) -> None:
-    """Writes samples.txt: a few questions of each cell as they were sent, with the replies."""
-    found = results.once(seen).items()
-    told = (f"== {cell}\n\n{one.text}" for cell, own in found for one in own.samples)
-    write_atomically(results.folder / "samples.txt", "\n".join(told))
-
-
-@dataclass(frozen=True)
-class CellPart:
-    """What the page alone shows of a cell: one decision closely, samples, how choices were
-    distributed."""
-
-    title: str
-    looked: Sample | None
-    samples: Sequence[Sample]
-    chose: Sheet
-
-
-def page_cells(results: Results, cells: int) -> list[CellPart]:
-    """The first cells with anything to show."""
-    found = results.once(seen)
-    headings = ("kind", "value", "count", "share", "at random")
-    foot = f"At most {SHOWN} values of a kind; all: choices.csv."
-    shown = []
-    for name, rows in islice(results["choices"].groupby("cell", sort=False), cells):
-        own = found[str(name)]
-        sheet = Sheet("What it chose", headings, _most_frequent(rows), foot)
-        shown.append(CellPart(results.names[str(name)], own.looked, own.samples, sheet))
-    return shown
-
-
-def _most_frequent(rows: pd.DataFrame) -> list[tuple[str, ...]]:
-    return [
-        (
-            str(kind),
-            visible(row["value"])[:60],
-            f"{row['count']:,}",
-            percent(row["share"]),
-            percent(row["random"]),
-        )
-        for kind, some in rows.groupby("kind", sort=False)
-        for _, row in some.head(SHOWN).iterrows()
-    ]

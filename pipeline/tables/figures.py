@@ -1,40 +1,55 @@
-"""Figures of what a sweep found: the cells' means, how they came about, and their differences."""
+"""Figures of a sweep's results: the cells' means, how they settled, and their differences.
+
+A figure of more cells or pairs than have room for a line each keeps its size: all in order without
+names and the ends of the order with names; running means as a fan; differences as a heat map where
+enough pairs are known.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from gauntlet.games.capabilities import MATCH_SCORE
 from gauntlet.pipeline.log.results import CellResults
-from gauntlet.pipeline.tables import large_sweep_plots, plot_style
-from gauntlet.pipeline.tables.large_sweep_plots import POINTS
-from gauntlet.pipeline.tables.plot_style import ACCENT, COLOURS, CONTRAST, DASHES, GROUND, MUTED
+from gauntlet.pipeline.tables import plot_style
+from gauntlet.pipeline.tables.formatting import Scale, by_scale, capitalized
+from gauntlet.pipeline.tables.plot_style import (
+    ACCENT,
+    COLOURS,
+    CONTRAST,
+    DASHES,
+    GROUND,
+    INK,
+    MUTED,
+    PALE,
+)
 from gauntlet.pipeline.tables.primary_test import DIFFERENCE, ESTIMATE, RAW
 from gauntlet.pipeline.tables.registry import Results, figure
-from gauntlet.pipeline.tables.scale import Scale, by_scale
-from gauntlet.pipeline.tables.summary import deals_of
+from gauntlet.pipeline.tables.summary import deal_range
 from gauntlet.stats.intervals import running_mean
 from gauntlet.stats.means import limits
 
 SETTLED = 30
-"""Deals after which a running curve decides how much of the axis is shown."""
-FILLED = "filled: p Holm < .05"
-BLUE = "blue: p Holm < .05"
+"""Deals after which a running curve determines the range of the axis."""
+POINTS = 400
+"""Points drawn of a running curve."""
+FILLED, BLUE = "filled: p Holm < .05", "blue: p Holm < .05"
 
 
 @figure("win_rates", place=0)
 def win_rates(results: Results) -> dict[str, Figure]:
-    """The mean of every cell, one figure a measure."""
+    """The mean of every cell, one figure for each measure."""
     return {
-        called(scale, "win_rates"): means(rows, named, scale)
-        for scale, rows, named, cells in _by_measure(results)
+        figure_name(scale, "win_rates"): means(rows, names, scale)
+        for scale, rows, names, cells in _by_measure(results)
         if any(cell.outcomes for cell in cells)
     }
 
@@ -43,8 +58,8 @@ def win_rates(results: Results) -> dict[str, Figure]:
 def running_win_rates(results: Results) -> dict[str, Figure]:
     """How the means settled."""
     return {
-        called(scale, "running_win_rates"): running_means(rows, cells, named, scale)
-        for scale, rows, named, cells in _by_measure(results)
+        figure_name(scale, "running_win_rates"): running_means(rows, cells, names, scale)
+        for scale, rows, names, cells in _by_measure(results)
         if any(cell.outcomes for cell in cells)
     }
 
@@ -52,80 +67,81 @@ def running_win_rates(results: Results) -> dict[str, Figure]:
 def _by_measure(
     results: Results,
 ) -> Iterator[tuple[Scale, pd.DataFrame, list[str], list[CellResults]]]:
-    """The rows of summary.csv that are of one measure, with their cells' names and results."""
+    """The rows of summary.csv of each measure, with their names and cells."""
     summary, names = results["summary"], [*results.names.values()]
     for scale, places in by_scale(summary):
-        own = [results.cells[at] for at in places]
-        yield scale, summary.iloc[places], [names[at] for at in places], own
+        cells = [results.cells[at] for at in places]
+        yield scale, summary.iloc[places], [names[at] for at in places], cells
 
 
 @figure("paired_differences", place=2)
 def differences(results: Results) -> dict[str, Figure]:
-    """The differences of pairs.csv."""
+    """The differences of pairs.csv, one figure for each measure."""
     pairs, drawn = results["pairs"], {}
     scales = [results.scales[cell] for cell in pairs["cell_a"]]
     for scale in sorted(dict.fromkeys(scales), key=lambda scale: not scale.wins):
-        own = pairs[[one == scale for one in scales]]
-        if len(own) > plot_style.rows():
-            own = own.dropna(subset=["raw"])
-        if len(own):
-            name = called(scale, "paired_differences")
-            drawn[name] = paired_differences(own, results.names, scale)
+        rows = pairs[[one == scale for one in scales]]
+        if len(rows) > plot_style.max_rows():
+            rows = rows.dropna(subset=["raw"])
+        if len(rows):
+            name = figure_name(scale, "paired_differences")
+            drawn[name] = paired_differences(rows, results.names, scale)
     return drawn
 
 
-def called(scale: Scale, figure: str) -> str:
-    """A figure's name; one that is not of wins says what it is of."""
+def figure_name(scale: Scale, figure: str) -> str:
+    """A figure's name, with its measure unless that is wins."""
     return figure if scale.wins else figure.replace("win_rates", "means") + f"_{scale.slug}"
 
 
+def unit(title: str, scale: Scale) -> str:
+    """The label of an axis."""
+    return f"{title}, %" if scale.share else title
+
+
+def best_columns(adjusted: bool, columns: Sequence[str]) -> tuple[Sequence[str], str]:
+    """The best estimate's columns if all rows are luck-adjusted, else the raw ones; a prefix for
+    labels."""
+    return (columns, "luck-adjusted ") if adjusted else (RAW, "")
+
+
 def means(summary: pd.DataFrame, names: Sequence[str], scale: Scale) -> Figure:
-    """A point a cell with its 95% interval, raw and adjusted; of many cells the best estimates."""
-    title = f"{capital(scale.title)} of {_cells(len(summary))}, {deals_of(summary['deals'])}"
-    if len(summary) > plot_style.rows():
-        leading, told = best(bool((summary["estimator"] == "adjusted").all()), ESTIMATE)
-        label = f"{unit(f'{told}{scale.words}', scale)} (95% interval; dashed: baseline; {BLUE})"
-        rows = (*leading, "baseline")
-        return large_sweep_plots.in_order(summary, rows, names, scale, label, title)
-    figure, axes = _rows(len(summary))
+    """A point per cell with its 95% interval, raw and adjusted; of many cells the best ones."""
+    count = len(summary)
+    title = (
+        f"{capitalized(scale.title)} of {count:,} cell{'s' * (count > 1)}, "
+        f"{deal_range(summary['deals'])}"
+    )
+    if count > plot_style.max_rows():
+        best, prefix = best_columns(bool((summary["estimator"] == "adjusted").all()), ESTIMATE)
+        label = f"{unit(f'{prefix}{scale.words}', scale)} (95% interval; dashed: baseline; {BLUE})"
+        return in_order(summary, (*best, "baseline"), names, scale, label, title)
+    figure, axes = _rows(count)
     for place, (_, row) in enumerate(summary.iterrows()):
         _intervals(axes, place, row, ESTIMATE, row["estimator"] == "adjusted", scale)
         if not np.isnan(row["baseline"]):
             x = scale.factor * row["baseline"]
             axes.plot([x, x], [place - 0.2, place + 0.36], color=CONTRAST, ls="--", lw=1.2)
-    plot_style.name_rows(axes, range(len(names)), names, plot_style.narrow())
-    label = f"{unit(scale.words, scale)} (95% interval; {_key(summary['estimator'])}"
-    axes.set_xlabel(_below(f"{label}dashed: baseline; {FILLED})"))
-    plot_style.titled(figure, title)
+    plot_style.label_rows(axes, range(len(names)), names, plot_style.narrow())
+    key = _colour_key(summary["estimator"])
+    label = f"{unit(scale.words, scale)} (95% interval; {key}dashed: baseline; {FILLED})"
+    axes.set_xlabel(_axis_label(label))
+    plot_style.set_title(figure, title)
     return figure
 
 
-def _rows(number: int) -> tuple[Figure, Axes]:
-    """Axes for rows with names."""
-    return plot_style.canvas(0.95 + plot_style.row_height(number) * max(2, number))
+def _rows(count: int) -> tuple[Figure, Axes]:
+    """Axes for named rows."""
+    return plot_style.canvas(0.95 + plot_style.row_height(count) * max(2, count))
 
 
-def _below(label: str) -> str:
-    """A label under axes that have names beside them, or above where there is no room."""
-    return plot_style.wrapped(label, 0.95 if plot_style.narrow() else 0.75)
+def _axis_label(label: str) -> str:
+    """Wrapped to the width that row names leave."""
+    return plot_style.wrap(label, 0.95 if plot_style.narrow() else 0.75)
 
 
-def capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _cells(number: int) -> str:
-    return f"{number:,} cell{'s' * (number > 1)}"
-
-
-def unit(title: str, scale: Scale) -> str:
-    """What stands at an axis: the title, and percent where it is a share."""
-    return f"{title}, %" if scale.share else title
-
-
-def _key(made: pd.Series[Any]) -> str:
-    """What tells the raw from the adjusted, where both are drawn. made: how each estimate was."""
-    return "grey: raw; blue: luck-adjusted; " if (made == "adjusted").any() else ""
+def _colour_key(estimators: pd.Series[Any]) -> str:
+    return "grey: raw; blue: luck-adjusted; " if (estimators == "adjusted").any() else ""
 
 
 def _intervals(
@@ -136,74 +152,81 @@ def _intervals(
     adjusted: bool,
     scale: Scale,
 ) -> None:
-    """The raw estimate with its interval, and below it the adjusted one where there is one. The
-    leading one is filled where its declared test is significant within its family.
+    """The raw estimate with its interval, and the adjusted one below it. The best one is filled if
+    its p after Holm is significant.
 
-    columns: of the best estimate and its limits.
+    columns: the best estimate and its limits.
     """
     fill = ACCENT if row["p_holm"] < 0.05 else GROUND
     middle = place + 0.1 * plot_style.narrow()  # the name stands above
+    lines: list[tuple[float, Sequence[str], str, str]] = [(middle, RAW, ACCENT, fill)]
     if adjusted:
-        _interval(axes, middle - 0.14, row[[*RAW]], scale, MUTED, GROUND)
-        _interval(axes, middle + 0.14, row[[*columns]], scale, ACCENT, fill)
-    else:
-        _interval(axes, middle, row[[*RAW]], scale, ACCENT, fill)
-
-
-def _interval(
-    axes: Axes, place: float, told: pd.Series[Any], scale: Scale, colour: str, fill: str
-) -> None:
-    """A line of an interval with a point on it. told: the estimate and its limits."""
-    estimate, low, high = scale.factor * told.to_numpy(float)
-    axes.plot([low, high], [place, place], color=colour, lw=1.6)
-    axes.plot(estimate, place, "o", ms=4.5, mfc=fill, mec=colour, mew=1.3)
+        lines = [(middle - 0.14, RAW, MUTED, GROUND), (middle + 0.14, columns, ACCENT, fill)]
+    for y, names, colour, face in lines:
+        estimate, low, high = scale.factor * row[[*names]].to_numpy(float)
+        axes.plot([low, high], [y, y], color=colour, lw=1.6)
+        axes.plot(estimate, y, "o", ms=4.5, mfc=face, mec=colour, mew=1.3)
 
 
 def running_means(
-    summary: pd.DataFrame, results: Sequence[CellResults], names: Sequence[str], scale: Scale
+    summary: pd.DataFrame, cells: Sequence[CellResults], names: Sequence[str], scale: Scale
 ) -> Figure:
-    """The mean after every deal, in deal order, with a band of one 95% interval; of more cells than
-    there are colours how they spread."""
+    """The mean after every deal, with a band of one 95% interval; of many cells a fan."""
     label = unit(f"{scale.words} so far", scale)
     if len(summary) > len(COLOURS):
-        return large_sweep_plots.fan(summary, results, scale, label)
+        return fan(summary, cells, scale, label)
     figure, axes = plot_style.canvas(2.9)
     by = scale.factor
     shown = [summary["baseline"].min(), summary["baseline"].max()]
-    lines = zip(results, names, COLOURS, DASHES, strict=False)
-    for result, name, colour, dash in lines:
-        deals, rates = running(result.by_deal()[1])
+    for cell, name, colour, dash in zip(cells, names, COLOURS, DASHES, strict=False):
+        deals, rates = running(cell.by_deal()[1])
         if not len(deals):
             continue
-        low, high = band(result, deals, rates)
+        low, high = band(cell, deals, rates)
         axes.plot(deals, by * rates, color=colour, ls=dash, lw=1.2, label=name)
         axes.fill_between(deals, by * low, by * high, color=colour, alpha=0.12, lw=0)
         settled = deals >= min(SETTLED, deals[-1])
         shown += [np.fmin(low, rates)[settled].min(), np.fmax(high, rates)[settled].max()]
     for rate in sorted(set(summary["baseline"].dropna())):
         axes.axhline(by * rate, color=MUTED, ls="--", lw=1, label="baseline")
-    axes.set_xlabel("deals")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
+    _deals_axis(axes)
     axes.set_ylabel(label)
     least, most = by * np.nanmin(shown), by * np.nanmax(shown)
     margin = 1.0 if scale.share else 0.02 * (most - least) or 1.0
     axes.set_ylim(least - margin, most + margin)
-    plot_style.keyed(figure)
-    told = "raw, after so many deals (bands: 95% intervals, each of one look)"
-    plot_style.titled(figure, f"{capital(scale.title)} {told}")
+    plot_style.add_legend(figure)
+    what = "raw, after so many deals (bands: 95% intervals, each of one look)"
+    plot_style.set_title(figure, f"{capitalized(scale.title)} {what}")
     return figure
+
+
+def _deals_axis(axes: Axes) -> None:
+    axes.set_xlabel("deals")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
+
+
+def running(per_deal: np.ndarray, points: int = POINTS) -> tuple[np.ndarray, np.ndarray]:
+    """At most `points` numbers of deals, and the mean of the first so many values."""
+    if not len(per_deal):
+        return np.array([]), np.array([])
+    deals = 1 + _places(len(per_deal), points)
+    return deals, np.cumsum(per_deal)[deals - 1] / deals
+
+
+def _places(length: int, points: int = POINTS) -> np.ndarray:
+    return np.unique(np.linspace(0, length - 1, min(points, length)).astype(int))
 
 
 def band(
     result: CellResults, deals: np.ndarray, rates: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The limits of the mean over the first so many deals. Of a deal that one player wins in half
-    of its rotations, half is won."""
+    """The limits of the mean over the first so many deals. A deal won in half of its rotations is
+    half a win."""
     if result.about.wins and result.about.measured == 1:
         wins = rates * deals
         return limits((0.0, 1.0), (0.0, 1.0), counts=np.stack((deals - wins, wins), -1))
     values = result.by_deal()[1]
-    if result.about.measure == MATCH_SCORE:  # few values differ
+    if result.about.measure == MATCH_SCORE:  # it has few different values
         kinds = np.unique(values)
         counts = np.stack([np.cumsum(values == kind)[deals - 1] for kind in kinds], -1)
         return limits(kinds, (MATCH_SCORE.low, MATCH_SCORE.high), counts=counts)
@@ -211,58 +234,174 @@ def band(
     return low[deals - 1], high[deals - 1]
 
 
-def paired_differences(pairs: pd.DataFrame, names: dict[str, str], scale: Scale) -> Figure:
-    """The difference of two cells on shared deals, with its 95% interval; many as a heat map, or in
-    order."""
-    if len(pairs) > plot_style.rows():
-        return _many_differences(pairs, names, scale)
-    figure, axes = _rows(len(pairs))
+def paired_differences(pairs: pd.DataFrame, names: Mapping[str, str], scale: Scale) -> Figure:
+    """The difference of two cells on shared deals, with its 95% interval; many pairs as a heat map
+    or in order."""
+    count = len(pairs)
+    what = "win rates" if scale.wins else f"mean {scale.words}"
+    label = f"difference of {what} on shared deals{', points' * scale.share}"
+    title = f"{count:,} pair{'s' * (count > 1)} of cells, on {deal_range(pairs['deals'])} "
+    title += "that both played"
+    rows = [
+        f"{names[a]} - {names[b]}" for a, b in zip(pairs["cell_a"], pairs["cell_b"], strict=True)
+    ]
+    if count > plot_style.max_rows():
+        best, prefix = best_columns(bool((pairs["test"] == "adjusted").all()), DIFFERENCE)
+        if dense(pairs):
+            return heat_map(pairs, best[0], names, scale, prefix + label)
+        pairs, columns = pairs.assign(nothing=0.0), (*best, "nothing")
+        return in_order(
+            pairs, columns, rows, scale, f"{prefix}{label} (95% interval; {BLUE})", title
+        )
+    figure, axes = _rows(count)
     for place, (_, row) in enumerate(pairs.iterrows()):
         _intervals(axes, place, row, DIFFERENCE, row["test"] == "adjusted", scale)
     axes.axvline(0, color=MUTED, ls="--", lw=1)
-    plot_style.name_rows(axes, range(len(pairs)), _two(pairs, names), plot_style.narrow())
-    key = _key(pairs["test"])
-    axes.set_xlabel(_below(f"{_difference(scale)} (95% interval; {key}{FILLED})"))
-    many_pairs = f"{len(pairs):,} pair{'s' * (len(pairs) > 1)} of cells"
-    plot_style.titled(figure, f"{many_pairs}, on {deals_of(pairs['deals'])} that both played")
+    plot_style.label_rows(axes, range(count), rows, plot_style.narrow())
+    axes.set_xlabel(_axis_label(f"{label} (95% interval; {_colour_key(pairs['test'])}{FILLED})"))
+    plot_style.set_title(figure, title)
     return figure
 
 
-def _many_differences(pairs: pd.DataFrame, names: dict[str, str], scale: Scale) -> Figure:
-    leading, told = best(bool((pairs["test"] == "adjusted").all()), DIFFERENCE)
-    label = f"{told}{_difference(scale)}"
-    if large_sweep_plots.dense(pairs):
-        return large_sweep_plots.heat_map(pairs, leading[0], names, scale, label)
-    rows = pairs.assign(nothing=0.0)
-    label = f"{label} (95% interval; {BLUE})"
-    title = f"{len(pairs):,} pairs of cells, on {deals_of(pairs['deals'])} that both played"
-    return large_sweep_plots.in_order(
-        rows, (*leading, "nothing"), _two(pairs, names), scale, label, title
+# --- many cells
+
+HIGHEST, LOWEST = 20, 10
+"""Rows named at either end; half of them in narrow figures."""
+WITH_NUMBERS = 16
+"""Cells up to which a heat map has numbers; half of them in narrow figures."""
+DENSE = 0.2
+"""The share of all pairs from which a heat map is worth drawing."""
+BANDS = ((5, 95, 0.15), (25, 75, 0.3))
+"""Percentiles of the cells that a fan fills, and the opacity."""
+
+
+def in_order(
+    table: pd.DataFrame,
+    columns: Sequence[str],
+    names: Sequence[str],
+    scale: Scale,
+    label: str,
+    title: str,
+) -> Figure:
+    """Every row's estimate with its interval, the highest on top; and both ends by name.
+
+    columns: the estimate, its limits, and the reference value.
+    """
+    values = scale.factor * table[list(columns)].to_numpy(float)
+    order = np.argsort(-values[:, 0], kind="stable")
+    order = order[np.isfinite(values[order, 0])]
+    significant = (table["p_holm"] < 0.05).to_numpy()
+    if plot_style.narrow():
+        figure, panels = plot_style.panels(2, 1, 8.4, sharex=True, height_ratios=(1, 2.4))
+    else:
+        figure, panels = plot_style.panels(1, 2, 9.0, sharex=True, width_ratios=(1, 1.6))
+    every, ends = panels
+    _lines(every, values[order], significant[order], np.arange(len(order)), thin=True)
+    every.set_ylim(len(order), -1)
+    every.set_yticks([])
+    every.set_title(f"all {len(order):,}, in order")
+    few = 2 if plot_style.narrow() else 1
+    top, low = order[: HIGHEST // few], order[HIGHEST // few :][-LOWEST // few :]
+    shown = np.concatenate((top, low))
+    places = np.arange(len(shown)) + (np.arange(len(shown)) >= len(top))
+    _lines(ends, values[shown], significant[shown], places + 0.1, thin=False)
+    share = 1.0 if plot_style.narrow() else 0.6
+    labels = [names[at] for at in shown]
+    plot_style.label_rows(ends, places.tolist(), labels, above=True, share=share)
+    ends.set_title(f"the {len(top)} highest{f' and {len(low)} lowest' if len(low) else ''}")
+    for axes in panels:
+        axes.spines["left"].set_visible(False)
+        axes.grid(axis="x", color=PALE, lw=0.6)
+        axes.set_axisbelow(True)
+    figure.supxlabel(plot_style.wrap(label), fontsize=plot_style.SIZE)
+    plot_style.set_title(figure, title)
+    return figure
+
+
+def _lines(
+    axes: Axes, values: np.ndarray, significant: np.ndarray, places: np.ndarray, thin: bool
+) -> None:
+    """Points with their intervals, blue if significant, and their reference values. Thin ones are
+    rasterised: files with a thousand lines are slow to view."""
+    estimates, low, high, reference = values.T
+    colours = [ACCENT if one else MUTED for one in significant]
+    segments = [((a, y), (b, y)) for a, b, y in zip(low, high, places, strict=True)]
+    width = max(0.3, min(1.6, 200 / len(values))) if thin else 1.6
+    alpha = 0.5 if thin else 1.0
+    lines = LineCollection(segments, colors=colours, linewidths=width, alpha=alpha, rasterized=thin)
+    axes.add_collection(lines)
+    size = max(1.5, min(12.0, 1200 / len(values))) if thin else 18.0
+    faces = [c if thin or one else GROUND for c, one in zip(colours, significant, strict=True)]
+    axes.scatter(estimates, places, size, faces, edgecolors=colours, zorder=3, rasterized=thin)
+    if len(set(reference[np.isfinite(reference)])) == 1:
+        at = reference[np.isfinite(reference)][0]
+        axes.axvline(at, color=CONTRAST, ls="--", lw=1, zorder=2)
+    else:
+        axes.scatter(reference, places, size, CONTRAST, marker="|", zorder=2, rasterized=thin)
+
+
+def fan(summary: pd.DataFrame, cells: Sequence[CellResults], scale: Scale, label: str) -> Figure:
+    """How the cells' running means spread over the deals."""
+    curves = [cell.by_deal()[1] for cell in cells]
+    places = _places(max(map(len, curves)))
+    rates = np.full((len(curves), len(places)), np.nan)
+    for row, values in zip(rates, curves, strict=True):
+        own = places[places < len(values)]
+        row[: len(own)] = scale.factor * (np.cumsum(values) / np.arange(1, len(values) + 1))[own]
+    rates = rates[np.isfinite(rates[:, 0])]
+    figure, axes = plot_style.canvas(2.9)
+    for low, high, alpha in BANDS:
+        edges = np.nanpercentile(rates, (low, high), axis=0)
+        band = f"{low}% to {high}% of cells"
+        axes.fill_between(places + 1, *edges, color=ACCENT, alpha=alpha, lw=0, label=band)
+    axes.plot(places + 1, np.nanmedian(rates, axis=0), color=ACCENT, lw=1.6, label="median cell")
+    bases = summary["baseline"].dropna().to_numpy(float)
+    if len(bases):
+        middle = scale.factor * float(np.median(bases))
+        axes.axhline(middle, color=CONTRAST, ls="--", lw=1, label="baseline")
+    _deals_axis(axes)
+    axes.set_ylabel(label)
+    plot_style.add_legend(figure, 4)
+    plot_style.set_title(figure, f"How {len(rates):,} cells spread after so many deals, raw")
+    return figure
+
+
+def dense(pairs: pd.DataFrame) -> bool:
+    """Whether a heat map of the pairs would be filled well enough."""
+    cells = len({*pairs["cell_a"], *pairs["cell_b"]})
+    return len(pairs) >= DENSE * cells * (cells - 1) / 2
+
+
+def heat_map(
+    pairs: pd.DataFrame, column: str, names: Mapping[str, str], scale: Scale, label: str
+) -> Figure:
+    """The row's cell less the column's, in the table's order; with significance, numbers and names
+    as far as there is room."""
+    cells = [cell for cell in names if cell in {*pairs["cell_a"], *pairs["cell_b"]}]
+    place = {cell: at for at, cell in enumerate(cells)}
+    a, b = (pairs[side].map(place).to_numpy() for side in ("cell_a", "cell_b"))
+    values, significant = np.full((2, len(cells), len(cells)), np.nan)
+    values[a, b], values[b, a] = (sign * scale.factor * pairs[column] for sign in (1, -1))
+    significant[a, b] = significant[b, a] = pairs["p_holm"] < 0.05
+    with_names = len(cells) <= plot_style.max_rows()
+    most_cells = WITH_NUMBERS // 2 if plot_style.narrow() else WITH_NUMBERS
+    with_numbers = len(cells) <= most_cells and scale.share
+    figure, axes = plot_style.canvas(plot_style.width() * 0.8 + with_names * len(cells) * 0.08)
+    most = float(np.nanmax(np.abs(values), initial=0)) or 1.0
+    texts = [[f"{round(x) or 0:+d}" if np.isfinite(x) else "" for x in row] for row in values]
+    image = plot_style.heat_map(axes, values, most, texts if with_numbers else (), significant == 1)
+    if with_names:
+        plot_style.label_heat_map(figure, axes, [names[cell] for cell in cells], both=True)
+        if not with_numbers:
+            axes.plot(*np.nonzero((significant == 1).T), ".", ms=2.5, color=INK)
+    else:
+        axes.set_xlabel("column: cell B, in the order of summary.csv")
+        axes.set_ylabel("row: cell A")
+    mark = " in bold" if with_numbers else " with a dot" if with_names else ""
+    plot_style.set_title(
+        figure,
+        f"Row less column: {label}\n{len(pairs):,} pairs of {len(cells):,} cells, "
+        f"{int((pairs['p_holm'] < 0.05).sum()):,}{mark}, p Holm < .05",
     )
-
-
-def best(adjusted: bool, columns: Sequence[str]) -> tuple[Sequence[str], str]:
-    """The columns of the best estimate where every row's is luck-adjusted, else of the raw; a
-    word."""
-    return (columns, "luck-adjusted ") if adjusted else (RAW, "")
-
-
-def _two(pairs: pd.DataFrame, names: dict[str, str]) -> list[str]:
-    both = zip(pairs["cell_a"], pairs["cell_b"], strict=True)
-    return [f"{names[a]} - {names[b]}" for a, b in both]
-
-
-def _difference(scale: Scale) -> str:
-    what = "win rates" if scale.wins else f"mean {scale.words}"
-    return f"difference of {what} on shared deals{', points' * scale.share}"
-
-
-def running(per_deal: np.ndarray, points: int = POINTS) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers of deals (`points` of them at most) and the mean over the first so many, of one
-    figure a deal."""
-    if not len(per_deal):
-        return np.array([]), np.array([])
-    counts = np.arange(1, len(per_deal) + 1)
-    rates = np.cumsum(per_deal) / counts
-    kept = np.unique(np.linspace(0, len(per_deal) - 1, min(points, len(per_deal))).astype(int))
-    return counts[kept], rates[kept]
+    plot_style.add_colour_bar(figure, axes, image, label)
+    return figure

@@ -12,9 +12,9 @@ from gauntlet.games.capabilities import MATCH_SCORE, WIN
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.plan.cells import seeded
-from gauntlet.pipeline.tables.numbers import whole
+from gauntlet.pipeline.tables.formatting import as_integer
 from gauntlet.pipeline.tables.primary_test import interval
-from gauntlet.pipeline.tables.registry import Part, Results, Sheet, table
+from gauntlet.pipeline.tables.registry import Part, Results, Sheet, columns, table
 from gauntlet.pipeline.tables.sheets import (
     Column,
     View,
@@ -31,12 +31,11 @@ from gauntlet.stats.means import limits
 
 ENDS = ("win", "draw", "loss")
 ALL, FIRST, SECOND = "all", "first", "second"
-"""Of which matches a row is: all, those that the measured side opened, those that it did not."""
-
+"""The matches of a row: all, those that the measured side opened, the others."""
 COUNTS = ("wins", "draws", "losses", "shared_wins")
 LEAD = ("ahead", "behind")
 OUTCOMES = {
-    "cell": "the cell's name",
+    **columns("cell"),
     "moved": "which matches: `all`, those that the measured side opened (`first`), or the others",
     "deals": "their deals",
     "matches": "how many",
@@ -61,14 +60,7 @@ OUTCOMES = {
 }
 
 
-def _asked(part: Part) -> Iterator[Sheet]:
-    """Where some are drawn or shared, or the score was asked for."""
-    rows, measures = part.rows, set(part.results["summary"]["measure"])
-    if MATCH_SCORE.name in measures or (rows[["draws", "shared_wins"]] > 0).to_numpy().any():
-        yield from ENDED(part)
-
-
-def _ends_foot(part: Part) -> str:
+def _foot(part: Part) -> str:
     wins = WIN.name in set(part.results["summary"]["measure"])
     return (
         "moved: all matches, or those that the measured side opened (first), or did not (second). "
@@ -77,7 +69,7 @@ def _ends_foot(part: Part) -> str:
     )
 
 
-ENDED = View(
+VIEW = View(
     "Wins, draws and losses",
     (
         Column("cell", cell_name),
@@ -92,44 +84,47 @@ ENDED = View(
         Column("ahead", decimal("ahead", ".0f")),
         Column("behind", decimal("behind", ".0f")),
     ),
-    _ends_foot,
+    _foot,
     lambda rows: rows[rows["matches"] > 0],
 )
+
+
+def _sheets(part: Part) -> Iterator[Sheet]:
+    """Shown if matches are drawn or shared, or the measure is the match score."""
+    rows, measures = part.rows, set(part.results["summary"]["measure"])
+    if MATCH_SCORE.name in measures or (rows[["draws", "shared_wins"]] > 0).to_numpy().any():
+        yield from VIEW(part)
 
 
 @table(
     "outcomes",
     OUTCOMES,
-    [_asked],
+    [_sheets],
     metrics=("wins", "draws", "losses", "shared_wins", "score", "score_low", "score_high"),
     key="moved",
     place=31,
 )
 def outcomes(results: Results) -> pd.DataFrame:
-    """A row for each cell, and where both sides opened some of its matches one for each."""
+    """A row for each cell, and one for each side that opened, if both did."""
     rows = [row for result in results.cells for row in _rows(result)]
-    table = pd.DataFrame(rows, columns=[*OUTCOMES])
-    single = table["win_low"].isna()
-    ends = table.loc[single, ["losses", "draws", "wins"]].to_numpy(float)
-    for end, own in zip((*ENDS, "score"), (*_WORTH, (0.0, 0.5, 1.0)), strict=True):
-        low, high = limits(own, (0.0, 1.0), counts=ends)
-        table.loc[single, f"{end}_low"], table.loc[single, f"{end}_high"] = low, high
-    return table
-
-
-_WORTH = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0))
-"""What a loss, a draw and a win count of each of ENDS."""
+    frame = pd.DataFrame(rows, columns=[*OUTCOMES])
+    single = frame["win_low"].isna()
+    counts = frame.loc[single, ["losses", "draws", "wins"]].to_numpy(float)
+    values = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.5, 1.0))
+    for end, worth in zip((*ENDS, "score"), values, strict=True):
+        low, high = limits(worth, (0.0, 1.0), counts=counts)
+        frame.loc[single, f"{end}_low"], frame.loc[single, f"{end}_high"] = low, high
+    return frame
 
 
 def _rows(result: CellResults) -> Iterator[dict[str, Any]]:
-    """Those of one cell, without intervals where a match is a deal: these come all at once."""
-    outcomes = result.outcomes
-    deals, opened = outcomes.column("deal"), outcomes.column("opened")
+    """The rows of one cell; if a match is a deal, without intervals, which `outcomes` adds."""
+    deals, opened = (result.outcomes.column(name) for name in ("deal", "opened"))
     parts = {ALL: np.ones(len(opened), bool)}
     if result.about.in_turn and 0 < opened.sum() < len(opened):
         parts |= {FIRST: opened, SECOND: ~opened}
     for moved, chosen in parts.items():
-        row = {"cell": result.about.name, "moved": moved, **_ended_counts(result, chosen)}
+        row = {"cell": result.about.name, "moved": moved, **_counts(result, chosen)}
         values = [*_ends(result, chosen), scores(result)[chosen]]
         for end, each in zip((*ENDS, "score"), values, strict=True):
             row[end] = each.mean() if len(each) else np.nan
@@ -139,52 +134,52 @@ def _rows(result: CellResults) -> Iterator[dict[str, Any]]:
 
 
 def _ends(result: CellResults, chosen: np.ndarray) -> np.ndarray:
-    """(3, matches): how much of each was won, drawn and lost; of several measured players each may
-    end in another way."""
+    """(3, matches): the shares of each that were won, drawn and lost; several measured players may
+    end differently."""
     won, drawn = result.outcomes.won[chosen], result.outcomes.draws[chosen].astype(float)
     return np.stack((won, drawn, 1.0 - won - drawn))
 
 
-def _ended_counts(result: CellResults, chosen: np.ndarray) -> dict[str, Any]:
-    """What there is to count."""
-    deals = result.outcomes.column("deal")[chosen]
-    won, others = (result.outcomes.column(name)[chosen] for name in ("winners", "others_won"))
-    ends = _ends(result, chosen).sum(1).round(9).tolist()  # thirds of a win add up
-    counts = (*map(whole, ends), int(((won > 0) & (others > 0)).sum()))
-    row = {"deals": len(np.unique(deals)), "matches": len(deals)}
-    return {**row, **dict(zip(COUNTS, counts, strict=True)), **_lead(result, chosen)}
-
-
-def _lead(result: CellResults, chosen: np.ndarray) -> dict[str, Any]:
-    """On how many deals the measured side won more often than the other one, and less often; none
-    where the sides are not of one size."""
+def _counts(result: CellResults, chosen: np.ndarray) -> dict[str, Any]:
+    columns = (result.outcomes.column(name)[chosen] for name in ("deal", "winners", "others_won"))
+    deals, won, others = columns
+    ends = _ends(result, chosen).sum(1).round(9).tolist()  # adds up thirds of a win
+    counts = (*map(as_integer, ends), int(((won > 0) & (others > 0)).sum()))
+    row: dict[str, Any] = {"deals": len(np.unique(deals)), "matches": len(deals)}
+    row |= zip(COUNTS, counts, strict=True)
     if not result.about.even:
-        return dict.fromkeys(LEAD, np.nan)
-    won, others = (result.outcomes.column(name)[chosen] for name in ("winners", "others_won"))
-    places = np.unique(result.outcomes.column("deal")[chosen], return_inverse=True)[1]
+        return row | dict.fromkeys(LEAD, np.nan)
+    places = np.unique(deals, return_inverse=True)[1]
     lead = np.bincount(places, np.sign(won.astype(int) - others.astype(int)))
-    return dict(zip(LEAD, (int((lead > 0).sum()), int((lead < 0).sum())), strict=True))
+    return row | dict(zip(LEAD, (int((lead > 0).sum()), int((lead < 0).sum())), strict=True))
+
+
+def scores(result: CellResults) -> np.ndarray:
+    """Each match's score: 1 a win, 1/2 a draw, 0 a loss; with several measured players the share
+    that won."""
+    values: np.ndarray = result.outcomes.won + result.outcomes.draws / 2
+    return values
 
 
 # --- by seat and by seed
 
-COUNTED = {
+MEANS = {
     "deals": "their deals",
     "matches": "how many",
     "mean": "mean of the measure, raw",
-    "low": "lower end of its 95% interval",
+    **columns("low"),
     "high": "upper end of its 95% interval",
-    "measure": "what the cell is judged by",
+    **columns("measure"),
 }
 SEATS = {
-    "cell": "the cell's name",
+    **columns("cell"),
     "seat": "the matches in which the measured player sat here; of several players joined by +",
-    **COUNTED,
+    **MEANS,
 }
-SEEDS = {"cell": "the cell's name", "seed": "the matches of this seed", **COUNTED}
+SEEDS = {**columns("cell"), "seed": "the matches of this seed", **MEANS}
 
 
-def _apart(part: str) -> View:
+def _view(part: str) -> View:
     return View(
         f"By {part}",
         (
@@ -198,54 +193,33 @@ def _apart(part: str) -> View:
     )
 
 
-@table("seats", SEATS, [_apart("seat")], metrics=("mean",), key="seat", place=34)
+@table("seats", SEATS, [_view("seat")], metrics=("mean",), key="seat", place=34)
 def seats(results: Results) -> Iterator[dict[str, Any]]:
-    """A row for each rotated cell and seat of the measured player (or players)."""
+    """A row for each seat of the measured player (or players), in cells where it changes."""
     for result in results.cells:
-        if rotated(result):
-            yield from _by_seat(result)
+        about, outcomes = result.about, result.outcomes
+        if len(set(about.seats)) > 1 and len(outcomes):
+            seatings = outcomes.column("rotation") // about.step
+            for seat in sorted(set(about.seats)):
+                own = [place for place, seats in enumerate(about.seats) if seats == seat]
+                row = _mean_row(result, np.isin(seatings, own))
+                yield {**row, "seat": "+".join(map(str, seat))}
 
 
-def rotated(result: CellResults) -> bool:
-    """Whether the measured players sat in more than one place."""
-    return len(set(result.about.seats)) > 1 and len(result.outcomes) > 0
-
-
-@table("seeds", SEEDS, [_apart("seed")], metrics=("mean",), key="seed", place=35)
+@table("seeds", SEEDS, [_view("seed")], metrics=("mean",), key="seed", place=35)
 def seeds(results: Results) -> Iterator[dict[str, Any]]:
-    """A row for each cell and seed, where a folder has several."""
+    """A row for each cell and seed, if there are several seeds."""
     seed = Folder(results.folder).seed
     if isinstance(seed, tuple):
         for result in results.cells:
-            yield from _by_seed(result, seed)
+            deals = result.outcomes.column("deal")
+            own = np.array([seeded(seed, int(deal))[0] for deal in deals], int)
+            for one in dict.fromkeys(seed):
+                yield {**_mean_row(result, own == one), "seed": one}
 
 
-def scores(result: CellResults) -> np.ndarray:
-    """The expected score of each match: 1 a win, 1/2 a draw, 0 a loss; of several measured players
-    the share that won."""
-    mean: np.ndarray = result.outcomes.won + result.outcomes.draws / 2
-    return mean
-
-
-def _by_seat(result: CellResults) -> Iterator[dict[str, Any]]:
-    about = result.about
-    places = result.outcomes.column("rotation") // about.step
-    for seats in sorted(set(about.seats)):
-        own = [place for place, sat in enumerate(about.seats) if sat == seats]
-        yield {"seat": "+".join(map(str, seats)), **_counted(result, np.isin(places, own))}
-
-
-def _by_seed(result: CellResults, seed: tuple[int, ...]) -> Iterator[dict[str, Any]]:
-    deals = result.outcomes.column("deal")
-    of = np.array([seeded(seed, int(deal))[0] for deal in deals], int)
-    for one in dict.fromkeys(seed):
-        yield {"seed": one, **_counted(result, of == one)}
-
-
-def _counted(result: CellResults, chosen: np.ndarray) -> dict[str, Any]:
-    deals = result.outcomes.column("deal")[chosen]
-    figures = result.outcomes.column("figure")[chosen]
-    mean, low, high = interval(figures, deals, result.about.measure)
-    counted = {"deals": len(np.unique(deals)), "matches": len(deals)}
-    limits = {"mean": mean, "low": low, "high": high}
-    return {"cell": result.about.name, **counted, **limits, "measure": result.about.measure.name}
+def _mean_row(result: CellResults, chosen: np.ndarray) -> dict[str, Any]:
+    deals, values = (result.outcomes.column(name)[chosen] for name in ("deal", "figure"))
+    mean, low, high = interval(values, deals, result.about.measure)
+    row = {"cell": result.about.name, "deals": len(np.unique(deals)), "matches": len(deals)}
+    return {**row, "mean": mean, "low": low, "high": high, "measure": result.about.measure.name}

@@ -1,4 +1,4 @@
-"""Pages that need nothing beside themselves: one look for all, light, dark, narrow and printed."""
+"""Self-contained pages with one look: light, dark, narrow and printed."""
 
 from __future__ import annotations
 
@@ -13,17 +13,15 @@ import jinja2
 from markupsafe import Markup
 
 from gauntlet.common.sanitize import visible
-from gauntlet.pipeline.tables.numbers import number, p_value
+from gauntlet.pipeline.tables.formatting import number, p_value
 
-HERE = Path(__file__).parent
-"""Where head.html.j2 and parts.html.j2 lie."""
 LONGEST = 8_000
 """Characters that a page shows of a prompt or reply."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A line at the top of a page. code: whether its values are to be typed."""
+    """A line at the top of a page. code: its values are commands."""
 
     term: str
     values: Sequence[str]
@@ -32,7 +30,7 @@ class Entry:
 
 @dataclass
 class Contents:
-    """The headings of a page: each gets an id of its own, and `parts` those of the parts."""
+    """The headings of a page, each with a unique id; `parts` are those of the contents."""
 
     parts: dict[str, str] = field(default_factory=dict)
     ids: set[str] = field(default_factory=set)
@@ -54,36 +52,34 @@ class Contents:
         return name
 
 
-def rendered(template: Path, **values: Any) -> str:
-    """The page that the template makes of the values. Every text is escaped, and control characters
-    in it are spelt out."""
-    own = _environment(template.parent).get_template(template.name)
-    return own.render(contents=Contents(), **values)
+def render(template: Path, **values: Any) -> str:
+    """The template's page of these values. All text is escaped, control characters spelled out."""
+    page = _environment(template.parent).get_template(template.name)
+    return page.render(contents=Contents(), **values)
 
 
 @cache
 def _environment(folder: Path) -> jinja2.Environment:
-    """Of the templates in a folder, each compiled once a process."""
+    """The templates of a folder and of this one, each compiled once per process."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader([folder, HERE]),
+        loader=jinja2.FileSystemLoader([folder, Path(__file__).parent]),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_shown,
+        finalize=_sanitize,
     )
-    own = {"number": number, "p_value": p_value, "clipped": clipped}
-    environment.filters |= own
+    environment.filters |= {"number": number, "p_value": p_value, "clipped": clip}
     return environment
 
 
-def _shown(value: Any) -> Any:
+def _sanitize(value: Any) -> Any:
     plain = isinstance(value, str) and not isinstance(value, Markup)
     return visible(value) if plain else value
 
 
-def clipped(text: str, whole: str) -> str:
-    """The text, of a long one both ends. whole: the command that shows all of it."""
+def clip(text: str, command: str) -> str:
+    """The text; of a long one both ends, and the command that shows all of it."""
     if len(text) <= LONGEST:
         return text
-    half, left_out = LONGEST // 2, len(text) - LONGEST
-    return f"{text[:half]}\n... {left_out:,} characters; all: {whole}\n{text[-half:]}"
+    half, omitted = LONGEST // 2, len(text) - LONGEST
+    return f"{text[:half]}\n... {omitted:,} characters; all: {command}\n{text[-half:]}"

@@ -1,8 +1,7 @@
-"""The parser's audit: how the replies of every cell were read, and examples of what was not plain.
+"""The parser's audit: how every cell's replies were read, with examples of unclear ones.
 
-A parser that guesses, or a limit on a reply's length, may settle a result that is taken for the
-model's. So every cell tells how many replies of each of `reply_classification.KINDS` it had, and
-what became of the decisions.
+A parser that guesses, or a limit on length, may produce a result that looks like the model's. So
+each cell's replies are counted by `reply_audit.KINDS`, with what became of the decisions.
 """
 
 from __future__ import annotations
@@ -15,16 +14,15 @@ from typing import Any
 import pandas as pd
 
 from gauntlet.common.sanitize import visible
-from gauntlet.pipeline.tables.diagnostics import seen
-from gauntlet.pipeline.tables.registry import Part, Results, table
-from gauntlet.pipeline.tables.reply_classification import KINDS, Audit, Example
+from gauntlet.pipeline.tables.diagnostics import record_stats
+from gauntlet.pipeline.tables.registry import Part, Results, columns, table
+from gauntlet.pipeline.tables.reply_audit import KINDS, Audit, Example
 from gauntlet.pipeline.tables.sheets import Column, View, cell_name, count, share
 
 FOOT = 98
 """Characters of a line below the table."""
-
 DECISIONS = ("reasked", "recovered", "fallbacks")
-MEANT = {
+MEANINGS = {
     "malformed": "not in the form asked for",
     "illegal": "names no option",
     "ambiguous": "names several options as its answer",
@@ -35,16 +33,17 @@ MEANT = {
     "recovered": "settled by a reply although another was unusable",
     "fallbacks": "settled by none",
 }
+SHORT = {"truncated": "cut", "fallbacks": "fallback", "reasked": "re-asked"}
 COLUMNS = {
-    "cell": "the cell's name",
+    **columns("cell"),
     "decisions": "decisions of the subjects for which a model was asked",
     "replies": "replies to them; scored choices count once a request",
-    **{kind: f"replies: {MEANT[kind]}; a reply may be of several kinds" for kind in KINDS},
-    "unreported": MEANT["unreported"],
-    **{name: f"decisions: {MEANT[name]}" for name in DECISIONS},
+    **{kind: f"replies: {MEANINGS[kind]}; a reply may be of several kinds" for kind in KINDS},
+    "unreported": MEANINGS["unreported"],
+    **{name: f"decisions: {MEANINGS[name]}" for name in DECISIONS},
 }
 EXAMPLE_COLUMNS = {
-    "cell": "the cell's name",
+    **columns("cell"),
     "kinds": "what was wrong or odd with the reply",
     "match": "the match's id",
     "deal": "its deal",
@@ -57,82 +56,79 @@ EXAMPLE_COLUMNS = {
 
 def audits(results: Results) -> dict[str, Audit]:
     """By cell, of those that asked a model."""
-    found = {name: own.audit for name, own in results.once(seen).items()}
-    return {name: own for name, own in found.items() if own.counts["decisions"]}
+    stats = results.cached(record_stats).items()
+    return {name: own.audit for name, own in stats if own.audit.counts["decisions"]}
 
 
-def odd(table: pd.DataFrame) -> list[str]:
-    """The kinds that there are."""
-    return [name for name in MEANT if table[name].any()]
+def oddities(table: pd.DataFrame) -> list[str]:
+    """The kinds that occur."""
+    return [name for name in MEANINGS if table[name].any()]
 
 
-def line(results: Results) -> str:
-    """That all was plainly read, where it was and a model was asked at all."""
-    found = results["parser"]
-    if found.empty or odd(found):
+def summary_line(results: Results) -> str:
+    """That all replies were plainly read, if so; else ""."""
+    rows = results["parser"]
+    if rows.empty or oddities(rows):
         return ""
-    return f"Replies: all {found['replies'].sum():,} were read at once."
-
-
-SHORT = {"truncated": "cut", "fallbacks": "fallback", "reasked": "re-asked"}
+    return f"Replies: all {rows['replies'].sum():,} were read at once."
 
 
 def _columns(part: Part) -> list[Column]:
-    """Those in which there is anything."""
-    known = [name for name in MEANT if name in odd(part.rows)]
-    titled = {name: SHORT.get(name, name) for name in known}
-    kinds = [Column(titled[name], share(name, "replies")) for name in known if name in KINDS]
-    taken = [Column(titled[name], share(name, "decisions")) for name in known if name in DECISIONS]
-    unreported = [Column("unreported", count("unreported"))] * ("unreported" in known)
+    """Those with any nonzero value."""
+    heads = {name: SHORT.get(name, name) for name in oddities(part.rows)}
+    replies = [Column(heads[name], share(name, "replies")) for name in heads if name in KINDS]
+    if "unreported" in heads:
+        replies.append(Column("unreported", count("unreported")))
+    decisions = [Column(heads[n], share(n, "decisions")) for n in heads if n in DECISIONS]
     first = [Column("cell", cell_name), Column("replies", count("replies"))]
-    return [*first, *kinds, *unreported, Column("decisions", count("decisions")), *taken]
+    return [*first, *replies, Column("decisions", count("decisions")), *decisions]
 
 
 def _foot(part: Part) -> str:
-    meant = [f"{SHORT.get(name, name)}: {MEANT[name]}." for name in odd(part.rows)]
-    return fill("Of the subject's. " + " ".join(meant), FOOT, break_on_hyphens=False)
+    words = [f"{SHORT.get(name, name)}: {MEANINGS[name]}." for name in oddities(part.rows)]
+    return fill("Of the subject's. " + " ".join(words), FOOT, break_on_hyphens=False)
 
 
 READ = View(
     "What was wrong with replies",
     _columns,
     _foot,
-    lambda rows: rows if odd(rows) else rows.head(0),
+    lambda rows: rows if oddities(rows) else rows.head(0),
 )
 
 
 @table("parser", COLUMNS, [READ], place=20)
 def parser(results: Results) -> Iterator[dict[str, Any]]:
     """A row for each cell that asked a model."""
-    for name, own in results.once(audits).items():
-        yield {"cell": name, **{column: own.counts[column] for column in [*COLUMNS][1:]}}
+    for name, audit in results.cached(audits).items():
+        yield {**{column: audit.counts[column] for column in COLUMNS}, "cell": name}
 
 
 @table("parser_examples", EXAMPLE_COLUMNS)
 def parser_examples(results: Results) -> Iterator[dict[str, Any]]:
     """The first few replies of every kind."""
-    for name, own in results.once(audits).items():
-        for one in own.examples:
-            shown = {key: getattr(one, key) for key in [*EXAMPLE_COLUMNS][2:]}
-            yield {"cell": name, "kinds": one.told, **shown}
+    for name, audit in results.cached(audits).items():
+        for one in audit.examples:
+            row = {column: getattr(one, column) for column in [*EXAMPLE_COLUMNS][2:]}
+            yield {"cell": name, "kinds": one.label, **row}
 
 
 @dataclass(frozen=True)
-class Misread:
-    """What the page shows of a cell: its examples."""
+class CellExamples:
+    """A cell's examples on the page."""
 
     title: str
     examples: Sequence[Example]
 
 
-def misread(results: Results, cells: int) -> list[Misread]:
+def page_examples(results: Results, cells: int) -> list[CellExamples]:
     """The first cells with examples."""
-    found = results.once(audits).items()
-    told = [Misread(results.names[name], own.examples) for name, own in found if own.examples]
-    return told[:cells]
+    audited = results.cached(audits).items()
+    found = [CellExamples(results.names[name], own.examples) for name, own in audited]
+    return [one for one in found if one.examples][:cells]
 
 
 def opening(reply: str, most: int = 60) -> str:
-    """How a reply begins, in a line."""
+    """A reply's beginning, in a line."""
     line = " ".join(visible(reply).split())
     return f"{line[:most]} ..." if len(line) > most else line or "(nothing)"

@@ -1,7 +1,7 @@
-"""How figures look: colours that read on white and on black, two widths, and files of them.
+"""The look of figures: colours for white and black pages, two widths, heat maps, and their files.
 
-A figure is as wide as its medium, and all of it lies inside. On the page its colours are CSS
-variables, which a dark page sets anew; in files they are these, on white.
+A figure is as wide as its medium. On the page its colours are CSS variables, which a dark page
+redefines; in files they are these, on white.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import io
 import re
 import textwrap
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,25 +18,24 @@ from typing import Any
 from weakref import WeakSet
 
 import matplotlib
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 
 matplotlib.rcParams["text.parse_math"] = False  # a `$` in a label is a `$`
 
 INK, MUTED, PALE, GROUND = "#1f2933", "#7b8794", "#e6eaee", "#fefefe"
 ACCENT, CONTRAST = "#0b6e99", "#c2410c"
 COLOURS = (ACCENT, CONTRAST, "#7e22ce", "#a16207", "#0f766e", "#be185d", "#475569", "#4d7c0f")
-DASHES: Sequence[Any] = (
-    *("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5))),
-    *("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5))),
-)
-"""What tells a line from another besides its colour."""
+DASHES: Sequence[Any] = 2 * ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
+"""Distinguish lines besides their colours."""
 SIZE = 7.5
-"""Type, in points."""
+"""Font size, in points."""
 
 THEME = {INK: "ink", MUTED: "muted", PALE: "line", GROUND: "ground", ACCENT: "accent"}
 THEME |= {colour: f"series-{at}" for at, colour in enumerate(COLOURS[1:], 2)}
-"""The CSS variables of the page, by the colour that each has on white."""
+"""The page's CSS variable for each colour."""
 ON_BLACK = ("#fb923c", "#c4a1ff", "#facc15", "#2dd4bf", "#f472b6", "#cbd5e1", "#a3e635")
 PAGE_STYLE = f"""\
 .drawing svg {{ display: block; width: 100%; max-width: 64rem; height: auto; }}
@@ -48,7 +47,7 @@ PAGE_STYLE = f"""\
   :root {{ {" ".join(f"--series-{at}: {colour};" for at, colour in enumerate(ON_BLACK, 2))} }}
 }}
 """
-"""What a page needs beside --ink, --muted, --line, --accent and --ground."""
+"""What a page needs besides --ink, --muted, --line, --accent and --ground."""
 
 
 @dataclass(frozen=True)
@@ -60,14 +59,14 @@ class Medium:
 
 
 WIDE, COLUMN = Medium("wide", 7.0), Medium("column", 3.3)
-"""A page, or a screen; a column of two, or a telephone."""
+"""A page or a screen; one of two columns, or a telephone."""
 NARROW = 5.0
-"""Inches below which names have no room beside what they name."""
+"""Below this width, in inches, row names do not fit beside their rows."""
 
 
 @contextmanager
-def drawn_for(medium: Medium) -> Iterator[None]:
-    """Figures that are made meanwhile are as wide as this, and of this look."""
+def drawing_for(medium: Medium) -> Iterator[None]:
+    """Figures made in this context have the medium's width, and this look."""
     style: dict[Any, Any] = {
         "figure.figsize": (medium.width, 3.0),
         "font.size": SIZE,
@@ -86,91 +85,90 @@ def drawn_for(medium: Medium) -> Iterator[None]:
 
 
 def width() -> float:
-    """That of a figure made now, in inches."""
+    """The current figure width, in inches."""
     return float(matplotlib.rcParams["figure.figsize"][0])
 
 
 def narrow() -> bool:
-    """Whether a figure made now has little room."""
     return width() < NARROW
 
 
 def room(share: float) -> int:
-    """How many characters have room on this share of the width."""
+    """The number of characters that fit on this share of the width."""
     return int(share * width() * 72 / (0.6 * SIZE))
 
 
-def shortened(name: str, most: int) -> str:
-    """The name, of a long one both ends, where names differ."""
+def shorten(name: str, most: int) -> str:
+    """The name; of a long one both ends, where names differ."""
     half = (most - 3) // 2
     return name if len(name) <= most else f"{name[:half]}...{name[-half:]}"
 
 
-def wrapped(text: str, share: float = 0.95) -> str:
-    """The text in lines of so much of the width; line breaks stay."""
+def wrap(text: str, share: float = 0.95) -> str:
+    """The text wrapped to this share of the width, line by line."""
     return "\n".join("\n".join(textwrap.wrap(line, room(share))) for line in text.split("\n"))
 
 
 def canvas(height: float) -> tuple[Figure, Axes]:
-    """One pair of axes. height: in inches."""
+    """A figure with one pair of axes. height: in inches."""
     figure, axes = panels(1, 1, height)
     return figure, axes[0]
 
 
 def panels(lines: int, columns: int, height: float, **more: Any) -> tuple[Figure, list[Axes]]:
-    """So many pairs of axes, line by line. more: as `Figure.subplots` has it."""
+    """A figure with a grid of axes, line by line. more: for `Figure.subplots`."""
     figure = Figure(figsize=(width(), height), layout="constrained")
-    found = list(figure.subplots(lines, columns, squeeze=False, **more).flat)
-    for axes in found:
+    grid = list(figure.subplots(lines, columns, squeeze=False, **more).flat)
+    for axes in grid:
         axes.tick_params(labelsize=SIZE - 0.5, width=0.6, length=2.5)
-        axes.tick_params(color=MUTED, labelcolor=INK)  # later ticks too, made when all is drawn
-    return figure, found
+        axes.tick_params(color=MUTED, labelcolor=INK)  # also for ticks made when drawing
+    return figure, grid
 
 
-def titled(figure: Figure, text: str) -> None:
-    """What the figure shows, at its top; it is the caption where it is printed."""
-    figure.suptitle(wrapped(text), x=0.01, ha="left", fontweight="bold")
+def set_title(figure: Figure, text: str) -> None:
+    """The title, which is the caption in print."""
+    figure.suptitle(wrap(text), x=0.01, ha="left", fontweight="bold")
 
 
-def keyed(figure: Figure, columns: int = 2) -> None:
-    """A legend of all that has a label, once, under everything."""
+def add_legend(figure: Figure, columns: int = 2) -> None:
+    """One legend below all axes, each label once."""
     known: dict[str, Any] = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             known.setdefault(label, handle)
     if known:
         columns = 1 if narrow() else min(columns, len(known))
-        labels = [shortened(label, room(0.85 / columns)) for label in known]
+        labels = [shorten(label, room(0.85 / columns)) for label in known]
         handles = list(known.values())
         figure.legend(handles, labels, loc="outside lower left", ncols=columns, frameon=False)
 
 
-def rows() -> int:
-    """How many rows with names there is room for, on a page of a paper too."""
+def max_rows() -> int:
+    """The number of named rows that fit on a printed page."""
     return 24 if narrow() else 40
 
 
-def row_height(number: int) -> float:
-    """Of one of so many rows with a name, in inches: in little room the name stands above what it
-    names."""
+def row_height(count: int) -> float:
+    """The height of one of `count` named rows, in inches; in narrow figures the name stands above
+    its row."""
     most, least = (0.36, 0.3) if narrow() else (0.26, 0.19)
-    return max(least, most - (most - least) * max(0, number - 10) / 14)
+    return max(least, most - (most - least) * max(0, count - 10) / 14)
 
 
-def name_rows(
+def label_rows(
     axes: Axes, places: Sequence[float], names: Sequence[str], above: bool, share: float = 1.0
 ) -> None:
-    """A row a name, the first on top. above: the names stand over their rows, which have this share
-    of the width, not beside them."""
+    """Names the rows, the first on top: beside them or, with `above`, over them on this share of
+    the width."""
     if not above:
-        axes.set_yticks(places, [shortened(name, room(0.36)) for name in names])
+        axes.set_yticks(places, [shorten(name, room(0.36)) for name in names])
         axes.set_ylim(places[-1] + 0.6, -0.6)
         return
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
     for place, name in zip(places, names, strict=True):
         axes.annotate(
-            shortened(name, room(0.92 * share)),
+            shorten(name, room(0.92 * share)),
             (0, place - 0.22),
             xycoords=axes.get_yaxis_transform(),
             va="bottom",
@@ -182,52 +180,146 @@ def name_rows(
     axes.set_ylim(places[-1] + 0.4, -0.75)
 
 
+# --- heat maps
+
+DARK_SHADE = 0.6
+"""The part of the darkest shade above which text is white."""
+
+
+def heat_map(
+    axes: Axes,
+    values: np.ndarray,
+    most: float,
+    texts: Sequence[Sequence[str]] = (),
+    bold: np.ndarray | None = None,
+) -> AxesImage:
+    """Shades from -most to most, red above 0; nan stays empty. texts: one per field."""
+    axes.set_facecolor(PALE)
+    image = axes.imshow(
+        values, "RdBu_r", vmin=-most, vmax=most, aspect="auto", interpolation="nearest"
+    )
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+    for row, line in enumerate(texts):
+        for column, text in enumerate(line):
+            value = values[row, column]
+            on_shade = "white" if abs(value) > DARK_SHADE * most else "black"
+            axes.text(
+                *(column, row, text),
+                ha="center",
+                va="center",
+                fontsize=SIZE - 1,
+                fontweight="bold" if bold is not None and bold[row, column] else "normal",
+                color=on_shade if np.isfinite(value) else INK,
+            )
+    return image
+
+
+def label_heat_map(figure: Figure, axes: Axes, names: Sequence[str], both: bool = False) -> None:
+    """Names the rows, with `both` the columns too; in narrow figures by numbers with a key."""
+    labels = [shorten(name, room(0.3)) for name in names]
+    if narrow():
+        labels = [str(number) for number in range(1, len(names) + 1)]
+        key = [
+            shorten(f"{label} {name}", room(0.95))
+            for label, name in zip(labels, names, strict=True)
+        ]
+        figure.supxlabel("\n".join(key), x=0.01, ha="left", fontsize=SIZE - 0.5)
+    axes.set_yticks(range(len(names)), labels)
+    if both:
+        axes.set_xticks(range(len(names)), labels)
+        if not narrow():
+            rotate_labels(axes)
+
+
+def rotate_labels(axes: Axes) -> None:
+    """The columns' names from bottom to top."""
+    for label in axes.get_xticklabels():
+        label.set(rotation=90, rotation_mode="anchor", ha="right", va="center")
+
+
+def add_colour_bar(
+    figure: Figure, axes: Axes | Sequence[Axes], image: AxesImage, label: str
+) -> None:
+    """The key of the shades: beside the map, or below it in narrow figures."""
+    where, share = ("bottom", 0.9) if narrow() else ("right", 0.22)
+    size = {"aspect": 30, "pad": 0.02} if narrow() else {"aspect": 25, "shrink": 0.8}
+    more: dict[str, Any] = {"location": where, **size}
+    bar = figure.colorbar(image, ax=axes, **more)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(labelsize=SIZE - 0.5, length=2)
+    bar.set_label(wrap(label, share))
+
+
+# --- files
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """One figure in both widths."""
+
+    wide: Figure
+    column: Figure
+
+    @property
+    def title(self) -> str:
+        return " ".join(self.wide.get_suptitle().split())
+
+    def html(self, name: str) -> str:
+        """Both as <svg>; the page shows the one that fits (PAGE_STYLE)."""
+        parts = (
+            f'<div class="{medium.name}">{svg(figure, f"{name} {medium.name}")}</div>'
+            for medium, figure in ((WIDE, self.wide), (COLUMN, self.column))
+        )
+        return f'<div class="drawing">{"".join(parts)}</div>'
+
+
 def svg(figure: Figure, name: str = "") -> str:
-    """The figure as an <svg> element on no ground, its colours those of THEME.
+    """The figure as an <svg> element without background, in the colours of THEME.
 
-    name: what tells it from the other figures of a page, whose parts must not be called alike.
+    name: makes its ids unique on the page.
     """
-    text = io.StringIO()
+    file = io.StringIO()
     style: Any = {"svg.fonttype": "none", "svg.hashsalt": name}
-    with matplotlib.rc_context(style), _any_script(), _as_laid_out(figure):
-        figure.savefig(text, format="svg", dpi=150, facecolor="none", metadata={"Date": None})
-    told = text.getvalue()
-    told = told[told.index("<svg") :]
-    told = re.sub(r"\s*<metadata>.*?</metadata>", "", told, count=1, flags=re.DOTALL)
-    told = re.sub(r'<g id="[^"]*"', "<g", told)
-    told = re.sub(r" font-family: [^;\"]*;", "", told)  # the page has its own
-    return re.sub(r"\b(fill|stroke): (#[0-9a-f]{6})", _variable, told)
+    with matplotlib.rc_context(style), _no_glyph_warnings(), _fixed_layout(figure):
+        figure.savefig(file, format="svg", dpi=150, facecolor="none", metadata={"Date": None})
+    text = file.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, count=1, flags=re.DOTALL)
+    text = re.sub(r'<g id="[^"]*"', "<g", text)
+    text = re.sub(r" font-family: [^;\"]*;", "", text)  # the page sets its own
+    return re.sub(r"\b(fill|stroke): (#[0-9a-f]{6})", _variable, text)
 
 
-def _variable(found: re.Match[str]) -> str:
-    name = THEME.get(found[2])
-    return f"{found[1]}: var(--{name}, {found[2]})" if name else found[0]
+def _variable(match: re.Match[str]) -> str:
+    name = THEME.get(match[2])
+    return f"{match[1]}: var(--{name}, {match[2]})" if name else match[0]
 
 
-def save_png(figures: dict[str, Figure], folder: Path) -> None:
-    """Writes NAME.png of each; the folder is made where there is none."""
+def save_png(figures: Mapping[str, Figure], folder: Path) -> None:
+    """Writes NAME.png of each; makes the folder."""
     folder.mkdir(exist_ok=True)
     for name, figure in figures.items():
-        with _any_script():
+        with _no_glyph_warnings():
             figure.savefig(folder / f"{name}.png", dpi=200, bbox_inches="tight")
         _LAID_OUT.add(figure)
 
 
 def save_pdf(figure: Figure, file: Path) -> None:
-    """Writes the figure as lines and text, its fonts embedded as TrueType, without its title."""
+    """Writes the figure as vectors with TrueType fonts, without its title."""
     figure.suptitle("")
     style: Any = {"pdf.fonttype": 42}
-    with matplotlib.rc_context(style), _any_script():
+    with matplotlib.rc_context(style), _no_glyph_warnings():
         figure.savefig(file, format="pdf", dpi=300, metadata={"CreationDate": None})
 
 
 _LAID_OUT: WeakSet[Figure] = WeakSet()
-"""Figures that were saved as they are: all has its place, which takes longest."""
+"""Figures saved before: their layout, the slowest step, is done."""
 
 
 @contextmanager
-def _as_laid_out(figure: Figure) -> Iterator[None]:
-    """Nothing is moved meanwhile in a figure that was laid out before."""
+def _fixed_layout(figure: Figure) -> Iterator[None]:
+    """Keeps the layout of a figure that was saved before."""
     engine = figure.get_layout_engine()
     if figure in _LAID_OUT:
         figure.set_layout_engine("none")
@@ -238,8 +330,8 @@ def _as_laid_out(figure: Figure) -> Iterator[None]:
 
 
 @contextmanager
-def _any_script() -> Iterator[None]:
-    """Characters that the font lacks are drawn as boxes, and nothing is said."""
+def _no_glyph_warnings() -> Iterator[None]:
+    """Characters that the font lacks are drawn as boxes, silently."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
         yield

@@ -1,8 +1,8 @@
-"""The one estimate of every cell and of every two, its interval, and the test declared for it.
+"""The one estimate of each cell and of each pair, its interval, and its declared test.
 
-An adjusted estimate (`pipeline/judging/luck.py`) has the same expectation as the raw one and less
-noise; so it leads wherever it can be had, and the raw one where not. Every p-value that is printed
-of a cell or of two is `p`, or `p_holm`, which corrects it.
+A luck-adjusted estimate (`pipeline/judging/luck.py`) has the same expectation as the raw one and
+less noise, so it is used wherever there is one. Every printed p-value of a cell or a pair is `p`
+or its correction `p_holm`.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from gauntlet.pipeline.config.read import Declared
 from gauntlet.pipeline.log.results import CellInfo, CellResults
 from gauntlet.pipeline.plan.baseline import Baseline
 from gauntlet.pipeline.tables.claims import ALPHA, null_value
-from gauntlet.pipeline.tables.scale import Scale
+from gauntlet.pipeline.tables.formatting import Scale
 from gauntlet.stats.means import limits, p_value, per_deal, reaching, with_error
 from gauntlet.stats.paired import count_pairs, mcnemar, permutation
 from gauntlet.stats.proportions import fisher_test
 
 ESTIMATE, RAW = ("estimate", "ci_low", "ci_high"), ("raw", "raw_low", "raw_high")
-"""The best and the raw mean of a cell, or difference of two, each with its 95% interval. Of a pair
-the best one is called `difference`."""
+"""A cell's best and raw mean, or a pair's raw difference, with its 95% interval."""
 CHANGE = ("difference", "difference_low", "difference_high")
-"""A cell's best estimate less its baseline, with the 95% interval, both errors included."""
+"""A cell's best estimate less its baseline; the 95% interval includes both errors."""
 DIFFERENCE = ("difference", "ci_low", "ci_high")
-
+"""A pair's best estimate, with its 95% interval."""
 PERMUTATION_SEED = 0
 
 Estimate = tuple[float, float, float]
 """A mean or a difference with its 95% limits."""
+Bounds = tuple[float, float]
 
 
 def interval(values: np.ndarray, deals: np.ndarray, measure: Measure) -> Estimate:
@@ -44,7 +44,7 @@ def interval(values: np.ndarray, deals: np.ndarray, measure: Measure) -> Estimat
 
 
 def raw(result: CellResults) -> Estimate:
-    """A cell's mean as it was played."""
+    """A cell's mean as played."""
     about, outcomes = result.about, result.outcomes
     if not about.wins:
         return interval(outcomes.column("figure"), outcomes.column("deal"), about.measure)
@@ -57,43 +57,43 @@ def raw(result: CellResults) -> Estimate:
 
 def estimate(result: CellResults) -> Estimate:
     """The best estimate of a cell's mean."""
-    about, found = result.about, result.adjusted
-    if found is None:
+    measure, adjusted = result.about.measure, result.adjusted
+    if adjusted is None:
         return raw(result)
-    span = _span(about.measure)
-    mean, own = float(found.values.mean()), limits(found.values, _reaching(found.values, span))
-    low, high = with_error(mean, *own, found.error)
-    return mean, max(float(low), span[0]), min(float(high), span[1])
+    values, bounds = adjusted.values, (measure.low, measure.high)
+    mean = float(values.mean())
+    low, high = with_error(mean, *limits(values, _reaching(values, bounds)), adjusted.error)
+    return mean, max(float(low), measure.low), min(float(high), measure.high)
 
 
-def of_cell(result: CellResults) -> dict[str, Any]:
-    """What summary.csv says of a cell's measure, but for Holm's p; what cannot be said is left
-    out."""
-    about, base, found = result.about, result.about.baseline, result.adjusted
-    against, span, error = null_value(about), _span(about.measure), 0.0
-    row: dict[str, Any] = {"estimator": "raw" if found is None else "adjusted"}
+def cell_columns(result: CellResults) -> dict[str, Any]:
+    """A cell's columns of summary.csv about its measure, except Holm's p; unknown ones are
+    missing."""
+    about, base, adjusted = result.about, result.about.baseline, result.adjusted
+    bounds, error = (about.measure.low, about.measure.high), 0.0
+    row: dict[str, Any] = {"estimator": "raw" if adjusted is None else "adjusted"}
     row |= {"test": about.test.name, **dict(zip(RAW, raw(result), strict=True))}
     row |= zip(ESTIMATE, estimate(result), strict=True)
     values = per_deal(result.outcomes.column("figure"), result.outcomes.column("deal"))
-    if found is not None:
-        values, error = found.values, found.error
-        span = _reaching(values, span)  # single deals may lie outside, and so may their mean
+    if adjusted is not None:
+        values, error = adjusted.values, adjusted.error
+        bounds = _reaching(values, bounds)  # adjusted values may lie outside the measure's range
     if not len(values):
         return row
     if base is not None:
         error = float(np.hypot(base.error, error))
-        change, around = values.mean() - base.rate, (span[0] - base.rate, span[1] - base.rate)
-        reach = with_error(change, *limits(values - base.rate, around), error)
-        row |= zip(CHANGE, (change, *reach), strict=True)
-    if not result.stopped and found is None and _counted(about):
+        change, around = values.mean() - base.rate, (bounds[0] - base.rate, bounds[1] - base.rate)
+        ends = with_error(change, *limits(values - base.rate, around), error)
+        row |= zip(CHANGE, (change, *ends), strict=True)
+    if not result.stopped and adjusted is None and _counted(about):
         row["p"] = _exact(result, about.test)
     elif not result.stopped:
-        row["p"] = float(p_value(values, span, against, about.test.side, error))
+        row["p"] = float(p_value(values, bounds, null_value(about), about.test.side, error))
     return row
 
 
 def _counted(about: CellInfo) -> bool:
-    """Whether a deal is a win or none, beside a baseline of games that were counted."""
+    """Whether deals are won or lost, and the baseline is a count of games."""
     base = about.baseline
     counted = isinstance(base, Baseline) and base.mean is None
     return counted and about.wins and not about.clustered and about.test.margin == 0
@@ -107,97 +107,89 @@ def _exact(result: CellResults, test: Declared) -> float:
     above = float(fisher_test(wins, games, base.wins, base.games))
     if test.side == "above":
         return above
-    lost = fisher_test(games - wins, games, base.games - base.wins, base.games)
-    return min(1.0, 2 * min(above, float(lost)))
+    below = fisher_test(games - wins, games, base.games - base.wins, base.games)
+    return min(1.0, 2 * min(above, float(below)))
 
 
-def _span(measure: Measure) -> tuple[float, float]:
-    return measure.low, measure.high
-
-
-def _reaching(values: np.ndarray, span: tuple[float, float]) -> tuple[float, float]:
-    low, high = np.asarray(reaching(values, span), float).tolist()
+def _reaching(values: np.ndarray, bounds: Bounds) -> Bounds:
+    low, high = np.asarray(reaching(values, bounds), float).tolist()
     return low, high
 
 
-class ByDeal(dict[int, tuple[CellResults, tuple[np.ndarray, np.ndarray]]]):
-    """What each cell's deals gave, found once however many pairs it is in."""
+def measure_columns(about: CellInfo) -> dict[str, Any]:
+    """The cell's measure; infinite bounds are nan."""
+    return {"measure": about.measure.name, **finite_bounds(about.measure)}
 
-    def of(self, cell: CellResults) -> tuple[np.ndarray, np.ndarray]:
+
+def finite_bounds(measure: Measure) -> dict[str, float]:
+    bounds = {"measure_low": measure.low, "measure_high": measure.high}
+    return {name: x if np.isfinite(x) else np.nan for name, x in bounds.items()}
+
+
+class DealMeans(dict[int, tuple[CellResults, tuple[np.ndarray, np.ndarray]]]):
+    """Each cell's deals and their means, computed once for all its pairs."""
+
+    def by_deal(self, cell: CellResults) -> tuple[np.ndarray, np.ndarray]:
         if id(cell) not in self:
-            self[id(cell)] = cell, cell.by_deal()  # the cell too, lest another take its place
+            self[id(cell)] = cell, cell.by_deal()  # holds the cell, so that its id stays unique
         return self[id(cell)][1]
 
 
-def of_pair(a: CellResults, b: CellResults, played: ByDeal | None = None) -> dict[str, Any]:
-    """A row of pairs.csv but for Holm's p, of two cells that met the same deals."""
-    found = raw_pair(a, b, played)
-    raw_one = (found[name] for name in DIFFERENCE)
-    row = {**found, **dict(zip(RAW, raw_one, strict=True)), **_adjusted_pair(a, b)}
+def pair_columns(a: CellResults, b: CellResults, means: DealMeans | None = None) -> dict[str, Any]:
+    """A row of pairs.csv without Holm's p; both cells must have the same deals."""
+    row = raw_pair(a, b, means)
+    row |= zip(RAW, [row[name] for name in DIFFERENCE], strict=True)
+    row |= _adjusted_pair(a, b)
     return {**row, "p": np.nan if a.stopped or b.stopped else row["p"]}
 
 
-def best_of_cell(row: Mapping[Any, Any] | pd.Series[Any]) -> Estimate:
-    """The best estimate of the mean in a row of summary.csv."""
+def read_estimate(row: Mapping[Any, Any] | pd.Series[Any]) -> Estimate:
+    """The best estimate in a row of summary.csv."""
     mean, low, high = (float(row[name]) for name in ESTIMATE)
     return mean, low, high
 
 
-def best_of_pair(row: Mapping[Any, Any] | pd.Series[Any]) -> Estimate:
-    """The best estimate of the difference in a row of pairs.csv."""
+def read_difference(row: Mapping[Any, Any] | pd.Series[Any]) -> Estimate:
+    """The best estimate in a row of pairs.csv."""
     mean, low, high = (float(row[name]) for name in DIFFERENCE)
     return mean, low, high
 
 
-def raw_pair(a: CellResults, b: CellResults, played: ByDeal | None = None) -> dict[str, Any]:
-    """Two cells by their raw results on the deals that both have finished, with `test` and `p`.
+def raw_pair(a: CellResults, b: CellResults, means: DealMeans | None = None) -> dict[str, Any]:
+    """Two cells' raw results on the deals that both finished, with `test` and `p`.
 
-    One win or loss a deal: exact McNemar. Several (rotated seats, several measured players), or
-    another measure: a deal's mean is compared, by a paired permutation test.
+    One win or loss per deal: exact McNemar. Several (rotated seats, several measured players), or
+    another measure: a paired permutation test of the deals' means.
     """
-    played = ByDeal() if played is None else played
-    (deals_a, means_a), (deals_b, means_b) = played.of(a), played.of(b)
-    shared, x, y = deals_a, means_a, means_b
+    means = DealMeans() if means is None else means
+    (deals_a, x), (deals_b, y) = means.by_deal(a), means.by_deal(b)
     if not np.array_equal(deals_a, deals_b):
-        shared, in_a, in_b = np.intersect1d(deals_a, deals_b, True, return_indices=True)
-        x, y = means_a[in_a], means_b[in_b]
-    row = {
+        _, in_a, in_b = np.intersect1d(deals_a, deals_b, True, return_indices=True)
+        x, y = x[in_a], y[in_b]
+    if a.about.wins and not (a.about.clustered or b.about.clustered):
+        result = mcnemar(count_pairs(x, y))
+        test, p, correlation = "mcnemar", result.p_value, result.phi
+        ends: Any = (result.difference, result.low, result.high)
+    else:
+        bounds = _difference_bounds(a.about.measure)
+        test, (p, _) = "permutation", permutation(x - y, bounds, PERMUTATION_SEED)
+        correlation = _correlation(x, y)
+        ends = ((x - y).mean() if len(x) else np.nan, *limits(x - y, bounds))
+    return {
         "cell_a": a.about.name,
         "cell_b": b.about.name,
-        "deals": len(shared),
+        "deals": len(x),
         "a_only": int((x > y).sum()),
         "b_only": int((y > x).sum()),
         "measure": a.about.measure.name,
-    }
-    if a.about.wins and not (a.about.clustered or b.about.clustered):
-        test = mcnemar(count_pairs(x, y))
-        return {
-            **row,
-            **dict(zip(DIFFERENCE, (test.difference, test.low, test.high), strict=True)),
-            "correlation": test.phi,
-            "test": "mcnemar",
-            "p": test.p_value,
-        }
-    span = _span_of_differences(a.about.measure)
-    p, _ = permutation(x - y, span, PERMUTATION_SEED)
-    reach = ((x - y).mean() if len(shared) else np.nan, *limits(x - y, span))
-    return {
-        **row,
-        **dict(zip(DIFFERENCE, reach, strict=True)),
-        "correlation": _correlation(x, y),
-        "test": "permutation",
+        **dict(zip(DIFFERENCE, ends, strict=True)),
+        "correlation": correlation,
+        "test": test,
         "p": p,
     }
 
 
-def measured_by(about: CellInfo) -> dict[str, Any]:
-    """Which measure it is; a bound that is not there is nan."""
-    bounds = {"measure_low": about.measure.low, "measure_high": about.measure.high}
-    finite = {name: x if np.isfinite(x) else np.nan for name, x in bounds.items()}
-    return {"measure": about.measure.name, **finite}
-
-
-def _span_of_differences(measure: Measure) -> tuple[float, float]:
+def _difference_bounds(measure: Measure) -> Bounds:
     return measure.low - measure.high, measure.high - measure.low
 
 
@@ -207,7 +199,7 @@ def _correlation(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def _adjusted_pair(a: CellResults, b: CellResults) -> dict[str, Any]:
-    """What takes the place of the raw test where both cells are adjusted."""
+    """Replaces the raw estimate and test if both cells are adjusted."""
     one, other = a.adjusted, b.adjusted
     if one is None or other is None:
         return {}
@@ -217,20 +209,19 @@ def _adjusted_pair(a: CellResults, b: CellResults) -> dict[str, Any]:
     differences = one.values[in_a] - other.values[in_b]
     same = (one.reference, one.rate) == (other.reference, other.rate)  # its error cancels
     error = 0.0 if same else float(np.hypot(one.error, other.error))
-    span = _reaching(differences, _span_of_differences(a.about.measure))
+    bounds = _reaching(differences, _difference_bounds(a.about.measure))
     mean = differences.mean()
-    reach = with_error(mean, *limits(differences, span), error)
-    row = dict(zip(DIFFERENCE, (mean, *reach), strict=True))
-    p = float(p_value(differences, span, 0.0, "either", error))
-    return {**row, "test": "adjusted", "p": p}
+    ends = with_error(mean, *limits(differences, bounds), error)
+    p = float(p_value(differences, bounds, 0.0, "either", error))
+    return {**dict(zip(DIFFERENCE, (mean, *ends), strict=True)), "test": "adjusted", "p": p}
 
 
 @dataclass(frozen=True)
 class Rival:
-    """The control that a cell is least shown to beat: which one, its mean, and the p-value, paired
-    by deal and two-sided, 1 where the cell is not ahead.
+    """The control that a cell beats least clearly: its mean, and the paired two-sided p-value, 1
+    if the cell is not ahead.
 
-    A player that looks at nothing may beat a baseline by habit, so a claim takes both tests: its
+    A player that ignores the game may beat a baseline by habit, so a claim takes both tests: its
     p-value is the larger one (R. L. Berger (1982), Technometrics 24, 295-300).
     """
 
@@ -239,20 +230,17 @@ class Rival:
     p: float
 
 
-def least_beaten(controls: pd.DataFrame) -> dict[str, Rival]:
-    """By cell, of controls.csv; without the cells beside which no control was played."""
+def strongest_controls(controls: pd.DataFrame) -> dict[str, Rival]:
+    """Each cell's rival among the rows of controls.csv."""
     ahead = controls["difference"] > 0
-    found = controls.assign(p=controls["p"].where(ahead, 1.0).fillna(1.0))
-    last = found.sort_values(["p", "control_mean"]).groupby("cell").tail(1)
-    return {
-        row["cell"]: Rival(row["control"], row["control_mean"], row["p"])
-        for row in last.to_dict("records")
-    }
+    rows = controls.assign(p=controls["p"].where(ahead, 1.0).fillna(1.0))
+    last = rows.sort_values(["p", "control_mean"]).groupby("cell").tail(1)
+    rivals = zip(last["control"], last["control_mean"], last["p"], strict=True)
+    return dict(zip(last["cell"], (Rival(*rival) for rival in rivals), strict=True))
 
 
-def unbeaten(row: pd.Series[Any], rival: Rival | None) -> str:
-    """The control that a cell of summary.csv is least shown to beat, in words; "" where it beats
-    all, or none was played."""
+def unbeaten_control(row: pd.Series[Any], rival: Rival | None) -> str:
+    """The control that a cell of summary.csv is not shown to beat, in words, or ""."""
     if rival is None or not rival.p >= ALPHA:
         return ""
-    return f"always the {rival.control} ({Scale.row(row).mean(rival.mean)})"
+    return f"always the {rival.control} ({Scale.from_row(row).mean(rival.mean)})"

@@ -1,14 +1,8 @@
-"""Ratings of players across games, as tables:
-
-ratings.csv            a row a player, over all games
-ratings_by_game.csv    a row for each game and player
-ratings_pairs.csv      a row for every two: the chance that the first beats the second
-ratings_left_out.csv   a row for each game left out and player: what all other games give
-"""
+"""Ratings of players across games, as tables and figures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -16,108 +10,196 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from gauntlet.common.disk import write_atomically
-from gauntlet.pipeline.tables.numbers import number, percent
-from gauntlet.pipeline.tables.pairwise_matches import Contest
-from gauntlet.pipeline.tables.registry import Sheet
+from gauntlet.pipeline.tables import plot_style
+from gauntlet.pipeline.tables.formatting import number, percent
+from gauntlet.pipeline.tables.plot_style import ACCENT, COLOURS, MUTED
+from gauntlet.pipeline.tables.registry import TERMINAL, Part, Results, Sheet, table, tables
+from gauntlet.pipeline.tables.sheets import Column, View, count, decimal, share, text
+from gauntlet.pipeline.tables.standings import Contest
 from gauntlet.stats.matches import Matches
 from gauntlet.stats.ratings import Ratings, without_each
 
-RATED = ("rating", "low", "high")
-RATING_COLUMNS = ["player", *RATED, "score", "score_by_game", "matches", "games", "part"]
-GAME_COLUMNS = ["game", "player", *RATED, "score", "matches", "part"]
-PAIR_COLUMNS = ["player_a", "player_b", "chance", "low", "high", "score", "matches"]
-LEFT_OUT_COLUMNS = ["without", "player", *RATED, "place"]
-
-NO_LIMIT = "no limit"
-"""The end of an interval that nothing bounds: its player won, or lost, everything."""
-SQUARE = 8
-"""The most players of whom a terminal shows the chances of every two."""
-
 Rate = Callable[[Matches], Ratings]
+NAMES = ("ratings", "ratings_by_game", "ratings_pairs", "ratings_left_out")
+UNBOUNDED = "no limit"
+"""The end of an interval without a bound: the player won, or lost, everything."""
+SQUARE = 8
+"""The most players whose pairwise chances a terminal shows."""
+PART = "players of one part alone can be compared; empty without a rating"
+RATING = {
+    "rating": "log odds around the mean; empty where it cannot be had",
+    "low": "lower end of its interval; -inf where nothing bounds it",
+    "high": "upper end of its interval; inf where nothing bounds it",
+}
 
 
 @dataclass(frozen=True)
-class RatingTables:
-    """The four tables, one a file. level: of all limits."""
+class ContestRatings:
+    """A contest, its ratings, and the function that computes them."""
 
-    overall: pd.DataFrame
-    by_game: pd.DataFrame
-    pairs: pd.DataFrame
-    left_out: pd.DataFrame
-    level: float
-
-    def write(self, folder: Path) -> list[Path]:
-        """Returns the files."""
-        tables = {"ratings": self.overall, "ratings_by_game": self.by_game}
-        tables |= {"ratings_pairs": self.pairs, "ratings_left_out": self.left_out}
-        for name, table in tables.items():
-            write_atomically(folder / f"{name}.csv", table.to_csv(index=False))
-        return [folder / f"{name}.csv" for name in tables]
+    contest: Contest
+    ratings: Ratings
+    rate: Rate
 
 
-def rating_tables(contest: Contest, rate: Rate) -> RatingTables:
-    """Everything there is to rate. rate: matches in, ratings out.
-
-    A field is empty where it cannot be had; low and high are -inf and inf where nothing bounds
-    them. score: the mean over matches, score_by_game over games. part: players of one part alone
-    can be compared. place: 1 the best.
-    """
-    whole = rate(contest.matches)
-    each = {number: rate(contest.of_game(number)) for number in range(len(contest.games))}
-    return RatingTables(
-        _frame(_overall(contest, whole), RATING_COLUMNS),
-        _frame(_by_game(contest, each), GAME_COLUMNS),
-        _frame(_pairs(contest, whole), PAIR_COLUMNS),
-        _frame(_left_out(contest, rate), LEFT_OUT_COLUMNS),
-        whole.level,
-    )
+def contest_ratings(results: Results) -> ContestRatings | None:
+    """Known to the results of `rate_contest` only."""
+    return None
 
 
-def _frame(rows: Iterator[dict[str, Any]], columns: Sequence[str]) -> pd.DataFrame:
-    table = pd.DataFrame(list(rows), columns=list(columns))
-    whole = [name for name in ("part", "place") if name in columns]
-    return table.astype(dict.fromkeys(whole, "Int64"))
+def rate_contest(contest: Contest, rate: Rate) -> Results:
+    """The tables NAMES of a contest."""
+    rated = ContestRatings(contest, rate(contest.matches), rate)
+    return Results(Path(), (), {contest_ratings: rated})
 
 
-def _overall(contest: Contest, found: Ratings) -> Iterator[dict[str, Any]]:
-    games = [contest.of_game(number) for number in range(len(contest.games))]
-    means = np.array([game.means for game in games])
-    for at in _order(found.fitted):
+def write_ratings(results: Results, folder: Path) -> list[Path]:
+    """Writes NAME.csv of each table. Returns the files."""
+    for name in NAMES:
+        write_atomically(folder / f"{name}.csv", results[name].to_csv(index=False))
+    return [folder / f"{name}.csv" for name in NAMES]
+
+
+def rating_sheets(results: Results) -> Iterator[Sheet]:
+    for name, entry in tables().items():
+        if name in NAMES:
+            yield from entry.sheets(results, TERMINAL)
+
+
+def _frame(
+    results: Results,
+    rows: Callable[[ContestRatings], Iterator[dict[str, Any]]],
+    columns: Mapping[str, str],
+) -> pd.DataFrame:
+    rated = results.cached(contest_ratings)
+    frame = pd.DataFrame(list(rows(rated)) if rated else [], columns=[*columns])
+    return frame.astype(dict.fromkeys({"part", "place"} & {*columns}, "Int64"))
+
+
+def _order(ratings: Ratings) -> list[int]:
+    """The best first, players without a rating last."""
+    return [int(at) for at in np.argsort(-ratings.fitted, kind="stable")]
+
+
+def _rating(ratings: Ratings, at: int) -> dict[str, float]:
+    low, high = ratings.limits
+    return {"rating": ratings.fitted[at], "low": low[at], "high": high[at]}
+
+
+def _part(ratings: Ratings, at: int) -> int | None:
+    return int(ratings.parts[at]) + 1 if ratings.parts[at] >= 0 else None
+
+
+def rating_span(low: float, high: float) -> str:
+    """An interval of a rating."""
+    if np.isnan(low):
+        return "-"
+    ends = (f"{end:+.2f}" if np.isfinite(end) else UNBOUNDED for end in (low, high))
+    return " to ".join(ends)
+
+
+# --- over all games
+
+OVERALL = {
+    "player": "the player",
+    **RATING,
+    "score": "its mean score over matches",
+    "score_by_game": "its mean score over games",
+    "matches": "matches that count",
+    "games": "games that it played",
+    "part": PART,
+}
+
+
+def _overall_columns(part: Part) -> list[Column]:
+    rated = part.results.cached(contest_ratings)
+    level = rated.ratings.level if rated else np.nan
+    return [
+        Column("player", text("player")),
+        Column("rating", decimal("rating", "+.2f")),
+        Column(f"{level:.0%} interval", lambda row: rating_span(row["low"], row["high"])),
+        Column("score", share("score")),
+        Column("by game", share("score_by_game")),
+        Column("matches", count("matches")),
+        Column("games", text("games")),
+    ]
+
+
+OVERALL_VIEW = View(
+    "Ratings",
+    _overall_columns,
+    "rating: log odds around the mean of those who win some and lose some, every game weighing "
+    "the\nsame; 1 more is 2.7 times the odds, or 174 points of Elo. score: mean over matches; "
+    "by game: over\ngames.",
+)
+
+
+@table("ratings", OVERALL, [OVERALL_VIEW], place=91, file="ratings.csv")
+def overall(results: Results) -> pd.DataFrame:
+    """A row for each player, over all games."""
+    return _frame(results, _overall, OVERALL)
+
+
+def _overall(rated: ContestRatings) -> Iterator[dict[str, Any]]:
+    contest, ratings = rated.contest, rated.ratings
+    games = range(len(contest.games))
+    means = np.array([contest.game_matches(game).means for game in games])
+    for at in _order(ratings):
         played = means[:, at][~np.isnan(means[:, at])]
         yield {
             "player": contest.players[at],
-            **_rated(found, at),
+            **_rating(ratings, at),
             "score": contest.matches.means[at],
             "score_by_game": played.mean() if played.size else np.nan,
-            "matches": found.matches[at],
+            "matches": ratings.matches[at],
             "games": len(played),
-            "part": _part(found, at),
+            "part": _part(ratings, at),
         }
 
 
-def _by_game(contest: Contest, each: dict[int, Ratings]) -> Iterator[dict[str, Any]]:
-    for game, found in each.items():
-        means = contest.of_game(game).means
-        for at in range(len(contest.players)):
-            yield {
-                "game": contest.games[game],
-                "player": contest.players[at],
-                **_rated(found, at),
-                "score": means[at],
-                "matches": found.matches[at],
-                "part": _part(found, at),
-            }
+# --- by pair
+
+PAIRS = {
+    "player_a": "the first player",
+    "player_b": "the second player",
+    "chance": "the chance that A beats B, by their ratings",
+    "low": "lower end of its interval",
+    "high": "upper end of its interval",
+    "score": "A's mean score against B; empty where they did not meet",
+    "matches": "their matches against each other",
+}
 
 
-def _pairs(contest: Contest, found: Ratings) -> Iterator[dict[str, Any]]:
-    chance, low, high = found.chances
-    met, points = contest.matches.met, contest.matches.points
-    for a, b in combinations(_order(found.fitted), 2):
+def _chances(part: Part) -> Iterator[Sheet]:
+    """Everyone against everyone, if there are few players."""
+    names = list(part.results["ratings"]["player"])
+    if not 2 < len(names) <= SQUARE:
+        return
+    texts = [[percent(x, 0) for x in row] for row in chance_matrix(part.rows, names)]
+    rows = [[name, *row] for name, row in zip(names, texts, strict=True)]
+    headings = ("chance to beat", *(name[:9] for name in names))
+    foot = "The row's player against the column's, by their ratings. Limits: ratings_pairs.csv."
+    yield Sheet("Who beats whom", headings, rows, foot, part.file)
+
+
+@table("ratings_pairs", PAIRS, [_chances], place=92, file="ratings_pairs.csv")
+def pairs(results: Results) -> pd.DataFrame:
+    """A row for every two players: the chance that the first beats the second."""
+    return _frame(results, _pairs, PAIRS)
+
+
+def _pairs(rated: ContestRatings) -> Iterator[dict[str, Any]]:
+    players, matches = rated.contest.players, rated.contest.matches
+    chance, low, high = rated.ratings.chances
+    met, points = matches.met, matches.points
+    for a, b in combinations(_order(rated.ratings), 2):
         yield {
-            "player_a": contest.players[a],
-            "player_b": contest.players[b],
+            "player_a": players[a],
+            "player_b": players[b],
             "chance": chance[a, b],
             "low": low[a, b],
             "high": high[a, b],
@@ -126,112 +208,187 @@ def _pairs(contest: Contest, found: Ratings) -> Iterator[dict[str, Any]]:
         }
 
 
-def _left_out(contest: Contest, rate: Rate) -> Iterator[dict[str, Any]]:
-    if len(contest.games) < 2:
-        return
-    for game, found in without_each(contest.matches, rate):
-        for place, at in enumerate(_order(found.fitted), 1):
-            known = not np.isnan(found.fitted[at])
-            told = {"without": contest.games[game], "player": contest.players[at]}
-            yield {**told, **_rated(found, at), "place": place if known else None}
+def chance_matrix(pairs: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
+    """The chances of rows of ratings_pairs.csv, both ways; nan where unknown."""
+    chances = pairs.pivot(index="player_a", columns="player_b", values="chance")
+    order = pd.Index(list(names))
+    matrix = chances.reindex(index=order, columns=order).to_numpy(float)
+    return np.where(np.isnan(matrix), 1 - matrix.T, matrix)
 
 
-def _order(ratings: np.ndarray) -> list[int]:
-    """The best first, who has none last."""
-    return [int(at) for at in np.argsort(-ratings, kind="stable")]
+# --- by game
+
+BY_GAME = {
+    "game": "the game",
+    "player": "the player",
+    **RATING,
+    "score": "its mean score",
+    "matches": "matches that count",
+    "part": PART,
+}
 
 
-def _rated(found: Ratings, at: int) -> dict[str, float]:
-    low, high = found.limits
-    return dict(zip(RATED, (found.fitted[at], low[at], high[at]), strict=True))
-
-
-def _part(found: Ratings, at: int) -> int | None:
-    return int(found.parts[at]) + 1 if found.parts[at] >= 0 else None
-
-
-# --- for people ---
-
-
-def sheets(tables: RatingTables) -> Iterator[Sheet]:
-    yield _overall_sheet(tables)
-    if 2 < len(tables.overall) <= SQUARE:
-        yield _square(tables)
-    if tables.by_game["game"].nunique() > 1:
-        yield _game_sheet(tables)
-        yield _left_out_sheet(tables)
-
-
-def _overall_sheet(tables: RatingTables) -> Sheet:
-    rows = [
-        (
-            row["player"],
-            number(row["rating"], "+.2f"),
-            span(row["low"], row["high"]),
-            percent(row["score"]),
-            percent(row["score_by_game"]),
-            f"{row['matches']:,}",
-            f"{row['games']}",
+def _by_game_sheets(part: Part) -> Iterator[Sheet]:
+    """A row for each game, if there are several; of many players the best."""
+    if part.rows["game"].nunique() > 1:
+        names = list(part.results["ratings"]["player"])[:SQUARE]
+        ratings = part.rows.set_index(["game", "player"])["rating"]
+        rows = [
+            (str(game), *(number(ratings[game, name], "+.2f") for name in names))
+            for game in dict.fromkeys(part.rows["game"])
+        ]
+        foot = (
+            "Ratings of each game by itself; -: no match that counts. Limits: ratings_by_game.csv."
         )
-        for _, row in tables.overall.iterrows()
-    ]
-    foot = (
-        "rating: log odds around the mean of those who win some and lose some, every game weighing "
-        "the\nsame; 1 more is 2.7 times the odds, or 174 points of Elo. score: mean over matches; "
-        "by game: over\ngames."
-    )
-    headings = (
-        *("player", "rating", f"{tables.level:.0%} interval", "score"),
-        *("by game", "matches", "games"),
-    )
-    return Sheet("Ratings", headings, rows, foot, "ratings.csv")
+        headings = ("game", *(name[:9] for name in names))
+        yield Sheet("By game", headings, rows, foot, part.file)
 
 
-def span(low: float, high: float) -> str:
-    """An interval of a rating, as a person reads it."""
-    return "-" if np.isnan(low) else f"{_limit(low)} to {_limit(high)}"
+@table("ratings_by_game", BY_GAME, [_by_game_sheets], place=93, file="ratings_by_game.csv")
+def by_game(results: Results) -> pd.DataFrame:
+    """A row for each game and player."""
+    return _frame(results, _by_game, BY_GAME)
 
 
-def _limit(value: float) -> str:
-    return f"{value:+.2f}" if np.isfinite(value) else NO_LIMIT
+def _by_game(rated: ContestRatings) -> Iterator[dict[str, Any]]:
+    contest = rated.contest
+    for game, name in enumerate(contest.games):
+        matches = contest.game_matches(game)
+        ratings, means = rated.rate(matches), matches.means
+        for at, player in enumerate(contest.players):
+            row = {"game": name, "player": player, **_rating(ratings, at), "score": means[at]}
+            yield {**row, "matches": ratings.matches[at], "part": _part(ratings, at)}
 
 
-def _square(tables: RatingTables) -> Sheet:
-    names = list(tables.overall["player"])
-    chances: dict[tuple[str, str], float] = {}
-    for a, b, chance in zip(*(tables.pairs[name] for name in PAIR_COLUMNS[:3]), strict=True):
-        chances |= {(a, b): chance, (b, a): 1 - chance}
-    rows = [
-        (name, *(percent(chances.get((name, other), np.nan), 0) for other in names))
-        for name in names
-    ]
-    headings = ("chance to beat", *(name[:9] for name in names))
-    foot = "The row's player against the column's, by their ratings. Limits: ratings_pairs.csv."
-    return Sheet("Who beats whom", headings, rows, foot, "ratings_pairs.csv")
+# --- without one game
+
+LEFT_OUT = {
+    "without": "the game left out",
+    "player": "the player",
+    **RATING,
+    "place": "its place, 1 the best",
+}
 
 
-def _game_sheet(tables: RatingTables) -> Sheet:
-    """A row a game: of many players the best."""
-    names = list(tables.overall["player"])[:SQUARE]
-    ratings = tables.by_game.set_index(["game", "player"])["rating"]
-    rows = [
-        (str(game), *(number(ratings[game, name], "+.2f") for name in names))
-        for game in dict.fromkeys(tables.by_game["game"])
-    ]
-    foot = "Ratings of each game by itself; -: no match that counts. Limits: ratings_by_game.csv."
-    return Sheet("By game", ("game", *(name[:9] for name in names)), rows, foot)
-
-
-def _left_out_sheet(tables: RatingTables) -> Sheet:
+def _left_out_sheets(part: Part) -> Iterator[Sheet]:
     rows = []
-    for name in tables.overall["player"]:
-        own = tables.left_out[tables.left_out["player"] == name].dropna(subset=["rating"])
-        if own.empty:
-            continue
-        least, most = own.loc[own["rating"].idxmin()], own.loc[own["rating"].idxmax()]
-        places = f"{own['place'].min()} to {own['place'].max()}"
-        told = (f"{one['rating']:+.2f} without {one['without']}" for one in (least, most))
-        rows.append((name, *told, places))
+    for name in part.results["ratings"]["player"]:
+        own = part.rows[part.rows["player"] == name].dropna(subset=["rating"])
+        if not own.empty:
+            ends = own.loc[own["rating"].idxmin()], own.loc[own["rating"].idxmax()]
+            texts = (f"{one['rating']:+.2f} without {one['without']}" for one in ends)
+            rows.append((name, *texts, f"{own['place'].min()} to {own['place'].max()}"))
     headings = ("player", "lowest", "highest", "places")
     foot = "Ratings as each game in turn is left out: how much hangs on a single one."
-    return Sheet("Without one game", headings, rows, foot, "ratings_left_out.csv")
+    yield Sheet("Without one game", headings, rows, foot, part.file)
+
+
+@table("ratings_left_out", LEFT_OUT, [_left_out_sheets], place=94, file="ratings_left_out.csv")
+def left_out(results: Results) -> pd.DataFrame:
+    """A row for each game left out and player: the ratings from all other games."""
+    return _frame(results, _left_out, LEFT_OUT)
+
+
+def _left_out(rated: ContestRatings) -> Iterator[dict[str, Any]]:
+    contest = rated.contest
+    if len(contest.games) < 2:
+        return
+    for game, ratings in without_each(contest.matches, rated.rate):
+        for place, at in enumerate(_order(ratings), 1):
+            known = not np.isnan(ratings.fitted[at])
+            row = {"without": contest.games[game], "player": contest.players[at]}
+            yield {**row, **_rating(ratings, at), "place": place if known else None}
+
+
+# --- figures
+
+MARKS = "os^Dvp*X"
+"""Distinguish players besides their colours."""
+MANY = 14
+"""Players whose pairs fit in a map."""
+
+
+def rating_figures(results: Results) -> Iterator[tuple[str, Figure]]:
+    """Every figure by name."""
+    rated = results.cached(contest_ratings)
+    assert rated is not None
+    players = list(results["ratings"]["player"])
+    title = f"Ratings with {rated.ratings.level:.0%} intervals"
+    yield "ratings", interval_plot(results["ratings"], title)
+    if results["ratings_by_game"]["game"].nunique() > 1:
+        yield "ratings_by_game", game_plot(results["ratings_by_game"], players)
+    names = players[:MANY]
+    if len(names) > 2:
+        title = "The chance that the row's player beats the column's, by their ratings"
+        chances = chance_matrix(results["ratings_pairs"], names)
+        yield "ratings_pairs", chance_map(chances, names, title)
+
+
+def interval_plot(table: pd.DataFrame, title: str) -> Figure:
+    """A row for each player: rating with low and high, an arrow where it is unbounded."""
+    known = table.head(plot_style.max_rows())
+    places = list(range(len(known)))
+    figure, axes = plot_style.canvas(0.7 + plot_style.row_height(len(known)) * len(known))
+    axes.axvline(0, color=MUTED, lw=0.6)
+    _intervals(axes, places, known, _edges(known), ACCENT, 1.4)
+    axes.plot(known["rating"], places, "o", color=ACCENT, ms=4)
+    plot_style.label_rows(axes, places, list(known["player"]), above=plot_style.narrow())
+    axes.set_xlabel("rating, log odds")
+    plot_style.set_title(figure, title)
+    return figure
+
+
+def game_plot(table: pd.DataFrame, players: Sequence[str]) -> Figure:
+    """A row for each game with a mark per player and its interval; of many players the first."""
+    shown, games = players[: len(MARKS)], list(dict.fromkeys(table["game"]))
+    edges = _edges(table[table["player"].isin(shown)])
+    figure, axes = plot_style.canvas(0.9 + 0.14 * (len(shown) + 1.5) * len(games))
+    for at, name in enumerate(shown):
+        own = table[table["player"] == name].set_index("game").reindex(games)
+        places = np.arange(len(games)) + 0.75 * ((at + 0.5) / len(shown) - 0.5)
+        colour = COLOURS[at % len(COLOURS)]
+        _intervals(axes, places, own, edges, colour, 0.9)
+        axes.plot(own["rating"], places, MARKS[at], color=colour, ms=3.5, label=name)
+    for line in range(len(games) - 1):
+        axes.axhline(line + 0.5, color=MUTED, lw=0.3)
+    plot_style.label_rows(axes, list(range(len(games))), games, above=plot_style.narrow())
+    axes.set_ylim(len(games) - 0.5, -0.8 if plot_style.narrow() else -0.5)
+    axes.set_xlabel("rating in this game, log odds")
+    plot_style.add_legend(figure, 4)
+    plot_style.set_title(figure, "Ratings by game")
+    return figure
+
+
+def _edges(table: pd.DataFrame) -> tuple[float, float]:
+    """Where unbounded intervals end in a figure: slightly beyond all else."""
+    values = table[["rating", "low", "high"]].to_numpy(float)
+    known = values[np.isfinite(values)]
+    least, most = (known.min(), known.max()) if known.size else (-1.0, 1.0)
+    more = 0.1 * (most - least)
+    return float(least - more), float(most + more)
+
+
+def _intervals(
+    axes: Axes,
+    places: Sequence[float] | np.ndarray,
+    table: pd.DataFrame,
+    edges: tuple[float, float],
+    colour: str,
+    width: float,
+) -> None:
+    """A line from low to high in each place, with an arrow at the edge where it is unbounded."""
+    low, high = (table[name].to_numpy(float) for name in ("low", "high"))
+    axes.hlines(places, low.clip(min=edges[0]), high.clip(max=edges[1]), color=colour, lw=width)
+    for unbounded, edge, mark in ((low == -np.inf, edges[0], "<"), (high == np.inf, edges[1], ">")):
+        at = np.asarray(places)[unbounded]
+        axes.plot(np.full(len(at), edge), at, mark, color=colour, ms=3.5)
+
+
+def chance_map(chances: np.ndarray, names: Sequence[str], title: str) -> Figure:
+    """A table of chances, red above an even one."""
+    figure, axes = plot_style.canvas(1.2 + 0.3 * len(names))
+    texts = [["" if np.isnan(x) else f"{100 * x:.0f}" for x in line] for line in chances]
+    plot_style.heat_map(axes, chances - 0.5, 0.5, texts)
+    plot_style.label_heat_map(figure, axes, names, both=True)
+    plot_style.set_title(figure, f"{title}, %")
+    return figure

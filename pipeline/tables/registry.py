@@ -5,10 +5,9 @@
         for cell in results.cells:
             yield {"cell": cell.about.name, "plies": cell.outcomes.column("plies").mean()}
 
-A table may use others: `results["summary"]`. One without rows does not apply: it has no file and is
-not shown. Every module of this package is imported before tables are listed, so a new table or
-figure is one new file here. CSV, terminal, report, LaTeX, Parquet, MLflow and the column reference
-of the documentation are made from what is registered.
+Tables may use each other: `results["summary"]`. A table without rows is neither written nor shown.
+All modules of this package are imported before tables are listed, so a new table or figure is one
+new file here. CSV, terminal, report, LaTeX, MLflow and the column reference are rendered from it.
 """
 
 from __future__ import annotations
@@ -30,98 +29,120 @@ from gauntlet.pipeline.config.read import GROUPS
 from gauntlet.pipeline.judging import luck, stopping
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults, collect, measures, told_apart
-from gauntlet.pipeline.tables.scale import Scale
+from gauntlet.pipeline.tables.formatting import Scale
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 T = TypeVar("T")
 Rows = Iterable[Mapping[str, Any]]
-"""A table's rows: its columns by name. A column that a row lacks is empty there."""
+"""A table's rows, by column name. Missing columns are empty."""
 
 TERMINAL, PAGE, PAPER = "terminal", "page", "paper"
 MEDIA = (TERMINAL, PAGE, PAPER)
 ROWS = {TERMINAL: 40, PAGE: 100, PAPER: 30}
 """Rows of a table that each medium shows; its CSV has all."""
 LABELS = ("experiment", *GROUPS)
+MEANINGS = {
+    "cell": "the cell's name",
+    "experiment": "as in the config",
+    "game": "the game, with settings that were swept",
+    "agent": "what plays in the subject's seat",
+    "model": "its model, `-` without one",
+    "prompt": "its prompting method, `-` without one",
+    "seats": "who sits where",
+    "measure": "what the cell is judged by",
+    "measure_low": "the lowest value of the measure; empty without one",
+    "measure_high": "the highest value of the measure; empty without one",
+    "ci_low": "lower end of its 95% interval",
+    "ci_high": "upper end of its 95% interval",
+    "low": "lower end of its 95% interval",
+    "high": "upper end of its 95% interval",
+    "raw_low": "lower end of its 95% interval",
+    "raw_high": "upper end of its 95% interval",
+    "matches": "matches that count",
+}
+"""What columns mean that several tables have."""
+
+
+def columns(*names: str) -> dict[str, str]:
+    """Columns with their usual meanings."""
+    return {name: MEANINGS[name] for name in names}
 
 
 @dataclass(frozen=True)
 class Results:
-    """The cells of a folder and all that is made of them, each once.
+    """The cells of a folder and everything computed from them, each once.
 
-    made: tables and other values that are known, by name or by the function that makes them.
+    cache: tables by name, other values by the function that computes them.
     """
 
     folder: Path
     cells: Sequence[CellResults]
-    made: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+    cache: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def of(cls, folder: Path) -> Results:
-        """Of an output_dir. Raises UserError."""
-        return cls(folder, told_apart(results_of(folder)))
+    def load(cls, folder: Path) -> Results:
+        """The results of an output_dir. Raises UserError."""
+        return cls(folder, told_apart(load_cells(folder)))
 
     def __getitem__(self, name: str) -> pd.DataFrame:
         """The table of this name."""
-        if name not in self.made:
-            self.made[name] = tables()[name].frame(self)
-        found: pd.DataFrame = self.made[name]
-        return found
+        if name not in self.cache:
+            self.cache[name] = tables()[name].frame(self)
+        frame: pd.DataFrame = self.cache[name]
+        return frame
 
-    def once(self, make: Callable[[Results], T]) -> T:
-        """What this function makes of the results."""
-        if make not in self.made:
-            self.made[make] = make(self)
-        found: T = self.made[make]
-        return found
+    def cached(self, compute: Callable[[Results], T]) -> T:
+        """The value of this function of the results."""
+        if compute not in self.cache:
+            self.cache[compute] = compute(self)
+        value: T = self.cache[compute]
+        return value
 
     @property
     def names(self) -> dict[str, str]:
         """Each cell's short name."""
-        return self.once(names_of)
+        return self.cached(cell_names)
 
     @cached_property
     def scales(self) -> dict[str, Scale]:
-        """How the figures of each cell's measure are written."""
-        return {cell.about.name: Scale.of(cell.about.measure) for cell in self.cells}
+        """How each cell's measure is written."""
+        return {cell.about.name: Scale.from_measure(cell.about.measure) for cell in self.cells}
 
     def scale(self, row: Mapping[Any, Any]) -> Scale:
-        """That of a table's row: of the measure whose range it has, of its cell (or its first one),
-        or of the measure that it names."""
+        """The scale of a row: by its measure's range, its (first) cell, or its measure's name."""
         if "measure_low" in row:
-            return Scale.row(row)
+            return Scale.from_row(row)
         if (cell := row.get("cell", row.get("cell_a"))) in self.scales:
             return self.scales[cell]
-        by_measure = {cell.about.measure.name: cell.about.measure for cell in self.cells}
-        return Scale.of(by_measure.get(row.get("measure", ""), WIN))
+        by_name = {cell.about.measure.name: cell.about.measure for cell in self.cells}
+        return Scale.from_measure(by_name.get(row.get("measure", ""), WIN))
 
 
-def names_of(results: Results) -> dict[str, str]:
+def cell_names(results: Results) -> dict[str, str]:
     """Each cell's short name."""
     labels = [{"experiment": c.about.experiment, **c.about.labels} for c in results.cells]
     short = short_names(pd.DataFrame(labels, columns=[*LABELS]))
     return {cell.about.name: name for cell, name in zip(results.cells, short, strict=True)}
 
 
-def results_of(folder: Path) -> list[CellResults]:
-    """Every cell of an output_dir with the outcomes of its gap-free deals,
-    up to where it was stopped. Raises UserError."""
-    place = Folder(folder)
-    abouts = place.abouts()
-    results = collect(abouts, place.outcomes(measures(abouts)), place.failed_matches)
-    return luck.attach(folder, stopping.cut(folder, results))
+def load_cells(folder: Path) -> list[CellResults]:
+    """Every cell of an output_dir with its gap-free deals, up to where it was stopped. Raises
+    UserError."""
+    log = Folder(folder)
+    abouts = log.abouts()
+    cells = collect(abouts, log.outcomes(measures(abouts)), log.failed_matches)
+    return luck.attach(folder, stopping.cut(folder, cells))
 
 
 def short_names(table: pd.DataFrame) -> list[str]:
-    """For each row, the choices that tell it from the others (at least model and prompt). table:
-    has the columns LABELS, as summary.csv does."""
-    varying = [group for group in LABELS if table[group].nunique() > 1]
-    shown = [group for group in LABELS if group in varying or group in ("model", "prompt")]
-    told = zip(table["agent"], *(table[group] for group in shown), strict=True)
+    """For each row of a table with LABELS, the labels that vary (at least model and prompt)."""
+    varying = {group for group in LABELS if table[group].nunique() > 1} | {"model", "prompt"}
+    parts = zip(*(table[group] for group in LABELS if group in varying), strict=True)
     return [
-        visible(" ".join(str(part) for part in parts if part != "-") or str(agent))
-        for agent, *parts in told
+        visible(" ".join(str(part) for part in labels if part != "-") or str(agent))
+        for agent, labels in zip(table["agent"], parts, strict=True)
     ]
 
 
@@ -129,7 +150,7 @@ def short_names(table: pd.DataFrame) -> list[str]:
 class Sheet:
     """A table as text, for every medium; its first column names the rows.
 
-    file: the CSV that has every row. sums: how many rows at the end add up the others.
+    file: the CSV that has every row. sums: the number of rows at the end that are totals.
     """
 
     title: str
@@ -140,22 +161,24 @@ class Sheet:
     sums: int = 0
 
     def first(self, rows: int) -> Sheet:
-        """The sheet with at most this many rows, and its sums; the foot says where all are."""
-        own = len(self.rows) - self.sums
-        if own <= rows:
+        """At most this many rows, and the totals; the foot says where the others are."""
+        count = len(self.rows) - self.sums
+        if count <= rows:
             return self
-        kept = [*self.rows[:rows], *self.rows[own:]]
-        return replace(self, rows=kept, foot=f"{left_out(rows, own, self.file)}\n{self.foot}")
+        note = truncation_note(rows, count, self.file)
+        return replace(
+            self, rows=[*self.rows[:rows], *self.rows[count:]], foot=f"{note}\n{self.foot}"
+        )
 
 
-def left_out(shown: int, of: int, file: str, which: str = "first") -> str:
-    """The note under a table of which not all rows are shown; "" under a complete one."""
-    return f"The {which} {shown:,} of {of:,}; all: {file}." if shown < of else ""
+def truncation_note(rows: int, total: int, file: str, which: str = "first") -> str:
+    """The note under a table that shows only some rows; "" if it shows all."""
+    return f"The {which} {rows:,} of {total:,}; all: {file}." if rows < total else ""
 
 
 @dataclass(frozen=True)
 class Part:
-    """What a sheet is made of: the rows of a table, in one medium. file: the table's CSV."""
+    """What a sheet shows: the rows of a table, in one medium. file: the table's CSV."""
 
     results: Results
     rows: pd.DataFrame
@@ -182,27 +205,23 @@ class Table:
 
     def frame(self, results: Results) -> pd.DataFrame:
         """The table of these results. Raises TypeError for a column that is not declared."""
-        made = self.make(results)
-        if isinstance(made, pd.DataFrame):
-            frame = made
-        else:
-            rows = list(made)
+        frame = self.make(results)
+        if not isinstance(frame, pd.DataFrame):
+            rows = list(frame)
             frame = pd.DataFrame(rows) if rows else pd.DataFrame(columns=[*self.columns])
         if unknown := [name for name in frame if name not in self.columns]:
             raise TypeError(f"table {self.name} does not declare its columns {unknown}")
         return frame.reindex(columns=[*self.columns])
 
     def sheets(self, results: Results, medium: str) -> Iterator[Sheet]:
-        """The table as a person reads it; none where it does not apply."""
+        """The table as text; nothing if it has no rows."""
         frame = results[self.name]
-        if frame.empty:
-            return
-        for view in self.views:
-            yield from view(Part(results, frame, medium, self.file))
+        if not frame.empty:
+            for view in self.views:
+                yield from view(Part(results, frame, medium, self.file))
 
-    def of_cells(self, results: Results) -> Iterator[tuple[str, str, float]]:
-        """The numbers that a cell's run in MLflow shows: cell, column and value. A table that is
-        not of cells has none."""
+    def cell_metrics(self, results: Results) -> Iterator[tuple[str, str, float]]:
+        """The numbers for a cell's run in MLflow: cell, column and value."""
         frame = results[self.name]
         if "cell" not in frame or (not self.key and not frame["cell"].is_unique):
             return
@@ -231,11 +250,10 @@ def table(
 ) -> Callable[[Make], Make]:
     """Registers a function of `Results` that returns a DataFrame or rows, as NAME.csv.
 
-    columns: what each column means, in their order. views: how it is shown (`sheets.View`).
-    metrics: the columns that a cell's run in MLflow has; by default all numbers, where the table
-    has one row a cell. key: the column that tells several rows of a cell apart. place: tables are
-    shown in the order of this number, then in that of their names. file: where the table lies, if
-    another command writes it.
+    columns: what each column means, in order. views: how it is shown (`sheets.View`). metrics: the
+    columns logged to a cell's MLflow run; by default all numbers, if the table has one row per
+    cell. key: the column that distinguishes several rows of a cell. place: tables are shown in
+    this order, then by name. file: where the table lies if another command writes it.
     """
 
     def register(make: Make) -> Make:
@@ -246,8 +264,8 @@ def table(
 
 
 def figure(name: str, place: int = 50) -> Callable[[Make], Make]:
-    """Registers a function of `Results` that draws: it returns one figure, several by their names,
-    or None where there is nothing to draw. place: as of a table."""
+    """Registers a function of `Results` that returns a figure, several by name, or None. place: as
+    for tables."""
 
     def register(make: Make) -> Make:
         _FIGURES[name] = place, make
@@ -258,38 +276,45 @@ def figure(name: str, place: int = 50) -> Callable[[Make], Make]:
 
 @cache
 def _load() -> None:
-    """Imports every module beside this one, so that what they register is known."""
+    """Imports every module of this package, which registers its tables and figures."""
     package = importlib.import_module(__name__.rpartition(".")[0])
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"{package.__name__}.{module.name}")
 
 
 def tables() -> dict[str, Table]:
-    """Every table by its name, in the order in which they are shown."""
+    """Every table by name, in display order."""
     _load()
-    return dict(sorted(_TABLES.items(), key=lambda one: (one[1].place, one[0])))
+    return dict(sorted(_TABLES.items(), key=lambda item: (item[1].place, item[0])))
 
 
 def figures() -> dict[str, Draw]:
-    """Every figure by its name, in the order in which they are shown."""
+    """Every figure by name, in display order."""
     _load()
     ordered = sorted(_FIGURES, key=lambda name: (_FIGURES[name][0], name))
     return {name: _FIGURES[name][1] for name in ordered}
 
 
 def sheets(results: Results, medium: str) -> Iterator[tuple[Table, Sheet]]:
-    """All that there is to show, in order."""
-    for one in tables().values():
-        yield from ((one, sheet) for sheet in one.sheets(results, medium))
+    """Every sheet with its table, in display order."""
+    for entry in tables().values():
+        yield from ((entry, sheet) for sheet in entry.sheets(results, medium))
 
 
 def write_tables(folder: Path, cells: Sequence[CellResults]) -> Results:
-    """Writes every table as CSV; one that no longer applies is deleted."""
+    """Writes every table as CSV; deletes those that no longer have rows."""
     results = Results(folder, told_apart(cells))
-    for one in (own for own in tables().values() if not own.elsewhere):
-        file, frame = folder / one.file, results[one.name]
-        if frame.empty:
-            file.unlink(missing_ok=True)
-        else:
-            write_atomically(file, frame.to_csv(index=False))
+    for entry in tables().values():
+        if not entry.elsewhere:
+            write_table(entry, results, folder)
     return results
+
+
+def write_table(entry: Table, results: Results, folder: Path) -> Path:
+    """Writes one table into a folder. Returns its file, which is deleted if there are no rows."""
+    file, frame = folder / Path(entry.file).name, results[entry.name]
+    if frame.empty:
+        file.unlink(missing_ok=True)
+    else:
+        write_atomically(file, frame.to_csv(index=False))
+    return file

@@ -1,4 +1,4 @@
-"""One self-contained page of a folder, and its figures beside it as files."""
+"""The report of a folder: one self-contained page, and its figures as files."""
 
 from __future__ import annotations
 
@@ -7,22 +7,25 @@ from functools import partial
 from pathlib import Path
 from shlex import quote
 
+from matplotlib.figure import Figure
+
 from gauntlet.common.disk import write_atomically
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.tables import (
-    diagnostics,
-    figure_registry,
-    paper_export,
-    parser,
-    plot_style,
-    provenance,
-    run_metadata,
-)
+from gauntlet.pipeline.tables import choices, latex, parser, plot_style, run_metadata
+from gauntlet.pipeline.tables.diagnostics import write_samples
 from gauntlet.pipeline.tables.findings import answers
-from gauntlet.pipeline.tables.page import rendered
-from gauntlet.pipeline.tables.registry import PAGE, ROWS, Results, left_out, sheets
-from gauntlet.pipeline.tables.scale import heading
-from gauntlet.pipeline.tables.terminal import some_warnings
+from gauntlet.pipeline.tables.formatting import heading
+from gauntlet.pipeline.tables.page import render
+from gauntlet.pipeline.tables.plot_style import COLUMN, WIDE, Drawing
+from gauntlet.pipeline.tables.registry import (
+    PAGE,
+    ROWS,
+    Results,
+    figures,
+    sheets,
+    truncation_note,
+)
+from gauntlet.pipeline.tables.terminal import first_warnings
 from gauntlet.pipeline.viewer import html
 
 TEMPLATE = Path(__file__).parent / "report.html.j2"
@@ -31,44 +34,57 @@ PAGE_CELLS = 20
 
 
 def write_report(results: Results, draw: bool = True, paper: bool = False) -> None:
-    """Writes figures/, samples.txt and report.html. draw: figures at all; they take longest.
-    paper: DIR/paper as well."""
+    """Writes samples.txt, report.html and, with `draw`, figures/. paper: DIR/paper as well."""
     folder = results.folder
-    diagnostics.write_samples(results)
-    drawn = figure_registry.drawings(results) if draw else {}
+    write_samples(results)
+    pictures = drawings(results) if draw else {}
     if draw:
-        figure_registry.save_png(drawn, folder / "figures")
-    drawings = {name: figure.html(name) for name, figure in drawn.items()}
-    write_atomically(folder / "report.html", _page(results, drawings))
+        plot_style.save_png({name: one.wide for name, one in pictures.items()}, folder / "figures")
+        for old in (folder / "figures").glob("*.png"):
+            if old.stem not in pictures:
+                old.unlink()
+    write_atomically(folder / "report.html", _page(results, pictures))
     if paper:
-        paper_export.write(folder / "paper", results, drawn)
+        latex.write_paper(folder / "paper", results, pictures)
+
+
+def drawings(results: Results) -> dict[str, Drawing]:
+    """Every figure in both widths, in display order."""
+    wide: dict[str, Figure] = {}
+    column: dict[str, Figure] = {}
+    for medium, drawn in ((WIDE, wide), (COLUMN, column)):
+        with plot_style.drawing_for(medium):
+            for name, draw in figures().items():
+                figure = draw(results)
+                drawn |= {name: figure} if isinstance(figure, Figure) else figure or {}
+    return {name: Drawing(figure, column[name]) for name, figure in wide.items()}
 
 
 def _replay(folder: Path, match: str) -> str:
-    """The command that shows a match whole."""
+    """The command that shows a match in full."""
     return f"python -m pipeline.replay {match} --prompts --in {quote(str(folder))}"
 
 
-def _page(results: Results, drawings: Mapping[str, str]) -> str:
+def _page(results: Results, figures: Mapping[str, Drawing]) -> str:
     folder, summary = results.folder, results["summary"]
     cells, *others = (sheet for _, sheet in sheets(results, PAGE))
-    return rendered(
+    return render(
         TEMPLATE,
         title=folder.name,
         replay=partial(_replay, folder),
         facts=run_metadata.facts(folder, results.cells, [*results.names.values()]),
         heading=heading([*results.scales.values()]),
         table=cells,
-        line=parser.line(results),
-        drawings=drawings,
+        line=parser.summary_line(results),
+        drawings={name: figure.html(name) for name, figure in figures.items()},
         sheets=others,
-        cells=diagnostics.page_cells(results, PAGE_CELLS),
-        misread=parser.misread(results, PAGE_CELLS),
+        cells=choices.page_cells(results, PAGE_CELLS),
+        misread=parser.page_examples(results, PAGE_CELLS),
         opening=parser.opening,
         match_style=html.style(),
         drawing_style=plot_style.PAGE_STYLE,
-        answers=results.once(answers),
-        warnings=[*provenance.notes(folder), *some_warnings(summary, ROWS[PAGE])],
-        replies=left_out(PAGE_CELLS, len(summary), "samples.txt and choices.csv"),
+        answers=results.cached(answers),
+        warnings=[*run_metadata.notes(folder), *first_warnings(summary, ROWS[PAGE])],
+        replies=truncation_note(PAGE_CELLS, len(summary), "samples.txt and choices.csv"),
         runs=Folder(folder).lines("runs"),
     )

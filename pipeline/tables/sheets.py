@@ -1,4 +1,4 @@
-"""How a table is shown: its columns as text, its title, foot and order, for every medium alike."""
+"""How a table is shown in every medium: its columns as text, its title, foot and order."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 import pandas as pd
 
 from gauntlet.common.sanitize import visible
-from gauntlet.pipeline.tables.numbers import number, p_value, percent
-from gauntlet.pipeline.tables.registry import MEDIA, ROWS, Part, Results, Sheet, left_out
-from gauntlet.pipeline.tables.scale import Scale
+from gauntlet.pipeline.tables.formatting import Scale, number, p_value, percent
+from gauntlet.pipeline.tables.registry import MEDIA, ROWS, Part, Results, Sheet, truncation_note
 
 Text = str | Callable[[Part], str]
 """Fixed, or made from what is shown."""
+WINS = Scale("", share=True)
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table on its way to being shown."""
+    """A row of a table, with the results it belongs to."""
 
     results: Results
     values: Mapping[Any, Any]
@@ -40,26 +40,22 @@ class Row:
 Format = Callable[[Row], str]
 
 
-def always(part: Part) -> bool:
-    return True
-
-
 @dataclass(frozen=True)
 class Column:
-    """A column as it is shown. on: the media that have it, where `where` holds."""
+    """A column as shown. on: the media that have it, if `where` holds."""
 
     heading: Text
     text: Format
     on: Sequence[str] = MEDIA
-    where: Callable[[Part], bool] = always
+    where: Callable[[Part], bool] = lambda part: True
 
 
 @dataclass(frozen=True)
 class View:
     """One way to show a table.
 
-    order: which rows are shown, and in which order. by: columns that split it into several sheets.
-    which: what the rows are that a long table shows. total: the name of a last row, the sums.
+    order: selects and sorts the rows. by: columns that split it into several sheets. which: names
+    the rows that a truncated table shows. total: the name of a last row with the sums.
     """
 
     title: Text
@@ -74,35 +70,31 @@ class View:
         groups = [part.rows]
         if self.by:
             groups = [rows for _, rows in part.rows.groupby([*self.by], sort=False)]
-        for rows in groups:
-            ordered = self.order(rows)
-            if not ordered.empty:
-                yield self._sheet(replace(part, rows=ordered))
+        for rows in map(self.order, groups):
+            if not rows.empty:
+                yield self._sheet(replace(part, rows=rows))
 
     def _sheet(self, part: Part) -> Sheet:
-        given = self.columns(part) if callable(self.columns) else self.columns
-        columns = [one for one in given if part.medium in one.on and one.where(part)]
+        columns = self.columns(part) if callable(self.columns) else self.columns
+        columns = [one for one in columns if part.medium in one.on and one.where(part)]
         shown = part.rows.head(ROWS[part.medium]).to_dict("records")
         if self.total:
-            numbers = part.rows.select_dtypes("number").sum().to_dict()
-            shown = [*shown, {**numbers, "cell": self.total}]
+            sums = part.rows.select_dtypes("number").sum().to_dict()
+            shown.append({**sums, "cell": self.total})
         rows = [[one.text(Row(part.results, row)) for one in columns] for row in shown]
-        cut = left_out(ROWS[part.medium], len(part.rows), part.file, self.which)
-        foot = "\n".join(filter(None, (cut, _said(self.foot, part))))
-        headings = [_said(one.heading, part) for one in columns]
-        sums = int(bool(self.total))
-        return Sheet(_said(self.title, part), headings, rows, foot, part.file, sums)
+        note = truncation_note(ROWS[part.medium], len(part.rows), part.file, self.which)
+        title, foot, *headings = (
+            text(part) if callable(text) else text
+            for text in (self.title, self.foot, *(one.heading for one in columns))
+        )
+        foot = "\n".join(filter(None, (note, foot)))
+        return Sheet(title, headings, rows, foot, part.file, int(bool(self.total)))
 
 
-def _said(text: Text, part: Part) -> str:
-    return text(part) if callable(text) else text
-
-
-# --- how a column is written
+# --- formats of columns
 
 
 def cell_name(row: Row) -> str:
-    """The cell's short name."""
     return row.name()
 
 
@@ -119,38 +111,38 @@ def decimal(column: str, form: str) -> Format:
     return lambda row: number(row[column], form)
 
 
-def share(column: str, of: str = "", digits: int = 1) -> Format:
+def share(column: str, total: str = "", digits: int = 1) -> Format:
     """A share in percent, or a count as a share of another column."""
 
-    def told(row: Row) -> str:
-        whole = row[of] if of else 1
-        return percent(row[column] / whole if whole else math.nan, digits)
+    def text(row: Row) -> str:
+        count = row[total] if total else 1
+        return percent(row[column] / count if count else math.nan, digits)
 
-    return told
+    return text
+
+
+def share_span(low: str, high: str) -> Format:
+    """An interval of a share, whatever the row's measure."""
+    return lambda row: WINS.span(row[low], row[high])
 
 
 def mean(column: str) -> Format:
-    """A figure of the row's measure."""
+    """A value of the row's measure."""
     return lambda row: row.scale.mean(row[column])
 
 
 def span(low: str, high: str) -> Format:
-    """An interval of such a figure; "-" where an end is not known."""
+    """An interval of such a value; "-" if an end is unknown."""
 
-    def told(row: Row) -> str:
+    def text(row: Row) -> str:
         known = math.isfinite(row[low] + row[high])
         return row.scale.span(row[low], row[high]) if known else "-"
 
-    return told
-
-
-def where(column: str, value: str, written: Format) -> Format:
-    """So written in rows whose column has this value, else "-"."""
-    return lambda row: written(row) if row[column] == value else "-"
+    return text
 
 
 def change(column: str) -> Format:
-    """A difference of two such figures."""
+    """A difference of two such values."""
     return lambda row: row.scale.change(row[column])
 
 
@@ -163,9 +155,6 @@ def p(column: str) -> Format:
     return lambda row: p_value(row[column])
 
 
-WINS = Scale("", share=True)
-
-
-def share_span(low: str, high: str) -> Format:
-    """An interval of a share, whatever the row's measure is."""
-    return lambda row: WINS.span(row[low], row[high])
+def where(column: str, value: str, form: Format) -> Format:
+    """This format in rows whose column has the value, else "-"."""
+    return lambda row: form(row) if row[column] == value else "-"

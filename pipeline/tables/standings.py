@@ -1,24 +1,30 @@
-"""Round robins of three or more players: each one over all its opponents, and every two of them."""
+"""Players against each other: round robins of three or more, and the matches of any logs that
+ratings are computed from."""
 
 from __future__ import annotations
 
+import json
 import math
-from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from gauntlet.games.capabilities import WIN, Measure, win_or_score
-from gauntlet.pipeline.log.results import CellInfo, CellResults
-from gauntlet.pipeline.tables.registry import Part, Results, table
+from gauntlet.common.errors import UserError
+from gauntlet.games.capabilities import MATCH_SCORE, WIN, Measure, win_or_score
+from gauntlet.pipeline.judging import stopping
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.results import CellInfo, CellResults, collect
+from gauntlet.pipeline.tables.primary_test import finite_bounds
+from gauntlet.pipeline.tables.registry import Part, Results, columns, table
 from gauntlet.pipeline.tables.sheets import (
     Column,
-    Row,
     View,
     change,
     count,
@@ -30,40 +36,41 @@ from gauntlet.pipeline.tables.sheets import (
     span,
     text,
 )
-from gauntlet.stats.means import limits
-from gauntlet.stats.means import p_value as tested
+from gauntlet.stats.bradley_terry import parts
+from gauntlet.stats.matches import Matches, Ties
+from gauntlet.stats.means import limits, p_value
 from gauntlet.stats.multiple import holm
 
 FEWEST = 3
-"""Players of a round robin: of two the cell itself tells all."""
-SHARES = ("win", "draw", "loss", "score")
-
+"""Players of a round robin; of two the cell itself shows everything."""
+SCORE = Measure("score", 0.0, 1.0)
+MEASURED = {
+    "win": "how often it won: the mean of its row in a table of players",
+    "draw": "how often it drew",
+    "loss": "how often its opponents won: the mean of its column",
+    "score": "1 a win and 1/2 a draw",
+    "mean": "its mean of the measure",
+}
+LIMITS = {
+    "": "",
+    "_low": ", lower end of its 95% interval by deals",
+    "_high": ", upper end of its 95% interval by deals",
+}
 STANDINGS = {
-    "experiment": "as in the config",
+    **columns("experiment"),
     "game": "the game",
     "player": "the player",
     "opponents": "how many others it met",
     "deals": "deals that all of its cells finished; each gives one number, the mean over opponents",
     "matches": "matches on these deals",
     **{
-        f"{name}{limit}": what
-        + {"": "", "_low": ", lower end of its 95% interval by deals"}.get(
-            limit, ", upper end of its 95% interval by deals"
-        )
-        for name, what in (
-            ("win", "how often it won: the mean of its row in a table of players"),
-            ("draw", "how often it drew"),
-            ("loss", "how often its opponents won: the mean of its column"),
-            ("score", "1 a win and 1/2 a draw"),
-            ("mean", "its mean of the measure"),
-        )
-        for limit in ("", "_low", "_high")
+        name + limit: what + end for name, what in MEASURED.items() for limit, end in LIMITS.items()
     },
     "measure": "what cells are judged by",
     "over": "the opponents' names",
 }
 SHARED = {
-    "experiment": "as in the config",
+    **columns("experiment"),
     "game": "the game",
     "player_a": "the first player",
     "player_b": "the second player",
@@ -79,17 +86,16 @@ SHARED = {
     "p_holm": "after Holm over the round robin",
     "head_to_head": "A's mean against B, which is not part of the difference",
     "measure": "what the means are of: the score where wins are counted",
-    "measure_low": "its lowest value",
-    "measure_high": "its highest value",
+    **columns("measure_low", "measure_high"),
 }
 
 
-def _score_leads(part: Part) -> bool:
+def _by_score(part: Part) -> bool:
     return win_or_score(part.rows["measure"].iloc[0])
 
 
-def _measure_leads(part: Part) -> bool:
-    return not _score_leads(part)
+def _by_measure(part: Part) -> bool:
+    return not _by_score(part)
 
 
 def _best_first(rows: pd.DataFrame) -> pd.DataFrame:
@@ -97,11 +103,7 @@ def _best_first(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.sort_values(by, ascending=False, kind="stable")
 
 
-def _measure(part: Part) -> str:
-    return part.results.scale(part.rows.iloc[0].to_dict()).title
-
-
-STOOD = View(
+STANDINGS_VIEW = View(
     lambda part: f"Every two of them in {part.rows['game'].iloc[0]}",
     (
         Column("player", text("player")),
@@ -111,26 +113,24 @@ STOOD = View(
         Column("draw", share("draw")),
         Column("loss", share("loss")),
         Column("95%", share_span("loss_low", "loss_high")),
-        Column("score", share("score"), where=_score_leads),
-        Column("95%", share_span("score_low", "score_high"), where=_score_leads),
-        Column(_measure, mean("mean"), where=_measure_leads),
-        Column("95%", span("mean_low", "mean_high"), where=_measure_leads),
+        Column("score", share("score"), where=_by_score),
+        Column("95%", share_span("score_low", "score_high"), where=_by_score),
+        Column(
+            lambda part: part.results.scale(part.rows.iloc[0].to_dict()).title,
+            mean("mean"),
+            where=_by_measure,
+        ),
+        Column("95%", span("mean_low", "mean_high"), where=_by_measure),
     ),
     "Means over all opponents, who are not the same for everybody: nobody meets itself. "
     "loss: how\noften the opponents won. 95% intervals by deals.",
     _best_first,
     by=("game", "measure"),
 )
-
-
-def _players(row: Row) -> str:
-    return f"{text('player_a')(row)} - {text('player_b')(row)}"
-
-
-MET = View(
+SHARED_VIEW = View(
     lambda part: f"Every two of them over shared opponents in {part.rows['game'].iloc[0]}",
     (
-        Column("A - B", _players),
+        Column("A - B", lambda row: f"{text('player_a')(row)} - {text('player_b')(row)}"),
         Column("opponents", count("opponents")),
         Column("A", mean("mean_a")),
         Column("B", mean("mean_b")),
@@ -147,155 +147,246 @@ MET = View(
 )
 
 
-@table("standings", STANDINGS, [STOOD], place=32)
-def standings(results: Results) -> Iterator[dict[str, Any]]:
-    """A row for each player of a round robin."""
-    for robin in results.once(robins_of):
-        yield from _standings(robin)
+@dataclass(frozen=True)
+class Side:
+    """One player's results against another: values by name, one per match."""
 
+    deals: np.ndarray
+    values: Mapping[str, np.ndarray]
 
-@table("shared_opponents", SHARED, [MET], place=33)
-def shared_opponents(results: Results) -> Iterator[dict[str, Any]]:
-    """A row for every two players, over the opponents that both have."""
-    for robin in results.once(robins_of):
-        yield from _shared(robin)
+    def by_deal(self, name: str, deals: np.ndarray) -> np.ndarray:
+        """The means of these deals."""
+        known, places = np.unique(self.deals, return_inverse=True)
+        means = np.bincount(places, self.values[name]) / np.bincount(places)
+        chosen: np.ndarray = means[np.searchsorted(known, deals)]
+        return chosen
 
 
 @dataclass(frozen=True)
-class Robin:
-    """Players of whom every two have met, and the results of each against each: by both names,
-    whose they are first."""
+class RoundRobin:
+    """Players who all met each other. sides: the first player's results against the second."""
 
     about: CellInfo
     players: Sequence[str]
-    sides: Mapping[tuple[str, str], _Side]
+    sides: Mapping[tuple[str, str], Side]
 
     def others(self, *players: str) -> list[str]:
         return [name for name in self.players if name not in players]
 
 
-def robins_of(results: Results) -> list[Robin]:
-    """The round robins among the cells of a folder, whole ones alone."""
+def round_robins(results: Results) -> list[RoundRobin]:
+    """The complete round robins among the cells of a folder."""
     groups: defaultdict[Hashable, list[CellResults]] = defaultdict(list)
     for result in results.cells:
         about = result.about
-        if sides_of(about) and len(result.outcomes):
+        if opponents(about) and len(result.outcomes):
             seats = about.labels["seats"].partition(" against ")[0]
-            place = (about.experiment, about.labels["game"], seats, about.measure)
-            groups[*place, about.deal_key, about.rotations, about.step].append(result)
-    found = []
+            group = (about.experiment, about.labels["game"], seats, about.measure)
+            groups[*group, about.deal_key, about.rotations, about.step].append(result)
+    robins = []
     for cells in groups.values():
-        met = [sides_of(cell.about) or ("", "") for cell in cells]
-        players = list(dict.fromkeys(name for pair in met for name in pair))
-        if len(players) >= FEWEST and _all_have_met(players, met):
+        pairs = [opponents(cell.about) or ("", "") for cell in cells]
+        players = list(dict.fromkeys(name for pair in pairs for name in pair))
+        every = math.comb(len(players), 2)
+        if len(players) >= FEWEST and len(pairs) == every == len(set(map(frozenset, pairs))):
             sides = {
-                turned: _Side.of(cell, turned[0])
-                for cell, pair in zip(cells, met, strict=True)
+                turned: _side(cell, turned[0])
+                for cell, pair in zip(cells, pairs, strict=True)
                 for turned in (pair, pair[::-1])
             }
-            found.append(Robin(cells[0].about, players, sides))
-    return found
+            robins.append(RoundRobin(cells[0].about, players, sides))
+    return robins
 
 
-def _all_have_met(players: Sequence[str], met: Sequence[tuple[str, str]]) -> bool:
-    """Whether every two have, once."""
-    return len(met) == math.comb(len(players), 2) == len(set(map(frozenset, met)))
-
-
-def sides_of(about: CellInfo) -> tuple[str, str] | None:
-    """Who was measured and who met them, where either side is one player, in every seat of it."""
+def opponents(about: CellInfo) -> tuple[str, str] | None:
+    """The measured player and its opponent, if either side is one player in all its seats."""
     if not (about.players and about.seats):
         return None
-    own = about.seats[0]  # at first player i sits in seat i
-    sides = {about.players[seat] for seat in own if seat < len(about.players)}
-    others = {name for seat, name in enumerate(about.players) if seat not in own}
-    if len(sides) != 1 or len(others) != 1 or sides == others:
+    seats = about.seats[0]  # without rotation player i sits in seat i
+    measured = {about.players[seat] for seat in seats if seat < len(about.players)}
+    others = {name for seat, name in enumerate(about.players) if seat not in seats}
+    if len(measured) != 1 or len(others) != 1 or measured == others:
         return None
-    (one,), (other,) = sides, others
-    return one, other
+    return measured.pop(), others.pop()
 
 
-def _standings(robin: Robin) -> Iterator[dict[str, Any]]:
-    about = robin.about
-    for name in robin.players:
-        others = robin.others(name)
-        row = _over([robin.sides[name, other] for other in others], about.measure)
-        whose = {"experiment": about.experiment, "game": about.labels["game"], "player": name}
-        told = {"measure": about.measure.name, "over": ", ".join(others)}
-        yield {**whose, "opponents": len(others), **row, **told}
-
-
-def _shared(robin: Robin) -> Iterator[dict[str, Any]]:
-    about = robin.about
-    of, figure = (_SCORE, "score") if win_or_score(about.measure.name) else (about.measure, "mean")
-    deals = reduce(np.intersect1d, (side.deals for side in robin.sides.values()))
-    by_deal = {pair: side.by_deal(figure, deals) for pair, side in robin.sides.items()}
-    whose: dict[str, Any] = {"experiment": about.experiment, "game": about.labels["game"]}
-    bounds = {"measure_low": of.low, "measure_high": of.high}
-    whose |= {name: x if np.isfinite(x) else np.nan for name, x in bounds.items()}
-    rows: list[dict[str, Any]] = []
-    for a, b in combinations(robin.players, 2):
-        over = robin.others(a, b)
-        own, theirs = (np.mean([by_deal[one, other] for other in over], axis=0) for one in (a, b))
-        pair = {"player_a": a, "player_b": b, "opponents": len(over), "over": ", ".join(over)}
-        told = {"deals": len(deals), "mean_a": _mean(own), "mean_b": _mean(theirs)}
-        head = {"head_to_head": _mean(by_deal[a, b])}
-        found = _difference(own - theirs, of)
-        rows.append({**whose, **pair, **told, **found, **head, "measure": of.name})
-    corrected = holm([row["p"] for row in rows]).tolist()
-    yield from ({**row, "p_holm": p} for row, p in zip(rows, corrected, strict=True))
-
-
-def _difference(values: np.ndarray, of: Measure) -> dict[str, float]:
-    span = (of.low - of.high, of.high - of.low)
-    low, high = map(float, limits(values, span))
-    p = float(tested(values, span, 0.0, "either"))
-    return {"difference": _mean(values), "low": low, "high": high, "p": p}
-
-
-_SCORE = Measure("score", 0.0, 1.0)
+def _side(cell: CellResults, player: str) -> Side:
+    outcomes, about = cell.outcomes, cell.about
+    others = len(about.players) - about.measured
+    won, lost = outcomes.won, outcomes.column("others_won") / others
+    value, drawn = outcomes.column("figure"), (outcomes.draws & (lost == 0)).astype(float)
+    if (opponents(about) or ("",))[0] != player:
+        won, lost, value = lost, won, outcomes.column("others_figure")
+    values = {"win": won, "draw": drawn, "loss": lost, "score": won + drawn / 2, "mean": value}
+    return Side(outcomes.column("deal"), values)
 
 
 def _mean(values: np.ndarray) -> float:
     return float(values.mean()) if len(values) else np.nan
 
 
-@dataclass(frozen=True)
-class _Side:
-    """One player's results against another: by name a figure a match."""
-
-    deals: np.ndarray
-    figures: Mapping[str, np.ndarray]
-
-    @classmethod
-    def of(cls, cell: CellResults, player: str) -> _Side:
-        outcomes, about = cell.outcomes, cell.about
-        others = len(about.players) - about.measured
-        won, theirs = outcomes.won, outcomes.column("others_won") / others
-        figure, drawn = outcomes.column("figure"), (outcomes.draws & (theirs == 0)).astype(float)
-        if (sides_of(about) or ("",))[0] != player:
-            won, theirs, figure = theirs, won, outcomes.column("others_figure")
-        told = {"win": won, "draw": drawn, "loss": theirs, "score": won + drawn / 2}
-        return cls(outcomes.column("deal"), {**told, "mean": figure})
-
-    def by_deal(self, name: str, deals: np.ndarray) -> np.ndarray:
-        """The deals' means, of those among its own."""
-        own, places = np.unique(self.deals, return_inverse=True)
-        means = np.bincount(places, self.figures[name]) / np.bincount(places)
-        found: np.ndarray = means[np.searchsorted(own, deals)]
-        return found
+@table("standings", STANDINGS, [STANDINGS_VIEW], place=32)
+def standings(results: Results) -> Iterator[dict[str, Any]]:
+    """A row for each player of a round robin."""
+    for robin in results.cached(round_robins):
+        for name in robin.players:
+            yield _standing(robin, name)
 
 
-def _over(own: Sequence[_Side], measure: Measure) -> dict[str, Any]:
-    deals = own[0].deals
-    for side in own:
-        deals = np.intersect1d(deals, side.deals)
-    matches = sum(int(np.isin(side.deals, deals).sum()) for side in own)
-    row: dict[str, Any] = {"deals": len(deals), "matches": matches}
-    for name in (*SHARES, "mean"):
-        of = measure if name == "mean" else WIN
-        values = np.mean([side.by_deal(name, deals) for side in own], axis=0)
-        low, high = limits(values, (of.low, of.high))
-        told = (_mean(values), float(low), float(high))
-        row |= zip((name, f"{name}_low", f"{name}_high"), told, strict=True)
+def _standing(robin: RoundRobin, player: str) -> dict[str, Any]:
+    about, others = robin.about, robin.others(player)
+    sides = [robin.sides[player, other] for other in others]
+    deals = reduce(np.intersect1d, (side.deals for side in sides))
+    row: dict[str, Any] = {
+        "experiment": about.experiment,
+        "game": about.labels["game"],
+        "player": player,
+        "opponents": len(others),
+        "deals": len(deals),
+        "matches": sum(int(np.isin(side.deals, deals).sum()) for side in sides),
+        "measure": about.measure.name,
+        "over": ", ".join(others),
+    }
+    for name in MEASURED:
+        measure = about.measure if name == "mean" else WIN
+        values = np.mean([side.by_deal(name, deals) for side in sides], axis=0)
+        low, high = limits(values, (measure.low, measure.high))
+        row |= {name: _mean(values), f"{name}_low": float(low), f"{name}_high": float(high)}
     return row
+
+
+@table("shared_opponents", SHARED, [SHARED_VIEW], place=33)
+def shared_opponents(results: Results) -> Iterator[dict[str, Any]]:
+    """A row for every two players, over the opponents that both have."""
+    for robin in results.cached(round_robins):
+        rows = list(_shared(robin))
+        corrected = holm([row["p"] for row in rows]).tolist()
+        yield from ({**row, "p_holm": p} for row, p in zip(rows, corrected, strict=True))
+
+
+def _shared(robin: RoundRobin) -> Iterator[dict[str, Any]]:
+    about = robin.about
+    by_score = win_or_score(about.measure.name)
+    measure, name = (SCORE, "score") if by_score else (about.measure, "mean")
+    bounds = (measure.low - measure.high, measure.high - measure.low)
+    deals = reduce(np.intersect1d, (side.deals for side in robin.sides.values()))
+    by_deal = {pair: side.by_deal(name, deals) for pair, side in robin.sides.items()}
+    for a, b in combinations(robin.players, 2):
+        over = robin.others(a, b)
+        own, theirs = (np.mean([by_deal[one, other] for other in over], axis=0) for one in (a, b))
+        low, high = map(float, limits(own - theirs, bounds))
+        yield {
+            "experiment": about.experiment,
+            "game": about.labels["game"],
+            "player_a": a,
+            "player_b": b,
+            "opponents": len(over),
+            "over": ", ".join(over),
+            "deals": len(deals),
+            "mean_a": _mean(own),
+            "mean_b": _mean(theirs),
+            "difference": _mean(own - theirs),
+            "low": low,
+            "high": high,
+            "p": float(p_value(own - theirs, bounds, 0.0, "either")),
+            "head_to_head": _mean(by_deal[a, b]),
+            "measure": measure.name,
+            **finite_bounds(measure),
+        }
+
+
+# --- matches of any logs, for ratings
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Matches of two sides with the names of their players and games, by the numbers in `matches`.
+
+    A player is identified by its settings in any cell, game or folder: its agent, method and model
+    with the hash of its weights. Players of one name with different settings have a number.
+    omitted: cells left out, as a side of theirs is several players or larger than the other.
+    """
+
+    players: Sequence[str]
+    games: Sequence[str]
+    matches: Matches
+    omitted: int = 0
+
+    def game_matches(self, number: int) -> Matches:
+        return self.matches.where(self.matches.games == number)
+
+    def check(self, ties: Ties) -> None:
+        """Raises UserError if there are fewer than two players with a match that counts, or if no
+        chain of matches connects all players."""
+        part_of = parts(self.matches.wins(ties))
+        rated = np.flatnonzero(part_of >= 0)
+        if len(rated) < 2:
+            count = f"{len(self.matches):,} matches of {len(self.players)} player(s)"
+            raise UserError(f"ratings need two players who met in a match that counts, got {count}")
+        if part_of.max() > 0:
+            groups = "; ".join(
+                ", ".join(self.players[int(at)] for at in rated if part_of[at] == part)
+                for part in range(part_of.max() + 1)
+            )
+            raise UserError(
+                "no chain of matches joins these players, so they cannot be rated together: "
+                f"{groups}"
+            )
+
+
+MatchRow = tuple[str, str, str, tuple[str, str, int], float]
+"""First and second player, game, deal, and the first player's score."""
+
+
+def load_contest(folders: Sequence[Path]) -> Contest:
+    """The matches of the gap-free deals of all cells of some output_dirs, each once. Raises
+    UserError if a folder holds no sweep."""
+    rows: dict[str, MatchRow] = {}
+    names, omitted = PlayerNames(), 0
+    for log in map(Folder, dict.fromkeys(path.resolve() for path in folders)):
+        abouts = log.abouts()
+        outcomes = log.outcomes({about.key: MATCH_SCORE.name for about in abouts})
+        for result in stopping.cut(log.path, collect(abouts, outcomes, log.failed_matches)):
+            about = result.about
+            if opponents(about) is None or not about.even:
+                omitted += 1
+                continue
+            seat = about.seats[0][0]
+            other = next(at for at in range(len(about.players)) if at not in about.seats[0])
+            one, two = (names.name(log.description(about), at) for at in (seat, other))
+            columns = (result.outcomes.column(name) for name in ("match", "deal", "figure"))
+            for match, deal, score in zip(*columns, strict=True):
+                place = (json.dumps(log.seed), about.deal_key, int(deal))
+                row = (one, two, about.labels["game"], place, float(score))
+                rows.setdefault(match.decode(), row)
+    return _contest(rows.values(), omitted)
+
+
+class PlayerNames:
+    """A name for each player's settings, with a number if several share it."""
+
+    def __init__(self) -> None:
+        self._names: dict[tuple[str, str], str] = {}
+        self._times: Counter[str] = Counter()
+
+    def name(self, description: Mapping[str, Any], number: int) -> str:
+        name = description["players"][number]
+        settings = json.dumps(description["identity"]["players"][number], sort_keys=True)
+        if (name, settings) not in self._names:
+            self._times[name] += 1
+            count = self._times[name]
+            self._names[name, settings] = name if count == 1 else f"{name} ({count})"
+        return self._names[name, settings]
+
+
+def _contest(rows: Iterable[MatchRow], omitted: int) -> Contest:
+    frame = pd.DataFrame(list(rows), columns=["first", "second", "game", "deal", "score"])
+    players = sorted({*frame["first"], *frame["second"]})
+    number = {name: at for at, name in enumerate(players)}
+    first, second = (frame[side].map(number).to_numpy(int) for side in ("first", "second"))
+    game, games = pd.factorize(frame["game"])
+    deal, _ = pd.factorize(frame["deal"])
+    scores = frame["score"].to_numpy(float)
+    return Contest(
+        players, list(games), Matches(len(players), first, second, scores, game, deal), omitted
+    )

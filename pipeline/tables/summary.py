@@ -1,13 +1,12 @@
-"""The two main tables: a row for each cell, and a row for every two cells.
+"""The main table, a row for each cell, and what luck adjustment did to each.
 
-Only the gap-free prefix of a cell's deals counts: short games finish first, so a table over
-whatever has finished would favour whoever wins short games.
+Only the gap-free prefix of a cell's deals counts: short games finish first, so a table over all
+finished matches would favour whoever wins short games.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,24 +14,45 @@ import pandas as pd
 
 from gauntlet.common.sanitize import visible
 from gauntlet.games.capabilities import WIN
-from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.judging import luck
 from gauntlet.pipeline.log.results import CellResults
-from gauntlet.pipeline.tables import noise
 from gauntlet.pipeline.tables.claims import null_value
-from gauntlet.pipeline.tables.comparisons import Pairing, paired_off
-from gauntlet.pipeline.tables.conditions import claimed, conditions, family
+from gauntlet.pipeline.tables.conditions import conditions, family
 from gauntlet.pipeline.tables.controls import rivals
-from gauntlet.pipeline.tables.numbers import number, percent
-from gauntlet.pipeline.tables.primary_test import ByDeal, measured_by, of_cell, of_pair
-from gauntlet.pipeline.tables.registry import PAGE, PAPER, ROWS, TERMINAL, Part, Results, table
-from gauntlet.pipeline.tables.scale import A_DRAW, SCORE, heading, scales_of
+from gauntlet.pipeline.tables.formatting import (
+    DRAW_RULE,
+    SCORE,
+    WIN_RATE,
+    heading,
+    number,
+    percent,
+    scales_of,
+)
+from gauntlet.pipeline.tables.primary_test import (
+    ESTIMATE,
+    RAW,
+    cell_columns,
+    estimate,
+    measure_columns,
+    raw,
+)
+from gauntlet.pipeline.tables.registry import (
+    PAGE,
+    PAPER,
+    TERMINAL,
+    Part,
+    Results,
+    Sheet,
+    columns,
+    table,
+)
 from gauntlet.pipeline.tables.sheets import (
     Column,
     Row,
     View,
+    cell_name,
     change,
     count,
-    decimal,
     mean,
     p,
     reach,
@@ -41,34 +61,17 @@ from gauntlet.pipeline.tables.sheets import (
     where,
 )
 from gauntlet.stats.means import LEAST
-from gauntlet.stats.multiple import holm
+from gauntlet.stats.paired import clustered_mean
 
-WITHIN = " ~"
-"""Marks a difference that lies within the noise floor."""
-ADJUSTED, BOTH = ("estimator", "adjusted"), ("test", "adjusted")
-"""What tells that an estimate of a cell, or of two, is luck-adjusted."""
+ADJUSTED = ("estimator", "adjusted")
+"""The column and value that mark a luck-adjusted estimate."""
 TESTS = {"two_sided": "other than", "above": "above", "non_inferior": "not below by a margin"}
-"""The declared tests, in a few words."""
-OF_TWO = {
-    "adjusted": "of the luck-adjusted differences by deal",
-    "mcnemar": "McNemar's exact test",
-    "permutation": "a paired permutation test over deals",
-}
-"""The tests of two cells, in a few words."""
+"""The declared tests, in words."""
 SUMMARY = {
-    "cell": "the cell's name",
-    "experiment": "as in the config",
-    "game": "the game, with settings that were swept",
-    "agent": "what plays in the subject's seat",
-    "model": "its model, `-` without one",
-    "prompt": "its prompting method, `-` without one",
-    "seats": "who sits where",
-    "measure": "what the cell is judged by",
-    "measure_low": "the lowest value of the measure; empty without one",
-    "measure_high": "the highest value of the measure; empty without one",
+    **columns("cell", "experiment", "game", "agent", "model", "prompt", "seats"),
+    **columns("measure", "measure_low", "measure_high"),
     "estimate": "the best estimate of the measure's mean: luck-adjusted where possible, else raw",
-    "ci_low": "lower end of its 95% interval",
-    "ci_high": "upper end of its 95% interval",
+    **columns("ci_low", "ci_high"),
     "estimator": "`adjusted` or `raw`",
     "baseline": "the mean of a scripted player in the same seat; empty without a baseline",
     "baseline_n": "matches that the baseline was measured in",
@@ -79,37 +82,15 @@ SUMMARY = {
     "p": "its p-value, of the estimate; empty where a rule stopped the sweep",
     "p_holm": "the same after Holm's correction over all that the experiment claims",
     "raw": "the mean of the measure as it was played",
-    "raw_low": "lower end of its 95% interval",
-    "raw_high": "upper end of its 95% interval",
+    **columns("raw_low", "raw_high"),
     "deals": "deals that count",
-    "matches": "matches that count",
+    **columns("matches"),
     "decisions": "decisions of the subject, with a choice",
     "forced": "turns of the subject without a choice",
     "fallbacks": "decisions that a random move settled, as no reply could be used",
     "failed": "matches that failed and are left out",
     "warning": "what a reader of the result should know first",
 }
-PAIRS = {
-    "cell_a": "the first cell",
-    "cell_b": "the second cell",
-    "measure": "what both are judged by",
-    "deals": "deals that both finished",
-    "a_only": "deals that went better for A (that A alone won)",
-    "b_only": "deals that went better for B",
-    "difference": "A less B: luck-adjusted where both cells are, else raw",
-    "ci_low": "lower end of its 95% interval",
-    "ci_high": "upper end of its 95% interval",
-    "test": "the test: `adjusted` (of luck-adjusted differences), `mcnemar` or `permutation`",
-    "p": "its two-sided p-value; empty where a rule stopped the sweep",
-    "p_holm": "after Holm: with the cells where a sentence tells the pair, else over the others",
-    "raw": "A less B as they were played",
-    "raw_low": "lower end of its 95% interval",
-    "raw_high": "upper end of its 95% interval",
-    "correlation": "of both cells' results over deals (phi for wins)",
-}
-
-
-# --- a row for each cell
 
 
 def _adjusted(part: Part) -> bool:
@@ -124,8 +105,8 @@ def _heading(part: Part) -> str:
     return heading(scales_of(part.rows))
 
 
-def _named(row: Row) -> str:
-    """The cell's name, with its measure where not all cells have the same."""
+def _cell(row: Row) -> str:
+    """The cell's name, with its measure if cells have different ones."""
     several = heading(list(row.results.scales.values())) != row.scale.title
     return f"{row.name()} ({row.scale.title})" if several else row.name()
 
@@ -136,11 +117,11 @@ def _forced(row: Row) -> str:
 
 
 def _speed(row: Row) -> str:
-    return number(row.results.once(speeds)[row["cell"]], ",.0f")
+    return number(row.results.cached(speeds)[row["cell"]], ",.0f")
 
 
 def speeds(results: Results) -> dict[str, float]:
-    """Decisions a worker-second of each cell."""
+    """Each cell's decisions per worker-second."""
     costs = results["costs"]
     return dict(zip(costs["cell"], costs["decisions_per_s"], strict=True))
 
@@ -155,16 +136,19 @@ def _foot(part: Part) -> str:
     return _caption(part) if part.medium == PAPER else "\n".join(_notes(part))
 
 
+def _tests(rows: pd.DataFrame) -> str:
+    return " or ".join(TESTS[name] for name in sorted(set(rows["test"])))
+
+
 def _notes(part: Part) -> Iterator[str]:
-    """What the columns mean that a reader could get wrong."""
-    rows, cells = part.results["summary"], part.results.cells
+    """Explains columns that are easy to misread."""
+    rows = part.results["summary"]
     tested = ", ".join(
-        f"{len(own)} cell{'s' if len(own) > 1 else ''} of {visible(str(name))}"
-        for name, own in rows.groupby("experiment")
+        f"{len(cells)} cell{'s' if len(cells) > 1 else ''} of {visible(str(name))}"
+        for name, cells in rows.groupby("experiment")
     )
-    tests = " or ".join(TESTS[name] for name in sorted(set(rows["test"])))
     yield (
-        f"p Holm: {tests} the baseline, of the {'adjusted' if _adjusted(part) else 'raw'} "
+        f"p Holm: {_tests(rows)} the baseline, of the {'adjusted' if _adjusted(part) else 'raw'} "
         f"estimate; its family: all that is claimed of the {tested}."
     )
     if not part.results["controls"].empty:
@@ -174,10 +158,10 @@ def _notes(part: Part) -> Iterator[str]:
     if games := list(dict.fromkeys(f"{n:,}" for n in rows["baseline_n"] if n)):
         yield (f"The baseline was measured in {' / '.join(games)} games; the test allows for that.")
     if any(scale.title == SCORE for scale in scales_of(rows)):
-        yield f"{SCORE}: {A_DRAW} a win; measure=win counts wins alone."
-    alone = {null_value(cell.about) for cell in cells if cell.about.baseline is None}
-    for against in sorted(value for value in alone if not np.isnan(value)):
-        yield f"Where there is no baseline the mean is held against {against:g}."
+        yield f"{SCORE}: {DRAW_RULE} a win; measure=win counts wins alone."
+    nulls = {null_value(c.about) for c in part.results.cells if c.about.baseline is None}
+    for value in sorted(value for value in nulls if not np.isnan(value)):
+        yield f"Where there is no baseline the mean is held against {value:g}."
     if (rows["raw"].notna() & rows["raw_low"].isna()).any():
         yield f"A measure without a range has an interval and a p from {LEAST} deals on."
     if rows["failed"].sum():
@@ -187,47 +171,46 @@ def _notes(part: Part) -> Iterator[str]:
 def _caption(part: Part) -> str:
     """The caption of a printed table: n, deals, baseline, intervals, test."""
     rows = part.rows
-    tests = " or ".join(TESTS[name] for name in sorted(set(rows["test"])))
     games = sorted({f"{n:,}" for n in rows["baseline_n"] if n})
     points = ", in points" * any(scale.share for scale in scales_of(rows))
     lead = "luck-adjusted estimate" if _adjusted(part) else "mean"
-    best = (rows["estimator"] == "adjusted").all()
-    exact = "" if best else ", of single wins Fisher's exact test"
+    adjusted = (rows["estimator"] == "adjusted").all()
+    exact = "" if adjusted else ", of single wins Fisher's exact test"
     both = " or the least beaten control, the larger p" * (not part.results["controls"].empty)
-    told = [
+    sentences = [
         f"Experiment {', '.join(sorted(set(rows['experiment'])))}; n: {rows['matches'].sum():,} "
-        f"matches, {deals_of(rows['deals'])} a cell.",
-        _intervals(part),
+        f"matches, {deal_range(rows['deals'])} a cell.",
+        intervals_note(part),
         f"The baseline was measured in {' or '.join(games)} games." if games else "",
-        f"The difference is that of the {lead} from the baseline{points}; p: {tests} the baseline, "
-        f"the interval turned round{exact}{both}, corrected by Holm over all that is claimed of "
-        "the experiment.",
+        f"The difference is that of the {lead} from the baseline{points}; p: {_tests(rows)} the "
+        f"baseline, the interval turned round{exact}{both}, corrected by Holm over all that is "
+        "claimed of the experiment.",
     ]
-    return " ".join(filter(None, told))
+    return " ".join(filter(None, sentences))
 
 
-def deals_of(deals: pd.Series[Any]) -> str:
-    """Of how many deals rows are, in words."""
+def deal_range(deals: pd.Series[Any]) -> str:
+    """The rows' numbers of deals, in words."""
     least, most = int(deals.min()), int(deals.max())
     return f"{least:,} to {most:,} deals" if least < most else f"{most:,} deal{'s' * (most > 1)}"
 
 
-def _intervals(part: Part) -> str:
-    """What kind the intervals are (docs/statistics.md)."""
-    shown = set(part.rows["measure"])
-    measures = {c.about.measure for c in part.results.cells if c.about.measure.name in shown}
-    free = [measure for measure in measures if not np.isfinite(measure.low)]
-    if len(free) == len(measures):
+def intervals_note(part: Part) -> str:
+    """How the intervals are computed (docs/statistics.md)."""
+    names = set(part.rows["measure"])
+    measures = {c.about.measure for c in part.results.cells if c.about.measure.name in names}
+    unbounded = [measure for measure in measures if not np.isfinite(measure.low)]
+    if len(unbounded) == len(measures):
         return "Intervals: Student's over deals, or further by Hall's skewness, from 100 deals on."
-    single = ", of single wins Clopper and Pearson's" if WIN.name in shown else ""
-    told = "; of measures without a range Student's, or further by Hall's skewness"
-    return f"Intervals: Gaffke's over deals{single}{told * bool(free)}."
+    single = ", of single wins Clopper and Pearson's" if WIN.name in names else ""
+    rest = "; of measures without a range Student's, or further by Hall's skewness"
+    return f"Intervals: Gaffke's over deals{single}{rest * bool(unbounded)}."
 
 
 CELLS = View(
     _title,
     (
-        Column("cell", _named),
+        Column("cell", _cell),
         Column("matches", count("matches"), (PAGE, PAPER)),
         Column(_heading, mean("raw")),
         Column("95% interval", span("raw_low", "raw_high")),
@@ -251,152 +234,129 @@ CELLS = View(
 
 @table("summary", SUMMARY, [CELLS], place=0)
 def summary(results: Results) -> pd.DataFrame:
-    """A row for each cell: its one estimate, against its baseline."""
-    rows = [summary_row(cell) for cell in results.cells]
+    """A row for each cell: its one estimate, compared with its baseline."""
+    rows = [_summary_row(cell) for cell in results.cells]
     warnings = dict(results["diagnostics"].set_index("cell")["warning"])
     frame = pd.DataFrame(rows).reindex(columns=[*SUMMARY])
-    corrected = family(frame, results.once(conditions), results.once(rivals))[0]
+    corrected = family(frame, results.cached(conditions), results.cached(rivals))[0]
     return frame.assign(p_holm=corrected, warning=frame["cell"].map(warnings))
 
 
-def summary_row(result: CellResults) -> dict[str, Any]:
+def _summary_row(result: CellResults) -> dict[str, Any]:
     """A row of summary.csv, without Holm's correction and warnings."""
     outcomes, about = result.outcomes, result.about
-    counted = ("decisions", "forced", "fallbacks")
+    counts = ("decisions", "forced", "fallbacks")
     return {
         "cell": about.name,
         "experiment": about.experiment,
         **about.labels,
-        **measured_by(about),
-        **of_cell(result),
+        **measure_columns(about),
+        **cell_columns(result),
         "baseline": about.baseline.rate if about.baseline else np.nan,
         "baseline_n": about.baseline.games if about.baseline else 0,
         "deals": len(np.unique(outcomes.column("deal"))),
         "matches": len(outcomes),
-        **{name: outcomes.column(name).sum().item() for name in counted},
+        **{name: outcomes.column(name).sum().item() for name in counts},
         "failed": result.failed,
     }
 
 
-# --- a row for every two cells
+# --- luck adjustment
+
+LUCK = {
+    **columns("cell", "measure"),
+    "estimate": "the luck-adjusted mean; empty without one",
+    "ci_low": "lower end of its 95% interval, which includes the reference's error",
+    "ci_high": "upper end of that interval",
+    "raw": "the mean as it was played",
+    **columns("raw_low", "raw_high"),
+    "reference": "the player against which decisions were judged",
+    "reference_mean": "the reference's own mean",
+    "worth": "how many plain matches one adjusted match is worth",
+    "reason": "why there is no adjusted mean",
+}
+LUCK_FOOT = (
+    "adjusted: the reference's {mean} plus what the subject's decisions were worth over the\n"
+    "reference's, by playouts. worth: as many plain games would be needed for one of these."
+)
+HABITS = (
+    "habits: as the subject itself plays, learnt of its earlier deals. Beside it the mean of all\n"
+    "that its deals were judged against."
+)
+MOST_NAMES = 40
+"""More cells than this are not all listed by name."""
 
 
-def pairing(results: Results) -> Pairing:
-    """Which cells are compared with each other."""
-    return paired_off(results.cells, Folder(results.folder).comparisons)
+def _luck_mean(part: Part) -> str:
+    return heading([*part.results.scales.values()])
 
 
-def clearest(rows: pd.DataFrame) -> pd.DataFrame:
-    """By their p-values."""
-    return rows.sort_values(["p_holm", "p"], kind="stable")
+def _luck_title(part: Part) -> str:
+    title = _luck_mean(part)
+    return f"luck-adjusted {'win rates' if title == WIN_RATE else title}"
 
 
-def _two(row: Row) -> str:
-    return f"{row.name('cell_a')} - {row.name('cell_b')}"
+def _luck_foot(part: Part) -> str:
+    rows = part.results["luck"]
+    foot = [LUCK_FOOT.format(mean=_luck_mean(part))] if rows["estimate"].notna().any() else []
+    foot += [HABITS] * bool((rows["reference"] == luck.LEARNT).any())
+    for reason, cells in rows.groupby("reason", sort=False):
+        names = [part.results.names[name] for name in cells["cell"]]
+        foot.append(f"{name_list(names)}: not adjusted, as {reason}.")
+    return "\n".join(foot)
 
 
-def _raw_difference(row: Row) -> str:
-    return row.scale.change(row["raw"]) + WITHIN * bool(noise.within(row.results, row.values))
+def name_list(names: list[str]) -> str:
+    """The names; if there are many, the first and how many others."""
+    if len(names) <= MOST_NAMES:
+        return ", ".join(names)
+    few = MOST_NAMES // 10
+    return f"{', '.join(names[:few])} and {len(names) - few:,} other cells"
 
 
-def _both_adjusted(part: Part) -> bool:
-    return bool((part.rows["test"] == "adjusted").any())
-
-
-def _both_plain(part: Part) -> bool:
-    return not _both_adjusted(part)
-
-
-def _side(name: str) -> Callable[[Part], str]:
-    def heading(part: Part) -> str:
-        wins = all(part.results.scale(row).wins for row in _records(part))
-        return f"{name} {'only' if wins else 'ahead'}"
-
-    return heading
-
-
-def _records(part: Part) -> list[dict[Hashable, Any]]:
-    """The rows that are shown."""
-    return part.rows.head(ROWS[part.medium]).to_dict("records")
-
-
-def _pairs_title(part: Part) -> str:
-    if part.medium == TERMINAL:
-        return ""
-    some = part.medium == PAGE and part.results.once(pairing).foot
-    return f"{'Cells two by two' if some else 'Every two cells'} on their shared deals"
-
-
-def _pairs_foot(part: Part) -> str:
-    notes = [part.results.once(pairing).foot]
-    if any(noise.within(part.results, row) for row in _records(part)):
-        notes.append(
-            f"{WITHIN.strip()} within the noise floor: a change that means nothing may do as much."
-        )
-    caption = "" if part.medium == TERMINAL else _pairs_caption(part)
-    return "\n".join(filter(None, (caption, *notes)))
-
-
-def _pairs_caption(part: Part) -> str:
-    rows, used = part.rows, set(part.rows["test"])
-    points = any(part.results.scale(row).share for row in _records(part)[:1])
-    told = [
-        f"n: {deals_of(rows['deals'])} a pair, on which both met the same cards.",
-        "Differences in percentage points." if points else "",
-        "A ahead, B ahead: deals that went better for one.",
-        _intervals(part),
-        f"p: {', or '.join(told for test, told in OF_TWO.items() if test in used)}; corrected by "
-        "Holm: a pair that tells a model or a prompt from the first with the cells, others among "
-        "themselves.",
-    ]
-    return " ".join(filter(None, told))
-
-
-TWO = View(
-    _pairs_title,
+LUCK_VIEW = View(
+    _luck_title,
     (
-        Column("paired on shared deals", _two),
-        Column("deals", count("deals")),
-        Column(_side("A"), count("a_only")),
-        Column(_side("B"), count("b_only")),
-        Column("A - B", _raw_difference),
-        Column("95% interval", reach("raw_low", "raw_high")),
-        Column("adjusted", where(*BOTH, change("difference")), where=_both_adjusted),
-        Column("95% interval", where(*BOTH, reach("ci_low", "ci_high")), where=_both_adjusted),
-        Column("corr", decimal("correlation", ".2f"), (TERMINAL, PAGE), _both_plain),
-        Column("p", p("p"), (PAGE,)),
-        Column("p", p("p"), (TERMINAL,), _both_plain),
-        Column("p Holm", p("p_holm")),
+        Column("cell", cell_name),
+        Column("adjusted", mean("estimate")),
+        Column("95% interval", span("ci_low", "ci_high")),
+        Column("raw", mean("raw")),
+        Column("95% interval", span("raw_low", "raw_high")),
+        Column("reference", lambda row: f"{row['reference']} {mean('reference_mean')(row)}"),
+        Column("worth", lambda row: f"{row['worth']:.1f}" if np.isfinite(row["worth"]) else "-"),
     ),
-    _pairs_foot,
-    clearest,
-    which="clearest",
+    _luck_foot,
+    lambda rows: rows.dropna(subset=["estimate"]),
 )
 
 
-@table("pairs", PAIRS, [TWO], place=1)
-def pairs(results: Results) -> pd.DataFrame:
-    """A row for every two cells that meet the same deals and are judged by the same measure (of
-    many cells those of `pairing`), on the deals that both have finished."""
-    cells, chosen = results.cells, results.once(pairing).chosen
-    settled = family(results["summary"], results.once(conditions), results.once(rivals))[1]
-    return paired(((cells[a], cells[b]) for a, b in chosen), claimed(settled))
+def _luck_sheets(part: Part) -> Iterator[Sheet]:
+    """The adjusted cells; if there are none, only the reasons."""
+    yield from LUCK_VIEW(part)
+    if part.rows["estimate"].isna().all():
+        yield Sheet(_luck_title(part), (), (), _luck_foot(part), part.file)
 
 
-def paired(
-    cells: Iterable[tuple[CellResults, CellResults]],
-    claimed: Mapping[frozenset[str], float] = MappingProxyType({}),
-) -> pd.DataFrame:
-    """A row for each two cells, which must have met the same cards on a deal of the same number.
+@table("luck", LUCK, [_luck_sheets], metrics=("worth",), place=23)
+def luck_adjustment(results: Results) -> Iterator[dict[str, Any]]:
+    """A row for each cell whose luck was judged, or could not be."""
+    for result in results.cells:
+        judged, adjusted = luck.read(results.folder, result.about), result.adjusted
+        row: dict[str, Any] = {"cell": result.about.name, "measure": result.about.measure.name}
+        row |= zip(RAW, raw(result), strict=True)
+        if adjusted is not None:
+            row |= zip(ESTIMATE, estimate(result), strict=True)
+            row |= {"reference": adjusted.reference, "reference_mean": adjusted.rate}
+            yield {**row, "worth": worth(result)}
+        elif judged is not None:
+            yield {**row, "reason": judged.reason or "its matches are not judged yet"}
 
-    claimed: Holm's p-value of the pairs that a sentence tells, by the keys of both cells
-    (`conditions.claimed`). The others are corrected among themselves.
-    """
-    played = ByDeal()
-    both = list(cells)
-    table = pd.DataFrame([of_pair(a, b, played) for a, b in both], columns=[*PAIRS])
-    holms = [claimed.get(frozenset((a.about.key, b.about.key))) for a, b in both]
-    own = np.array([p is None for p in holms], bool)
-    table["p_holm"] = pd.Series(holms, table.index, float)
-    table.loc[own, "p_holm"] = holm(table["p"].to_numpy(float)[own])
-    return table
+
+def worth(result: CellResults) -> float:
+    """The squared error of the raw mean divided by that of the adjusted one."""
+    assert result.adjusted is not None
+    values, deals = (result.outcomes.column(name) for name in ("figure", "deal"))
+    raw_error = clustered_mean(values, deals).error
+    adjusted = clustered_mean(result.adjusted.values, result.adjusted.deals).error
+    error = np.hypot(adjusted, result.adjusted.error)
+    return float(raw_error**2 / error**2) if error > 0 else np.nan

@@ -1,4 +1,4 @@
-"""How well observers guessed: cells of games in which somebody guesses how others play
+"""How well observers guessed: cells of games in which an observer guesses how others play
 (`games.watch`)."""
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import pandas as pd
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.log.schema import MatchRecord
-from gauntlet.pipeline.tables.numbers import number, percent
-from gauntlet.pipeline.tables.registry import Part, Results, table
+from gauntlet.pipeline.tables.formatting import number, percent
+from gauntlet.pipeline.tables.registry import Part, Results, columns, table
 from gauntlet.pipeline.tables.sheets import (
     Column,
     Row,
@@ -30,12 +30,12 @@ SIR = "sir"
 EACH = "sir_"
 MEANS = ("null_rate", "same_outcome", "ce", "brier", "ev_loss", "union", "late", "spikes")
 MEDIANS = ("understood", "lag", "alike")
-"""Of matches; counts of guesses have a tail of those in which something never happened."""
-
-BLIND = "who plays cannot be told by outcomes: {alike:.0f} answers lose nothing (watched.csv)"
-
+"""Counts of guesses are skewed by matches in which something never happened."""
+INDISTINGUISHABLE = (
+    "who plays cannot be told by outcomes: {alike:.0f} answers lose nothing (watched.csv)"
+)
 COLUMNS = {
-    "cell": "the cell's name",
+    **columns("cell"),
     "matches": "matches watched",
     "guesses": "guesses in all of them",
     SIR: "share of guesses that name all players correctly",
@@ -55,7 +55,7 @@ FOOT = (
     "from: the guess from which it\nis next to none, a median. alike: so many answers lose as "
     "little as the right one."
 )
-MARKED = (
+BLIND = (
     "\n* cannot be told apart by outcomes: whatever one of the players is taken for, no "
     "loss shows it."
 )
@@ -66,10 +66,10 @@ def _alike(row: Row) -> str:
 
 
 def _foot(part: Part) -> str:
-    return FOOT + MARKED * bool((part.rows["blind"] > 0).any())
+    return FOOT + BLIND * bool((part.rows["blind"] > 0).any())
 
 
-SHOWN = View(
+VIEW = View(
     "Who was named by those who watched",
     (
         Column("cell", cell_name),
@@ -87,55 +87,52 @@ SHOWN = View(
 )
 
 
-@table("watched", COLUMNS, [SHOWN], place=24)
+@table("watched", COLUMNS, [VIEW], place=24)
 def watched(results: Results) -> Iterator[dict[str, Any]]:
-    """A row for each cell that watches, of the gap-free deals."""
-    folder = Folder(results.folder)
+    """A row for each cell with an observer, on its gap-free deals."""
+    log = Folder(results.folder)
     for result in results.cells:
-        if row := _row(result, _matches(folder, result)):
-            yield row
+        matches = [
+            {"guesses": record.plies, **{name: own[0] for name, own in record.measures.items()}}
+            for record in _matches(log, result)
+        ]
+        if matches:
+            yield _row(result, pd.DataFrame(matches))
 
 
-def blind(results: Results) -> dict[str, str]:
-    """A warning of each cell whose truth no loss shows."""
-    found = results["watched"]
-    alike = found[found["blind"] > 0].set_index("cell")["alike"]
-    return {str(name): BLIND.format(alike=number) for name, number in alike.items()}
+def indistinguishable(results: Results) -> dict[str, str]:
+    """A warning for each cell whose truth no loss shows."""
+    rows = results["watched"]
+    alike = rows[rows["blind"] > 0].set_index("cell")["alike"]
+    return {str(name): INDISTINGUISHABLE.format(alike=count) for name, count in alike.items()}
 
 
-def _matches(folder: Folder, result: CellResults) -> Iterator[MatchRecord]:
-    """The matches of a cell that watches."""
-    kept = set(result.outcomes.column("match").tolist())
-    for record in folder.matches(result.about.stem):
+def _matches(log: Folder, result: CellResults) -> Iterator[MatchRecord]:
+    """The cell's matches, if it has an observer."""
+    pending = set(result.outcomes.column("match").tolist())
+    for record in log.matches(result.about.stem):
         if SIR not in record.measures:
             return
-        if record.match.encode() in kept:
-            kept.remove(record.match.encode())
+        if record.match.encode() in pending:
+            pending.remove(record.match.encode())
             yield record
 
 
-def _row(result: CellResults, matches: Iterator[MatchRecord]) -> dict[str, Any] | None:
-    told = [
-        {"guesses": one.plies, **{name: own[0] for name, own in one.measures.items()}}
-        for one in matches
-    ]
-    if not told:
-        return None
-    every = pd.DataFrame(told)
-    guesses = every["guesses"].sum()
-    exact = clopper_pearson(np.rint((every[SIR] * every["guesses"]).sum()), guesses)
-    known = every["guesses"].nunique() == 1
-    each = [percent(float(every[name].mean()), 0) for name in every if str(name).startswith(EACH)]
+def _row(result: CellResults, matches: pd.DataFrame) -> dict[str, Any]:
+    guesses = matches["guesses"].sum()
+    exact = clopper_pearson(np.rint((matches[SIR] * matches["guesses"]).sum()), guesses)
+    known = matches["guesses"].nunique() == 1
+    players = [name for name in matches if str(name).startswith(EACH)]
     return {
         "cell": result.about.name,
-        "matches": len(every),
+        "matches": len(matches),
         "guesses": int(guesses),
-        SIR: every[SIR].mean(),
+        SIR: matches[SIR].mean(),
         "exact_low": float(exact.low) if known else np.nan,
         "exact_high": float(exact.high) if known else np.nan,
-        "between": every[SIR].std(ddof=1) if len(every) > 1 else np.nan,
-        "each": " ".join(each),
-        **{name: every[name].mean() for name in MEANS if name in every},
-        **{name: every[name].median() for name in MEDIANS if name in every},
-        "blind": every["blind"].mean() if "blind" in every else np.nan,
+        "between": matches[SIR].std(ddof=1) if len(matches) > 1 else np.nan,
+        "each": " ".join(percent(float(matches[name].mean()), 0) for name in players),
+        **{name: matches[name].mean() for name in MEANS if name in matches},
+        **{name: matches[name].median() for name in MEDIANS if name in matches},
+        "blind": matches["blind"].mean() if "blind" in matches else np.nan,
     }

@@ -9,10 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from gauntlet.pipeline.tables.findings import Answer, of_cell
-from gauntlet.pipeline.tables.numbers import p_value
-from gauntlet.pipeline.tables.registry import Results, left_out, short_names
-from gauntlet.pipeline.tables.scale import Scale, heading, scales_of
+from gauntlet.pipeline.tables.findings import Answer, cell_sentence
+from gauntlet.pipeline.tables.formatting import Scale, heading, p_value, scales_of
+from gauntlet.pipeline.tables.registry import Results, short_names, truncation_note
 
 ROWS, SENTENCES = 20, 8
 """Rows of the note's table, and sentences to each question; the report has all."""
@@ -38,7 +37,7 @@ def of_sweep(
 
 def of_a_cell(results: Results, row: pd.Series[Any], helping: bool) -> str:
     """The note of a cell: its result in a sentence, and what there is to be warned of."""
-    told = [plain(of_cell(results, row, helping))]
+    told = [plain(cell_sentence(results, row, helping))]
     if row["warning"]:
         told.append(f"**Warning:** {plain(row['warning'])}.")
     return _joined(told)
@@ -74,7 +73,7 @@ def _table(summary: pd.DataFrame) -> Iterator[str]:
     rows = zip(short_names(summary), scales, summary.iterrows(), strict=True)
     for name, scale, (_, row) in list(rows)[:ROWS]:
         yield _line(_row(name, scale, row, best))
-    yield f"\n95% intervals in brackets. {left_out(ROWS, len(summary), 'summary.csv')}"
+    yield f"\n95% intervals in brackets. {truncation_note(ROWS, len(summary), 'summary.csv')}"
 
 
 def _line(columns: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ import pandas as pd
 from gauntlet.pipeline.config.read import GROUPS
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellInfo, CellResults
-from gauntlet.pipeline.tables.comparisons import factors
+from gauntlet.pipeline.tables.claims import factors
 from gauntlet.pipeline.tracking.played import of_cell
 
 COLUMNS = (
@@ -34,7 +34,7 @@ def params(
     deals: those that count. matches_per_deal: seatings (the ways in which the players were seated)
     times samples. opponents: all players but those whose results count and who helps them.
     prompt.moves and the like: settings that were swept or typed, by factor (see
-    `tables/comparisons.py`). commit, torch, ...: of all runs that had the cell to play.
+    `tables/claims.py`). commit, torch, ...: of all runs that had the cell to play.
     """
     about = result.about
     told = {name: str(row[name]) for name in COLUMNS}

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.tables.ratings import span
+from gauntlet.pipeline.tables.ratings import rating_span
 from gauntlet.pipeline.tracking.store import (
     CELL_TAG,
     LIVE_TAG,
@@ -51,7 +51,7 @@ def add_ratings(folders: Sequence[Path], store: str, written: Path, ratings: pd.
                 log_values(client, run.info.run_id, values)
                 for where, row in players:
                     client.set_tag(
-                        run.info.run_id, f"{where}/interval", span(row["low"], row["high"])
+                        run.info.run_id, f"{where}/interval", rating_span(row["low"], row["high"])
                     )
                 client.log_artifacts(run.info.run_id, str(written), "ratings")
             known += bool(runs)

@@ -179,7 +179,7 @@ class _Logged:
         """The sweep's run, still open."""
         folder, command = self.sweep.place.path, self.sweep.command
         table = self.sweep.summary.loc[[row.name for _, row in rows]]
-        note = notes.of_sweep(folder, table, self.sweep.made.once(answers), command)
+        note = notes.of_sweep(folder, table, self.sweep.made.cached(answers), command)
         tags = {TAG: self.sweep.place.id, NOTE_TAG: note}
         run = self._begin(folder.name, tags, common, span)
         own = {**common, "cells": str(len(rows)), "output_dir": str(folder)}

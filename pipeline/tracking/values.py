@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from gauntlet.pipeline.log.results import CellResults
-from gauntlet.pipeline.tables.figures import SETTLED, running
-from gauntlet.pipeline.tables.large_sweep_plots import POINTS
+from gauntlet.pipeline.tables.figures import POINTS, SETTLED, running
 from gauntlet.pipeline.tables.primary_test import DIFFERENCE
 from gauntlet.pipeline.tables.registry import Results, tables
 from gauntlet.pipeline.tracking.params import fit
@@ -39,7 +38,7 @@ def of_cells(results: Results) -> dict[str, dict[str, float]]:
     found: defaultdict[str, dict[str, float]] = defaultdict(dict)
     for table in tables().values():
         section = "" if table.name == "summary" else f"{table.name}/"
-        for cell, column, value in table.of_cells(results):
+        for cell, column, value in table.cell_metrics(results):
             found[cell][section + fit(column)] = value
     for cell, name, value in _differences(results):
         found[cell][name] = value

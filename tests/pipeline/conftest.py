@@ -15,7 +15,7 @@ from gauntlet.common.ids import PACKAGE
 from gauntlet.models.engine.files import file_hash
 from gauntlet.pipeline import run
 from gauntlet.pipeline.plan import fingerprint
-from gauntlet.pipeline.tables import figure_registry
+from gauntlet.pipeline.tables import report
 from gauntlet.pipeline.tracking.store import tracking_uri
 from tests.nodes import ROOT
 
@@ -42,7 +42,7 @@ def sweep(
     """
     monkeypatch.chdir(tmp_path)
     if request.node.get_closest_marker("drawn") is None:
-        monkeypatch.setattr(figure_registry, "drawings", lambda *_: {})
+        monkeypatch.setattr(report, "drawings", lambda *_: {})
 
     def go(*overrides: str) -> int:
         given = {item.partition("=")[0] for item in overrides}

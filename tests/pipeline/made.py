@@ -14,9 +14,9 @@ from gauntlet.games.capabilities import WIN, Measure
 from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
 from gauntlet.pipeline.log.results import CellInfo, CellResults
 from gauntlet.pipeline.plan.baseline import Baseline
-from gauntlet.pipeline.tables.comparisons import paired_off
+from gauntlet.pipeline.tables.claims import choose_pairs
+from gauntlet.pipeline.tables.pairs import compare_pairs
 from gauntlet.pipeline.tables.registry import Results, figures
-from gauntlet.pipeline.tables.summary import paired
 
 SCORE = Measure("score", 0.0, 10.0)
 OF_A_FOLDER = ("obfuscation", "seeds")
@@ -86,8 +86,8 @@ def summary_table(
 
 def pairs_table(cells: Sequence[CellResults], rule: str = "auto") -> pd.DataFrame:
     """pairs.csv of the cells, every pair in one family. rule: which are compared."""
-    chosen = paired_off(cells, rule).chosen
-    return paired((cells[a], cells[b]) for a, b in chosen)
+    chosen = choose_pairs(cells, rule).chosen
+    return compare_pairs((cells[a], cells[b]) for a, b in chosen)
 
 
 def drawn_of(results: Results, *names: str) -> dict[str, Figure]:

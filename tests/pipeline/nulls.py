@@ -22,7 +22,7 @@ from gauntlet.pipeline.pages.library import Shelf
 from gauntlet.pipeline.pages.run_status import finished
 from gauntlet.pipeline.tables import report, terminal
 from gauntlet.pipeline.tables.findings import answers
-from gauntlet.pipeline.tables.registry import Results, results_of, write_tables
+from gauntlet.pipeline.tables.registry import Results, load_cells, write_tables
 from gauntlet.pipeline.tracking import notes
 from tests.pipeline.records import placed, write
 
@@ -53,7 +53,7 @@ class Nulls:
     def run(self, rng: np.random.Generator, deals: int) -> str:
         """All that the pipeline says of a simulated log: terminal and pages."""
         self.simulate(rng, deals)
-        return "\n".join(_said(write_tables(self.folder, results_of(self.folder))))
+        return "\n".join(_said(write_tables(self.folder, load_cells(self.folder))))
 
     def simulate(self, rng: np.random.Generator, deals: int) -> None:
         """Writes every cell's log anew."""
@@ -111,7 +111,7 @@ def _said(results: Results) -> Iterator[str]:
     yield html.unescape(re.sub(r"<[^>]+>", " ", page))
     run = finished(folder.name, Shelf(Folder(folder)))
     yield " ".join([run.headline, *(one.told for one in run.estimates), *run.warnings])
-    yield notes.of_sweep(folder, summary, results.once(answers), None)
+    yield notes.of_sweep(folder, summary, results.cached(answers), None)
     for result, (_, row) in zip(results.cells, summary.iterrows(), strict=True):
         yield notes.of_a_cell(results, row, result.about.helping)
 

@@ -19,8 +19,8 @@ from nicegui.testing.user_simulation import user_simulation
 from gauntlet.pipeline import run
 from gauntlet.pipeline.pages import runs
 from gauntlet.pipeline.pages.site import register
-from gauntlet.pipeline.tables import figure_registry
-from gauntlet.pipeline.tables.registry import results_of, write_tables
+from gauntlet.pipeline.tables import report
+from gauntlet.pipeline.tables.registry import load_cells, write_tables
 from gauntlet.pipeline.tables.report import write_report
 from tests.pipeline.conftest import FAST
 from tests.pipeline.logs import edited
@@ -36,12 +36,12 @@ def played(folder: Path, *overrides: str) -> None:
     chosen = {word.partition("=")[0]: word for word in (*FAST, *OWN, *overrides)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", ["run", *chosen.values(), f"output_dir={folder}"])
-        patch.setattr(figure_registry, "drawings", lambda *_: {})
+        patch.setattr(report, "drawings", lambda *_: {})
         patch.chdir(folder.parent)
         assert run.main() == 0
         for file in (folder / "records").iterdir():
             edited(file, with_script)
-        write_report(write_tables(folder, results_of(folder)))
+        write_report(write_tables(folder, load_cells(folder)))
 
 
 def with_script(record: dict[str, Any]) -> dict[str, Any]:

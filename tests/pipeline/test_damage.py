@@ -29,7 +29,7 @@ from gauntlet.pipeline.log.reading import Reader
 from gauntlet.pipeline.log.schema import MatchRecord, Preparation
 from gauntlet.pipeline.sweep import play, run_sweep
 from gauntlet.pipeline.sweep import publish_results as in_the_end
-from gauntlet.pipeline.tables.registry import results_of
+from gauntlet.pipeline.tables.registry import load_cells
 from gauntlet.pipeline.verify import verify
 from tests.pipeline.conftest import FAST
 from tests.pipeline.damage import CHANGES, Damage, at, damages
@@ -164,7 +164,7 @@ def read(folder: Path, intact: bool) -> str:
         assert status.main([str(folder)]) in (0, 2)
         if intact:
             assert report.main([str(folder)]) in (0, 2)
-        one_line(lambda: results_of(folder))
+        one_line(lambda: load_cells(folder))
         one_line(lambda: Replay(str(folder / "records")).load())
     return out.getvalue() + wrong.getvalue()
 

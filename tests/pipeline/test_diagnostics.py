@@ -1,4 +1,4 @@
-"""What the log tells of how a cell chose, from records by hand whose figures are known."""
+"""What the log tells of how a cell chose, from records by hand whose sensitivity are known."""
 
 from __future__ import annotations
 
@@ -16,10 +16,16 @@ from gauntlet.games.capabilities import WIN, Measure
 from gauntlet.models.exchanges import TextExchange
 from gauntlet.pipeline.log.exchanges import margin
 from gauntlet.pipeline.log.schema import DecisionRecord
-from gauntlet.pipeline.tables.choices import Choices
-from gauntlet.pipeline.tables.replies import LOOKED, Replies
-from gauntlet.pipeline.tables.samples import asked_at, picked, sample
-from gauntlet.pipeline.tables.sensitivity import ROUNDING, bounds, by_rounding, figures
+from gauntlet.pipeline.tables.diagnostics import (
+    ROUNDING,
+    bounds,
+    by_rounding,
+    decision_at,
+    sample,
+    sample_matches,
+    sensitivity,
+)
+from gauntlet.pipeline.tables.tallies import MOST_QUESTIONS, Choices, Replies
 from tests.pipeline.made import about, won
 from tests.pipeline.records import decided, ended, scored
 
@@ -42,7 +48,7 @@ def test_shares_stand_beside_those_of_a_random_player() -> None:
         chose(2, "hit", "stay", "fold"),
     ):
         choices.add(decision)
-    found = choices.figures()
+    found = choices.diagnostics()
     assert (found["decisions"], found["options"]) == (4, 9 / 4)
     assert (found["first"], found["last"]) == (3 / 4, 1 / 4)
     assert found["end_random"] == pytest.approx((3 / 2 + 1 / 3) / 4)
@@ -70,7 +76,7 @@ def test_what_a_random_player_takes_sums_to_one(counts: Sequence[int], data: st.
         choices.add(chose(at, *"abcdef"[:count]))
     for tally in (choices.places, choices.moves):
         assert math.fsum(tally.expected.values()) == pytest.approx(len(counts))
-        assert tally.total == tally.taken.total() == len(counts)
+        assert tally.total == tally.counts.total() == len(counts)
 
 
 def test_a_habit_is_a_place_that_was_there_often_enough() -> None:
@@ -89,10 +95,10 @@ def test_the_same_question_counts_once() -> None:
     replies = Replies()
     for _ in range(50):
         replies.add(wrote("the empty board", "centre"))
-    assert replies.same == ("centre", 1.0, 1)
+    assert replies.top == ("centre", 1.0, 1)
     for board in range(3):
         replies.add(wrote(f"board {board}", " corner\n"))
-    assert replies.same == ("corner", 3 / 4, 4)
+    assert replies.top == ("corner", 3 / 4, 4)
 
 
 def test_letters_are_told_from_verdicts() -> None:
@@ -107,37 +113,37 @@ def test_letters_are_told_from_verdicts() -> None:
     replies = Replies()
     replies.add(decided(1, asked=(listed,)))
     replies.add(decided(1, asked=(verdict,)))
-    assert replies.said["letter"] == Counter(A=2)
-    assert replies.same == ("A", 1.0, 2)
-    assert replies.figures()["reply_random"] == 0.5
-    assert replies.said["word"] == Counter(good=1)
+    assert replies.counts["letter"] == Counter(A=2)
+    assert replies.top == ("A", 1.0, 2)
+    assert replies.diagnostics()["reply_random"] == 0.5
+    assert replies.counts["word"] == Counter(good=1)
 
 
 def test_the_memory_that_replies_take_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gauntlet.pipeline.tables.replies.LOOKED", 3)
+    monkeypatch.setattr("gauntlet.pipeline.tables.tallies.MOST_QUESTIONS", 3)
     replies = Replies()
     for board in range(9):
         replies.add(wrote(f"board {board}", f"reply {board}"))
-    assert len(replies.said["text"]) == len(replies.asked["text"]) == 3 < LOOKED
+    assert len(replies.counts["text"]) == len(replies.asked["text"]) == 3 < MOST_QUESTIONS
 
 
 def test_samples_are_spread_over_the_deals_and_hang_on_the_matches_alone() -> None:
     outcomes = won(about("x"), [1, 0] * 50).outcomes
-    matches = [int(name.removeprefix("match")) for name in picked(outcomes)]
+    matches = [int(name.removeprefix("match")) for name in sample_matches(outcomes)]
     assert [at // 20 for at in matches] == [0, 1, 2, 3, 4]
-    assert picked(outcomes) == picked(outcomes)
-    assert picked(won(about("x"), []).outcomes) == {}
+    assert sample_matches(outcomes) == sample_matches(outcomes)
+    assert sample_matches(won(about("x"), []).outcomes) == {}
 
 
 def test_a_sample_shows_the_end_of_the_question_and_the_reply() -> None:
     question = "\n".join(f"line {number}" for number in range(40))
-    chosen = asked_at([decided(1, asked=()), wrote(question, "x\x1b[2J")], 0.0)
+    chosen = decision_at([decided(1, asked=()), wrote(question, "x\x1b[2J")], 0.0)
     assert chosen is not None
     found = sample(ended(), chosen)
     assert found.text.splitlines()[:2] == ["match m, deal 0", "line 28"]
     assert r"-> 'x\x1b[2J'" in found.text
     assert found.decision.prompts[0].text == question
-    assert asked_at([decided(1, asked=())], 0.5) is None
+    assert decision_at([decided(1, asked=())], 0.5) is None
 
 
 @pytest.mark.parametrize("dtype", ROUNDING)
@@ -178,6 +184,6 @@ def test_bounds_are_the_worst_and_the_best_that_unsure_matches_can_be() -> None:
     assert bounds(wins, unsure, WIN) == (0.25, 0.75)
     assert bounds(wins, np.zeros(4, bool), WIN) == (0.5, 0.5)
     assert bounds(wins, unsure, Measure("chips")) == (-math.inf, math.inf)
-    found = figures(wins, unsure, np.zeros(4, bool), 0, WIN)
+    found = sensitivity(wins, unsure, np.zeros(4, bool), 0, WIN)
     assert (found["fallback_matches"], found["without_fallbacks"]) == (2, 0.5)
     assert (found["close_low"], found["close_high"]) == (0.5, 0.5)

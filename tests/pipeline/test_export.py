@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,8 @@ import pytest
 
 from gauntlet.pipeline import export as command
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.tables import parquet
-from gauntlet.pipeline.tables.columns import DECISIONS, MATCHES, listed
+from gauntlet.pipeline.tables import parquet_export
+from gauntlet.pipeline.tables.parquet_export import DECISIONS, MATCHES, column_list
 from tests.pipeline.conftest import Sweep
 from tests.test_layers import ROOT
 
@@ -41,7 +40,7 @@ def played(sweep: Sweep, original: Path, folder: Path) -> Path:
 def test_what_is_read_back_is_what_the_log_holds(
     played: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(parquet, "ROWS", 5)
+    monkeypatch.setattr(parquet_export, "ROWS", 5)
     assert command.main([str(played), "--to", str(played / "out")]) == 0
     assert "7 matches" in capsys.readouterr().out
     matches = pd.read_parquet(played / "out" / "matches.parquet")
@@ -80,12 +79,12 @@ def test_the_card_and_the_page_have_every_column(played: Path) -> None:
     card = (played / "export" / "README.md").read_text()
     page = (ROOT / "docs" / "export.md").read_text()
     for table in (MATCHES, DECISIONS):
-        assert listed(table) in card
-        assert listed(table) in page
+        assert column_list(table) in card
+        assert column_list(table) in page
     assert "| cloze | 2 | match_score |" in card, "what counts of the cell with a gap"
     for names, columns_ in (("matches", MATCHES), ("decisions", DECISIONS)):
         frame = pd.read_parquet(played / "export" / f"{names}.parquet")
-        assert list(frame.columns) == [one.name for one in columns_]
+        assert list(frame.columns) == [*columns_]
 
 
 @pytest.mark.parametrize("slip", ["column", "card"])
@@ -100,10 +99,9 @@ def test_an_export_that_fails_leaves_what_was_there(
         raise OSError(28, "No space left on device")
 
     if slip == "card":
-        monkeypatch.setattr(parquet, "card", fail)
+        monkeypatch.setattr(parquet_export, "card", fail)
     else:
-        broken = (*DECISIONS[:-1], replace(DECISIONS[-1], of=fail))
-        monkeypatch.setattr(parquet, "DECISIONS", broken)
+        monkeypatch.setattr(parquet_export, "decision_row", fail)
     assert command.main([str(played)]) == 2
     assert {file.name: file.read_bytes() for file in (played / "export").iterdir()} == before
 

@@ -15,13 +15,12 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from gauntlet.pipeline.tables import figures, plot_style
-from gauntlet.pipeline.tables.choice_figures import choice_distribution
-from gauntlet.pipeline.tables.cost_figures import frontier
-from gauntlet.pipeline.tables.letter_figures import letter_prior
-from gauntlet.pipeline.tables.metric_figures import metric_figures
-from gauntlet.pipeline.tables.metric_sheets import read
+from gauntlet.pipeline.tables.choices import choice_distribution
+from gauntlet.pipeline.tables.costs import frontier
+from gauntlet.pipeline.tables.formatting import Scale
+from gauntlet.pipeline.tables.labels import letter_prior
+from gauntlet.pipeline.tables.metrics import metric_figures, read
 from gauntlet.pipeline.tables.plot_style import ACCENT, COLUMN, INK, WIDE, Medium
-from gauntlet.pipeline.tables.scale import Scale
 from tests.pipeline.made import (
     RANDOM,
     KnownBaseline,
@@ -132,7 +131,7 @@ def test_nothing_is_cut_of_any_number_of_cells(cells: int, medium: Medium) -> No
 
 def whole(cells: int, medium: Medium) -> None:
     """Every figure is as wide as its medium, no higher than a page, and no word covers another."""
-    with plot_style.drawn_for(medium):
+    with plot_style.drawing_for(medium):
         for figure in every(cells):
             assert figure.get_suptitle()
             assert figure.get_figwidth() == medium.width
@@ -213,7 +212,7 @@ def test_metrics_that_another_version_wrote_are_left_alone(tmp_path: Path) -> No
 
 
 def test_a_drawing_takes_the_colours_of_the_page_and_names_nothing_twice() -> None:
-    with plot_style.drawn_for(WIDE):
+    with plot_style.drawing_for(WIDE):
         figure, axes = plot_style.canvas(2.0)
         axes.plot([0, 1], [0, 1], "o-", color=ACCENT, clip_on=True)
         axes.set_title("fill: me & <you> $x$")
@@ -237,5 +236,5 @@ def test_every_colour_of_a_line_has_one_on_black() -> None:
 
 
 def test_a_long_name_keeps_both_ends() -> None:
-    assert plot_style.shortened("abcdefghij", 9) == "abc...hij"
-    assert plot_style.shortened("abcdefghi", 9) == "abcdefghi"
+    assert plot_style.shorten("abcdefghij", 9) == "abc...hij"
+    assert plot_style.shorten("abcdefghi", 9) == "abcdefghi"

@@ -20,7 +20,7 @@ from gauntlet.papers.gamebench import matches, reproduction, rows
 from gauntlet.papers.gamebench.matches import FILE, published
 from gauntlet.papers.gamebench.tables import ALL, Again, columns, corrected, fields, table
 from gauntlet.papers.published import Row, paper
-from gauntlet.pipeline.tables.ratings import rating_tables
+from gauntlet.pipeline.tables.ratings import rate_contest
 from gauntlet.stats.ratings import rated
 
 HERE = Path(os.environ.get("MATCHES", FILE))
@@ -172,7 +172,7 @@ def test_our_own_ratings_are_lines_of_the_reproduction(tmp_path: Path) -> None:
     file.write_text(f"[{one % (1, 0)}, {one % (0, 1)}, {one % (0.25, 0.75)}]")
     contest = published(file)
     assert contest is not None
-    found = list(rows.own_rows(rating_tables(contest, partial(rated, by="match"))))
+    found = list(rows.own_rows(rate_contest(contest, partial(rated, by="match"))))
     told: dict[str, Row] = {row.id: row for row in found}
     assert told["gamebench.own.human.Overall.score"].ours == pytest.approx(1.75 / 3)
     assert told["gamebench.own.human.pit.rating"].n == 3

@@ -128,7 +128,7 @@ def test_two_decisions_by_hand(studied: Path) -> None:
         decision([[0.9, 0.1], [0.3, 0.3]], chosen=0, single=0, pride=1),
         decision([[0.06, 0.04], [0.04, 0.06]], chosen=1, single=0, pride=1),
     )
-    found = Results.of(studied)
+    found = Results.load(studied)
     assert list(found["labels"]["probability"]) == pytest.approx([0.6, 0.4])
     assert list(found["labels"]["mass"]) == pytest.approx([0.45, 0.45])
     whole = found["debiasing"].query("options == 'all'").set_index("method")
@@ -159,7 +159,7 @@ def only_deal(folder: Path, *decisions: DecisionRecord) -> None:
 def test_impossible_letters_share_nothing(studied: Path) -> None:
     """The log writes null for a probability of zero; a prompt without any letter is even."""
     only_deal(studied, decision([[1.0, 0.0], [0.0, 0.0]], chosen=0, single=0))
-    found = Results.of(studied)
+    found = Results.load(studied)
     assert list(found["labels"]["probability"]) == pytest.approx([0.75, 0.25])
     assert list(found["labels"]["mass"]) == pytest.approx([0.5, 0.5])
 

@@ -8,14 +8,14 @@ import pytest
 from gauntlet.common.terminal import WIDTH
 from gauntlet.games.capabilities import Measure
 from gauntlet.pipeline.log.results import CellResults
-from gauntlet.pipeline.tables import figures, findings, large_sweep_plots, plot_style, terminal
-from gauntlet.pipeline.tables.comparisons import paired_off
+from gauntlet.pipeline.tables import figures, findings, plot_style, terminal
+from gauntlet.pipeline.tables.claims import choose_pairs
 from gauntlet.pipeline.tables.conditions import MOST, conditions
 from gauntlet.pipeline.tables.findings import answers
-from gauntlet.pipeline.tables.luck import listed
+from gauntlet.pipeline.tables.formatting import Scale
+from gauntlet.pipeline.tables.pairs import pairing
 from gauntlet.pipeline.tables.registry import ROWS, TERMINAL, Results, Sheet, short_names
-from gauntlet.pipeline.tables.scale import Scale
-from gauntlet.pipeline.tables.summary import pairing
+from gauntlet.pipeline.tables.summary import name_list
 from tests.pipeline.made import (
     RANDOM,
     SCORE,
@@ -45,7 +45,7 @@ DRAWN = ("win_rates", "running_win_rates", "paired_differences")
 
 def beside_first(found: list[CellResults]) -> Results:
     """Results in which each cell is compared with the first."""
-    return made_of(found, {pairing: paired_off(found, "first")})
+    return made_of(found, {pairing: choose_pairs(found, "first")})
 
 
 def shown(number: int) -> dict[str, str]:
@@ -67,14 +67,11 @@ def test_every_named_end_is_where_it_belongs() -> None:
     figure = figures.means(summary, short_names(summary), Scale("win rate", True))
     whole, ends = figure.axes
     labels = [one.get_text() for one in ends.texts]
-    assert len(labels) == large_sweep_plots.HIGHEST + large_sweep_plots.LOWEST
+    assert len(labels) == figures.HIGHEST + figures.LOWEST
     rates = dict(zip(short_names(summary), summary["raw"], strict=True))
     told = [rates[label] for label in labels]
     assert told == sorted(told, reverse=True)
-    assert (
-        told[: large_sweep_plots.HIGHEST]
-        == sorted(rates.values(), reverse=True)[: large_sweep_plots.HIGHEST]
-    )
+    assert told[: figures.HIGHEST] == sorted(rates.values(), reverse=True)[: figures.HIGHEST]
     assert whole.get_title() == "all 60, in order"
 
 
@@ -82,7 +79,7 @@ def test_a_heat_map_has_every_pair_on_both_sides() -> None:
     found = cells(10)
     pairs = pairs_table(found)
     names = {one.about.name: one.about.name for one in found}
-    assert large_sweep_plots.dense(pairs)
+    assert figures.dense(pairs)
     figure = figures.paired_differences(pairs, names, Scale("win rate", True))
     shades = np.ma.filled(figure.axes[0].images[0].get_array(), np.nan)
     assert np.isnan(np.diag(shades)).all()
@@ -94,7 +91,7 @@ def test_a_heat_map_has_every_pair_on_both_sides() -> None:
 
 def test_a_heat_map_is_for_pairs_that_fill_it() -> None:
     found = cells(60)
-    assert not large_sweep_plots.dense(pairs_table(found, "m0"))
+    assert not figures.dense(pairs_table(found, "m0"))
 
 
 @pytest.mark.parametrize("measure", [SCORE, Measure("chips")])
@@ -115,7 +112,7 @@ def test_the_terminal_shows_some_rows_and_says_where_all_are(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     made, rows = beside_first(cells(100)), ROWS[TERMINAL]
-    made.made["summary"] = made["summary"].assign(warning="odd")
+    made.cache["summary"] = made["summary"].assign(warning="odd")
     terminal.show(made)
     text = capsys.readouterr().out
     assert f"The first {rows} of 100; all: summary.csv." in text
@@ -132,7 +129,7 @@ def test_a_bar_has_a_name_and_fits_the_terminal(game: str) -> None:
     *bars, foot = str(terminal.bars_view(summary)).splitlines()
     assert {len(line) for line in (*bars, foot)} == {len(bars[0])}
     assert len(foot) <= WIDTH
-    wanted = [name[: terminal.MOST_NAMED] for name in short_names(summary)]
+    wanted = [name[: terminal.MOST_NAME] for name in short_names(summary)]
     assert [line[: len(name)] for line, name in zip(bars, wanted, strict=True)] == wanted
 
 
@@ -144,8 +141,8 @@ def test_a_sheet_keeps_its_sums() -> None:
 
 
 def test_many_names_are_a_few_and_a_number() -> None:
-    assert listed(["a", "b"]) == "a, b"
-    assert listed(list(map(str, range(50)))) == "0, 1, 2, 3 and 46 other cells"
+    assert name_list(["a", "b"]) == "a, b"
+    assert name_list(list(map(str, range(50)))) == "0, 1, 2, 3 and 46 other cells"
 
 
 def test_more_terms_than_a_regression_can_tell_apart_are_left_to_the_pairs() -> None:

@@ -16,9 +16,10 @@ from gauntlet.common.terminal import WIDTH
 from gauntlet.games.capabilities import Measure
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables.findings import answers
-from gauntlet.pipeline.tables.numbers import amount
+from gauntlet.pipeline.tables.formatting import amount
+from gauntlet.pipeline.tables.pairs import COLUMNS as PAIRS
 from gauntlet.pipeline.tables.primary_test import DIFFERENCE, ESTIMATE, RAW
-from gauntlet.pipeline.tables.summary import PAIRS, SUMMARY
+from gauntlet.pipeline.tables.summary import SUMMARY
 from gauntlet.pipeline.tables.terminal import show
 from gauntlet.stats.means import limits, p_value
 from gauntlet.stats.multiple import holm

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from gauntlet.papers.published import paper
-from gauntlet.pipeline.tables.metric_figures import by_player, heat_map, traces
+from gauntlet.pipeline.tables.metrics import by_player, heat_map, traces
 
 
 def table3() -> pd.DataFrame:

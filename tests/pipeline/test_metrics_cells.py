@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from gauntlet.pipeline import metrics, track
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.metadata_files import to_bytes
-from gauntlet.pipeline.tables.metric_figures import by_player, traces
+from gauntlet.pipeline.tables.metrics import by_player, traces
 from gauntlet.pipeline.tables.registry import TERMINAL, Results, tables
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.records import placed, write

@@ -13,7 +13,7 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.plan.cells import Task
 from gauntlet.pipeline.sweep import play
-from gauntlet.pipeline.tables import noise
+from gauntlet.pipeline.tables import controls
 from gauntlet.pipeline.tables.registry import Results
 from gauntlet.pipeline.tracking import values
 from tests.pipeline.conftest import Sweep
@@ -40,7 +40,7 @@ def test_noise_cells_are_played_on_the_same_deals_and_change_no_match(
     assert 0 < cloze.changed < 1
     assert cloze.floor == max(-cloze.ci_low, cloze.ci_high)
     assert (cloze.difference, cloze.deals) == (cloze["mean"] - cloze.noise_mean, 8)
-    logged = values.of_cells(Results.of(folder))[vanilla.cell]
+    logged = values.of_cells(Results.load(folder))[vanilla.cell]
     assert (logged["noise/changed"], logged["noise/floor"]) == (0, vanilla.floor)
     assert (logged["parser/empty"], logged["parser/reasked"]) == (0, 0)
     out = capsys.readouterr().out
@@ -120,7 +120,7 @@ def inside(cells: list[CellResults], floors: list[float | None]) -> list[bool | 
     """Whether each pair of cells lies within its noise, with the floors of the first cells."""
     names = [cell.about.name for cell in cells][: len(floors)]
     made = made_of(cells, {"noise": pd.DataFrame({"cell": names, "floor": floors})})
-    return [noise.within(made, row) for row in made["pairs"].to_dict("records")]
+    return [controls.within_floor(made, row) for row in made["pairs"].to_dict("records")]
 
 
 def _report(folder: Path) -> str:

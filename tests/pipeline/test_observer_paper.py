@@ -219,7 +219,7 @@ def test_the_table_has_every_published_line_once(
 
 
 def test_figures_have_what_they_show() -> None:
-    with plot_style.drawn_for(plot_style.WIDE):
+    with plot_style.drawing_for(plot_style.WIDE):
         drawn = dict(observer.drawings(played(None, ["fake"])))
     names = [f"fig1_{name}" for name in ("likeliest", "nearest", "fake")]
     parts = ("fig4", "fig5", "fig3_fixed", "fig3_paper", "fig3_blind", *names)

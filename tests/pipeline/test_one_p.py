@@ -24,12 +24,11 @@ from hypothesis import strategies as st
 from gauntlet.pipeline import compare, report
 from gauntlet.pipeline.log.results import Adjusted, CellResults
 from gauntlet.pipeline.pages import compare as page_of_two
-from gauntlet.pipeline.tables.conditions import claimed, conditions, family
+from gauntlet.pipeline.tables.conditions import claimed_pairs, conditions, family
+from gauntlet.pipeline.tables.formatting import Scale, p_value
 from gauntlet.pipeline.tables.latex import number
-from gauntlet.pipeline.tables.numbers import p_value
-from gauntlet.pipeline.tables.primary_test import best_of_cell, best_of_pair
+from gauntlet.pipeline.tables.primary_test import read_difference, read_estimate
 from gauntlet.pipeline.tables.registry import short_names
-from gauntlet.pipeline.tables.scale import Scale
 from gauntlet.stats.multiple import holm
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.made import RANDOM, about, made_of, won
@@ -142,14 +141,14 @@ def test_every_question_has_one_p_and_one_interval(
             *("p", "p_holm"),
         } == set()
         mlflow = {"p": p_value(of_run["p"]), "p Holm": p_value(of_run["p_holm"])}
-        scale = Scale.row(row)
+        scale = Scale.from_row(row)
         mlflow["interval"] = scale.reach(of_run["difference_low"], of_run["difference_high"])
         fields["interval"] = fields["interval of difference"]
         found = gathered(line, fields, in_sentence(page, name), mlflow)
         assert found == expected(row, mlflow["interval"])
         assert number(mlflow["p Holm"]) in paper
         assert number(mlflow["interval"]) in paper
-        mean, low, high = best_of_cell(row)
+        mean, low, high = read_estimate(row)
         assert row["difference"] == pytest.approx(mean - row["baseline"])
         assert scale.span(low, high) in terminal
 
@@ -158,7 +157,7 @@ def test_every_question_has_one_p_and_one_interval(
     adjusted = pair["test"] == "adjusted"
     assert adjusted == kind.endswith("luck taken out")
     fields["interval"] = fields[f"interval of {'adjusted' if adjusted else 'A - B'}"]
-    _, low, high = best_of_pair(pair)
+    _, low, high = read_difference(pair)
     assert gathered(line, fields) == expected(pair, scale.reach(low, high))
     of_run = logged[pair["cell_a"]]
     assert [of_run[name] for name in of_run if name.startswith("pairs/p_holm")] == [
@@ -181,7 +180,7 @@ def test_every_question_has_one_p_and_one_interval(
     for row, cells in zip(two.to_dict("records"), listed, strict=True):
         fields = dict(zip(page_of_two.HEADINGS, (text for text, _ in cells), strict=True))
         fields["interval"] = fields["95% interval"]
-        _, low, high = best_of_pair(row)
+        _, low, high = read_difference(row)
         assert gathered(fields) == expected(row, scale.reach(low, high))
     for name in {name for line in shown for name in line}:
         column = {"p": "p", "p Holm": "p_holm"}[name]
@@ -214,7 +213,7 @@ def test_no_row_of_any_table_has_a_corrected_p_below_its_own(
     results = made_of(cells)
     summary, pairs = results["summary"], results["pairs"]
     _, settled = family(summary, conditions(results), {})
-    told = claimed(settled)
+    told = claimed_pairs(settled)
     for table in (summary, pairs):
         known = table.dropna(subset=["p"])
         assert (known["p_holm"] >= known["p"]).all()

@@ -10,23 +10,26 @@ import pytest
 
 from gauntlet.pipeline import report
 from gauntlet.pipeline.log.lines import line
-from gauntlet.pipeline.tables.provenance import apart
+from gauntlet.pipeline.tables.run_metadata import run_differences
 from tests.pipeline.conftest import Sweep
 
 RUN: dict[str, Any] = {"host": "a", "commit": "c1", "versions": {"torch": "2.8.0", "numpy": "2.2"}}
 
 
 def test_runs_that_differ_in_nothing_are_not_told() -> None:
-    assert apart([]) == ""
-    assert apart([RUN, RUN]) == ""
-    assert apart([RUN, {**RUN, "commit": None}, {"versions": "?"}]) == "", "nobody knows"
+    assert run_differences([]) == ""
+    assert run_differences([RUN, RUN]) == ""
+    assert run_differences([RUN, {**RUN, "commit": None}, {"versions": "?"}]) == "", "nobody knows"
 
 
 def test_what_differs_is_told_with_its_values() -> None:
     other = {"host": "b", "commit": "c2", "versions": {"torch": "2.9.1", "numpy": "2.2"}}
-    assert apart([RUN, other]) == "torch 2.8.0 and 2.9.1; commits c1 and c2; machines a and b"
+    assert (
+        run_differences([RUN, other])
+        == "torch 2.8.0 and 2.9.1; commits c1 and c2; machines a and b"
+    )
     many = [{**RUN, "host": name} for name in "abcde"]
-    assert apart(many) == "machines a, b, c and 2 more"
+    assert run_differences(many) == "machines a, b, c and 2 more"
 
 
 def test_the_report_says_when_a_log_is_of_several_versions(

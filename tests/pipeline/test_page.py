@@ -13,10 +13,10 @@ import pytest
 from gauntlet.models.exchanges import TextExchange
 from gauntlet.pipeline import replay
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.tables.page import LONGEST, Contents, clipped
-from gauntlet.pipeline.tables.registry import results_of
+from gauntlet.pipeline.tables.diagnostics import sample, situation
+from gauntlet.pipeline.tables.page import LONGEST, Contents, clip
+from gauntlet.pipeline.tables.registry import load_cells
 from gauntlet.pipeline.tables.run_metadata import facts
-from gauntlet.pipeline.tables.samples import sample, situation
 from gauntlet.pipeline.viewer.html import score_bars
 from gauntlet.pipeline.viewer.match import decision_view
 from tests.pipeline.conftest import Sweep
@@ -56,7 +56,7 @@ def test_the_report_says_what_was_played_and_shows_prompts_folded(
     assert len(page.ids) == len(set(page.ids))
     assert set(page.links) <= set(page.ids)
     assert {"cells", "decisions-looked-at", "where-this-came-from"} <= set(page.links)
-    told = {one.term: one.values for one in facts(folder, results_of(folder), ["v", "t"])}
+    told = {one.term: one.values for one in facts(folder, load_cells(folder), ["v", "t"])}
     assert told["game"] == [
         "tic_tac_toe (games.tic_tac_toe.TicTacToe): 2 seats, size 3, win_length 3"
     ]
@@ -105,8 +105,8 @@ def test_headings_of_one_name_have_ids_of_their_own() -> None:
 
 
 def test_a_long_prompt_is_cut_in_the_middle_and_says_where_it_is_whole() -> None:
-    assert clipped("x" * LONGEST, "") == "x" * LONGEST
-    cut = clipped("a" * LONGEST + "z" * 1000, "look")
+    assert clip("x" * LONGEST, "") == "x" * LONGEST
+    cut = clip("a" * LONGEST + "z" * 1000, "look")
     assert cut.startswith("aaa")
     assert cut.endswith("zzz")
     assert len(cut) < LONGEST + 50

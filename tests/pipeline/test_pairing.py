@@ -13,7 +13,7 @@ from gauntlet.common.errors import UserError
 from gauntlet.pipeline import report
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
-from gauntlet.pipeline.tables.comparisons import CELLS, PAIRS, check, factors, keep, paired_off
+from gauntlet.pipeline.tables.claims import CELLS, PAIRS, check, choose_pairs, factors, save_rule
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.made import SCORE, about, pairs_table, won
 
@@ -29,7 +29,7 @@ def grid(models: int, prompts: int) -> list[CellResults]:
 
 
 def names(cells: list[CellResults], rule: str) -> set[tuple[str, str]]:
-    found = paired_off(cells, rule).chosen
+    found = choose_pairs(cells, rule).chosen
     return {(cells[a].about.name, cells[b].about.name) for a, b in found}
 
 
@@ -58,16 +58,16 @@ def test_every_rule_has_its_pairs() -> None:
 
 def test_up_to_a_bound_every_two_are_paired_as_ever() -> None:
     cells = grid(1, CELLS)
-    assert paired_off(cells).chosen == list(combinations(range(CELLS), 2))
-    assert paired_off(cells).foot == ""
-    assert paired_off([*cells, cell("fake[seed=1]", "cloze[moves=0]")]).rule == "factor"
+    assert choose_pairs(cells).chosen == list(combinations(range(CELLS), 2))
+    assert choose_pairs(cells).foot == ""
+    assert choose_pairs([*cells, cell("fake[seed=1]", "cloze[moves=0]")]).rule == "factor"
 
 
 def test_of_many_cells_those_within_a_factor_and_of_very_many_those_with_its_first_value() -> None:
-    some = paired_off(grid(10, 10))
+    some = choose_pairs(grid(10, 10))
     assert (some.rule, len(some.chosen), some.possible) == ("factor", 900, 4950)
     assert "4,050 of 4,950 are left out (comparisons=factor" in some.foot
-    many = paired_off(grid(100, 4))
+    many = choose_pairs(grid(100, 4))
     assert PAIRS < 4 * 100 * 99 / 2
     assert (many.rule, len(many.chosen)) == ("first", 4 * 99 + 100 * 3)
 
@@ -99,11 +99,11 @@ def test_holm_counts_the_pairs_of_the_table() -> None:
 
 
 def test_a_folder_remembers_the_rule(tmp_path: Path) -> None:
-    keep(tmp_path, "auto")
+    save_rule(tmp_path, "auto")
     assert not Folder(tmp_path).tables_file.exists()
-    keep(tmp_path, "first")
+    save_rule(tmp_path, "first")
     assert Folder(tmp_path).comparisons == "first"
-    keep(tmp_path, "auto")
+    save_rule(tmp_path, "auto")
     assert Folder(tmp_path).comparisons == "auto"
 
 

@@ -28,8 +28,7 @@ from gauntlet.models.base import Generate, Generation, Reply, Request
 from gauntlet.models.exchanges import Exchange
 from gauntlet.pipeline.log.schema import DecisionRecord
 from gauntlet.pipeline.play.chains import Answered, answer_questions
-from gauntlet.pipeline.tables.parser import Audit
-from gauntlet.pipeline.tables.reply_classification import ambiguous, asked_again, judged, truncated
+from gauntlet.pipeline.tables.reply_audit import Audit, ambiguous, classify, reprompted, truncated
 from tests.agents.play import turn_with
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.records import decided, ended, scored
@@ -90,7 +89,7 @@ def _run(chain: Any, reply: Any) -> Decision:
 
 
 def kinds(decision: DecisionRecord) -> list[tuple[str, ...]]:
-    return [one.kinds for one in judged(decision)]
+    return [one.kinds for one in classify(decision)]
 
 
 def counted(*decisions: DecisionRecord) -> dict[str, int]:
@@ -166,7 +165,7 @@ def test_decisions_are_asked_again_recover_or_fall_back() -> None:
     assert counted(sampled) == told, "side by side, not one after the other"
     plain = made(Tutri(), ONE)
     assert counted(plain) == {"decisions": 1, "replies": 3}
-    assert not asked_again(plain, judged(plain))
+    assert not reprompted(plain, classify(plain))
     assert counted(again, lost)["decisions"] == 2
 
 
@@ -243,7 +242,7 @@ def test_examples_are_of_the_first_deals_whatever_the_order() -> None:
             audit.add(record)
         found.append(audit.examples)
     assert found[0] == found[1] == found[2]
-    assert [(one.deal, one.told) for one in found[0]] == [
+    assert [(one.deal, one.label) for one in found[0]] == [
         (0, "malformed, empty"),
         (1, "malformed"),
         (2, "malformed"),

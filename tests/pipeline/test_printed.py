@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gauntlet.pipeline import report
-from gauntlet.pipeline.tables import figure_registry, latex, paper_export, registry
-from gauntlet.pipeline.tables.figure_registry import drawings
+from gauntlet.pipeline import report as command
+from gauntlet.pipeline.tables import latex, registry, report
 from gauntlet.pipeline.tables.registry import PAPER, ROWS, Results, Sheet, sheets
+from gauntlet.pipeline.tables.report import drawings
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.made import (
     RANDOM,
@@ -43,7 +43,7 @@ HOSTILE = r"50% of $x_1^2 & #2 {~} \input{/etc/passwd} <b>|" "" + '"é中\x1b[1m
     ],
 )
 def test_what_latex_would_obey_is_escaped(text: str, told: str) -> None:
-    assert latex.escaped(text) == told
+    assert latex.escape(text) == told
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_paper_of_hostile_names(tmp_path: Path) -> None:
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "of_yesterday_wide.pdf").touch()
     shown = found(measure=False)
-    paper_export.write(tmp_path, shown, dict(islice(drawings(shown).items(), 1)))
+    latex.write_paper(tmp_path, shown, dict(islice(drawings(shown).items(), 1)))
     main = re.sub(r"(?m)^%.*\n", "", (tmp_path / "main.tex").read_text())
     for name in re.findall(r"\\input\{(.+?)\}", main):
         assert balanced((tmp_path / f"{name}.tex").read_text()), name
@@ -155,8 +155,8 @@ def test_the_command_prints_a_paper(
     assert sweep("game=tic_tac_toe", "measure=win", "prompt=cloze", "deals=2") == 0
     assert not (folder / "paper").exists()
     (folder / "figures" / "of_yesterday.png").touch()
-    monkeypatch.setattr(figure_registry, "drawings", drawings)
-    assert report.main([str(folder), "--paper"]) == 0
+    monkeypatch.setattr(report, "drawings", drawings)
+    assert command.main([str(folder), "--paper"]) == 0
     assert f"paper:  {folder}/paper/main.tex" in capsys.readouterr().out
     assert {"summary.tex", "diagnostics.tex"} <= {
         file.name for file in (folder / "paper" / "tables").iterdir()
@@ -175,7 +175,7 @@ def test_what_cannot_be_written_is_named(
     assert sweep("game=tic_tac_toe", "prompt=cloze", "deals=1") == 0
     (folder / "paper").touch()
     capsys.readouterr()
-    assert report.main([str(folder), "--paper"]) == 2
+    assert command.main([str(folder), "--paper"]) == 2
     assert capsys.readouterr().err == f"gauntlet: {folder}/paper/tables: Not a directory\n"
 
 
@@ -183,7 +183,7 @@ def test_what_cannot_be_written_is_named(
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex")
 def test_latex_takes_it(tmp_path: Path) -> None:
     shown = found(measure=False)
-    paper_export.write(tmp_path, shown, drawings(shown))
+    latex.write_paper(tmp_path, shown, drawings(shown))
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "main.tex"]
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout[-2000:]

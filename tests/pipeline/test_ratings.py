@@ -15,9 +15,15 @@ from gauntlet.pipeline import ratings, run, track
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.tables import plot_style
-from gauntlet.pipeline.tables.pairwise_matches import Contest, contest_of
-from gauntlet.pipeline.tables.rating_figures import rating_figures, square, whiskers
-from gauntlet.pipeline.tables.ratings import rating_tables, sheets
+from gauntlet.pipeline.tables.ratings import (
+    chance_matrix,
+    interval_plot,
+    rate_contest,
+    rating_figures,
+    rating_sheets,
+    write_ratings,
+)
+from gauntlet.pipeline.tables.standings import Contest, load_contest
 from gauntlet.pipeline.tracking.rated import add_ratings
 from gauntlet.stats.matches import Matches
 from gauntlet.stats.ratings import rated
@@ -35,7 +41,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     few = (*ROBIN[:2], "players=[random,greedy]", "game.size=4", "rotate=false", "deals=3")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(where)
-        patch.setattr("gauntlet.pipeline.tables.figure_registry.drawings", lambda *_: {})
+        patch.setattr("gauntlet.pipeline.tables.report.drawings", lambda *_: {})
         for name, words in (("small", (*ROBIN, "rotate=true")), ("large", few)):
             given = {word.partition("=")[0] for word in words}
             base = [word for word in FAST if word.partition("=")[0] not in given]
@@ -53,32 +59,32 @@ def read(folder: Path, name: str) -> pd.DataFrame:
 
 
 def test_a_contest_has_every_match_with_its_score(played: tuple[Path, Path]) -> None:
-    found = contest_of(played)
+    found = load_contest(played)
     assert found.players == ["greedy", "minimax", "random"]
     assert found.games == ["tic_tac_toe", "tic_tac_toe[size=4]"]
     records = {path.name: list(Folder(path).matches()) for path in played}
-    assert len(found.of_game(0)) == len(records["small"]) == 3 * 6 * 2
-    assert len(found.of_game(1)) == len(records["large"]) == 3
+    assert len(found.game_matches(0)) == len(records["small"]) == 3 * 6 * 2
+    assert len(found.game_matches(1)) == len(records["large"]) == 3
     won = sum((record.returns[seat] + 1) / 2 for record in records["large"]
               for seat in record.measured)  # fmt: skip
-    assert found.of_game(1).points[2, 0] == pytest.approx(won)
+    assert found.game_matches(1).points[2, 0] == pytest.approx(won)
 
 
 def test_matches_of_one_deal_share_it_over_cells(played: tuple[Path, Path]) -> None:
-    own = contest_of(played[:1]).matches
+    own = load_contest(played[:1]).matches
     assert len(np.unique(own.deals)) == 6
     assert np.bincount(own.deals).tolist() == [6] * 6
 
 
 def test_a_folder_that_is_named_twice_counts_once(played: tuple[Path, Path]) -> None:
     small, _ = played
-    assert len(contest_of([small, small / ".." / "small"]).matches) == 36
+    assert len(load_contest([small, small / ".." / "small"]).matches) == 36
 
 
 def test_cells_of_uneven_sides_are_left_out(sweep: Sweep, folder: Path) -> None:
     assert sweep("game=uno", "seats=coop", "agent=random", "deals=2") == 0
-    found = contest_of([folder])
-    assert (len(found.matches), found.aside) == (0, 1)
+    found = load_contest([folder])
+    assert (len(found.matches), found.omitted) == (0, 1)
 
 
 def test_players_of_one_name_and_other_settings_are_two(
@@ -93,13 +99,13 @@ def test_players_of_one_name_and_other_settings_are_two(
         return told
 
     monkeypatch.setattr(Folder, "description", other)
-    assert contest_of(played).players == ["greedy", "greedy (2)", "minimax", "random"]
+    assert load_contest(played).players == ["greedy", "greedy (2)", "minimax", "random"]
 
 
 def test_a_model_is_one_player_in_all_games(sweep: Sweep, folder: Path) -> None:
     """Although each game has it asked something else."""
     assert sweep("game=tic_tac_toe,rock_paper_scissors", "prompt=cloze", "deals=2") == 0
-    found = contest_of([folder])
+    found = load_contest([folder])
     assert sorted(found.games) == ["rock_paper_scissors", "tic_tac_toe"]
     assert found.players == ["llm.fake.cloze", "random"]
 
@@ -209,12 +215,12 @@ def test_ratings_join_the_runs_of_their_sweep(
 
 def test_many_players_and_those_without_a_match(tmp_path: Path) -> None:
     pairs = [(a, b) for a in range(18) for b in range(18) if a != b]
-    found = rating_tables(contest_of_pairs(pairs, 19), rated)
-    assert np.isnan(found.overall["rating"].iloc[-1])
-    assert found.overall["player"].iloc[-1] == "p18"
-    assert [sheet.title for sheet in sheets(found)] == ["Ratings"]
+    found = rate_contest(contest_of_pairs(pairs, 19), rated)
+    assert np.isnan(found["ratings"]["rating"].iloc[-1])
+    assert found["ratings"]["player"].iloc[-1] == "p18"
+    assert [sheet.title for sheet in rating_sheets(found)] == ["Ratings"]
     for medium in (plot_style.WIDE, plot_style.COLUMN):
-        with plot_style.drawn_for(medium):
+        with plot_style.drawing_for(medium):
             plot_style.save_png(dict(rating_figures(found)), tmp_path / medium.name)
         assert {path.stem for path in (tmp_path / medium.name).iterdir()} == {
             "ratings",
@@ -225,17 +231,17 @@ def test_many_players_and_those_without_a_match(tmp_path: Path) -> None:
 def test_who_won_everything_has_no_limit_above(tmp_path: Path) -> None:
     """Player 0 beats 1 and 2, who beat each other by turns."""
     pairs = [(0, 1), (0, 2), (1, 2), (2, 1)] * 5
-    found = rating_tables(contest_of_pairs(pairs, 3), rated)
-    found.write(tmp_path)
+    found = rate_contest(contest_of_pairs(pairs, 3), rated)
+    write_ratings(found, tmp_path)
     overall, paired = read(tmp_path, "ratings"), read(tmp_path, "ratings_pairs")
     assert overall["high"].tolist() == [np.inf, *overall["high"][1:]]
     assert np.isfinite(overall[["rating", "low"]].to_numpy()).all()
     assert paired.loc[:1, "high"].tolist() == [1, 1]
-    (first, *_), *_ = (sheet.rows for sheet in sheets(found))
+    (first, *_), *_ = (sheet.rows for sheet in rating_sheets(found))
     assert first[2] == f"{overall['low'][0]:+.2f} to no limit"
-    with plot_style.drawn_for(plot_style.COLUMN):
+    with plot_style.drawing_for(plot_style.COLUMN):
         plot_style.save_png(dict(rating_figures(found)), tmp_path / "figures")
-    figure = whiskers(found.overall, "ratings")
+    figure = interval_plot(found["ratings"], "ratings")
     ends = np.concatenate([line.get_xdata() for line in figure.axes[0].lines])
     assert np.isfinite(ends.astype(float)).all()
     assert ">" in [line.get_marker() for line in figure.axes[0].lines if len(line.get_xdata())]
@@ -244,7 +250,7 @@ def test_who_won_everything_has_no_limit_above(tmp_path: Path) -> None:
 def test_the_square_of_chances_has_both_sides() -> None:
     pairs = pd.DataFrame([("a", "b", 0.7), ("b", "c", 0.4)],
                          columns=["player_a", "player_b", "chance"])  # fmt: skip
-    found = square(pairs, ["a", "b", "c"])
+    found = chance_matrix(pairs, ["a", "b", "c"])
     assert found[0, 1] + found[1, 0] == pytest.approx(1)
     assert found[2, 1] == pytest.approx(0.6)
     assert np.isnan([found[0, 2], found[0, 0]]).all()

@@ -36,7 +36,7 @@ from gauntlet.pipeline.tables.registry import figure
 def plies_drawn(results):
     drawn, axes = plot_style.canvas(2.0)
     axes.plot(results["plies"]["plies"], "o")
-    plot_style.titled(drawn, "Moves of a match, drawn")
+    plot_style.set_title(drawn, "Moves of a match, drawn")
     return drawn
 """
 

@@ -22,7 +22,7 @@ from gauntlet.pipeline.run import main
 from gauntlet.pipeline.tables.outcomes import scores, seeds
 from gauntlet.pipeline.tables.primary_test import interval
 from gauntlet.pipeline.tables.registry import TERMINAL, Results, tables
-from gauntlet.pipeline.tables.robustness import crossed, worded
+from gauntlet.pipeline.tables.robustness import crossed, split_wording
 from tests.pipeline.made import about, made_of, summary_table, won
 
 PLAYERS = tuple(Player("random", Random(), None, None) for _ in range(2))
@@ -103,7 +103,7 @@ def made(name: str, values: np.ndarray, wording: str = "plain") -> CellResults:
     ],
 )
 def test_a_label_without_its_wording(label: str, name: str, wording: str) -> None:
-    assert worded(label) == (name, wording)
+    assert split_wording(label) == (name, wording)
 
 
 def test_the_crossed_design_has_every_match_at_its_place() -> None:

@@ -16,7 +16,7 @@ import yaml
 from gauntlet.pipeline import run, track
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.lines import line
-from gauntlet.pipeline.tables import figure_registry
+from gauntlet.pipeline.tables import report
 from gauntlet.pipeline.tracking.store import NOTE_TAG, PARENT_TAG, TAG, tracking_uri
 from tests.pipeline.conftest import FAST
 
@@ -37,7 +37,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     words = [word for word in FAST if not word.startswith("deals")]
     with pytest.MonkeyPatch.context() as patched, contextlib.redirect_stdout(io.StringIO()):
         patched.chdir(base)
-        patched.setattr(figure_registry, "drawings", lambda *_: {})
+        patched.setattr(report, "drawings", lambda *_: {})
         assert run.main([*words, *SWEPT, "deals=4", f"output_dir={folder}"]) == 0
         (told,) = Folder(folder).lines("runs")
         aged = {**told, "started": BEGUN, "command": COMMAND, "commit": "abc1234"}

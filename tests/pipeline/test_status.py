@@ -24,7 +24,7 @@ from gauntlet.pipeline.log.live import Running
 from gauntlet.pipeline.log.metadata_files import parsed, to_bytes
 from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
 from gauntlet.pipeline.log.results import measures
-from gauntlet.pipeline.tables.numbers import duration
+from gauntlet.pipeline.tables.formatting import duration
 from tests.pipeline.conftest import Sweep
 
 

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from gauntlet.pipeline import report
-from gauntlet.pipeline.tables.summary import PAIRS, SUMMARY
+from gauntlet.pipeline.tables.pairs import COLUMNS as PAIRS
+from gauntlet.pipeline.tables.summary import SUMMARY
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 

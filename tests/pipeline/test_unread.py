@@ -9,9 +9,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from gauntlet.pipeline.tables.controls import COLUMNS
-from gauntlet.pipeline.tables.findings import answers, of_cell, verdicts
-from gauntlet.pipeline.tables.primary_test import Rival, least_beaten
+from gauntlet.pipeline.tables.controls import CONTROLS
+from gauntlet.pipeline.tables.findings import answers, cell_sentence, verdicts
+from gauntlet.pipeline.tables.primary_test import Rival, strongest_controls
 from gauntlet.pipeline.tables.registry import TERMINAL, Results, tables
 from gauntlet.stats.multiple import holm
 from gauntlet.stats.proportions import clopper_pearson
@@ -40,7 +40,7 @@ def told(**p_values: float) -> tuple[Results, str]:
             (name, "first option", 400, "win", 0.6, 0.5, 0.1, 0.0, 0.2, p)
             for name, p in p_values.items()
         ],
-        columns=[*COLUMNS],
+        columns=[*CONTROLS],
     )
     results = made_of(found, {"controls": beside})
     said = answers(results)
@@ -69,15 +69,15 @@ def test_who_beats_all_controls_is_judged_as_before() -> None:
 
 def test_a_rules_verdict_carries_the_warning() -> None:
     results, _ = told(b=0.3)
-    results.made[verdicts] = {"b": "above the baseline"}
+    results.cache[verdicts] = {"b": "above the baseline"}
     _, row = (row for _, row in results["summary"].iterrows())
-    said = of_cell(results, row, False)
+    said = cell_sentence(results, row, False)
     assert "b cloze: above the baseline, but not shown to do better than always the first" in said
 
 
 def test_who_is_behind_its_control_is_not_shown_to_beat_it() -> None:
     beside = [("a", "last option", 9, "win", 0.1, 0.9, -0.8, -0.9, -0.7, 0.001)]
-    found = least_beaten(pd.DataFrame(beside, columns=[*COLUMNS]))
+    found = strongest_controls(pd.DataFrame(beside, columns=[*CONTROLS]))
     assert found == {"a": Rival("last option", 0.9, 1.0)}
 
 
@@ -93,7 +93,7 @@ def test_random_weights_are_said_to_show_no_skill(
     baseline = ("baseline=random", "controls=auto")
     assert sweep("game=tic_tac_toe", "measure=win", *model, *baseline, "deals=80") == 0
     (row,) = pd.read_csv(folder / "summary.csv").to_dict("records")
-    rival = least_beaten(pd.read_csv(folder / "controls.csv"))[row["cell"]]
+    rival = strongest_controls(pd.read_csv(folder / "controls.csv"))[row["cell"]]
     assert row["p"] < 0.05 < rival.p <= row["p_holm"]
     page = (folder / "report.html").read_text()
     assert f"is not shown to do better than always the {rival.control}" in page

@@ -1,4 +1,4 @@
-"""Matches that failed: of how many, and why, in a line a cell and one for a whole run."""
+"""Matches that failed: how many and why, in a line per cell and one for a run without matches."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from gauntlet.common.sanitize import visible
 from gauntlet.pipeline.log.results import CellResults
 
 LONGEST = 200
-"""Of an error as a line, in characters."""
+"""Characters of an error in a line."""
 TRACEBACK = "Traceback (most recent call last):"
-OURS = re.compile(r"^gauntlet\.common\.errors\.\w+: ")
-"""What stands before the message of an error that is made to be read."""
+OWN_ERROR = re.compile(r"^gauntlet\.common\.errors\.\w+: ")
+"""The prefix of errors whose messages are written for users."""
 
 Entries = Iterable[Mapping[str, Any]]
 """The lines of failed_matches.jsonl."""
@@ -24,22 +24,22 @@ def warnings(result: CellResults, entries: Entries) -> Iterator[str]:
     """That some or all of the cell's matches failed, and why."""
     if result.failed:
         matches = result.failed + len(result.outcomes)
-        why = _cause(_errors(result, entries))
-        yield f"{result.failed:,} of {matches:,} matches failed{why}"
+        cause = _cause(_errors(result, entries))
+        yield f"{result.failed:,} of {matches:,} matches failed{cause}"
 
 
 def nothing_played(results: Sequence[CellResults], entries: Entries) -> str | None:
-    """Why a run has no match at all; None where it has one, or none failed."""
-    aside = sum(result.failed for result in results)
-    if not aside or any(len(result.outcomes) for result in results):
+    """Why a run has no match at all; None if it has one, or none failed."""
+    failed = sum(result.failed for result in results)
+    if not failed or any(len(result.outcomes) for result in results):
         return None
-    kept = list(entries)
-    errors = sum((_errors(result, kept) for result in results), Counter[str]())
-    return f"no match was played: all {aside:,} failed{_cause(errors)}"
+    entries = list(entries)
+    errors = sum((_errors(result, entries) for result in results), Counter[str]())
+    return f"no match was played: all {failed:,} failed{_cause(errors)}"
 
 
 def _errors(result: CellResults, entries: Entries) -> Counter[str]:
-    """How many of the cell's missing matches each error explains."""
+    """The errors of the cell's missing matches, each with its number of matches."""
     latest = {
         (entry["deal"], entry["rotation"]): reason(entry["error"])
         for entry in entries
@@ -53,14 +53,14 @@ def _errors(result: CellResults, entries: Entries) -> Counter[str]:
 
 
 def reason(error: str) -> str:
-    """What was raised last, without its traceback and further lines of its message."""
+    """The first line of the last exception, without its traceback."""
     lines = error.rpartition(TRACEBACK)[2].strip("\n").splitlines()
     line = next((line for line in lines if not line.startswith(" ")), error.strip())
-    return OURS.sub("", line)
+    return OWN_ERROR.sub("", line)
 
 
 def _cause(errors: Counter[str]) -> str:
-    """The most frequent error; "" where the file does not tell."""
+    """The most frequent error; "" if unknown."""
     if not errors:
         return ""
     ((error, count),) = errors.most_common(1)
