@@ -165,11 +165,7 @@ def _few_cells(axes: Axes, cost: np.ndarray, values: np.ndarray, names: Sequence
 
 
 def _many_cells(
-    axes: Axes,
-    cost: np.ndarray,
-    values: np.ndarray,
-    names: Sequence[str],
-    numbers: dict[int, int],
+    axes: Axes, cost: np.ndarray, values: np.ndarray, names: Sequence[str], numbers: dict[int, int]
 ) -> None:
     """All cells alike, and the frontier as a line. Its most expensive cells have numbers, the same
     in every panel."""

@@ -15,15 +15,7 @@ from gauntlet.pipeline.tables.claims import Pairing, choose_pairs
 from gauntlet.pipeline.tables.conditions import claimed_pairs, conditions, family
 from gauntlet.pipeline.tables.controls import rivals, within_floor
 from gauntlet.pipeline.tables.primary_test import DealMeans, pair_columns
-from gauntlet.pipeline.tables.registry import (
-    PAGE,
-    ROWS,
-    TERMINAL,
-    Part,
-    Results,
-    columns,
-    table,
-)
+from gauntlet.pipeline.tables.registry import PAGE, ROWS, TERMINAL, Part, Results, columns, table
 from gauntlet.pipeline.tables.sheets import (
     Column,
     Row,

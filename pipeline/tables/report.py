@@ -17,14 +17,7 @@ from gauntlet.pipeline.tables.findings import answers
 from gauntlet.pipeline.tables.formatting import heading
 from gauntlet.pipeline.tables.page import render
 from gauntlet.pipeline.tables.plot_style import COLUMN, WIDE, Drawing
-from gauntlet.pipeline.tables.registry import (
-    PAGE,
-    ROWS,
-    Results,
-    figures,
-    sheets,
-    truncation_note,
-)
+from gauntlet.pipeline.tables.registry import PAGE, ROWS, Results, figures, sheets, truncation_note
 from gauntlet.pipeline.tables.terminal import first_warnings
 from gauntlet.pipeline.viewer import html
 

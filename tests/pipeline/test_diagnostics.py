@@ -124,7 +124,7 @@ def test_the_memory_that_replies_take_has_a_limit(monkeypatch: pytest.MonkeyPatc
     replies = Replies()
     for board in range(9):
         replies.add(wrote(f"board {board}", f"reply {board}"))
-    assert len(replies.counts["text"]) == len(replies.asked["text"]) == 3 < MOST_QUESTIONS
+    assert len(replies.counts["text"]) == len(replies.questions["text"]) == 3 < MOST_QUESTIONS
 
 
 def test_samples_are_spread_over_the_deals_and_hang_on_the_matches_alone() -> None:
