@@ -24,7 +24,7 @@ from gauntlet.pipeline.tables.ratings import (
     rating_sheets,
     write_ratings,
 )
-from gauntlet.pipeline.tables.registry import ROWS, TERMINAL, Results
+from gauntlet.pipeline.tables.registry import Results
 from gauntlet.pipeline.tables.standings import Contest, load_contest
 from gauntlet.pipeline.tables.terminal import sheet_view
 from gauntlet.pipeline.tracking.rated import add_ratings
@@ -81,7 +81,7 @@ def _write(tables: Results, out: Path) -> list[Path]:
 def _show(contest: Contest, tables: Results, files: Sequence[Path], out: Path) -> None:
     shown = console()
     for sheet in rating_sheets(tables):
-        shown.print(sheet_view(sheet.first(ROWS[TERMINAL])))
+        shown.print(sheet_view(sheet))
         shown.print()
     if tables["ratings"]["low"].isna().all():
         shown.print("No limits: a game has a single deal, which tells nothing of others.\n")

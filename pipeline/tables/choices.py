@@ -147,12 +147,11 @@ def choice_distribution(
         what = "bars: median cell, lines: 5% to 95% of cells"
     least, most = min(counts), max(counts)
     number = f"{least:,} to {most:,}" if least < most else f"{most:,}"
-    plot_style.set_title(
+    return plot_style.set_title(
         figure,
         f"What was chosen where there was a choice ({what}: share of {number} decisions a cell, "
         "counted, without an interval)",
     )
-    return figure
 
 
 def shares(rows: pd.DataFrame, cells: Sequence[str]) -> Iterator[Shares]:

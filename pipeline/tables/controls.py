@@ -18,21 +18,11 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults, collect, measures
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.plan.control_cells import NOISE
+from gauntlet.pipeline.tables import sheets
 from gauntlet.pipeline.tables.formatting import percent
 from gauntlet.pipeline.tables.primary_test import Rival, raw_pair, strongest_controls
 from gauntlet.pipeline.tables.registry import Results, columns, table
-from gauntlet.pipeline.tables.sheets import (
-    Column,
-    View,
-    cell_name,
-    change,
-    count,
-    mean,
-    p,
-    reach,
-    share,
-    text,
-)
+from gauntlet.pipeline.tables.sheets import Column, View
 
 
 def other_cells(results: Results) -> Mapping[str, CellResults]:
@@ -73,14 +63,14 @@ CONTROLS = {
 CONTROLS_VIEW = View(
     "A fixed option in the subject's place",
     (
-        Column("cell", cell_name),
-        Column("always", text("control")),
-        Column("deals", count("deals")),
-        Column("cell's", mean("mean")),
-        Column("its", mean("control_mean")),
-        Column("difference", change("difference")),
-        Column("95% interval", reach("ci_low", "ci_high")),
-        Column("p", p("p")),
+        Column("cell", sheets.cell_name),
+        Column("always", sheets.text("control")),
+        Column("deals", sheets.count("deals")),
+        Column("cell's", sheets.mean("mean")),
+        Column("its", sheets.mean("control_mean")),
+        Column("difference", sheets.change("difference")),
+        Column("95% interval", sheets.reach("ci_low", "ci_high")),
+        Column("p", sheets.p("p")),
     ),
     "always: a player that takes this option of every list, in the subject's place on the same "
     "deals.\nPaired by deal, two-sided; in no family of tests.",
@@ -122,15 +112,15 @@ NOISE_COLUMNS = {
 NOISE_VIEW = View(
     "The noise floor",
     (
-        Column("cell", cell_name),
-        Column("deals", count("deals")),
-        Column("cell's", mean("mean")),
-        Column("again", mean("noise_mean")),
-        Column("difference", change("difference")),
-        Column("95% interval", reach("ci_low", "ci_high")),
-        Column("floor", lambda row: change("floor")(row).lstrip("+")),
-        Column("decisions", share("changed")),
-        Column("matches", share("changed_matches")),
+        Column("cell", sheets.cell_name),
+        Column("deals", sheets.count("deals")),
+        Column("cell's", sheets.mean("mean")),
+        Column("again", sheets.mean("noise_mean")),
+        Column("difference", sheets.change("difference")),
+        Column("95% interval", sheets.reach("ci_low", "ci_high")),
+        Column("floor", lambda row: sheets.change("floor")(row).lstrip("+")),
+        Column("decisions", sheets.share("changed")),
+        Column("matches", sheets.share("changed_matches")),
     ),
     "again: the same player on the same deals, a blank line more in its prompts and their "
     "facts in\nanother order. floor: what such a change may come to, by the end of the "

@@ -145,8 +145,9 @@ def cost_plot(summary: pd.DataFrame, names: Sequence[str], scale: Scale) -> Figu
     for axes in panels[::across]:
         axes.set_ylabel(label)
     plot_style.add_legend(figure)
-    plot_style.set_title(figure, f"{capitalized(label)}, with its 95% interval, beside the cost")
-    return figure
+    return plot_style.set_title(
+        figure, f"{capitalized(label)}, with its 95% interval, beside the cost"
+    )
 
 
 def _per_match(summary: pd.DataFrame, column: str) -> np.ndarray:

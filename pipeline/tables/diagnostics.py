@@ -28,21 +28,12 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.outcomes import Outcomes
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
+from gauntlet.pipeline.tables import sheets
 from gauntlet.pipeline.tables.formatting import Scale, percent
 from gauntlet.pipeline.tables.page import clip
 from gauntlet.pipeline.tables.registry import Results, columns, table
 from gauntlet.pipeline.tables.reply_audit import Audit
-from gauntlet.pipeline.tables.sheets import (
-    Column,
-    Format,
-    Row,
-    View,
-    cell_name,
-    count,
-    decimal,
-    mean,
-    span,
-)
+from gauntlet.pipeline.tables.sheets import Column, Format, Row, View
 from gauntlet.pipeline.tables.tallies import LEAST, Choices, Replies
 from gauntlet.pipeline.tables.watched import indistinguishable
 from gauntlet.pipeline.viewer import html, terminal
@@ -302,9 +293,9 @@ def _with_random(column: str, random: str) -> Format:
 CHOICES_VIEW = View(
     "How it chose",
     (
-        Column("cell", cell_name),
-        Column("decisions", count("decisions")),
-        Column("options", decimal("options", ".1f")),
+        Column("cell", sheets.cell_name),
+        Column("decisions", sheets.count("decisions")),
+        Column("options", sheets.decimal("options", ".1f")),
         Column("first", _with_random("first", "end_random")),
         Column("last", _with_random("last", "end_random")),
         Column("most taken", lambda row: visible(row["option"])[:20]),
@@ -326,14 +317,14 @@ def _result(row: Row) -> str:
 SENSITIVITY_VIEW = View(
     "What the result hangs on",
     (
-        Column("cell", cell_name),
+        Column("cell", sheets.cell_name),
         Column("result", _result),
-        Column("fallback in", count("fallback_matches")),
-        Column("without", mean("without_fallbacks")),
-        Column("lost to won", span("fallback_low", "fallback_high")),
-        Column("close", count("close_decisions")),
-        Column("in", count("close_matches")),
-        Column("lost to won", span("close_low", "close_high")),
+        Column("fallback in", sheets.count("fallback_matches")),
+        Column("without", sheets.mean("without_fallbacks")),
+        Column("lost to won", sheets.span("fallback_low", "fallback_high")),
+        Column("close", sheets.count("close_decisions")),
+        Column("in", sheets.count("close_matches")),
+        Column("lost to won", sheets.span("close_low", "close_high")),
     ),
     "fallback in: matches with a move that a fallback took; without them; if all were lost or "
     "won.\nclose: decisions that ties or rounding may have settled, in so many matches; if all "

@@ -126,8 +126,7 @@ def means(summary: pd.DataFrame, names: Sequence[str], scale: Scale) -> Figure:
     key = _colour_key(summary["estimator"])
     label = f"{unit(scale.words, scale)} (95% interval; {key}dashed: baseline; {FILLED})"
     axes.set_xlabel(_axis_label(label))
-    plot_style.set_title(figure, title)
-    return figure
+    return plot_style.set_title(figure, title)
 
 
 def _rows(count: int) -> tuple[Figure, Axes]:
@@ -196,8 +195,7 @@ def running_means(
     axes.set_ylim(least - margin, most + margin)
     plot_style.add_legend(figure)
     what = "raw, after so many deals (bands: 95% intervals, each of one look)"
-    plot_style.set_title(figure, f"{capitalized(scale.title)} {what}")
-    return figure
+    return plot_style.set_title(figure, f"{capitalized(scale.title)} {what}")
 
 
 def _deals_axis(axes: Axes) -> None:
@@ -259,8 +257,7 @@ def paired_differences(pairs: pd.DataFrame, names: Mapping[str, str], scale: Sca
     axes.axvline(0, color=MUTED, ls="--", lw=1)
     plot_style.label_rows(axes, range(count), rows, plot_style.narrow())
     axes.set_xlabel(_axis_label(f"{label} (95% interval; {_colour_key(pairs['test'])}{FILLED})"))
-    plot_style.set_title(figure, title)
-    return figure
+    return plot_style.set_title(figure, title)
 
 
 # --- many cells
@@ -314,8 +311,7 @@ def in_order(
         axes.grid(axis="x", color=PALE, lw=0.6)
         axes.set_axisbelow(True)
     figure.supxlabel(plot_style.wrap(label), fontsize=plot_style.SIZE)
-    plot_style.set_title(figure, title)
-    return figure
+    return plot_style.set_title(figure, title)
 
 
 def _lines(
@@ -362,8 +358,7 @@ def fan(summary: pd.DataFrame, cells: Sequence[CellResults], scale: Scale, label
     _deals_axis(axes)
     axes.set_ylabel(label)
     plot_style.add_legend(figure, 4)
-    plot_style.set_title(figure, f"How {len(rates):,} cells spread after so many deals, raw")
-    return figure
+    return plot_style.set_title(figure, f"How {len(rates):,} cells spread after so many deals, raw")
 
 
 def dense(pairs: pd.DataFrame) -> bool:

@@ -259,8 +259,7 @@ def letter_prior(labels: pd.DataFrame, names: Mapping[str, str]) -> Figure:
         middle = shown.groupby(["options", "letter"], as_index=False).median(numeric_only=True)
         name = f"median of {len(cells):,} cells"
         figure = _maps_by_options({name: middle.assign(ci_low=np.nan)})
-    plot_style.set_title(figure, title)
-    return figure
+    return plot_style.set_title(figure, title)
 
 
 def _maps_by_options(cells: Mapping[str, pd.DataFrame]) -> Figure:

@@ -194,8 +194,9 @@ def quality(rows: pd.DataFrame, basis: str) -> Figure:
     plot_style.add_legend(figure, 4)
     omitted = len(every) - len(keys)
     more = f"; {omitted:,} further players: metrics.csv" if omitted else ""
-    plot_style.set_title(figure, f"How good decisions were, with 95% intervals: {basis}{more}")
-    return figure
+    return plot_style.set_title(
+        figure, f"How good decisions were, with 95% intervals: {basis}{more}"
+    )
 
 
 def by_player(metrics: pd.DataFrame, threshold: float, values: str = "true") -> pd.DataFrame:
@@ -261,8 +262,7 @@ def traces(rows: pd.DataFrame) -> Figure:
         axes.set_axis_off()
     plot_style.add_legend(figure)
     title = "Chance to win after each ply, by playouts from the cards as they lay"
-    plot_style.set_title(figure, title)
-    return figure
+    return plot_style.set_title(figure, title)
 
 
 def _trace(axes: Axes, rows: pd.DataFrame) -> None:

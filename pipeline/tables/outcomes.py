@@ -12,21 +12,11 @@ from gauntlet.games.capabilities import MATCH_SCORE, WIN
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.plan.cells import seeded
+from gauntlet.pipeline.tables import sheets
 from gauntlet.pipeline.tables.formatting import as_integer
 from gauntlet.pipeline.tables.primary_test import interval
 from gauntlet.pipeline.tables.registry import Part, Results, Sheet, columns, table
-from gauntlet.pipeline.tables.sheets import (
-    Column,
-    View,
-    cell_name,
-    count,
-    decimal,
-    mean,
-    share,
-    share_span,
-    span,
-    text,
-)
+from gauntlet.pipeline.tables.sheets import Column, View
 from gauntlet.stats.means import limits
 
 ENDS = ("win", "draw", "loss")
@@ -72,17 +62,17 @@ def _foot(part: Part) -> str:
 VIEW = View(
     "Wins, draws and losses",
     (
-        Column("cell", cell_name),
-        Column("moved", text("moved")),
-        Column("matches", count("matches")),
-        Column("win", share("win")),
-        Column("95%", share_span("win_low", "win_high")),
-        Column("draw", share("draw")),
-        Column("loss", share("loss")),
-        Column("score", share("score")),
-        Column("95%", share_span("score_low", "score_high")),
-        Column("ahead", decimal("ahead", ".0f")),
-        Column("behind", decimal("behind", ".0f")),
+        Column("cell", sheets.cell_name),
+        Column("moved", sheets.text("moved")),
+        Column("matches", sheets.count("matches")),
+        Column("win", sheets.share("win")),
+        Column("95%", sheets.share_span("win_low", "win_high")),
+        Column("draw", sheets.share("draw")),
+        Column("loss", sheets.share("loss")),
+        Column("score", sheets.share("score")),
+        Column("95%", sheets.share_span("score_low", "score_high")),
+        Column("ahead", sheets.decimal("ahead", ".0f")),
+        Column("behind", sheets.decimal("behind", ".0f")),
     ),
     _foot,
     lambda rows: rows[rows["matches"] > 0],
@@ -183,11 +173,11 @@ def _view(part: str) -> View:
     return View(
         f"By {part}",
         (
-            Column("cell", cell_name),
-            Column(part, text(part)),
-            Column("matches", count("matches")),
-            Column("mean", mean("mean")),
-            Column("95% interval", span("low", "high")),
+            Column("cell", sheets.cell_name),
+            Column(part, sheets.text(part)),
+            Column("matches", sheets.count("matches")),
+            Column("mean", sheets.mean("mean")),
+            Column("95% interval", sheets.span("low", "high")),
         ),
         "95% intervals over the deals, of fewer matches than the cell's own.",
     )

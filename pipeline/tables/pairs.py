@@ -11,22 +11,13 @@ import pandas as pd
 
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.tables import sheets
 from gauntlet.pipeline.tables.claims import Pairing, choose_pairs
 from gauntlet.pipeline.tables.conditions import claimed_pairs, conditions, family
 from gauntlet.pipeline.tables.controls import rivals, within_floor
 from gauntlet.pipeline.tables.primary_test import DealMeans, pair_columns
 from gauntlet.pipeline.tables.registry import PAGE, ROWS, TERMINAL, Part, Results, columns, table
-from gauntlet.pipeline.tables.sheets import (
-    Column,
-    Row,
-    View,
-    change,
-    count,
-    decimal,
-    p,
-    reach,
-    where,
-)
+from gauntlet.pipeline.tables.sheets import Column, Row, View
 from gauntlet.pipeline.tables.summary import deal_range, intervals_note
 from gauntlet.stats.multiple import holm
 
@@ -130,17 +121,21 @@ VIEW = View(
     _title,
     (
         Column("paired on shared deals", _names),
-        Column("deals", count("deals")),
-        Column(_side("A"), count("a_only")),
-        Column(_side("B"), count("b_only")),
+        Column("deals", sheets.count("deals")),
+        Column(_side("A"), sheets.count("a_only")),
+        Column(_side("B"), sheets.count("b_only")),
         Column("A - B", _raw_difference),
-        Column("95% interval", reach("raw_low", "raw_high")),
-        Column("adjusted", where(*ADJUSTED, change("difference")), where=_adjusted),
-        Column("95% interval", where(*ADJUSTED, reach("ci_low", "ci_high")), where=_adjusted),
-        Column("corr", decimal("correlation", ".2f"), (TERMINAL, PAGE), _plain),
-        Column("p", p("p"), (PAGE,)),
-        Column("p", p("p"), (TERMINAL,), _plain),
-        Column("p Holm", p("p_holm")),
+        Column("95% interval", sheets.reach("raw_low", "raw_high")),
+        Column("adjusted", sheets.where(*ADJUSTED, sheets.change("difference")), where=_adjusted),
+        Column(
+            "95% interval",
+            sheets.where(*ADJUSTED, sheets.reach("ci_low", "ci_high")),
+            where=_adjusted,
+        ),
+        Column("corr", sheets.decimal("correlation", ".2f"), (TERMINAL, PAGE), _plain),
+        Column("p", sheets.p("p"), (PAGE,)),
+        Column("p", sheets.p("p"), (TERMINAL,), _plain),
+        Column("p Holm", sheets.p("p_holm")),
     ),
     _foot,
     by_p_value,

@@ -125,9 +125,10 @@ def panels(lines: int, columns: int, height: float, **more: Any) -> tuple[Figure
     return figure, grid
 
 
-def set_title(figure: Figure, text: str) -> None:
-    """The title, which is the caption in print."""
+def set_title(figure: Figure, text: str) -> Figure:
+    """Sets the title, which is the caption in print."""
     figure.suptitle(wrap(text), x=0.01, ha="left", fontweight="bold")
+    return figure
 
 
 def add_legend(figure: Figure, columns: int = 2) -> None:

@@ -15,9 +15,18 @@ from matplotlib.figure import Figure
 
 from gauntlet.common.disk import write_atomically
 from gauntlet.pipeline.tables import plot_style
-from gauntlet.pipeline.tables.formatting import number, percent
+from gauntlet.pipeline.tables.formatting import percent
 from gauntlet.pipeline.tables.plot_style import ACCENT, COLOURS, MUTED
-from gauntlet.pipeline.tables.registry import TERMINAL, Part, Results, Sheet, table, tables
+from gauntlet.pipeline.tables.registry import (
+    ROWS,
+    TERMINAL,
+    Part,
+    Results,
+    Sheet,
+    table,
+    tables,
+    truncation_note,
+)
 from gauntlet.pipeline.tables.sheets import Column, View, count, decimal, share, text
 from gauntlet.pipeline.tables.standings import Contest
 from gauntlet.stats.matches import Matches
@@ -228,23 +237,29 @@ BY_GAME = {
 }
 
 
-def _by_game_sheets(part: Part) -> Iterator[Sheet]:
-    """A row for each game, if there are several; of many players the best."""
-    if part.rows["game"].nunique() > 1:
-        names = list(part.results["ratings"]["player"])[:SQUARE]
-        ratings = part.rows.set_index(["game", "player"])["rating"]
-        rows = [
-            (str(game), *(number(ratings[game, name], "+.2f") for name in names))
-            for game in dict.fromkeys(part.rows["game"])
-        ]
-        foot = (
-            "Ratings of each game by itself; -: no match that counts. Limits: ratings_by_game.csv."
-        )
-        headings = ("game", *(name[:9] for name in names))
-        yield Sheet("By game", headings, rows, foot, part.file)
+def _by_game_columns(part: Part) -> list[Column]:
+    """A column for each player, of many the best."""
+    names = list(part.results["ratings"]["player"])[:SQUARE]
+    return [Column("game", text("game"))] + [
+        Column(name[:9], decimal(name, "+.2f")) for name in names
+    ]
 
 
-@table("ratings_by_game", BY_GAME, [_by_game_sheets], place=93, file="ratings_by_game.csv")
+def _by_player(rows: pd.DataFrame) -> pd.DataFrame:
+    """A row for each game, if there are several."""
+    wide = rows.pivot(index="game", columns="player", values="rating")
+    return wide.reindex(rows["game"].unique()).reset_index() if len(wide) > 1 else rows.head(0)
+
+
+BY_GAME_VIEW = View(
+    "By game",
+    _by_game_columns,
+    "Ratings of each game by itself; -: no match that counts. Limits: ratings_by_game.csv.",
+    _by_player,
+)
+
+
+@table("ratings_by_game", BY_GAME, [BY_GAME_VIEW], place=93, file="ratings_by_game.csv")
 def by_game(results: Results) -> pd.DataFrame:
     """A row for each game and player."""
     return _frame(results, _by_game, BY_GAME)
@@ -270,20 +285,23 @@ LEFT_OUT = {
 }
 
 
-def _left_out_sheets(part: Part) -> Iterator[Sheet]:
-    rows = []
+def _left_out_sheet(part: Part) -> Iterator[Sheet]:
+    """A row for each player with its lowest and highest rating."""
+    known, rows = part.rows.dropna(subset=["rating"]), []
     for name in part.results["ratings"]["player"]:
-        own = part.rows[part.rows["player"] == name].dropna(subset=["rating"])
+        own = known[known["player"] == name]
         if not own.empty:
             ends = own.loc[own["rating"].idxmin()], own.loc[own["rating"].idxmax()]
             texts = (f"{one['rating']:+.2f} without {one['without']}" for one in ends)
             rows.append((name, *texts, f"{own['place'].min()} to {own['place'].max()}"))
-    headings = ("player", "lowest", "highest", "places")
+    most = ROWS[part.medium]
+    note = truncation_note(most, len(rows), part.file)
     foot = "Ratings as each game in turn is left out: how much hangs on a single one."
-    yield Sheet("Without one game", headings, rows, foot, part.file)
+    headings = ("player", "lowest", "highest", "places")
+    yield Sheet("Without one game", headings, rows[:most], f"{note}\n{foot}".strip(), part.file)
 
 
-@table("ratings_left_out", LEFT_OUT, [_left_out_sheets], place=94, file="ratings_left_out.csv")
+@table("ratings_left_out", LEFT_OUT, [_left_out_sheet], place=94, file="ratings_left_out.csv")
 def left_out(results: Results) -> pd.DataFrame:
     """A row for each game left out and player: the ratings from all other games."""
     return _frame(results, _left_out, LEFT_OUT)
@@ -334,8 +352,7 @@ def interval_plot(table: pd.DataFrame, title: str) -> Figure:
     axes.plot(known["rating"], places, "o", color=ACCENT, ms=4)
     plot_style.label_rows(axes, places, list(known["player"]), above=plot_style.narrow())
     axes.set_xlabel("rating, log odds")
-    plot_style.set_title(figure, title)
-    return figure
+    return plot_style.set_title(figure, title)
 
 
 def game_plot(table: pd.DataFrame, players: Sequence[str]) -> Figure:
@@ -355,8 +372,7 @@ def game_plot(table: pd.DataFrame, players: Sequence[str]) -> Figure:
     axes.set_ylim(len(games) - 0.5, -0.8 if plot_style.narrow() else -0.5)
     axes.set_xlabel("rating in this game, log odds")
     plot_style.add_legend(figure, 4)
-    plot_style.set_title(figure, "Ratings by game")
-    return figure
+    return plot_style.set_title(figure, "Ratings by game")
 
 
 def _edges(table: pd.DataFrame) -> tuple[float, float]:
@@ -390,5 +406,4 @@ def chance_map(chances: np.ndarray, names: Sequence[str], title: str) -> Figure:
     texts = [["" if np.isnan(x) else f"{100 * x:.0f}" for x in line] for line in chances]
     plot_style.heat_map(axes, chances - 0.5, 0.5, texts)
     plot_style.label_heat_map(figure, axes, names, both=True)
-    plot_style.set_title(figure, f"{title}, %")
-    return figure
+    return plot_style.set_title(figure, f"{title}, %")

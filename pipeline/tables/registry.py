@@ -15,7 +15,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -150,7 +150,7 @@ def short_names(table: pd.DataFrame) -> list[str]:
 class Sheet:
     """A table as text, for every medium; its first column names the rows.
 
-    file: the CSV that has every row. sums: the number of rows at the end that are totals.
+    file: the CSV that has every row.
     """
 
     title: str
@@ -158,17 +158,6 @@ class Sheet:
     rows: Sequence[Sequence[str]]
     foot: str
     file: str = ""
-    sums: int = 0
-
-    def first(self, rows: int) -> Sheet:
-        """At most this many rows, and the totals; the foot says where the others are."""
-        count = len(self.rows) - self.sums
-        if count <= rows:
-            return self
-        note = truncation_note(rows, count, self.file)
-        return replace(
-            self, rows=[*self.rows[:rows], *self.rows[count:]], foot=f"{note}\n{self.foot}"
-        )
 
 
 def truncation_note(rows: int, total: int, file: str, which: str = "first") -> str:
@@ -306,15 +295,9 @@ def write_tables(folder: Path, cells: Sequence[CellResults]) -> Results:
     results = Results(folder, told_apart(cells))
     for entry in tables().values():
         if not entry.elsewhere:
-            write_table(entry, results, folder)
+            file, frame = folder / entry.file, results[entry.name]
+            if frame.empty:
+                file.unlink(missing_ok=True)
+            else:
+                write_atomically(file, frame.to_csv(index=False))
     return results
-
-
-def write_table(entry: Table, results: Results, folder: Path) -> Path:
-    """Writes one table into a folder. Returns its file, which is deleted if there are no rows."""
-    file, frame = folder / Path(entry.file).name, results[entry.name]
-    if frame.empty:
-        file.unlink(missing_ok=True)
-    else:
-        write_atomically(file, frame.to_csv(index=False))
-    return file

@@ -14,23 +14,11 @@ from gauntlet.common.ids import class_id
 from gauntlet.games.obfuscated import Obfuscated
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import Adjusted, CellResults
+from gauntlet.pipeline.tables import sheets
 from gauntlet.pipeline.tables.pairs import compare_pairs
 from gauntlet.pipeline.tables.primary_test import measure_columns, read_difference
 from gauntlet.pipeline.tables.registry import Part, Results, columns, table
-from gauntlet.pipeline.tables.sheets import (
-    Column,
-    Row,
-    View,
-    cell_name,
-    change,
-    count,
-    mean,
-    p,
-    reach,
-    share,
-    span,
-    text,
-)
+from gauntlet.pipeline.tables.sheets import Column, Row, View
 from gauntlet.stats.components import Anova, Effect, anova
 from gauntlet.stats.pooling import LEAST, partially_pooled
 
@@ -70,12 +58,12 @@ COMPONENTS_VIEW = View(
     "Variance components",
     (
         Column("where spread comes from", _component_name),
-        Column("levels", text("levels")),
+        Column("levels", sheets.text("levels")),
         Column("SD", lambda row: _deviation(row, "variance")),
         Column(
             "95% interval", lambda row: f"{_deviation(row, 'low')} to {_deviation(row, 'high')}"
         ),
-        Column("share", share("share")),
+        Column("share", sheets.share("share")),
     ),
     "How far a match's result goes up and down with each; SD in points where the measure is a"
     "\nshare. wording: how far the mean would move if it were asked in other words. sample:"
@@ -198,12 +186,15 @@ def _prefix(row: Row) -> str:
 POOLED_VIEW = View(
     "Partially pooled",
     (
-        Column("cell", cell_name),
-        Column("raw", mean("mean")),
-        Column("adjusted", mean("adjusted"), where=_any_adjusted),
-        Column("pooled", lambda row: mean(f"{_prefix(row)}pooled")(row)),
-        Column("95% interval", lambda row: span(f"{_prefix(row)}low", f"{_prefix(row)}high")(row)),
-        Column("all cells", lambda row: mean(f"{_prefix(row)}group_mean")(row)),
+        Column("cell", sheets.cell_name),
+        Column("raw", sheets.mean("mean")),
+        Column("adjusted", sheets.mean("adjusted"), where=_any_adjusted),
+        Column("pooled", lambda row: sheets.mean(f"{_prefix(row)}pooled")(row)),
+        Column(
+            "95% interval",
+            lambda row: sheets.span(f"{_prefix(row)}low", f"{_prefix(row)}high")(row),
+        ),
+        Column("all cells", lambda row: sheets.mean(f"{_prefix(row)}group_mean")(row)),
     ),
     "Each cell's best estimate (adjusted where all of its game and seats are) drawn towards the"
     "\nmean of these by as much as it is noise: what to expect of the best of many, which owes"
@@ -338,12 +329,12 @@ OBFUSCATION_VIEW = View(
     (
         Column("player", _player),
         Column("game", _game),
-        Column("deals", count("deals")),
-        Column("plain", mean("plain")),
-        Column("obfuscated", mean("obfuscated")),
-        Column("difference", change("difference")),
-        Column("95% interval", reach("low", "high")),
-        Column("p Holm", p("p_holm")),
+        Column("deals", sheets.count("deals")),
+        Column("plain", sheets.mean("plain")),
+        Column("obfuscated", sheets.mean("obfuscated")),
+        Column("difference", sheets.change("difference")),
+        Column("95% interval", sheets.reach("low", "high")),
+        Column("p Holm", sheets.p("p_holm")),
     ),
     "The same deals, the same rules and the same actions, under made-up names and with the "
     "options in\nanother order: what is lost was owed to names. Differences, intervals and p "

@@ -88,7 +88,7 @@ class View:
             for text in (self.title, self.foot, *(one.heading for one in columns))
         )
         foot = "\n".join(filter(None, (note, foot)))
-        return Sheet(title, headings, rows, foot, part.file, int(bool(self.total)))
+        return Sheet(title, headings, rows, foot, part.file)
 
 
 # --- formats of columns

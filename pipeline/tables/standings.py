@@ -21,21 +21,10 @@ from gauntlet.games.capabilities import MATCH_SCORE, WIN, Measure, win_or_score
 from gauntlet.pipeline.judging import stopping
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellInfo, CellResults, collect
+from gauntlet.pipeline.tables import sheets
 from gauntlet.pipeline.tables.primary_test import finite_bounds
 from gauntlet.pipeline.tables.registry import Part, Results, columns, table
-from gauntlet.pipeline.tables.sheets import (
-    Column,
-    View,
-    change,
-    count,
-    mean,
-    p,
-    reach,
-    share,
-    share_span,
-    span,
-    text,
-)
+from gauntlet.pipeline.tables.sheets import Column, View
 from gauntlet.stats.bradley_terry import parts
 from gauntlet.stats.matches import Matches, Ties
 from gauntlet.stats.means import limits, p_value
@@ -106,21 +95,21 @@ def _best_first(rows: pd.DataFrame) -> pd.DataFrame:
 STANDINGS_VIEW = View(
     lambda part: f"Every two of them in {part.rows['game'].iloc[0]}",
     (
-        Column("player", text("player")),
-        Column("matches", count("matches")),
-        Column("win", share("win")),
-        Column("95%", share_span("win_low", "win_high")),
-        Column("draw", share("draw")),
-        Column("loss", share("loss")),
-        Column("95%", share_span("loss_low", "loss_high")),
-        Column("score", share("score"), where=_by_score),
-        Column("95%", share_span("score_low", "score_high"), where=_by_score),
+        Column("player", sheets.text("player")),
+        Column("matches", sheets.count("matches")),
+        Column("win", sheets.share("win")),
+        Column("95%", sheets.share_span("win_low", "win_high")),
+        Column("draw", sheets.share("draw")),
+        Column("loss", sheets.share("loss")),
+        Column("95%", sheets.share_span("loss_low", "loss_high")),
+        Column("score", sheets.share("score"), where=_by_score),
+        Column("95%", sheets.share_span("score_low", "score_high"), where=_by_score),
         Column(
             lambda part: part.results.scale(part.rows.iloc[0].to_dict()).title,
-            mean("mean"),
+            sheets.mean("mean"),
             where=_by_measure,
         ),
-        Column("95%", span("mean_low", "mean_high"), where=_by_measure),
+        Column("95%", sheets.span("mean_low", "mean_high"), where=_by_measure),
     ),
     "Means over all opponents, who are not the same for everybody: nobody meets itself. "
     "loss: how\noften the opponents won. 95% intervals by deals.",
@@ -130,14 +119,16 @@ STANDINGS_VIEW = View(
 SHARED_VIEW = View(
     lambda part: f"Every two of them over shared opponents in {part.rows['game'].iloc[0]}",
     (
-        Column("A - B", lambda row: f"{text('player_a')(row)} - {text('player_b')(row)}"),
-        Column("opponents", count("opponents")),
-        Column("A", mean("mean_a")),
-        Column("B", mean("mean_b")),
-        Column("A - B", change("difference")),
-        Column("95% interval", reach("low", "high")),
-        Column("p Holm", p("p_holm")),
-        Column("A to B", mean("head_to_head")),
+        Column(
+            "A - B", lambda row: f"{sheets.text('player_a')(row)} - {sheets.text('player_b')(row)}"
+        ),
+        Column("opponents", sheets.count("opponents")),
+        Column("A", sheets.mean("mean_a")),
+        Column("B", sheets.mean("mean_b")),
+        Column("A - B", sheets.change("difference")),
+        Column("95% interval", sheets.reach("low", "high")),
+        Column("p Holm", sheets.p("p_holm")),
+        Column("A to B", sheets.mean("head_to_head")),
     ),
     lambda part: (
         f"{part.rows['measure'].iloc[0]} of A and B over the opponents that both have, paired by "

@@ -16,6 +16,7 @@ from gauntlet.common.sanitize import visible
 from gauntlet.games.capabilities import WIN
 from gauntlet.pipeline.judging import luck
 from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.tables import sheets
 from gauntlet.pipeline.tables.claims import null_value
 from gauntlet.pipeline.tables.conditions import conditions, family
 from gauntlet.pipeline.tables.controls import rivals
@@ -46,20 +47,7 @@ from gauntlet.pipeline.tables.registry import (
     columns,
     table,
 )
-from gauntlet.pipeline.tables.sheets import (
-    Column,
-    Row,
-    View,
-    cell_name,
-    change,
-    count,
-    mean,
-    p,
-    reach,
-    share,
-    span,
-    where,
-)
+from gauntlet.pipeline.tables.sheets import Column, Row, View
 from gauntlet.stats.means import LEAST
 from gauntlet.stats.paired import clustered_mean
 
@@ -211,22 +199,26 @@ CELLS = View(
     _title,
     (
         Column("cell", _cell),
-        Column("matches", count("matches"), (PAGE, PAPER)),
-        Column(_heading, mean("raw")),
-        Column("95% interval", span("raw_low", "raw_high")),
-        Column("adjusted", where(*ADJUSTED, mean("estimate")), where=_adjusted),
-        Column("95% interval", where(*ADJUSTED, span("ci_low", "ci_high")), where=_adjusted),
-        Column("baseline", mean("baseline")),
-        Column("difference", change("difference"), (PAGE, PAPER)),
-        Column("95% interval", reach("difference_low", "difference_high"), (PAGE, PAPER)),
-        Column("p", p("p"), (PAGE,)),
-        Column("p", p("p"), (TERMINAL,), _plain),
-        Column("p Holm", p("p_holm")),
-        Column("decisions", count("decisions"), (TERMINAL, PAGE)),
+        Column("matches", sheets.count("matches"), (PAGE, PAPER)),
+        Column(_heading, sheets.mean("raw")),
+        Column("95% interval", sheets.span("raw_low", "raw_high")),
+        Column("adjusted", sheets.where(*ADJUSTED, sheets.mean("estimate")), where=_adjusted),
+        Column(
+            "95% interval",
+            sheets.where(*ADJUSTED, sheets.span("ci_low", "ci_high")),
+            where=_adjusted,
+        ),
+        Column("baseline", sheets.mean("baseline")),
+        Column("difference", sheets.change("difference"), (PAGE, PAPER)),
+        Column("95% interval", sheets.reach("difference_low", "difference_high"), (PAGE, PAPER)),
+        Column("p", sheets.p("p"), (PAGE,)),
+        Column("p", sheets.p("p"), (TERMINAL,), _plain),
+        Column("p Holm", sheets.p("p_holm")),
+        Column("decisions", sheets.count("decisions"), (TERMINAL, PAGE)),
         Column("forced", _forced, (TERMINAL, PAGE)),
-        Column("fallback", share("fallbacks", "decisions"), (TERMINAL, PAGE)),
+        Column("fallback", sheets.share("fallbacks", "decisions"), (TERMINAL, PAGE)),
         Column("dec/s", _speed, (TERMINAL,), _plain),
-        Column("failed", count("failed"), (PAGE,)),
+        Column("failed", sheets.count("failed"), (PAGE,)),
     ),
     _foot,
 )
@@ -317,12 +309,12 @@ def name_list(names: list[str]) -> str:
 LUCK_VIEW = View(
     _luck_title,
     (
-        Column("cell", cell_name),
-        Column("adjusted", mean("estimate")),
-        Column("95% interval", span("ci_low", "ci_high")),
-        Column("raw", mean("raw")),
-        Column("95% interval", span("raw_low", "raw_high")),
-        Column("reference", lambda row: f"{row['reference']} {mean('reference_mean')(row)}"),
+        Column("cell", sheets.cell_name),
+        Column("adjusted", sheets.mean("estimate")),
+        Column("95% interval", sheets.span("ci_low", "ci_high")),
+        Column("raw", sheets.mean("raw")),
+        Column("95% interval", sheets.span("raw_low", "raw_high")),
+        Column("reference", lambda row: f"{row['reference']} {sheets.mean('reference_mean')(row)}"),
         Column("worth", lambda row: f"{row['worth']:.1f}" if np.isfinite(row["worth"]) else "-"),
     ),
     _luck_foot,

@@ -12,18 +12,10 @@ import pandas as pd
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.tables import sheets
 from gauntlet.pipeline.tables.formatting import number, percent
 from gauntlet.pipeline.tables.registry import Part, Results, columns, table
-from gauntlet.pipeline.tables.sheets import (
-    Column,
-    Row,
-    View,
-    cell_name,
-    decimal,
-    share,
-    share_span,
-    text,
-)
+from gauntlet.pipeline.tables.sheets import Column, Row, View
 from gauntlet.stats.proportions import clopper_pearson
 
 SIR = "sir"
@@ -72,15 +64,15 @@ def _foot(part: Part) -> str:
 VIEW = View(
     "Who was named by those who watched",
     (
-        Column("cell", cell_name),
-        Column("SIR", share(SIR)),
-        Column("exact", share_span("exact_low", "exact_high")),
+        Column("cell", sheets.cell_name),
+        Column("SIR", sheets.share(SIR)),
+        Column("exact", sheets.share_span("exact_low", "exact_high")),
         Column("sd", lambda row: number(100 * row["between"], ".1f")),
-        Column("each", text("each")),
-        Column("class", share("same_outcome", digits=0)),
-        Column("null", share("null_rate")),
-        Column("Union", decimal("union", ".4f")),
-        Column("from", decimal("understood", ".0f")),
+        Column("each", sheets.text("each")),
+        Column("class", sheets.share("same_outcome", digits=0)),
+        Column("null", sheets.share("null_rate")),
+        Column("Union", sheets.decimal("union", ".4f")),
+        Column("from", sheets.decimal("understood", ".0f")),
         Column("alike", _alike),
     ),
     _foot,

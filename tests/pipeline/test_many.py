@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from gauntlet.common.terminal import WIDTH
@@ -14,7 +17,8 @@ from gauntlet.pipeline.tables.conditions import MOST, conditions
 from gauntlet.pipeline.tables.findings import answers
 from gauntlet.pipeline.tables.formatting import Scale
 from gauntlet.pipeline.tables.pairs import pairing
-from gauntlet.pipeline.tables.registry import ROWS, TERMINAL, Results, Sheet, short_names
+from gauntlet.pipeline.tables.registry import ROWS, TERMINAL, Part, Results, short_names
+from gauntlet.pipeline.tables.sheets import Column, View, cell_name, count
 from gauntlet.pipeline.tables.summary import name_list
 from tests.pipeline.made import (
     RANDOM,
@@ -133,11 +137,13 @@ def test_a_bar_has_a_name_and_fits_the_terminal(game: str) -> None:
     assert [line[: len(name)] for line, name in zip(bars, wanted, strict=True)] == wanted
 
 
-def test_a_sheet_keeps_its_sums() -> None:
-    sheet = Sheet("t", ("a",), [(str(at),) for at in range(9)] + [("sum",)], "foot", "x.csv", 1)
-    assert sheet.first(9) is sheet
-    assert [row[0] for row in sheet.first(2).rows] == ["0", "1", "sum"]
-    assert sheet.first(2).foot == "The first 2 of 9; all: x.csv.\nfoot"
+def test_a_long_sheet_keeps_its_sums() -> None:
+    view = View("t", [Column("cell", cell_name), Column("n", count("n"))], "foot", total="sum")
+    rows = pd.DataFrame({"cell": [str(at) for at in range(50)], "n": 1})
+    (sheet,) = view(Part(Results(Path(), ()), rows, TERMINAL, "x.csv"))
+    assert len(sheet.rows) == ROWS[TERMINAL] + 1
+    assert sheet.rows[-1] == ["sum", "50"]
+    assert sheet.foot == "The first 40 of 50; all: x.csv.\nfoot"
 
 
 def test_many_names_are_a_few_and_a_number() -> None:
