@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -79,16 +79,6 @@ def rating_sheets(results: Results) -> Iterator[Sheet]:
             yield from entry.sheets(results, TERMINAL)
 
 
-def _frame(
-    results: Results,
-    rows: Callable[[ContestRatings], Iterator[dict[str, Any]]],
-    columns: Mapping[str, str],
-) -> pd.DataFrame:
-    rated = results.cached(contest_ratings)
-    frame = pd.DataFrame(list(rows(rated)) if rated else [], columns=[*columns])
-    return frame.astype(dict.fromkeys({"part", "place"} & {*columns}, "Int64"))
-
-
 def _order(ratings: Ratings) -> list[int]:
     """The best first, players without a rating last."""
     return [int(at) for at in np.argsort(-ratings.fitted, kind="stable")]
@@ -99,8 +89,8 @@ def _rating(ratings: Ratings, at: int) -> dict[str, float]:
     return {"rating": ratings.fitted[at], "low": low[at], "high": high[at]}
 
 
-def _part(ratings: Ratings, at: int) -> int | None:
-    return int(ratings.parts[at]) + 1 if ratings.parts[at] >= 0 else None
+def _part(ratings: Ratings, at: int) -> Any:
+    return int(ratings.parts[at]) + 1 if ratings.parts[at] >= 0 else pd.NA
 
 
 def rating_span(low: float, high: float) -> str:
@@ -148,12 +138,11 @@ OVERALL_VIEW = View(
 
 
 @table("ratings", OVERALL, [OVERALL_VIEW], place=91, file="ratings.csv")
-def overall(results: Results) -> pd.DataFrame:
+def overall(results: Results) -> Iterator[dict[str, Any]]:
     """A row for each player, over all games."""
-    return _frame(results, _overall, OVERALL)
-
-
-def _overall(rated: ContestRatings) -> Iterator[dict[str, Any]]:
+    rated = results.cached(contest_ratings)
+    if rated is None:
+        return
     contest, ratings = rated.contest, rated.ratings
     games = range(len(contest.games))
     means = np.array([contest.game_matches(game).means for game in games])
@@ -196,12 +185,11 @@ def _chances(part: Part) -> Iterator[Sheet]:
 
 
 @table("ratings_pairs", PAIRS, [_chances], place=92, file="ratings_pairs.csv")
-def pairs(results: Results) -> pd.DataFrame:
+def pairs(results: Results) -> Iterator[dict[str, Any]]:
     """A row for every two players: the chance that the first beats the second."""
-    return _frame(results, _pairs, PAIRS)
-
-
-def _pairs(rated: ContestRatings) -> Iterator[dict[str, Any]]:
+    rated = results.cached(contest_ratings)
+    if rated is None:
+        return
     players, matches = rated.contest.players, rated.contest.matches
     chance, low, high = rated.ratings.chances
     met, points = matches.met, matches.points
@@ -260,12 +248,11 @@ BY_GAME_VIEW = View(
 
 
 @table("ratings_by_game", BY_GAME, [BY_GAME_VIEW], place=93, file="ratings_by_game.csv")
-def by_game(results: Results) -> pd.DataFrame:
+def by_game(results: Results) -> Iterator[dict[str, Any]]:
     """A row for each game and player."""
-    return _frame(results, _by_game, BY_GAME)
-
-
-def _by_game(rated: ContestRatings) -> Iterator[dict[str, Any]]:
+    rated = results.cached(contest_ratings)
+    if rated is None:
+        return
     contest = rated.contest
     for game, name in enumerate(contest.games):
         matches = contest.game_matches(game)
@@ -302,12 +289,11 @@ def _left_out_sheet(part: Part) -> Iterator[Sheet]:
 
 
 @table("ratings_left_out", LEFT_OUT, [_left_out_sheet], place=94, file="ratings_left_out.csv")
-def left_out(results: Results) -> pd.DataFrame:
+def left_out(results: Results) -> Iterator[dict[str, Any]]:
     """A row for each game left out and player: the ratings from all other games."""
-    return _frame(results, _left_out, LEFT_OUT)
-
-
-def _left_out(rated: ContestRatings) -> Iterator[dict[str, Any]]:
+    rated = results.cached(contest_ratings)
+    if rated is None:
+        return
     contest = rated.contest
     if len(contest.games) < 2:
         return
@@ -315,7 +301,7 @@ def _left_out(rated: ContestRatings) -> Iterator[dict[str, Any]]:
         for place, at in enumerate(_order(ratings), 1):
             known = not np.isnan(ratings.fitted[at])
             row = {"without": contest.games[game], "player": contest.players[at]}
-            yield {**row, **_rating(ratings, at), "place": place if known else None}
+            yield {**row, **_rating(ratings, at), "place": place if known else pd.NA}
 
 
 # --- figures
