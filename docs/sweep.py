@@ -19,7 +19,7 @@ from typing import Any
 import pandas as pd
 
 from gauntlet.common.terminal import console
-from gauntlet.pipeline.tables.formatting import Scale, heading, number, percent, scales_of
+from gauntlet.pipeline.tables.formatting import Scale, heading, number, percent, row_scales
 from gauntlet.pipeline.tables.registry import TERMINAL, Results, sheets, short_names
 from gauntlet.pipeline.tables.terminal import sheet_view
 
@@ -76,12 +76,12 @@ def summary(table: pd.DataFrame) -> Rows:
 
 
 def _heads(table: pd.DataFrame) -> Sequence[str]:
-    return ("cell", "matches", heading(scales_of(table)), "95% interval")
+    return ("cell", "matches", heading(row_scales(table)), "95% interval")
 
 
 def _cells(table: pd.DataFrame) -> Iterator[tuple[Sequence[str], Scale, pd.Series[Any]]]:
     """What a row tells first, under _heads; its scale and the row itself."""
-    named = zip(short_names(table), scales_of(table), table.iterrows(), strict=True)
+    named = zip(short_names(table), row_scales(table), table.iterrows(), strict=True)
     for name, scale, (_, row) in named:
         span = _span(scale, row["raw_low"], row["raw_high"])
         yield (name, f"{row['matches']:,}", scale.mean(row["raw"]), span), scale, row

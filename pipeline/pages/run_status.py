@@ -14,7 +14,7 @@ from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.pages.library import SUMMARY, Shelf
 from gauntlet.pipeline.status import Row, headline, pace
 from gauntlet.pipeline.tables.figures import band, running
-from gauntlet.pipeline.tables.formatting import Scale, scales_of, short
+from gauntlet.pipeline.tables.formatting import Scale, row_scales, short
 from gauntlet.pipeline.tables.primary_test import estimate, read_estimate
 from gauntlet.pipeline.tables.registry import short_names
 from gauntlet.pipeline.tables.terminal import warnings
@@ -136,7 +136,7 @@ def finished(name: str, shelf: Shelf) -> Standing:
             adjusted=row["estimator"] == "adjusted",
         )
         for label, scale, (_, row) in zip(
-            labels, scales_of(summary), summary.iterrows(), strict=True
+            labels, row_scales(summary), summary.iterrows(), strict=True
         )
         for mean, low, high in [read_estimate(row)]
     ]

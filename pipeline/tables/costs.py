@@ -17,7 +17,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables import plot_style
 from gauntlet.pipeline.tables.figures import best_columns, figure_name, unit
-from gauntlet.pipeline.tables.formatting import Scale, by_scale, capitalized, short
+from gauntlet.pipeline.tables.formatting import Scale, by_scale, capitalize, short
 from gauntlet.pipeline.tables.plot_style import ACCENT, COLOURS, CONTRAST, GROUND, INK, MUTED
 from gauntlet.pipeline.tables.primary_test import ESTIMATE
 from gauntlet.pipeline.tables.registry import Results, columns, figure, table
@@ -146,7 +146,7 @@ def cost_plot(summary: pd.DataFrame, names: Sequence[str], scale: Scale) -> Figu
         axes.set_ylabel(label)
     plot_style.add_legend(figure)
     return plot_style.set_title(
-        figure, f"{capitalized(label)}, with its 95% interval, beside the cost"
+        figure, f"{capitalize(label)}, with its 95% interval, beside the cost"
     )
 
 

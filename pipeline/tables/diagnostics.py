@@ -30,12 +30,12 @@ from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
 from gauntlet.pipeline.tables import sheets
 from gauntlet.pipeline.tables.formatting import Scale, percent
+from gauntlet.pipeline.tables.observers import indistinguishable
 from gauntlet.pipeline.tables.page import clip
 from gauntlet.pipeline.tables.registry import Results, columns, table
 from gauntlet.pipeline.tables.reply_audit import Audit
 from gauntlet.pipeline.tables.sheets import Column, Format, Row, View
 from gauntlet.pipeline.tables.tallies import LEAST, Choices, Replies
-from gauntlet.pipeline.tables.watched import indistinguishable
 from gauntlet.pipeline.viewer import html, terminal
 from gauntlet.pipeline.viewer.match import LETTERED, DecisionView, decision_view
 

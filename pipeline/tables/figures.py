@@ -20,7 +20,7 @@ from matplotlib.ticker import MaxNLocator
 from gauntlet.games.capabilities import MATCH_SCORE
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables import plot_style
-from gauntlet.pipeline.tables.formatting import Scale, by_scale, capitalized
+from gauntlet.pipeline.tables.formatting import Scale, by_scale, capitalize
 from gauntlet.pipeline.tables.plot_style import (
     ACCENT,
     COLOURS,
@@ -109,7 +109,7 @@ def means(summary: pd.DataFrame, names: Sequence[str], scale: Scale) -> Figure:
     """A point per cell with its 95% interval, raw and adjusted; of many cells the best ones."""
     count = len(summary)
     title = (
-        f"{capitalized(scale.title)} of {count:,} cell{'s' * (count > 1)}, "
+        f"{capitalize(scale.title)} of {count:,} cell{'s' * (count > 1)}, "
         f"{deal_range(summary['deals'])}"
     )
     if count > plot_style.max_rows():
@@ -195,7 +195,7 @@ def running_means(
     axes.set_ylim(least - margin, most + margin)
     plot_style.add_legend(figure)
     what = "raw, after so many deals (bands: 95% intervals, each of one look)"
-    return plot_style.set_title(figure, f"{capitalized(scale.title)} {what}")
+    return plot_style.set_title(figure, f"{capitalize(scale.title)} {what}")
 
 
 def _deals_axis(axes: Axes) -> None:

@@ -65,7 +65,7 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {total % 60:02d} s" if minutes else f"{total} s"
 
 
-def capitalized(text: str) -> str:
+def capitalize(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
@@ -143,7 +143,7 @@ def heading(scales: Sequence[Scale]) -> str:
     return titles.pop() if len(titles) == 1 else "mean"
 
 
-def scales_of(table: pd.DataFrame) -> list[Scale]:
+def row_scales(table: pd.DataFrame) -> list[Scale]:
     """The scale of each row of summary.csv or pairs.csv."""
     rows = list(
         table[["measure", "measure_low", "measure_high"]].itertuples(index=False, name=None)
@@ -154,6 +154,6 @@ def scales_of(table: pd.DataFrame) -> list[Scale]:
 
 def by_scale(table: pd.DataFrame) -> Iterator[tuple[Scale, list[int]]]:
     """Each scale of a table with the positions of its rows; wins first."""
-    scales = scales_of(table)
+    scales = row_scales(table)
     for scale in sorted(dict.fromkeys(scales), key=lambda scale: not scale.wins):
         yield scale, [place for place, other in enumerate(scales) if other == scale]

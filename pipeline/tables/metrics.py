@@ -233,13 +233,13 @@ def heat_map(players: pd.DataFrame, basis: str = "") -> Figure:
     return figure
 
 
-def _correlation(one: Correlation, players: int) -> str:
+def _correlation(result: Correlation, players: int) -> str:
     """A cell's text; with its own n if some players have no such decision."""
-    lines = ["-" if np.isnan(one.estimate) else f"{one.estimate:+.3f}"]
-    if not np.isnan(one.low):
-        lines.append(f"{one.low:+.2f} to {one.high:+.2f}")
-    if one.n != players:
-        lines.append(f"n = {one.n}")
+    lines = ["-" if np.isnan(result.estimate) else f"{result.estimate:+.3f}"]
+    if not np.isnan(result.low):
+        lines.append(f"{result.low:+.2f} to {result.high:+.2f}")
+    if result.n != players:
+        lines.append(f"n = {result.n}")
     return "\n".join(lines)
 
 

@@ -77,13 +77,13 @@ def _plain(part: Part) -> bool:
 
 def _side(name: str) -> Callable[[Part], str]:
     def heading(part: Part) -> str:
-        wins = all(part.results.scale(row).wins for row in _shown_rows(part))
+        wins = all(part.results.scale(row).wins for row in _visible_rows(part))
         return f"{name} {'only' if wins else 'ahead'}"
 
     return heading
 
 
-def _shown_rows(part: Part) -> list[dict[Hashable, Any]]:
+def _visible_rows(part: Part) -> list[dict[Hashable, Any]]:
     return part.rows.head(ROWS[part.medium]).to_dict("records")
 
 
@@ -97,14 +97,14 @@ def _title(part: Part) -> str:
 def _foot(part: Part) -> str:
     notes = [] if part.medium == TERMINAL else [_caption(part)]
     notes.append(part.results.cached(pairing).foot)
-    if any(within_floor(part.results, row) for row in _shown_rows(part)):
+    if any(within_floor(part.results, row) for row in _visible_rows(part)):
         notes.append("~ within the noise floor: a change that means nothing may do as much.")
     return "\n".join(filter(None, notes))
 
 
 def _caption(part: Part) -> str:
     rows, used = part.rows, set(part.rows["test"])
-    points = any(part.results.scale(row).share for row in _shown_rows(part)[:1])
+    points = any(part.results.scale(row).share for row in _visible_rows(part)[:1])
     sentences = [
         f"n: {deal_range(rows['deals'])} a pair, on which both met the same cards.",
         "Differences in percentage points." if points else "",

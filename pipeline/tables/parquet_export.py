@@ -144,11 +144,13 @@ def decision_row(match: Row, record: MatchRecord, turn: int, decision: DecisionR
     }
 
 
-def _replies(asked: Exchange) -> Sequence[str]:
+def _replies(exchange: Exchange) -> Sequence[str]:
     """The texts; of a scored prompt its words with their log-probabilities."""
-    if isinstance(asked, TextExchange):
-        return (asked.text, *asked.others)
-    return [encode(dict(zip(asked.choices, row, strict=True))).decode() for row in asked.logprobs]
+    if isinstance(exchange, TextExchange):
+        return (exchange.text, *exchange.others)
+    return [
+        encode(dict(zip(exchange.choices, row, strict=True))).decode() for row in exchange.logprobs
+    ]
 
 
 @dataclass(frozen=True)

@@ -289,7 +289,7 @@ def _left_out_sheet(part: Part) -> Iterator[Sheet]:
 
 
 @table("ratings_left_out", LEFT_OUT, [_left_out_sheet], place=94, file="ratings_left_out.csv")
-def left_out(results: Results) -> Iterator[dict[str, Any]]:
+def without_game(results: Results) -> Iterator[dict[str, Any]]:
     """A row for each game left out and player: the ratings from all other games."""
     rated = results.cached(contest_ratings)
     if rated is None:

@@ -369,10 +369,10 @@ def _renamed(results: Results) -> Iterator[Renamed]:
                     yield cell, plain, int(game["seed"])
 
 
-def _same_player(one: CellResults, other: CellResults) -> bool:
+def _same_player(cell: CellResults, other: CellResults) -> bool:
     """Whether the cells differ in the game only."""
-    labels, others = ({**r.about.labels, "experiment": r.about.experiment} for r in (one, other))
-    return one.about.comparable(other.about) and all(labels[key] == others[key] for key in PLAYER)
+    labels, others = ({**r.about.labels, "experiment": r.about.experiment} for r in (cell, other))
+    return cell.about.comparable(other.about) and all(labels[key] == others[key] for key in PLAYER)
 
 
 def _obfuscation_row(

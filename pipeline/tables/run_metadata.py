@@ -74,14 +74,14 @@ def _seats(abouts: Sequence[CellInfo], cells: Sequence[Description]) -> list[str
     for (game, seats, _), group in groups.items():
         measured = group[0][0].seats[0]
         by_seat = [
-            f"{seat} {_any_of(_unique(names))}{' (measured)' if seat in measured else ''}"
+            f"{seat} {_alternatives(_unique(names))}{' (measured)' if seat in measured else ''}"
             for seat, names in enumerate(zip(*(players for _, players in group), strict=True))
         ]
         lines.append(f"{game} {seats} - ".lstrip() * (len(groups) > 1) + "; ".join(by_seat))
     return lines
 
 
-def _any_of(names: Sequence[str]) -> str:
+def _alternatives(names: Sequence[str]) -> str:
     if len(names) <= NAMES:
         return " or ".join(names)
     return f"one of {len(names):,} ({', '.join(names[: NAMES - 1])}, ...)"

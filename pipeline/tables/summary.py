@@ -27,7 +27,7 @@ from gauntlet.pipeline.tables.formatting import (
     heading,
     number,
     percent,
-    scales_of,
+    row_scales,
 )
 from gauntlet.pipeline.tables.primary_test import (
     ESTIMATE,
@@ -90,7 +90,7 @@ def _plain(part: Part) -> bool:
 
 
 def _heading(part: Part) -> str:
-    return heading(scales_of(part.rows))
+    return heading(row_scales(part.rows))
 
 
 def _cell(row: Row) -> str:
@@ -145,7 +145,7 @@ def _notes(part: Part) -> Iterator[str]:
         yield "p: the same without Holm. dec/s: decisions a worker-second."
     if games := list(dict.fromkeys(f"{n:,}" for n in rows["baseline_n"] if n)):
         yield (f"The baseline was measured in {' / '.join(games)} games; the test allows for that.")
-    if any(scale.title == SCORE for scale in scales_of(rows)):
+    if any(scale.title == SCORE for scale in row_scales(rows)):
         yield f"{SCORE}: {DRAW_RULE} a win; measure=win counts wins alone."
     nulls = {null_value(c.about) for c in part.results.cells if c.about.baseline is None}
     for value in sorted(value for value in nulls if not np.isnan(value)):
@@ -160,7 +160,7 @@ def _caption(part: Part) -> str:
     """The caption of a printed table: n, deals, baseline, intervals, test."""
     rows = part.rows
     games = sorted({f"{n:,}" for n in rows["baseline_n"] if n})
-    points = ", in points" * any(scale.share for scale in scales_of(rows))
+    points = ", in points" * any(scale.share for scale in row_scales(rows))
     lead = "luck-adjusted estimate" if _adjusted(part) else "mean"
     adjusted = (rows["estimator"] == "adjusted").all()
     exact = "" if adjusted else ", of single wins Fisher's exact test"

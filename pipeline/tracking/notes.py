@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from gauntlet.pipeline.tables.findings import Answer, cell_sentence
-from gauntlet.pipeline.tables.formatting import Scale, heading, p_value, scales_of
+from gauntlet.pipeline.tables.formatting import Scale, heading, p_value, row_scales
 from gauntlet.pipeline.tables.registry import Results, short_names, truncation_note
 
 ROWS, SENTENCES = 20, 8
@@ -66,7 +66,7 @@ def _answer(answer: Answer) -> Iterator[str]:
 
 
 def _table(summary: pd.DataFrame) -> Iterator[str]:
-    scales, best = scales_of(summary), bool((summary["estimator"] == "adjusted").any())
+    scales, best = row_scales(summary), bool((summary["estimator"] == "adjusted").any())
     titles = ["cell", "deals", heading(scales), *(["luck-adjusted"] if best else [])]
     yield _line([*titles, "baseline", "p Holm"])
     yield f"|{'---|' * (len(titles) + 2)}"
