@@ -72,7 +72,7 @@ def scored(name: str, figures: Sequence[float], **more: Any) -> CellResults:
 
 
 def made_of(cells: Sequence[CellResults], known: Mapping[Any, Any] | None = None) -> Results:
-    """Results without a folder. known: as `Results.made`."""
+    """Results without a folder. known: as `Results.cache`."""
     none = {name: pd.DataFrame() for name in OF_A_FOLDER}
     return Results(Path("/nowhere"), cells, {**none, **(known or {})})
 

@@ -141,7 +141,7 @@ def test_a_table_of_many_cells_says_where_the_others_are() -> None:
     shown = found(measure=False)
     many = shown["summary"].loc[np.zeros(99, int)].reset_index(drop=True)
     table = registry.tables()["summary"]
-    (sheet,) = table.sheets(replace(shown, made={**shown.made, "summary": many}), PAPER)
+    (sheet,) = table.sheets(replace(shown, cache={**shown.cache, "summary": many}), PAPER)
     assert len(sheet.rows) == ROWS[PAPER]
     assert sheet.foot.startswith("The first 30 of 99; all: summary.csv.")
 
