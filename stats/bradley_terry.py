@@ -94,7 +94,7 @@ def information(wins: Floats, ratings: Floats) -> Floats:
 
 
 def beats(ratings: ArrayLike) -> Floats:
-    """Return the probability that each row's player beats each column's: (..., k) to (..., k, k)."""
+    """Return the probability that each row's player beats each column's: (..., k, k)."""
     b = np.asarray(ratings, float)
     found: Floats = 1.0 / (1.0 + np.exp(b[..., None, :] - b[..., :, None]))
     return found

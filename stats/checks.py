@@ -54,7 +54,7 @@ def at_least_one(value: int, name: str) -> int:
 
 
 def one_per_deal(a: ArrayLike, b: ArrayLike) -> tuple[Floats, Floats]:
-    """Return two lists of finite numbers, checked to be of equal length: entry i of both is deal i."""
+    """Return two lists of finite numbers, checked to be of equal length, one entry per deal."""
     x, y = np.asarray(a, float), np.asarray(b, float)
     if x.ndim != 1 or x.shape != y.shape:
         shapes = f"{_words(x.shape)} and {_words(y.shape)}"

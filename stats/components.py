@@ -130,7 +130,7 @@ def anova(
 
 
 def _effects(axes: int, nested: Mapping[int, int]) -> list[Effect]:
-    """Return every set of axes that includes the nesting axis of each nested one, smallest first."""
+    """Return every set of axes that contains the nesting axis of each nested one, by size."""
     sets = chain.from_iterable(combinations(range(axes), size) for size in range(1, axes + 1))
     closed = [one for one in sets if all(nested.get(axis, axis) in one for axis in one)]
     return list(map(frozenset, closed))

@@ -257,7 +257,7 @@ def _by_game(figures: Floats, games: NDArray[np.int64]) -> Floats:
 
 
 def _resampled(sums: Floats, rng: np.random.Generator) -> Floats:
-    """Return the sums over games of each bootstrap replicate: shape (levels, figures, replicates)."""
+    """Return the sums of each bootstrap replicate: shape (levels, figures, replicates)."""
     games = sums.shape[-1]
     even = np.full(games, 1 / games)
     blocks = [

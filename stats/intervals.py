@@ -1,4 +1,4 @@
-"""Intervals of differences, of running means and of samples without spread; effective sample size."""
+"""Intervals of differences, running means and samples without spread; effective sample size."""
 
 from __future__ import annotations
 

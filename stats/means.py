@@ -185,7 +185,7 @@ def _measured(null: Floats, error: Floats, span: Span) -> Floats:
 
 
 def _shape(x: Floats, n: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return deals, mean, standard error and skewness; deals are nan where the result is undefined."""
+    """Return deals, mean, standard error and skewness; deals are nan where undefined."""
     deals, mean, error = moments(x, n)
     spread = np.where(error > 0, error, 1.0) * np.sqrt(np.maximum(deals - 1.0, 1.0))
     skewness = (n * (x - mean[..., None]) ** 3).sum(-1) / np.maximum(deals, 1.0) / spread**3

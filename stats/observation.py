@@ -215,7 +215,7 @@ def _ends(
     grid: Grid,
     eps: float,
 ) -> tuple[Floats, Floats]:
-    """Return minimum and maximum of a loss on the grid, of a shape that broadcasts with the pairs."""
+    """Return minimum and maximum of a loss on the grid, broadcastable with the pairs."""
     every = np.unique(np.asarray(outcomes, float), axis=0)
     if grid == "global":
         found = loss(every[:, None, :], every, eps).reshape(-1)

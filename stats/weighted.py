@@ -69,7 +69,7 @@ def lower(x: Floats, n: Floats, end: Floats, tail: Floats) -> Floats:
 
 @remembered
 def chance(x: Floats, n: Floats, end: Floats, null: Floats) -> Floats:
-    """Return the share of the weighted means, with a deal at the low end, that are at most `null`."""
+    """Return the share of weighted means, with a deal at the low end, that are at most `null`."""
     y, w, mean = _with_end(x, n, end)
     aim = null - mean
     least, most = ((1.0 - EDGE) * np.broadcast_to(m, aim.shape) for m in (y.min(-1), y.max(-1)))
