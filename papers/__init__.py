@@ -1,4 +1,6 @@
-"""The published systems again: what papers printed, our runs beside it, and their claims."""
+"""Reproductions of published systems: the papers' numbers next to ours, and audits
+of their claims.
+"""
 
 from gauntlet.common.process import leave_current_folder
 
