@@ -22,7 +22,7 @@ Dtype = Literal["float32", "bfloat16", "float16"]
 Engine = Literal["packed", "reference"]
 Device = Literal["auto", "cpu", "cuda"]
 Quantization = Literal["none", "fp8"]
-Offload = Literal["none", "layers"]
+Offload = Literal["none", "disk"]
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Checkpoint:
     quantization: "fp8" halves the memory of a bfloat16 model on a GPU that multiplies 8-bit
         floats; the log then tells how scores changed.
     shards: the number of devices that run a replica together, each holding its part.
-    offload: "layers" leaves the layers in their files and reads them anew for every pass, for
-        checkpoints that are larger than memory; it changes no score.
+    offload: "disk" leaves what does not fit in memory in the files, read anew in every pass; it
+        changes no score.
 
     Raises ValueError where a field has a value that is not allowed.
     """
@@ -83,10 +83,10 @@ class Checkpoint:
                 f"model {self.path!r}: quantization 'fp8' is for one device, not for "
                 f"{self.shards} shards; set one of the two back"
             )
-        if self.offload == "layers" and (self.quantization == "fp8" or self.shards > 1):
+        if self.offload == "disk" and (self.quantization == "fp8" or self.shards > 1):
             other = "quantization 'fp8'" if self.quantization == "fp8" else f"{self.shards} shards"
             raise ValueError(
-                f"model {self.path!r}: offload 'layers' is for one device and weights as they are "
+                f"model {self.path!r}: offload 'disk' is for one device and weights as they are "
                 f"stored, not for {other}; set one of the two back"
             )
 

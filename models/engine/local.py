@@ -21,9 +21,9 @@ from gauntlet.models.engine.files import Stamp, weight_files
 from gauntlet.models.engine.fp8 import check_device, quantize
 from gauntlet.models.engine.generate import Generator
 from gauntlet.models.engine.memory import Least, alone
+from gauntlet.models.engine.offload import Source, options, register, turn
 from gauntlet.models.engine.packed import Packed
 from gauntlet.models.engine.reference import Reference
-from gauntlet.models.engine.streamed import turn_of
 from gauntlet.models.engine.tokens import Tokens
 
 _LOADED: WeakValueDictionary[Any, Any] = WeakValueDictionary()
@@ -46,7 +46,7 @@ class Local:
         self.tokens = tokens
         self._network = network
         self._scorer: Packed | Reference
-        with turn_of(network):
+        with turn(network):
             if engine == "packed":
                 self._scorer = Packed(network, tokens, invariant, least)
                 self._writer = Generator(network, tokens, self._scorer, least)
@@ -55,7 +55,7 @@ class Local:
                 self._writer = Generator(network, tokens, least=least)
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
-        with turn_of(self._network, len(requests)):
+        with turn(self._network):
             scored = iter(self._scorer.score([r for r in requests if isinstance(r, Score)]))
             written = iter(self._writer.write([r for r in requests if isinstance(r, Generate)]))
         return [next(scored) if isinstance(r, Score) else next(written) for r in requests]
@@ -85,12 +85,11 @@ def load_network(
     with _LOADING:
         key = (_stamp(folder, name), dtype, place.type, quantization, offload)
         network = _LOADED.get(key)
-        if network is None and offload == "layers":
-            from gauntlet.models.engine.offload import (
-                open_network,  # accelerate, which else is not needed
-            )
-
-            network = _LOADED[key] = open_network(folder, name, dtype, place)
+        if network is None and offload == "disk":
+            source = Source(name, _stamp(folder, name))
+            further = options(place, source.scratch)
+            network = _LOADED[key] = read_network(folder, name, dtype, place, **further)
+            register(network, source)
         elif network is None:
             network = owned(read_network(folder, name, dtype, place))
             if quantization == "fp8":
@@ -138,7 +137,8 @@ def read_network(folder: Path, name: str, dtype: str, place: torch.device, **fur
     if report["missing_keys"]:
         absent = sorted(report["missing_keys"])
         raise ModelError(f"model {name!r} lacks {len(absent)} weights, such as {absent[0]}")
-    return network.eval().requires_grad_(False).to(place)
+    network = network.eval().requires_grad_(False)
+    return network if hasattr(network, "hf_device_map") else network.to(place)
 
 
 def choose_device(device: str) -> torch.device:

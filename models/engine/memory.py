@@ -10,7 +10,6 @@ from typing import Any
 import torch
 
 from gauntlet.models.engine.attention import KeysValues
-from gauntlet.models.engine.streamed import stream_of
 
 GIB = 1 << 30
 RESIDENT_SHARE, PACK_SHARE = 1 / 4, 1 / 4
@@ -20,12 +19,10 @@ RESIDENT_MOST = {"cpu": GIB, "cuda": 16 * GIB}
 PACK_MOST = {"cpu": 1024, "cuda": 16384}
 """More tokens than that do not make a pass faster; on a CPU they leave its caches."""
 PACK_LEAST = 256
+OFFLOADED_PACKS = 4
+"""As many times longer packs where weights are read from the disk for every pass."""
 TEXTS_MOST = 256
 """Texts that are written at once, at most."""
-OFFLOADED_SHARE, SPARE = 0.7, 2
-"""Where layers are read for every pass: of the free memory, which the layers leave, for the
-activations of one pass; and how many times as long a pack's products may take as the reading, which
-both vary."""
 MEMINFO = Path("/proc/meminfo")
 CGROUP = Path("/sys/fs/cgroup")
 UNKNOWN = 8 * GIB
@@ -65,9 +62,7 @@ class Memory:
 
     def budget(self) -> Budget:
         """What the free memory allows."""
-        stream = stream_of(self._network)
-        hiding = stream.hiding if stream else 0
-        return budget(self._network, self._least(free_bytes(self._network.device)), hiding)
+        return budget(self._network, self._least(free_bytes(self._network.device)))
 
     def size(self, states: KeysValues) -> int:
         """Bytes of kept keys and values, in the process where they take most."""
@@ -103,17 +98,22 @@ class Memory:
         return True
 
 
-def budget(network: Any, free: int, hiding: int = 0) -> Budget:
-    """What so many free bytes of the network's device allow. hiding: tokens whose products take as
-    long as reading a layer, where layers are read for every pass."""
+def budget(network: Any, free: int) -> Budget:
+    """What this many free bytes of the network's device allow."""
     device = network.device
     config = network.config.get_text_config(decoder=True)
     per_token = bytes_per_token(config, network.dtype.itemsize)
-    tokens = int(free * (OFFLOADED_SHARE if hiding else PACK_SHARE) / per_token)
+    tokens = int(free * PACK_SHARE / per_token)
+    most = PACK_MOST[device.type] * (OFFLOADED_PACKS if is_offloaded(network) else 1)
     return Budget(
         resident=min(int(free * RESIDENT_SHARE), RESIDENT_MOST[device.type]),
-        pack_tokens=min(max(tokens, PACK_LEAST), max(PACK_MOST[device.type], SPARE * hiding)),
+        pack_tokens=min(max(tokens, PACK_LEAST), most),
     )
+
+
+def is_offloaded(network: Any) -> bool:
+    """Whether some of the network's weights are on the disk."""
+    return "disk" in getattr(network, "hf_device_map", {}).values()
 
 
 def bytes_per_token(config: Any, itemsize: int) -> int:

@@ -21,6 +21,7 @@ from torch import Tensor
 from gauntlet.common.errors import GauntletError
 from gauntlet.models.engine.attention import KeysValues, Layer
 from gauntlet.models.engine.layout import Layout, Piece, Tiles, lay_out
+from gauntlet.models.engine.memory import is_offloaded
 from gauntlet.models.engine.rotary import STATIC, RotaryTable, apply_rotary_
 from gauntlet.models.engine.tiles import linear, silu_
 from gauntlet.models.engine.trie import PromptTree, chain
@@ -47,6 +48,8 @@ class Flat:
         """invariant: a row's bits do not depend on its company. Raises Unsupported."""
         config = network.config
         check_family(config)
+        if is_offloaded(network):
+            raise Unsupported("weights that come from the disk module by module")
         self.device: torch.device = network.device
         self.dtype: torch.dtype = network.dtype
         self.tiles = Tiles(ROWS[self.device.type], ANSWERS) if invariant else Tiles(None, None)

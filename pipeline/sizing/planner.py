@@ -19,14 +19,19 @@ from rich.text import Text
 from gauntlet.common.errors import UserError
 from gauntlet.common.terminal import WrappedTable
 from gauntlet.models.checkpoint import Checkpoint
-from gauntlet.models.engine.memory import PACK_MOST, TEXTS_MOST, bytes_per_token, state_bytes
+from gauntlet.models.engine.memory import (
+    OFFLOADED_PACKS,
+    PACK_MOST,
+    TEXTS_MOST,
+    bytes_per_token,
+    state_bytes,
+)
+from gauntlet.models.engine.offload import WEIGHTS_SHARE
 from gauntlet.pipeline.config.read import CellConfig, SweepConfig
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.plan.baseline import measure
 from gauntlet.pipeline.plan.deals import planned_deals
-from gauntlet.pipeline.sizing import offload
 from gauntlet.pipeline.sizing.hardware import GIB, Device, Shape, devices, shape_of
-from gauntlet.pipeline.sizing.offload import Pace
 from gauntlet.pipeline.sizing.workload import SAMPLE, Cast, Work, beside_it, cast, sampled
 from gauntlet.pipeline.tables.claims import planned_tests
 from gauntlet.pipeline.tables.numbers import short
@@ -35,15 +40,31 @@ USABLE = 0.9
 """The share of a device's memory that is planned with."""
 HOST_SECONDS = 0.001
 """What a worker's own program takes a decision, beside the device: rules, prompts, tokens, log."""
-USUAL = Pace()
+EFFICIENCY = 0.4
+"""The share of a data sheet's rate that the engine is planned to reach: a large product reaches
+some 80% in practice, and the engine half of that or more (docs/performance.md)."""
+DISK = 3.0
+"""GB/s that one solid-state disk of a server reads at least."""
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
+
+
+@dataclass(frozen=True)
+class Pace:
+    """What is planned with: the share of the data sheet's rate, and what the disk reads in GB/s."""
+
+    efficiency: float = EFFICIENCY
+    disk: float = DISK
+
+
+USUAL = Pace()
 
 
 @dataclass(frozen=True)
 class Fit:
     """A replica's memory, in GiB a device, and how many devices and replicas there are.
 
-    pack: tokens of a pass over many decisions.
+    pack: tokens of a pass over many decisions. on_disk: GiB of weights that are read for every
+    pass.
     """
 
     weights: float
@@ -52,6 +73,7 @@ class Fit:
     shards: int
     replicas: int
     pack: int
+    on_disk: float = 0.0
 
     @property
     def memory(self) -> float:
@@ -70,7 +92,7 @@ class Load:
 
     @property
     def offloaded(self) -> bool:
-        return self.source.offload == "layers"
+        return self.source.offload == "disk"
 
     @property
     def size(self) -> int:
@@ -78,7 +100,7 @@ class Load:
         return BYTES[self.source.dtype]
 
 
-def fit(load: Load, count: int, device: Device, pace: Pace = USUAL) -> Fit:
+def fit(load: Load, count: int, device: Device) -> Fit:
     """The fewest shards that hold a replica, or those that the config asks for.
 
     Weights and kept keys and values are cut into shards; the activations of a pass are not, as
@@ -88,7 +110,7 @@ def fit(load: Load, count: int, device: Device, pace: Pace = USUAL) -> Fit:
     asked = load.source.shards
     ways = [asked] if asked > 1 else [n for n in range(1, count + 1) if heads % n == 0]
     tried = (
-        [_streamed(load, count, device, pace)]
+        [_offloaded(load, count, device)]
         if load.offloaded
         else [_replica(load, shards, count, device) for shards in ways]
     )
@@ -100,7 +122,7 @@ def fit(load: Load, count: int, device: Device, pace: Pace = USUAL) -> Fit:
         f"model={load.name} does not fit {count} x {device.name} in {last.shards} shard(s): "
         f"{last.weights:.1f} weights + {last.cache:.1f} cache + {last.activations:.1f} activations "
         f"= {last.memory:.1f} GiB a device, and {USABLE:.0%} of {device.memory:.1f} GiB are usable"
-        + _way_out(load, count, device, pace)
+        + _way_out(load, count, device)
     )
 
 
@@ -108,14 +130,14 @@ def _holds(fit: Fit, count: int, device: Device) -> bool:
     return fit.memory <= USABLE * device.memory and fit.shards <= count
 
 
-def _way_out(load: Load, count: int, device: Device, pace: Pace) -> str:
-    """That the layers may stay in their files, if that helps."""
+def _way_out(load: Load, count: int, device: Device) -> str:
+    """That weights may stay in their files, if that helps."""
     if load.offloaded or load.source.quantization == "fp8":
         return ""
-    found = _streamed(load, count, device, pace)
+    found = _offloaded(load, count, device)
     if not _holds(found, count, device):
         return ""
-    return f"; with model.offload=layers model.shards=1 it takes {found.memory:.1f}"
+    return f"; with model.offload=disk model.shards=1 it takes {found.memory:.1f}"
 
 
 def _replica(load: Load, shards: int, count: int, device: Device) -> Fit:
@@ -132,14 +154,16 @@ def _replica(load: Load, shards: int, count: int, device: Device) -> Fit:
     )
 
 
-def _streamed(load: Load, count: int, device: Device, pace: Pace) -> Fit:
-    """A replica whose layers are read for every pass, on a device each."""
-    size, shape = load.size, load.shape
-    weights, cache = offload.held(shape, size), _cache(load)
-    room = max(0.0, USABLE * device.memory - weights - cache)
-    pack = offload.pack(shape, size, device, pace, room, _usual_pack(device))
-    activations = pack * bytes_per_token(shape, size) / GIB
-    return Fit(weights, cache, activations, shards=1, replicas=count, pack=pack)
+def _offloaded(load: Load, count: int, device: Device) -> Fit:
+    """A replica a device, which keeps the weights that fit and reads the others for every pass."""
+    shape = load.shape
+    weights, cache = shape.parameters * load.size / GIB, _cache(load)
+    pack = OFFLOADED_PACKS * _usual_pack(device)
+    activations = pack * bytes_per_token(shape, load.size) / GIB
+    ends = (shape.parameters - shape.layer_parameters) * load.size / GIB
+    layer = shape.layer_parameters * load.size / shape.num_hidden_layers / GIB
+    held = min(weights, max(ends, WEIGHTS_SHARE * (USABLE * device.memory - cache)) + layer)
+    return Fit(held, cache, activations, 1, count, pack, on_disk=weights - held)
 
 
 def _cache(load: Load) -> float:
@@ -171,7 +195,7 @@ def hours(load: Load, fit: Fit, device: Device, pace: Pace = USUAL) -> Hours:
     rate = fit.shards * device.rate * 1e12 * pace.efficiency
     read, texts = fit.weights * GIB / (device.bandwidth * 1e12), 1
     if load.offloaded:
-        read, texts = offload.pass_seconds(shape, load.size, pace), TEXTS_MOST
+        read, texts = _reading(fit, pace), TEXTS_MOST
     context = work.sent / max(work.prompts, 1)
     token, head = shape.operations(context / 2), work.prompts * shape.head_operations()
     logical = max((work.sent * token + head) / rate, work.prompts * read)
@@ -221,7 +245,7 @@ def show(
     """Prints what fits and how long it takes. Raises UserError."""
     count, device = devices(hardware)
     found, deals = loads(cells, sweep)
-    fits = [fit(load, count, device, pace) for load in found]
+    fits = [fit(load, count, device) for load in found]
     out.print(
         f"{cells[0].experiment}: {deals:,} deals a cell on {count} x {device.name} "
         f"({device.memory:g} GiB, {device.rate:g} TFLOP/s, {device.bandwidth:g} TB/s each)\n"
@@ -245,14 +269,19 @@ def show(
 def _packs(load: Load, fit: Fit, device: Device, pace: Pace) -> str:
     """What it takes to hide the reading of layers."""
     full = load.shape.operations(0) * fit.pack / (device.rate * 1e12 * pace.efficiency)
-    read = offload.pass_seconds(load.shape, load.size, pace)
+    read = _reading(fit, pace)
     width = 2 * math.ceil(fit.pack * load.work.decisions / max(load.work.packed, 1))
     hidden = "hides" if full >= read else "does not hide"
     return (
-        f"{load.name}: layers take {read:,.1f} s a pass at {pace.disk:g} GB/s, a pack of "
-        f"{fit.pack:,} tokens\n{full:,.1f} s, which {hidden} that; concurrent_matches={width} "
-        "fills it.\n"
+        f"{load.name}: weights on the disk take {read:,.1f} s a pass at {pace.disk:g} GB/s, a\n"
+        f"pack of {fit.pack:,} tokens {full:,.1f} s, which {hidden} that; "
+        f"concurrent_matches={width} fills it.\n"
     )
+
+
+def _reading(fit: Fit, pace: Pace) -> float:
+    """Seconds that a pass waits for weights from the disk."""
+    return fit.on_disk * GIB / (pace.disk * 1e9)
 
 
 def _table(*headings: str) -> WrappedTable:
