@@ -99,7 +99,7 @@ def test_a_command_runs(command: Command, sweep: Path, tmp_path: Path) -> None:
     else:
         words = [fill_placeholder(word, sweep, tmp_path) for word in command.arguments]
         if inner(command.module) == "pipeline.compare":
-            words[1] = str(other(sweep))
+            words[:2] = [str(sweep), str(other(sweep))]
         where = ["--in", str(sweep)] if "replay" in command.module else []
         run(command.module, [*words, *where])
 
