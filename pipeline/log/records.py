@@ -95,7 +95,8 @@ class Log:
         return self.outcomes_of(task.cell).has(task.deal, task.rotation)
 
     def append(self, cell: Cell, record: MatchRecord) -> Outcome:
-        """Append a finished match. It is durable after the next sync, at most SYNC_SECONDS later."""
+        """Append a finished match. It is durable after the next sync, at most SYNC_SECONDS
+        later."""
         stem = cell.stem
         if stem not in self._files:
             path = self._place.records_file(stem)
@@ -113,7 +114,8 @@ class Log:
             append(self._disk, self._place.lines_file(name), line(data))
 
     def sync(self) -> None:
-        """Flush all appended matches to disk. Raises UserError; what was synced before stays safe."""
+        """Flush all appended matches to disk. Raises UserError; what was synced before stays
+        safe."""
         with self._writing():
             for file in self._files.values():
                 file.sync()
