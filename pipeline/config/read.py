@@ -137,9 +137,9 @@ TWO_SIDED = Declared()
 class CellConfig:
     """One job of a sweep: one cell of the table, as nodes still to be built.
 
-    measure: the name of the result; None for the game's default. opponent: in a round robin, the
-    opponent's player number, for labels; else None. samples: how often each deal is played, with
-    all randomness except the deal redrawn.
+    measure: the name of the result; None for the game's default.
+    opponent: in a round robin, the opponent's player number, for labels; else None.
+    samples: how often each deal is played, with all randomness except the deal redrawn.
     """
 
     experiment: str
@@ -183,13 +183,15 @@ class Expect:
 class SweepConfig:
     """The settings that all jobs of a sweep share.
 
-    deals: per seed. controls: positions for `agents.fixed.Fixed` players that replace the subjects;
-    "auto" is the first and the last, if that needs no model. noise_floor: also ask the subjects
-    with prompts that have only irrelevant differences. allow_code_change: resume a folder even if
-    the code has changed since its matches were played. comparisons: the rule of
-    `pipeline.tables.comparisons` for pairing cells in the tables. max_failures: how many first
-    matches of a cell may fail alike before this run stops the cell; None for any number. config:
-    the composed config, as `pipeline.config.resolved` writes it.
+    deals: per seed.
+    controls: positions for `agents.fixed.Fixed` players that replace the subjects; "auto" is the
+    first and the last, if that needs no model.
+    noise_floor: also ask the subjects with prompts that have only irrelevant differences.
+    allow_code_change: resume a folder even if the code has changed since its matches were played.
+    comparisons: the rule of `pipeline.tables.comparisons` for pairing cells in the tables.
+    max_failures: how many first matches of a cell may fail alike before this run stops the cell;
+    None for any number.
+    config: the composed config, as `pipeline.config.resolved` writes it.
     """
 
     deals: int | Literal["auto"]

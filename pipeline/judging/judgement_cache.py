@@ -28,8 +28,7 @@ Found = tuple[list[Judged], list[Stand]]
 
 
 class Line(msgspec.Struct):
-    """A judged match. record: a hash of what was judged. traced: whether its trace was
-    requested."""
+    """A judged match. record: a hash of what was judged. traced: whether a trace was requested."""
 
     match: str
     record: str

@@ -67,10 +67,11 @@ SAY_EVERY = 10.0
 class Luck:
     """A cell's luck adjustment.
 
-    reason: why nothing is adjusted; "" if it is. reference, playouts: how the advantages were
-    measured, from the first deal on. rate, error: the reference's mean result in the subject's
-    place, and its standard error. advantages: by match id. later: the references that replace the
-    first one, by the deal at which each starts.
+    reason: why nothing is adjusted; "" if it is.
+    reference, playouts: how the advantages were measured, from the first deal on.
+    rate, error: the reference's mean result in the subject's place, and its standard error.
+    advantages: by match id.
+    later: the references that replace the first one, by the deal at which each starts.
     """
 
     reason: str

@@ -29,13 +29,15 @@ class CellInfo:
     """What the tables need to know about a cell; stored next to its records.
 
     deal_key: what determines the deals besides the seed; cells with equal keys get equal deals.
-    helping: whether the subject plays for another seat. measure: what the cell is judged by.
-    measured: the number of measured players. rotations: matches per deal, over all samples;
-    samples: see `Cell`. step: the spacing of a deal's rotation numbers. seats: the measured seats
-    of each of a deal's matches, in order. test: the test applied to the result. players: all names,
-    by number. in_turn: whether a single seat makes the first move. subjects: the seats under study,
-    laid out as `seats`. role: see `Cell`. controls: the keys of its controls and noise cell, by
-    name.
+    helping: whether the subject plays for another seat.
+    measure: what the cell is judged by. measured: the number of measured players.
+    rotations: matches per deal, over all samples; samples: see `Cell`. step: the spacing of a
+    deal's rotation numbers.
+    seats: the measured seats of each of a deal's matches, in order. subjects: the seats under
+    study, laid out as `seats`.
+    test: the test applied to the result. players: all names, by number.
+    in_turn: whether a single seat makes the first move. role: see `Cell`.
+    controls: the keys of its controls and noise cell, by name.
     """
 
     key: str

@@ -106,9 +106,11 @@ def measure(
     fewer than FEW games can be played in SECONDS.
 
     games: how many to play if the game simulates itself; other games are played until the error is
-    small. slow: enough deals for either kind if slow; play never exceeds SECONDS. In a rotated cell
-    the baseline is the mean over the rotations, like the cell's own results. The first of several
-    seeds is used. Raises UserError for an unknown policy, and for a game that does not end.
+    small.
+    slow: enough deals for either kind if slow; play never exceeds SECONDS.
+    In a rotated cell the baseline is the mean over the rotations, like the cell's own results. The
+    first of several seeds is used.
+    Raises UserError for an unknown policy, and for a game that does not end.
     """
     if cell.baseline is None:
         return None
@@ -179,7 +181,7 @@ def _of_counts(
     policy: str, tables: Sequence[Table], name: str, games: int, counts: Sequence[Sequence[int]]
 ) -> Baseline:
     """name: WIN's or MATCH_SCORE's. counts: for each table, the wins of each seat in `games` games,
-    then the games that nobody won."""
+    then the games without a winner."""
     wins = sum(own[seat] for own, (_, seats) in zip(counts, tables, strict=True) for seat in seats)
     results = games * sum(len(seats) for _, seats in tables)
     if name == WIN.name and results == games * len(tables):

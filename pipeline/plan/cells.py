@@ -48,9 +48,10 @@ class Cell:
 
     subjects: the players under study, whose decisions are counted and whom a baseline replaces.
     measured: the players whose results count; the mean if several. helps, subjects and measured are
-    player numbers, as in configs. measure: the name of the result. samples: how often each deal is
-    played, with all randomness except the deal redrawn. test: the test applied to the result; like
-    the baseline and the role, it changes no match.
+    player numbers, as in configs.
+    measure: the name of the result.
+    samples: how often each deal is played, with all randomness except the deal redrawn.
+    test: the test applied to the result; like the baseline and the role, it changes no match.
     """
 
     experiment: str

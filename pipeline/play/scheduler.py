@@ -87,7 +87,7 @@ class Scheduler:
     ) -> None:
         self._cells, self._seed, self._models, self._width = cells, seed, models, width
         self._arrivals: queue.SimpleQueue[Sequence[Delivery]] = queue.SimpleQueue()
-        # Half of the matches are played while the other half's asks are answered.
+        # Half of the matches play while the models answer the other half.
         half = -(-width // 2)
         self._queues = {
             source: queue_for(model, half, self._arrivals.put) for source, model in models.items()
