@@ -29,8 +29,8 @@ TOKEN_FILE = Path(".ray/auth_token")
 """Ray's own token file, in the home folder."""
 
 LOOPBACK_SWITCH = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
-"""Named after the systems where "0" is the default. It is the only way to keep Ray on Linux on the
-loopback interface: it replaces a node address of 127.0.0.1 by a reachable one."""
+"""Named after the systems where "0" is the default. There is no other way to keep Ray on Linux on
+the loopback interface: Ray replaces a node address of 127.0.0.1 by a reachable one."""
 
 START_SECONDS = 120
 """Seconds that a Ray node may take to start; Ray's default of 30 is too short on a busy machine."""
@@ -165,8 +165,8 @@ def _end_autoscaler() -> None:
 
 
 def room(workers: int) -> None:
-    """Raise this process's limit of file descriptors to its maximum. Raises UserError if that, or
-    the memory, is too small for a Ray with this many workers."""
+    """Raise this process's soft limit of file descriptors to the hard one. Raises UserError if
+    that, or the memory, is too small for a Ray with this many workers."""
     files = FILES + FILES_A_WORKER * workers
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < files:

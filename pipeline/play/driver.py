@@ -245,7 +245,8 @@ class Driver:
         return not state.lost or all(state.lost <= other.lost for other in self._states)
 
     def _may_be_copied(self, task: Task) -> bool:
-        """Whether the match is unfinished and not one failure away from being a suspect."""
+        """Whether the match is unfinished, its cell is not stopped, and it has failed fewer than
+        TRIES - 1 times: a suspect is leased alone."""
         match = self._open.get(task.match)
         if match is None or task.cell in self.stopped:
             return False
