@@ -1,7 +1,7 @@
-"""Sizing a sweep before it runs: `python -m pipeline.plan model=llama70b --hardware 8xH100`.
+"""Size a sweep before it runs: `python -m pipeline.plan model=llama70b --hardware 8xH100`.
 
-A command like those that lie straight in `pipeline/`; it has its place here because the room has
-its name. Nothing imports it.
+A command like those directly in `pipeline/`; it is here because the package has its name. Nothing
+imports it.
 """
 
 from __future__ import annotations
