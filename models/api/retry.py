@@ -71,8 +71,10 @@ class Asker:
         threads: int,
     ) -> None:
         """key: as `key_in` gives it.
-        timeout: seconds per attempt, to its last byte. patience: seconds for all attempts at one
-            reply. threads: number of concurrent callers, each with its own connection."""
+        timeout: seconds per attempt, to its last byte.
+        patience: seconds for all attempts at one reply.
+        threads: number of concurrent callers, each with its own connection.
+        """
         self.who = f"model {wire.name!r} at {base_url}"
         self._wire, self._ledger, self._patience = wire, ledger, patience
         self._key = key
