@@ -47,7 +47,6 @@ class Scripted:
         check_chance(self.noise)
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError if the agent cannot play the game."""
         check(self.agent, game)
 
     def propose(
@@ -144,7 +143,6 @@ class Playouts(Noisy):
             raise ValueError(f"playouts is {self.playouts}; a judge plays 1 or more")
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError if the game has no such policy."""
         check_policy(game, self.policy)
 
     def worth(self, turn: Turn, state: Any, rng: np.random.Generator) -> float:
@@ -159,7 +157,6 @@ class Perfect(Noisy):
     `Minimax`."""
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError if minimax cannot play the game."""
         Minimax().check(game)
 
     def worth(self, turn: Turn, state: Any, rng: np.random.Generator) -> float:

@@ -25,7 +25,6 @@ class EpsilonRandom:
         check_chance(self.noise)
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError if the agent cannot play the game."""
         check(self.agent, game)
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:

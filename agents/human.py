@@ -72,10 +72,8 @@ class Human:
 
 
 def question(turn: Turn) -> Prompt:
-    """The prompt: all moves so far, oldest first, then the situation and the numbered options.
-
-    The person has already read a prefix of the moves, so new text always comes last.
-    """
+    """The prompt: all moves so far, oldest first, then the situation and the numbered options. The
+    person has already read a prefix of the moves, so new text always comes last."""
     seen = turn.observation
     history = "".join(f"{move}\n" for move in seen.history)
     options = "".join(f"{number}) {option}\n" for number, option in enumerate(seen.options, 1))

@@ -26,7 +26,6 @@ class LLM:
     method: Method
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError if the method cannot prompt for the game."""
         check(self.method, game)
 
     def prepare(self, game: Game[Any], seat: int, goal: Goal) -> Generator[Question, Answer, LLM]:

@@ -69,10 +69,8 @@ class Judge(Protocol):
     def begun(
         self, turn: Turn, rng: np.random.Generator
     ) -> Generator[Question, Answer, tuple[Judge, tuple[Note, ...]]]:
-        """Query what can be asked before there are leaves.
-
-        Returns the judge to use for the leaves and how each reply was read.
-        """
+        """Query what can be asked before there are leaves. Returns the judge to use for the leaves
+        and how each reply was read."""
         ...
 
     def judge(
@@ -107,7 +105,6 @@ class Node:
 
     @property
     def mover(self) -> int:
-        """The seat to move."""
         assert self.turn is not None
         return self.turn.observation.seat
 
@@ -224,8 +221,7 @@ class Tree:
         wanted: int,
         rng: np.random.Generator,
     ) -> list[Node]:
-        """The node's children: the first distinct proposed options, then others in the game's
-        order."""
+        """The node's children: the proposed options in order, then others in the game's order."""
         assert node.turn is not None
         options = [*dict.fromkeys([*taken, *range(len(node.turn.options))])][:wanted]
         times = Counter(taken)

@@ -151,9 +151,7 @@ class Search:
 
 def best_total(node: Node[S, A]) -> float:
     """The largest sum of rewards from a node on, inclusive; minus infinity without a full branch.
-
-    Only branches that were visited to their end count.
-    """
+    Only branches that were visited to their end count."""
     if node.visit is None:
         return -math.inf
     if not node.children:

@@ -41,7 +41,6 @@ class Noisy:
     agent: Agent
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError if the agent cannot play the game."""
         check(self.agent, game)
 
     def prepare(self, game: Game[Any], seat: int, goal: Goal) -> Generator[Question, Answer, Noisy]:
@@ -61,10 +60,8 @@ class Noisy:
 
 
 def vary(observation: Observation) -> Observation:
-    """Reverse the order of the facts, public and private ones separately.
-
-    A fact is a line under its own name, so the order carries no information.
-    """
+    """Reverse the order of the facts, public and private ones separately. A fact is a line under
+    its own name, so the order carries no information."""
     return replace(observation, facts=_reversed(observation.facts))
 
 

@@ -28,9 +28,7 @@ class Watching(Protocol):
         ...
 
     @property
-    def watched(self) -> tuple[str, ...]:
-        """The names of the watched players."""
-        ...
+    def watched(self) -> tuple[str, ...]: ...
 
     def guess(self, picked: Sequence[int]) -> str:
         """The text of a guess. picked: for each watched player the index of a code."""
@@ -41,32 +39,23 @@ class Watching(Protocol):
         ...
 
     def likelihoods(self, observation: Observation) -> np.ndarray:
-        """The likelihood of each player's move in each step shown, under each policy.
-
-        float64 of shape (steps, players, policies); 1 where a player did not move.
-        """
+        """The likelihood of each player's move in each step shown, under each policy. float64 of
+        shape (steps, players, policies); 1 where a player did not move."""
         ...
 
     def frequencies(self, observation: Observation) -> np.ndarray:
         """Each player's option frequencies in the steps shown so far, of shape (players, options).
-
-        Raises ValueError if the watched game has no mixed policies.
-        """
+        Raises ValueError if the watched game has no mixed policies."""
         ...
 
     def mix_table(self) -> np.ndarray:
         """Each policy's option probabilities, float64 (policies, options); NaN if it is not a mix.
-
-        Raises ValueError if the watched game has no mixed policies.
-        """
+        Raises ValueError if the watched game has no mixed policies."""
         ...
 
     def losses(self) -> np.ndarray | None:
-        """The loss of each guess under each truth, float64 (guesses, truths).
-
-        Both are tuples of policies in lexical order of their indices. None if the losses are
-        unknown.
-        """
+        """The loss of each guess under each truth, float64 (guesses, truths). Both are tuples of
+        policies in lexical order of their indices. None if the losses are unknown."""
         ...
 
 
@@ -168,10 +157,8 @@ def log_likelihoods(turn: Turn) -> np.ndarray:
 
 
 def posteriors(logs: np.ndarray) -> np.ndarray:
-    """Posterior probabilities from a uniform prior, (players, policies).
-
-    Uniform for a player whose moves no policy explains.
-    """
+    """Posterior probabilities from a uniform prior, (players, policies). Uniform for a player whose
+    moves no policy explains."""
     best = logs.max(axis=1, keepdims=True)
     weights = np.exp(np.where(np.isfinite(best), logs - np.where(np.isfinite(best), best, 0), 0))
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))

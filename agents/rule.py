@@ -24,7 +24,6 @@ class Rule:
         return self.policy
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError if the game has no policy of that name."""
         check_policy(game, self.policy)
 
     def aimed(self, game: Game[Any], seat: int, goal: Goal) -> Rule:

@@ -34,10 +34,8 @@ class Disk:
         folder.mkdir(parents=True, exist_ok=True)
 
     def lock(self, path: Path) -> int:
-        """A descriptor that holds the file's lock.
-
-        Raises BlockingIOError if another process has it.
-        """
+        """A descriptor that holds the file's lock. Raises BlockingIOError if another process has
+        it."""
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -102,10 +100,8 @@ DISK = Disk()
 
 
 def append(disk: Disk, path: Path, lines: bytes) -> None:
-    """Append whole lines to a file; returns once they are durable.
-
-    Raises OSError, after undoing what was written as far as the disk allows.
-    """
+    """Append whole lines to a file; returns once they are durable. Raises OSError, after undoing
+    what was written as far as the disk allows."""
     descriptor = disk.open(path)
     try:
         safe = disk.size(descriptor)
@@ -122,7 +118,6 @@ def append(disk: Disk, path: Path, lines: bytes) -> None:
 
 
 def write_all(disk: Disk, descriptor: int, data: bytes) -> None:
-    """Write all of the data."""
     view = memoryview(data)
     while view:
         view = view[disk.write(descriptor, view) :]
@@ -160,10 +155,8 @@ def write_atomically(path: Path, content: str | bytes, disk: Disk = DISK) -> Non
 
 @contextmanager
 def replacing(path: Path, disk: Disk = DISK) -> Iterator[Path]:
-    """A temporary path for a large file, which replaces `path` at the end.
-
-    It is removed after an exception; after a crash `path` is unchanged.
-    """
+    """A temporary path for a large file, which replaces `path` at the end. It is removed after an
+    exception; after a crash `path` is unchanged."""
     partial = path.with_name(f".{path.name}.partial")
     disk.remove(partial)
     try:
@@ -186,10 +179,8 @@ def sealed(text: bytes) -> bytes:
 
 
 def unsealed(text: bytes) -> bytes:
-    """The object without its checksum.
-
-    Raises ValueError if the checksum is missing, wrong or misplaced.
-    """
+    """The object without its checksum. Raises ValueError if the checksum is missing, wrong or
+    misplaced."""
     found = SEAL.search(text, max(0, len(text) - LONGEST))
     if found is None:
         if b'"crc32":' in text:

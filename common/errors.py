@@ -68,10 +68,8 @@ def raised(error: BaseException) -> str:
 
 
 def raised_at(error: BaseException, packages: Collection[str]) -> str:
-    """The innermost file and line in these packages that raised the error; "" if there is none.
-
-    For a call with wrong arguments, the definition of the function.
-    """
+    """The innermost file and line in these packages that raised the error; "" if there is none. For
+    a call with wrong arguments, the definition of the function."""
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
         return f"{error.filename} line {error.lineno}"
     for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):

@@ -22,7 +22,6 @@ def tag(name: str, *inside: object, **attributes: object) -> Markup:
 
 
 def together(*parts: object) -> Markup:
-    """Concatenate the parts."""
     return Markup().join(text(part) for part in parts)
 
 

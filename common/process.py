@@ -19,11 +19,8 @@ from gauntlet.common.sanitize import visible
 
 ROOT = Path(__file__).resolve().parent.parent
 OBJECTS = 50_000
-"""Garbage collection threshold.
-
-The default of 700 would scan everything that thousands of modules allocate eight times during
-import, without finding garbage.
-"""
+"""Garbage collection threshold. The default of 700 would scan everything that thousands of modules
+allocate eight times during import, without finding garbage."""
 
 
 def leave_current_folder() -> None:
@@ -37,15 +34,12 @@ def leave_current_folder() -> None:
 
 
 def collect_seldom() -> None:
-    """Raise the garbage collection threshold to OBJECTS."""
     gc.set_threshold(OBJECTS, *gc.get_threshold()[1:])
 
 
 def refuse_pipes(event: str, arguments: tuple[Any, ...]) -> None:
     """An audit hook: opening a named pipe raises OSError instead of waiting for a writer forever.
-
-    Pipes under /dev, which a shell makes of `<(...)`, are allowed.
-    """
+    Pipes under /dev, which a shell makes of `<(...)`, are allowed."""
     if event != "open" or not isinstance(arguments[0], (str, bytes, os.PathLike)):
         return
     path = os.fsdecode(arguments[0])
@@ -104,11 +98,8 @@ def _status(main: Callable[[], int]) -> int:
 
 
 def as_process(main: Callable[[], int]) -> NoReturn:
-    """Run `main` and exit with its status.
-
-    Exit handlers run and output is flushed, but loaded modules are not torn down, which saves a
-    second or two.
-    """
+    """Run `main` and exit with its status. Exit handlers run and output is flushed, but loaded
+    modules are not torn down, which saves a second or two."""
     collect_seldom()
     sys.stdout, sys.stderr = outlasting(sys.stdout), outlasting(sys.stderr)
     sys.addaudithook(refuse_pipes)

@@ -41,19 +41,14 @@ def one_line(text: str, most: int = 300) -> str:
 
 
 def without(text: str, secret: str, mark: str) -> str:
-    """Replace the secret by `mark`.
-
-    It is found as it is and as encoded in URLs, JSON, HTML, base64 (at any offset) and hexadecimal.
-    Secrets shorter than SHORTEST are kept.
-    """
+    """Replace the secret by `mark`. It is found as it is and as encoded in URLs, JSON, HTML, base64
+    (at any offset) and hexadecimal. Secrets shorter than SHORTEST are kept."""
     return _secret_pattern(secret).sub(lambda _: mark, text) if len(secret) >= SHORTEST else text
 
 
 def without_parts(text: str, secret: str, mark: str) -> str:
-    """The same, and also replace parts of a secret of RANDOM characters or more.
-
-    Parts are PART characters in a row, or fewer at either end of a mask ("sk-a...9f3c").
-    """
+    """The same, and also replace parts of a secret of RANDOM characters or more. Parts are PART
+    characters in a row, or fewer at either end of a mask ("sk-a...9f3c")."""
     text = without(text, secret, mark)
     if len(secret) < RANDOM:
         return text

@@ -94,7 +94,6 @@ class WrappedTable(Table):
 
 
 def _width(column: Column, console: Console, options: ConsoleOptions) -> int:
-    """The width of its longest entry."""
     unbounded = options.update(width=10_000)
     entries = (column.header, *column.cells)
     return max(Measurement.get(console, unbounded, one).maximum for one in entries)

@@ -47,10 +47,8 @@ class Block:
 
 
 def blocks(lines: Sequence[str]) -> Iterator[Block]:
-    """Every block in order.
-
-    Raises UserError for a malformed comment, and for a block without an end.
-    """
+    """Every block in order. Raises UserError for a malformed comment, and for a block without an
+    end."""
     starts = [number for number, line in enumerate(lines) if line.startswith(START)]
     for number, following in pairwise([*starts, len(lines)]):
         head = HEAD.fullmatch(lines[number])

@@ -69,7 +69,6 @@ def commands() -> str:
 
 
 def help_of(name: str) -> str:
-    """A command's --help text."""
     said = io.StringIO()
     before = os.environ.get("COLUMNS")
     os.environ["COLUMNS"] = WIDTH

@@ -87,7 +87,6 @@ def served(outputs: Path) -> Iterator[str]:
 
 
 def take(browser: Browser, address: str, file: Path, look: str) -> None:
-    """Write a screenshot of a page."""
     scheme, width = LOOKS[look]
     context = browser.new_context(
         viewport={"width": width, "height": HEIGHT},

@@ -49,7 +49,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def table_markdown(folder: Path, name: str) -> str:
-    """The folder's table of this name in Markdown."""
     if name in VIEWED:
         return VIEWED[name](Results.of(folder))
     file = folder / f"{name}.csv"

@@ -52,10 +52,8 @@ SHELLS = {"bash": BASH, "zsh": ZSH}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command named by the first word with the remaining ones.
-
-    Returns its exit status; 2 for an unknown command.
-    """
+    """Run the command named by the first word with the remaining ones. Returns its exit status; 2
+    for an unknown command."""
     name, *words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     if name in ("-h", "--help"):
         print(usage())

@@ -71,10 +71,8 @@ class Results:
         return self.table("pairs")
 
     def table(self, name: str) -> pd.DataFrame:
-        """The table of this name; docs/records.md lists them.
-
-        Raises UserError for an unknown name.
-        """
+        """The table of this name; docs/records.md lists them. Raises UserError for an unknown
+        name."""
         if name not in registry.tables():
             known = ", ".join(registry.tables())
             raise UserError(f"there is no table {name!r}; there are {known}")

@@ -9,10 +9,8 @@ from gauntlet.models.base import Generation, Model, Reply, Request, Scores
 
 
 def answer_each(model: Model, requests: Sequence[Request]) -> Sequence[Reply | Exception]:
-    """The model's replies, with an exception for each reply it cannot give.
-
-    If the batch fails, each request is sent alone. After Stopped the model is not called again.
-    """
+    """The model's replies, with an exception for each reply it cannot give. If the batch fails,
+    each request is sent alone. After Stopped the model is not called again."""
     try:
         return _checked(model.answer(requests), len(requests))
     except Stopped as error:

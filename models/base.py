@@ -121,7 +121,6 @@ class Generation:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """All samples, in order."""
         return (self.text, *self.others)
 
 

@@ -114,10 +114,8 @@ class Checkpoint:
         self._tokens(self._folder()).spellings(tuple(choices))
 
     def load(self) -> Local:
-        """Load the whole model on one device, ignoring `shards`.
-
-        Raises ModelError with one line.
-        """
+        """Load the whole model on one device, ignoring `shards`. Raises ModelError with one
+        line."""
         from gauntlet.models.engine.local import Local, load_network
 
         folder = self._folder()
@@ -128,11 +126,8 @@ class Checkpoint:
         return Local(network, tokens, self.engine, self._invariant)
 
     def load_part(self, rank: Rank) -> Local:
-        """Load one rank's part of the model.
-
-        All ranks load concurrently and must then get the same requests in the same order. Raises
-        ModelError.
-        """
+        """Load one rank's part of the model. All ranks load concurrently and must then get the same
+        requests in the same order. Raises ModelError."""
         from gauntlet.models.engine.local import Local
         from gauntlet.models.engine.shards import load_part
 

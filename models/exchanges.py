@@ -91,7 +91,6 @@ class ScoreExchange(Exchanged, frozen=True, kw_only=True, tag="score", gc=False)
             raise ValueError("more unreported choices than there are")
 
     def restored(self, statics: Mapping[str, str]) -> tuple[Request, Reply]:
-        """The request and its reply."""
         prompts = tuple(self.prompt(statics, branch) for branch in self.branches)
         logprobs = tuple(
             tuple(-math.inf if value is None else value for value in row) for row in self.logprobs
@@ -119,7 +118,6 @@ class TextExchange(Exchanged, frozen=True, kw_only=True, tag="text", gc=False):
             raise ValueError("more samples than were asked for")
 
     def restored(self, statics: Mapping[str, str]) -> tuple[Request, Reply]:
-        """The request and its reply."""
         asked = Generate(self.prompt(statics), *self.settings, n=self.n, json=self.json)
         return asked, Generation(self.text, *self.tokens, others=self.others)
 
@@ -145,8 +143,6 @@ _DECODER = Decoder(RecordedExchanges)
 
 
 def asked_in(line: bytes) -> RecordedExchanges:
-    """The exchanges in a line of a records file.
-
-    Raises ValueError or RecursionError for other lines.
-    """
+    """The exchanges in a line of a records file. Raises ValueError or RecursionError for other
+    lines."""
     return _DECODER.decode(line)

@@ -93,11 +93,8 @@ LEGAL = re.compile(r"^Legal moves:(?: (.+)|((?:\n- .+)+))$", re.MULTILINE)
 FIGURE = re.compile(r"^(.+ is) N$", re.MULTILINE)
 OBJECT = re.compile(r"one JSON object.*?(\{.*\})")
 TAGGED = re.compile(r"between <(\w+)> and </\1>")
-"""How a prompt shows its answer format: a move of a list, a line ending in a number, a JSON
-object, or something between tags.
-
-The last in a prompt counts; if there is none, a letter is expected.
-"""
+"""How a prompt shows its answer format: a move of a list, a line ending in a number, a JSON object,
+or something between tags. The last in a prompt counts; if there is none, a letter is expected."""
 LISTED = r"^({})\) "
 """Starts a line that lists an option under its number or letter."""
 INTENT = re.compile(r"^- (\w+)", re.MULTILINE)

@@ -137,8 +137,7 @@ class TerminalModel(PersonModel):
 
 
 def _names(prompt: Prompt, choices: Sequence[str]) -> dict[str, str]:
-    """What a person may type for each choice: the choice, or its label in a line such as "2)
-    CALL"."""
+    """What a person may type for each choice: itself, or its label as in "2) CALL"."""
     lines = prompt.changing.splitlines()
     listed = {
         _normalize(line.removeprefix(f"{choice}) ")): choice

@@ -84,10 +84,8 @@ def key(request: Request) -> bytes:
 
 
 def exchanges(file: Path) -> Iterator[tuple[Request, Reply]]:
-    """Every request and its reply in a file of records, without a torn last line.
-
-    Raises ModelError for a damaged line, and for one whose prompt texts are missing.
-    """
+    """Every request and its reply in a file of records, without a torn last line. Raises ModelError
+    for a damaged line, and for one whose prompt texts are missing."""
     statics: dict[str, str] = {}
     late: list[tuple[int, Exchange]] = []
     for number, record in _records(file):

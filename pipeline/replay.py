@@ -27,10 +27,8 @@ TEMPLATE = Path(__file__).parent / "replay.html.j2"
 
 
 def replay(match: str, folders: Sequence[Path]) -> MatchView:
-    """The match with this id from the first folder that holds it.
-
-    Raises UserError if there is none, or if the game no longer plays as recorded.
-    """
+    """The match with this id from the first folder that holds it. Raises UserError if there is
+    none, or if the game no longer plays as recorded."""
     for folder in folders:
         for record in Folder(folder).matches():
             if record.match == match:
@@ -44,7 +42,6 @@ def replay(match: str, folders: Sequence[Path]) -> MatchView:
 
 
 def page(match: MatchView) -> str:
-    """The match as a self-contained page."""
     facts = [Entry(term, values) for term, values in match.facts]
     return rendered(
         TEMPLATE, match=match, facts=facts, style=html.style(match), plies=html.plies(match)

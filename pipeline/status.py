@@ -77,7 +77,6 @@ class Status:
         self._tail = Tail(self.folder)
 
     def look(self) -> None:
-        """Read what is new."""
         self.now, self.run = time.time(), self.folder.status or {}
         abouts = self.folder.abouts() if self.folder.described or not self.run else []
         for about in abouts:
@@ -101,7 +100,6 @@ class Status:
         ]
 
     def _take(self, record: MatchRecord, place: Place, ended: Outcome) -> None:
-        """Add a new match."""
         self._running[record.cell].add(ended)
 
     def _row(self, name: str, about: CellInfo, failed: list[str], stops: Mapping[str, Any]) -> Row:
@@ -154,7 +152,6 @@ def view(status: Status) -> RenderableType:
 
 
 def headline(status: Status) -> str:
-    """The sweep's name and state."""
     run, name = status.run, visible(status.folder.path.name)
     if not run:
         return f"{name}: no run has told how it goes; this is what the log holds"
@@ -170,7 +167,6 @@ def headline(status: Status) -> str:
 
 
 def pace(status: Status) -> str:
-    """Done, left, rate, time left."""
     parts = [f"{len(status.rows)} cell(s)", f"{status.done:,} matches done"]
     if status.left is not None:
         parts.append(f"{status.left:,} left")
@@ -217,7 +213,6 @@ def _figures(row: Row, named: bool) -> Iterator[str]:
 
 
 def _notable(status: Status) -> list[str]:
-    """The last warnings and errors of the latest run."""
     since = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(status.run.get("started", 0)))
     told = [
         f"{entry['time'][11:19]} {entry['event']}: "

@@ -100,7 +100,6 @@ def verify(folder: Path) -> Findings:
 
 
 def _cell(findings: Findings, file: Path) -> CellInfo | None:
-    """The cell that a description file holds, if any."""
     try:
         data = parsed(file.read_bytes(), Described)
         about = CellInfo.read(data)
@@ -141,8 +140,7 @@ def _records(findings: Findings, path: Path, about: CellInfo | None) -> None:
 
 
 def _gaps(findings: Findings, path: Path, about: CellInfo, places: set[tuple[int, int]]) -> None:
-    """Report matches that a finished run planned and the log lacks; else gaps below the last
-    deal."""
+    """Report matches missing from a finished run's plan; else gaps below the last deal."""
     place = findings.folder
     entries = (one for one in place.failed_matches if one["cell"] == about.key)
     ended = places | {(one["deal"], one["rotation"]) for one in entries}
@@ -278,7 +276,6 @@ def _short(value: Any) -> str:
 
 
 def report(findings: Findings) -> Iterator[str]:
-    """The findings by file, and a summary line."""
     for path, wrong in findings.wrong.items():
         yield path
         yield from (f"  {visible(what)}" for what in wrong)

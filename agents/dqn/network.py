@@ -39,10 +39,8 @@ class Network(NamedTuple):
 
 
 def save(path: Path, networks: Sequence[Network]) -> None:
-    """Write networks of one shape, one per seed, atomically.
-
-    The bytes depend only on the weights. Raises OSError.
-    """
+    """Write networks of one shape, one per seed, atomically. The bytes depend only on the weights.
+    Raises OSError."""
     arrays = {}
     for layer in range(len(networks[0].weights)):
         arrays[f"weight{layer}"] = np.stack([network.weights[layer] for network in networks])

@@ -31,10 +31,8 @@ class Encoded(Protocol):
 
     @property
     def encoding(self) -> str:
-        """The name of this encoding, usable as a file name.
-
-        Networks trained under it fit any game with the same name.
-        """
+        """The name of this encoding, usable as a file name. Networks trained under it fit any game
+        with the same name."""
         ...
 
     def encode(self, observation: Observation) -> np.ndarray:

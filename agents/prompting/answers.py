@@ -41,9 +41,7 @@ def named(reply: str, options: Sequence[str]) -> int | Status:
 
 def option_called(action: str, options: Sequence[str]) -> int | Status:
     """The index of the option with this number (from 1) or name (case-insensitive); else "illegal".
-
-    Among equal options the first is meant; a number that is also a name is read as a number.
-    """
+    Among equal options the first is meant; a number that is also a name is read as a number."""
     numbers = {str(index + 1): index for index in range(len(options))}
     if action in numbers:
         return numbers[action]

@@ -58,10 +58,8 @@ class PreparedMethod(Protocol):
 
 
 def says_itself(method: Method) -> bool:
-    """Whether a method gives a text action's text along with the option.
-
-    Other methods are asked for the text once the option is chosen.
-    """
+    """Whether a method gives a text action's text along with the option. Other methods are asked
+    for the text once the option is chosen."""
     return bool(getattr(method, "own_words", False))
 
 
@@ -92,7 +90,6 @@ def role(observation: Observation, words: Wording = PLAIN) -> str:
 
 
 def aim(goal: Goal, words: Wording = PLAIN) -> str:
-    """The goal."""
     own, other = (words.score, words.help_score) if goal.points else (words.win, words.help)
     return (own if goal.helps is None else other).format(helps=goal.helps, points=goal.points)
 

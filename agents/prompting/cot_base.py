@@ -122,10 +122,8 @@ class Retrying(Reasoned):
     def heard(
         self, turn: Turn, prompt: Prompt, rng: np.random.Generator, n: int = 1
     ) -> Generator[Question, Answer, list[Heard]]:
-        """Request n samples, and again until one names a legal move.
-
-        Returns all replies; the last n count.
-        """
+        """Request n samples, and again until one names a legal move. Returns all replies; the last
+        n count."""
         seen, form = turn.observation, move_format_of(turn.game)
         said: list[Heard] = []
         for _ in range(self.retries + 1):

@@ -141,7 +141,6 @@ def first_prompt(turn: Turn, moves: int, question: str) -> Prompt:
 
 
 def goal(goal: Goal) -> str:
-    """The goal."""
     own, other = (SCORE, HELP_SCORE) if goal.points else (WIN, HELP)
     return (own if goal.helps is None else other).format(helps=goal.helps, points=goal.points)
 

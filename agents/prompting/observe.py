@@ -60,7 +60,6 @@ class Observe:
             raise ValueError(f"temperature is {self.temperature:g}; it lies from 0 to 2")
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError unless it is a game of watching."""
         watching(game)
 
     def labels(self) -> tuple[str, ...]:
@@ -81,7 +80,6 @@ class Observe:
         return none(turn, status)
 
     def prompt(self, turn: Turn) -> Prompt:
-        """The prompt for this step."""
         game, seen = watching(turn.game), turn.observation
         shown, steps = game.progress(seen)
         reason = self.reasons and (shown % self.reasons == 0 or shown == steps)
@@ -102,7 +100,6 @@ def form(game: Watching) -> str:
 
 
 def keys(game: Watching) -> list[str]:
-    """The JSON key of each player's guess."""
     return [f"guess_s{name}" for name in game.watched]
 
 
@@ -123,9 +120,7 @@ def object_in(reply: str) -> Mapping[str, Any] | None:
 
 def guess_in(answer: Mapping[str, Any] | None, game: Watching) -> tuple[int, ...] | Status:
     """For each player the index of the code that a reply names (case-insensitive), or the error.
-
-    "malformed": a guess is missing. "illegal": one is not a code.
-    """
+    "malformed": a guess is missing. "illegal": one is not a code."""
     said = [None if answer is None else answer.get(key) for key in keys(game)]
     if not all(isinstance(one, str) for one in said):
         return "malformed"
@@ -137,7 +132,6 @@ def guess_in(answer: Mapping[str, Any] | None, game: Watching) -> tuple[int, ...
 
 
 def notes(answer: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The reply's confidence and reasoning."""
     told = answer or {}
     reasoning = told.get("reasoning")
     kept = {"reasoning": _text(reasoning)} if reasoning else {}
@@ -161,9 +155,6 @@ def none(turn: Turn, status: Status) -> Decision:
 
 
 def _text(reasoning: Any) -> str:
-    """Reasoning as one text: a list of phrases is joined with semicolons.
-
-    Lone surrogates, which no file can hold, become question marks.
-    """
+    """As one text without lone surrogates, which no file can hold; phrases joined by semicolons."""
     phrases: Sequence[Any] = reasoning if isinstance(reasoning, list) else [reasoning]
     return "; ".join(map(str, phrases)).encode(errors="replace").decode()

@@ -29,10 +29,8 @@ from gauntlet.models.base import Scores
 
 
 def geometric(decisions: Sequence[Rows]) -> Logs | None:
-    """The softmax of the mean logarithm over the rotations of all decisions.
-
-    Up to normalization, the geometric mean of the decisions' priors (of up to 26 options).
-    """
+    """The softmax of the mean logarithm over the rotations of all decisions. Up to normalization,
+    the geometric mean of the decisions' priors (of up to 26 options)."""
     return learnt([row for rows in decisions for row in rows])
 
 

@@ -65,10 +65,8 @@ def learnt(rows: Sequence[Logs]) -> Logs | None:
 
 
 def averaged(rows: Sequence[Logs]) -> Logs | None:
-    """The log-prior from the same rows by the arithmetic mean of probabilities, normalized.
-
-    For a single row the result is bit-identical to that of `learnt`.
-    """
+    """The log-prior from the same rows by the arithmetic mean of probabilities, normalized. For a
+    single row the result is bit-identical to that of `learnt`."""
     telling = _telling(rows)
     if not telling:
         return None
@@ -76,10 +74,8 @@ def averaged(rows: Sequence[Logs]) -> Logs | None:
 
 
 def divided(logprobs: Sequence[float], prior: Sequence[float]) -> tuple[float, ...] | None:
-    """Probabilities divided by their priors and normalized; None if no letter is possible.
-
-    Both arguments are logarithms.
-    """
+    """Probabilities divided by their priors and normalized; None if no letter is possible. Both
+    arguments are logarithms."""
     ratios = [value - known for value, known in zip(logprobs, prior, strict=True)]
     if max(ratios) == -math.inf:
         return None
@@ -93,7 +89,6 @@ def normalised(logs: Sequence[float]) -> Logs:
 
 
 def _log_sum(logs: Sequence[float]) -> float:
-    """The log-sum-exp."""
     top = max(logs)
     return top + math.log(math.fsum(math.exp(value - top) for value in logs))
 
@@ -146,8 +141,7 @@ class Divided(HasWording):
 
 
 def _telling(rows: Sequence[Logs]) -> list[list[float]]:
-    """The rows with a possible letter; impossible letters are set to the least likely possible
-    one."""
+    """The rows with a possible letter; impossible letters become the least likely one."""
     return [[max(value, _least(row)) for value in row] for row in rows if _least(row) < math.inf]
 
 

@@ -193,9 +193,7 @@ def filled(
     turn: Turn, rng: np.random.Generator
 ) -> Generator[Question, Answer, tuple[dict[int, Decision], list[Note]]]:
     """Every text action with its text, by option index, and how the replies were read, in order.
-
-    The options are asked about concurrently.
-    """
+    The options are asked about concurrently."""
     wanting = [
         number for number, option in enumerate(turn.options) if isinstance(option, TextAction)
     ]
@@ -210,10 +208,8 @@ def filled(
 
 
 def grouped(actions: Sequence[str]) -> list[Sequence[str]]:
-    """The actions in order, in as few groups as the letters allow, largest first.
-
-    Group sizes differ by at most one.
-    """
+    """The actions in order, in as few groups as the letters allow, largest first. Group sizes
+    differ by at most one."""
     count = -(-len(actions) // len(LETTERS))
     size, more = divmod(len(actions), count)
     ends = [size * n + min(n, more) for n in range(count + 1)]

@@ -54,10 +54,8 @@ def _bare(reply: str) -> list[str]:
 
 
 def vote_in(reply: str, candidates: int) -> int | None:
-    """The index of the candidate that a reply votes for; None if there is none.
-
-    It is the last integer after "best choice is", counted from 1.
-    """
+    """The index of the candidate that a reply votes for; None if there is none. It is the last
+    integer after "best choice is", counted from 1."""
     behind = re.split(CHOSEN, reply, maxsplit=1)[1:]
     numbers = re.findall(r"\d+", "".join(behind))
     place = int(numbers[-1][:9]) if numbers else 0
@@ -66,9 +64,7 @@ def vote_in(reply: str, candidates: int) -> int | None:
 
 def share_in(reply: str) -> float | None:
     """The percentage in a reply's last line as a share from 0 to 1; None if there is none in range.
-
-    It is the first number after the line's last "is".
-    """
+    It is the first number after the line's last "is"."""
     lines = [line for line in reply.splitlines() if line.strip()]
     found = re.search(NUMBER, lines[-1].rpartition(" is ")[2]) if lines else None
     figure = float(found.group()) if found else -1.0

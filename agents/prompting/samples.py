@@ -17,9 +17,7 @@ SEED = 20_240_607
 
 def sampled_turns(game: Game[Any], seat: int, goal: Goal, plies: int) -> Iterator[Turn]:
     """Every turn with a choice for `seat` in `plies` plies of random play; always the same turns.
-
-    New deals start as games end.
-    """
+    New deals start as games end."""
     state, deals = None, 0
     for _ in range(plies):
         if state is None or not game.to_move(state):

@@ -85,7 +85,6 @@ class Talaga(Reasoned, Tree):
             raise ValueError("temperature is 0, where a mover has one candidate; set it above 0")
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError if a scripted actor cannot play the game."""
         for actor in (self.mover, self.opponent, self.judge):
             if actor is not None:
                 actor.check(game)
@@ -191,8 +190,7 @@ class AskedJudge:
         return self.method.written(prompt, rng, n)
 
     def _describe_position(self, turn: Turn, node: Node) -> str:
-        """The position as the player sees it on its own turns; else the root and the supposed
-        moves."""
+        """The position itself on the player's turns; else the root and the supposed moves."""
         seat = turn.observation.seat
         if node.turn is not None and node.mover == seat:
             return self.method.situation(node.turn.observation) + YOURS

@@ -65,7 +65,6 @@ class Tutri(Vanilla):
         return settled(answers, falsy(turn.observation) if self.legacy_truthiness else None)
 
     def _reflections(self, turn: Turn) -> Iterator[str]:
-        """The reflection messages, in order."""
         seen = turn.observation
         advised = turn.game if isinstance(turn.game, Advised) else None
         if self.history:
@@ -88,10 +87,8 @@ def falsy(observation: Observation) -> int | None:
 
 
 def history_message(facts: tuple[Fact, ...], enough_known: bool) -> str:
-    """The review of the moves, if enough are known, and the question about it.
-
-    Without a review from the game it refers to the moves above.
-    """
+    """The review of the moves, if enough are known, and the question about it. Without a review
+    from the game it refers to the moves above."""
     told = "Unknown: too few moves have been made.\n"
     if enough_known:
         told = told_facts(facts)

@@ -74,10 +74,8 @@ def told_back(prompt: Prompt, reply: str, wanted: TextSpec, fault: str) -> Dialo
 
 
 def words_of(reply: str) -> str | None:
-    """The stripped text of the first JSON object in a reply; None if there is none.
-
-    Lone surrogates, which no file can hold, become question marks.
-    """
+    """The stripped text of the first JSON object in a reply; None if there is none. Lone
+    surrogates, which no file can hold, become question marks."""
     text = (first_object(reply) or {}).get("text")
     return writable(text) if isinstance(text, str) else None
 
@@ -109,7 +107,6 @@ def stand_in(wanted: TextSpec, rng: np.random.Generator) -> str:
 
 
 def _notes(decision: Decision, faults: Sequence[str]) -> dict[str, object]:
-    """The notes with the faults of invalid texts under "faults"."""
     return {**decision.notes, **({"faults": tuple(faults)} if faults else {})}
 
 

@@ -92,14 +92,12 @@ class Questions:
         return self.predict("state", position, told)
 
     def which(self, position: str, actions: Sequence[str]) -> Prompt:
-        """Ask for the letter of an action."""
         listed = "\n".join(
             f"{letter}) {action}" for letter, action in zip(LETTERS, actions, strict=False)
         )
         return self._prompt(position, ACTIONS.format(text=listed) + WHICH)
 
     def good(self, position: str, action: str) -> Prompt:
-        """Ask whether an action is good."""
         return self._prompt(position, CHOSEN.format(text=action) + GOOD + self._verdict)
 
     def will_win(self, position: str) -> Prompt:

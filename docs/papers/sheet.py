@@ -99,7 +99,6 @@ def fields(row: pd.Series) -> tuple[str, ...]:
 
 
 def compared(row: pd.Series) -> tuple[str, ...]:
-    """A line with both numbers."""
     name, *ours = fields(row)
     unknown = row["verdict"] == "not_computable"
     return (
@@ -133,7 +132,6 @@ def figure(value: float) -> str:
 
 
 def rows(heads: Sequence[str], cells: Iterable[Sequence[object]]) -> Iterator[str]:
-    """A Markdown table."""
     yield "| " + " | ".join(heads) + " |"
     yield "|" + "---|" * len(heads)
     for row in cells:

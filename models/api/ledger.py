@@ -105,7 +105,6 @@ class Ledger:
             ) from None
 
     def find(self, key: bytes) -> str | None:
-        """The stored reply to a request, or None."""
         with self._lock:
             return self._find(key)
 
@@ -184,8 +183,7 @@ class Ledger:
         return Spending(paid[0], Tokens(*paid[1:]), self._unanswered("times"))
 
     def _unanswered(self, times: str) -> Tokens:
-        """Upper bound on the tokens of unanswered requests, weighted by the SQL expression
-        `times`."""
+        """Upper bound on the tokens of unanswered requests, weighted by the SQL term `times`."""
         row = self._base.execute(
             f"SELECT coalesce(sum({times} * prompt_tokens), 0), coalesce(sum({times} * tokens), 0) "
             "FROM sent WHERE account = ?",

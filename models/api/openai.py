@@ -106,16 +106,12 @@ class OpenAI:
         return {**asked, "scores": self.scores, "temperature": SCORE_TEMPERATURE, **how}
 
     def check_choices(self, choices: Sequence[str]) -> None:
-        """Accepts any word, because a server does not expose its tokenizer.
-
-        A word that is not a single token is never reported, and the records show it.
-        """
+        """Accepts any word, because a server does not expose its tokenizer. A word that is not a
+        single token is never reported, and the records show it."""
 
     def load(self) -> Remote:
-        """Load the model and check that it answers.
-
-        Raises ModelError with one line if it does not.
-        """
+        """Load the model and check that it answers. Raises ModelError with one line if it does
+        not."""
         from gauntlet.models.api.retry import Asker, key_in
 
         key = key_in(os.environ)
@@ -202,10 +198,8 @@ class Remote:
         return self._ledger.spending()
 
     def close(self) -> None:
-        """Close the model.
-
-        Callers still waiting in `answer` get a reply in flight, or a ModelError.
-        """
+        """Close the model. Callers still waiting in `answer` get a reply in flight, or a
+        ModelError."""
         self.cancel()
         # Cancelling futures in the pool would not wake the threads that wait for them.
         self._pool.shutdown()
@@ -250,11 +244,8 @@ class Remote:
         return Heard(tuple(texts), tokens.prompt)
 
     def _samples(self, body: Body, count: int) -> tuple[list[str], Tokens]:
-        """`count` texts, also from a server that gives fewer per request, and the tokens it
-        counted.
-
-        The tokens are 0 if the server does not count them.
-        """
+        """`count` texts, over several requests if need be, and the tokens counted by the
+        server, or 0."""
         texts: list[str] = []
         read = written = 0
         while len(texts) < count:
@@ -265,8 +256,7 @@ class Remote:
         return texts[:count], Tokens(read, written)
 
     def _ask_several(self, body: Body, count: int, first: int) -> Mapping[str, Any]:
-        """A reply with at least one text, and with `count` if the server supports several at a
-        time."""
+        """A reply with at least one text; with `count` if the server supports several."""
         from gauntlet.models.api.retry import Refused
 
         alone = self._wire.several(body, 1, first)

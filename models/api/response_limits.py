@@ -24,11 +24,8 @@ escaped by JSON; four are usual."""
 OF_AN_ERROR = 1 << 16
 """Bytes read of an error response; the rest is dropped."""
 KEPT = (b"retry-after", b"retry-after-ms", b"location")
-"""The headers kept of a reply, as bytes: a server may send any.
-
-The others control decoding, and a compression named in place of a character set is one more way to
-inflate a reply.
-"""
+"""The headers kept of a reply, as bytes: a server may send any. The others control decoding, and a
+compression named in place of a character set is one more way to inflate a reply."""
 REDIRECTED = "x-redirected"
 """The header that holds a redirect's target, so that nothing follows it."""
 RENAMED = {b"location": REDIRECTED.encode()}
@@ -47,10 +44,8 @@ def most_bytes(most: Tokens) -> int:
 
 
 async def bound(response: httpx2.Response) -> None:
-    """Response hook of the client: reading more than LIMIT bytes of the body raises TooLong.
-
-    The body of an error response is truncated instead.
-    """
+    """Response hook of the client: reading more than LIMIT bytes of the body raises TooLong. The
+    body of an error response is truncated instead."""
     refused = response.status_code >= 300
     limit = OF_AN_ERROR if refused else LIMIT.get()
     raw = Within(response.stream, limit, refused)

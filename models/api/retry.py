@@ -129,8 +129,7 @@ class Asker:
         self._pause(hold)
 
     def _given_up(self, failed: Again, others_do: bool) -> ModelError:
-        """The error that ends the attempts at one reply: Stopped unless others got theirs
-        meanwhile."""
+        """The error for a reply that was given up: Stopped unless others got theirs meanwhile."""
         too_long = failed.after is not None and failed.after > self._patience
         hopeless = not failed.connected and not self._answers
         hint = "" if hopeless else "; what was answered is kept, the same command goes on"
@@ -163,10 +162,7 @@ class Asker:
         return (ModelError if frozenset(body) in self._shapes else Stopped)(said)
 
     def _note(self, body: Body, answers: int = 0) -> None:
-        """Record that the server answers requests of this shape;
-
-        `answers`: new replies just now.
-        """
+        """Record that the server answers requests of this shape. answers: new replies."""
         with self._lock:
             self._answers += answers
             self._shapes.add(frozenset(body))
@@ -192,7 +188,6 @@ class Asker:
             raise self._status(error, frozenset(body)) from None
 
     def _status(self, error: openai.APIStatusError, shape: frozenset[str]) -> Exception:
-        """The exception for an error status."""
         told = error.body.get("message") if isinstance(error.body, dict) else None
         said, headers = str(told or error.message), error.response.headers
         if error.code == "insufficient_quota":
@@ -206,11 +201,8 @@ class Asker:
         return self._refusal(error.status_code, said, retry_after(headers), shape)
 
     def _read(self, text: str, shape: frozenset[str]) -> Mapping[str, Any]:
-        """The parsed reply.
-
-        Raises Again if it is damaged, and the error of `_refusal` if it reports an error under
-        status 200.
-        """
+        """The parsed reply. Raises Again if it is damaged, or the reported error if it contains
+        one."""
         try:
             reply = json.loads(text)
             failed = failure(reply)
@@ -228,10 +220,7 @@ class Asker:
     def _refusal(
         self, status: int | None, message: str, after: float | None, shape: frozenset[str]
     ) -> Exception:
-        """The exception for an error status: retry, stop the run, or give up this request.
-
-        after: seconds that the server asks all clients to wait.
-        """
+        """The exception for an error status. after: seconds that the server asks all to wait."""
         said = self._clean(message) if status is None else f"{status}: {self._clean(message)}"
         if status is None or status >= 500 or status in TRANSIENT:
             if after is not None:
@@ -263,10 +252,8 @@ class Asker:
 
 
 def key_in(environment: Mapping[str, str]) -> str:
-    """The stripped key; "" if there is none.
-
-    Raises ModelError, without repeating it, for a key that no header can carry.
-    """
+    """The stripped key; "" if there is none. Raises ModelError, without repeating it, for a key
+    that no header can carry."""
     given = environment.get(KEY, "")
     key = given.strip()
     if given and not key:

@@ -61,11 +61,8 @@ class Sender:
     def post(
         self, endpoint: Endpoint, body: Body, headers: Mapping[str, str], most_bytes: int
     ) -> bytes:
-        """The body of the reply.
-
-        Raises TooLong for a longer one, Cancelled, and the client's errors: a timeout, a failed
-        connection or an error status.
-        """
+        """The body of the reply. Raises TooLong for a longer one, Cancelled, and the client's
+        errors: a timeout, a failed connection or an error status."""
         route: Any = self._client.completions
         if endpoint == "chat":
             route = self._client.chat.completions

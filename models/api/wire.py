@@ -126,10 +126,8 @@ class Wire:
         return [_text(choice["message"]["content"] or "") for choice in choices(reply)]
 
     def first_token(self, reply: Mapping[str, Any]) -> Reported | None:
-        """The reported first-token probabilities; None if they cannot be read.
-
-        Raises ValueError for an invalid log-probability.
-        """
+        """The reported first-token probabilities; None if they cannot be read. Raises ValueError
+        for an invalid log-probability."""
         logprobs: Any = choices(reply)[0].get("logprobs")
         try:
             places = logprobs["content" if self.endpoint == "chat" else "top_logprobs"]

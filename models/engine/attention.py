@@ -26,11 +26,8 @@ KeysValues = tuple[Layer, ...]
 """Keys and values of a text in every layer; () for no text."""
 
 EVEN = 16
-"""Attention runs on multiples of this many queries and keys.
-
-With a few rows left over, the bits of matrix products varied with the number of threads; from 16 on
-they did not.
-"""
+"""Attention runs on multiples of this many queries and keys. With a few rows left over, the bits of
+matrix products varied with the number of threads; from 16 on they did not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,15 +34,11 @@ LOG = logging.getLogger("gauntlet")
 
 TOLERANCE = {torch.float32: 1e-4, torch.float16: 0.02, torch.bfloat16: 0.1}
 """Allowed root-mean-square error of log-probabilities, relative to their standard deviation.
-
-Rounding stays well below it; a wrong mask or position gives about 1.
-"""
+Rounding stays well below it; a wrong mask or position gives about 1."""
 LEAST, GROWTH = 1 / 3, 4
 """The tolerance shrinks to GROWTH times the error of the first class, but not below LEAST of
-itself.
-
-That error is the network's rounding, so a window with a small effect is detected in 16 bits too.
-"""
+itself. That error is the network's rounding, so a window with a small effect is detected in 16 bits
+too."""
 FIRST, STEP = 16, 4096
 """Length at which the first class ends, and the maximum growth from one class to the next."""
 LENGTHS = re.compile(r"window|chunk|local|block|context|position|length|seq")
@@ -165,10 +161,8 @@ def tree_difference(engine: Any, plain: Reference, low: int, high: int) -> float
 
 
 def branches(text: list[int], short: int, vocabulary: int) -> list[list[int]]:
-    """`text` without its end, and a variant that diverges to end after `short` tokens.
-
-    Their tree has as many tokens as `text`.
-    """
+    """`text` without its end, and a variant that diverges to end after `short` tokens. Their tree
+    has as many tokens as `text`."""
     long = len(text) - APART
     short = min(short, long)
     other = [(token + 1) % vocabulary for token in text[short - APART : short]]

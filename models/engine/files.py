@@ -39,10 +39,8 @@ PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 
 
 def local_folder(path: str) -> Path | None:
-    """The local folder that `path` names; None if it is the name of a hub model.
-
-    Raises ModelError if it is neither.
-    """
+    """The local folder that `path` names; None if it is the name of a hub model. Raises ModelError
+    if it is neither."""
     if path.startswith(SHIPPED):
         folder = PROJECT / path.removeprefix(SHIPPED)
         if not folder.is_dir():
@@ -61,10 +59,8 @@ def local_folder(path: str) -> Path | None:
 
 
 def check_folder(folder: Path, name: str) -> None:
-    """Raises ModelError, naming the file, unless the checkpoint in `folder` is complete.
-
-    `name` is the user's name for it. Of the weights only the headers are read.
-    """
+    """Raises ModelError, naming the file, unless the checkpoint in `folder` is complete. `name` is
+    the user's name for it. Of the weights only the headers are read."""
     config = read_json(folder / "config.json", name)
     if (folder / ADAPTER).is_file():
         raise ModelError(
@@ -83,10 +79,7 @@ def check_folder(folder: Path, name: str) -> None:
 
 
 def _check_code(folder: Path, name: str, config: dict[str, Any]) -> None:
-    """Raises ModelError if the model or tokenizer needs code shipped with the checkpoint.
-
-    Shipped code for classes that the library has is ignored, and never run.
-    """
+    """Raises ModelError if the library lacks a class; shipped code is never run."""
     needs = []
     if "auto_map" in config:
         from transformers import CONFIG_MAPPING
@@ -205,10 +198,8 @@ READINGS = 5
 
 
 def file_hash(file: Path, name: str) -> str:
-    """SHA-256 of one file, streamed, and cached until its stamp changes.
-
-    Raises ModelError if the file keeps changing while it is read.
-    """
+    """SHA-256 of one file, streamed, and cached until its stamp changes. Raises ModelError if the
+    file keeps changing while it is read."""
     for _ in range(READINGS):
         before = Stamp.from_file(file)
         if before not in HASHES:

@@ -54,7 +54,6 @@ def scaled(rows: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def check_device(device: torch.device, name: str) -> None:
-    """Raises ModelError unless the device multiplies e4m3."""
     has = torch.cuda.get_device_capability(device) if device.type == "cuda" else None
     if has is None or has < CAPABILITY:
         what = "this is a CPU" if has is None else f"this one has {has[0]}.{has[1]}"
@@ -67,9 +66,7 @@ def check_device(device: torch.device, name: str) -> None:
 @torch.inference_mode()
 def quantize(network: Any, name: str) -> None:
     """Quantize the network's layers to 8 bits in place, and log how a probe's scores changed.
-
-    Raises ModelError for an unsupported architecture.
-    """
+    Raises ModelError for an unsupported architecture."""
     if network.config.model_type not in FAMILIES:
         raise ModelError(
             f"model {name!r}: quantization 'fp8' is known for {', '.join(FAMILIES)}, not for "

@@ -69,10 +69,8 @@ class General:
     """
 
     def __init__(self, network: Any, invariant: bool = True, least: Least = alone) -> None:
-        """invariant: a row's bits do not depend on the rest of the batch; this is tested.
-
-        Raises Unsupported, saying why, or what the network raises.
-        """
+        """invariant: a row's bits do not depend on the rest of the batch; this is tested. Raises
+        Unsupported, saying why, or what the network raises."""
         if least is not alone:
             raise Unsupported("parts, which lie in several processes")
         if getattr(network, "_is_stateful", False):
@@ -167,10 +165,8 @@ def attention(
     s_aux: Tensor | None = None,
     **_: Any,
 ) -> tuple[Tensor, None]:
-    """The library's attention interface.
-
-    Takes queries, keys and values as (1, heads, rows, size); returns (1, rows, heads, value size).
-    """
+    """The library's attention interface. Takes queries, keys and values as (1, heads, rows, size);
+    returns (1, rows, heads, value size)."""
     going = _GOING.now
     assert going is not None, "asked outside a pass"
     own = key[0].transpose(0, 1), value[0].transpose(0, 1)

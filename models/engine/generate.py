@@ -63,11 +63,8 @@ class Generator:
     def __init__(
         self, network: Any, tokens: Tokens, scorer: Packed | None = None, least: Least = alone
     ) -> None:
-        """scorer: provides the forward pass and the cached static parts;
-
-        None for one text at a time. least: agrees on a minimum with the other processes that run
-        the network.
-        """
+        """scorer: provides the forward pass and the cached static parts; None for one text at a
+        time. least: agrees on a minimum with the other processes that run the network."""
         self.network = network
         self.tokens = tokens
         self._ends = _end_tokens(network, tokens)
@@ -261,8 +258,7 @@ class Generator:
         return any(stop in last for stop in text.request.stop)
 
     def _write_one(self, text: Text) -> Generation:
-        """Generate one text with the library's forward pass, using its cache where that is
-        verified."""
+        """Generate one text with the library's forward pass, and its cache if verified."""
         feed = self._plain.begin() if self.cached(text.room) else None
         new = text.prompt
         while text.reply is None and text.request.max_tokens:

@@ -35,10 +35,8 @@ def commit(name: str, revision: str | None) -> str:
 
 
 def check_contents(folder: Path, name: str) -> None:
-    """Raises ModelError if a file of the copy differs from what the hub sent.
-
-    The hub's client stores each file under its hash: SHA-256 for large files, git's for small ones.
-    """
+    """Raises ModelError if a file of the copy differs from what the hub sent. The hub's client
+    stores each file under its hash: SHA-256 for large files, git's for small ones."""
     for file in model_files(folder, name):
         kept = file.resolve()
         if kept == file or len(kept.name) not in (40, 64):  # a copy without links: hash unknown

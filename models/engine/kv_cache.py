@@ -23,10 +23,7 @@ class KVCache:
     """
 
     def __init__(self, like: KeysValues, texts: int, room: int) -> None:
-        """`like` gives layers, heads, dtype and device;
-
-        `room` is the length of the longest text.
-        """
+        """like: gives layers, heads, dtype and device. room: the longest text, in tokens."""
         self.lengths: list[int] = []
         self._room = room
         long = rounded_up(room + 1, GRAIN)

@@ -109,11 +109,8 @@ def places_of(piece: Piece) -> NDArray[np.int64]:
 
 
 def mask_of(piece: Piece, window: int | None = None) -> NDArray[np.float32]:
-    """The attention mask of a piece.
-
-    A token sees the whole past, itself and its ancestors in the tree; with `window`, only the last
-    `window` tokens of its text.
-    """
+    """The attention mask of a piece. A token sees the whole past, itself and its ancestors in the
+    tree; with `window`, only the last `window` tokens of its text."""
     nodes, past = len(piece.tree.tokens), piece.past_length
     mask = np.zeros((nodes, past + nodes), dtype=np.float32)
     mask[:, past:][~piece.tree.sees] = -np.inf

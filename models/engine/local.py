@@ -74,10 +74,8 @@ def load_network(
     quantization: str = "none",
     offload: str = "none",
 ) -> Any:
-    """The checkpoint's causal language model, ready to run. Raises ModelError.
-
-    Weights that this process already holds are shared, not loaded again.
-    """
+    """The checkpoint's causal language model, ready to run. Raises ModelError. Weights that this
+    process already holds are shared, not loaded again."""
     place = choose_device(device)
     if quantization == "fp8":
         check_device(place, name)
@@ -99,15 +97,12 @@ def load_network(
 
 
 def _stamp(folder: Path, name: str) -> tuple[Stamp, ...]:
-    """The stamps of the files that make the network."""
     return tuple(map(Stamp.from_file, (folder / "config.json", *weight_files(folder, name))))
 
 
 def owned(network: Any) -> Any:
-    """The network with its CPU weights copied to private memory.
-
-    The library maps them from the file, so overwriting the file would change them under the model.
-    """
+    """The network with its CPU weights copied to private memory. The library maps them from the
+    file, so overwriting the file would change them under the model."""
     for weight in (*network.parameters(), *network.buffers()):
         if weight.device.type == "cpu":
             weight.data = weight.data.clone()
@@ -144,10 +139,7 @@ def read_network(folder: Path, name: str, dtype: str, place: torch.device, **fur
 
 def choose_device(device: str) -> torch.device:
     """Resolve the device setting; among several GPUs the one with the fewest of this process's
-    networks.
-
-    Raises ModelError.
-    """
+    networks. Raises ModelError."""
     if device == "cuda" and not torch.cuda.is_available():
         raise ModelError("device 'cuda' was asked for, but this machine has no usable GPU")
     wanted = "cuda" if torch.cuda.is_available() else "cpu"

@@ -24,10 +24,7 @@ TEXTS_MOST = 256
 """Maximum number of texts generated at once."""
 OFFLOADED_SHARE, SPARE = 0.7, 2
 """For layers read from disk on every pass: the share of free memory for the activations of one
-pass, and how many times as long as the reading a pack's computation may take.
-
-Both vary.
-"""
+pass, and how many times as long as the reading a pack's computation may take. Both vary."""
 MEMINFO = Path("/proc/meminfo")
 CGROUP = Path("/sys/fs/cgroup")
 UNKNOWN = 8 * GIB
@@ -66,7 +63,6 @@ class Memory:
         self._network, self._least = network, least
 
     def budget(self) -> Budget:
-        """The budget that the free memory allows."""
         stream = stream_of(self._network)
         hiding = stream.hiding if stream else 0
         return budget(self._network, self._least(free_bytes(self._network.device)), hiding)
@@ -76,11 +72,8 @@ class Memory:
         return -self._least(-sum(tensor.nbytes for layer in states for tensor in layer))
 
     def claim(self, tokens: int, further: int = 0) -> None:
-        """Raises OutOfMemory in all processes unless each has room for a pass of this many
-        tokens and for `further` bytes.
-
-        Does nothing in a single process, where a pass may simply fail.
-        """
+        """Raises OutOfMemory in all processes unless each has room for a pass of this many tokens
+        and for `further` bytes. Does nothing in a single process, where a pass may simply fail."""
         if self._least is alone:
             return
         config = self._network.config.get_text_config(decoder=True)

@@ -119,8 +119,7 @@ class Packed:
     def _packs(
         self, requests: Sequence[Score], replies: dict[Score, Scores]
     ) -> Iterator[list[TokenizedScore]]:
-        """The decisions in packs, grouped by size; what does not fit is scored plainly into
-        `replies`."""
+        """The decisions in packs, grouped by size; what does not fit is scored into `replies`."""
         prompts = [prompt for request in requests for prompt in request.prompts]
         encoded = iter(self.tokens.encode_all(prompts))
         texts = {request: [next(encoded) for _ in request.prompts] for request in requests}
@@ -167,7 +166,6 @@ class Packed:
         return self._run(pack[:half]) + self._run(pack[half:])
 
     def make_room(self) -> None:
-        """Drop the cached static parts."""
         self.resident.clear()
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
@@ -183,10 +181,8 @@ class Packed:
         return pack, columns, self.engine.logprobs(pieces, columns)
 
     def _take_the_first_that_can(self, network: Any, invariant: bool, least: Least) -> None:
-        """Use the fastest path that supports the network and agrees with the plain scorer.
-
-        Raises ModelError if even the plain scorer cannot run the network.
-        """
+        """Use the fastest path that agrees with the plain scorer. Raises ModelError if none can
+        run."""
         ways: tuple[Callable[[], Engine], ...] = (
             lambda: Flat(network, invariant),
             lambda: General(network, invariant, least),
@@ -221,7 +217,6 @@ class Packed:
 
 
 def _read(running: Running) -> Iterator[tuple[Score, Scores]]:
-    """The replies of started packs."""
     for pack, columns, logprobs in running:
         place = {token: column for column, token in enumerate(columns)}
         rows = iter(logprobs.tolist())

@@ -21,10 +21,8 @@ class RotaryTable:
         self._like = torch.empty(0, device=device, dtype=dtype)
 
     def at(self, places: Tensor, furthest: int) -> tuple[Tensor, Tensor]:
-        """Cosine and signed sine at each position, (rows, 1, head size);
-
-        `furthest` is the largest.
-        """
+        """Cosine and signed sine at each position, (rows, 1, head size); `furthest` is the
+        largest."""
         if self._table is None or len(self._table[0]) <= furthest:
             self._table = self._grown(furthest)
         return self._table[0][places, None], self._table[1][places, None]

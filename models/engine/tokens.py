@@ -119,10 +119,8 @@ class Tokens:
 
     @lru_cache(maxsize=256)  # noqa: B019 (a model keeps its tokens as long as it lives)
     def spellings(self, choices: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
-        """For each choice the tokens that spell it, with and without a leading space.
-
-        Raises ModelError, naming the choice, if neither spelling is a single token.
-        """
+        """For each choice the tokens that spell it, with and without a leading space. Raises
+        ModelError, naming the choice, if neither spelling is a single token."""
         return tuple(self._spellings(choice) for choice in choices)
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -211,11 +209,8 @@ def _without_system(messages: Sequence[Message]) -> list[Message]:
 
 
 def has_local_words(tokenizer: Any) -> bool:
-    """Whether the tokenizer splits text into words first, by patterns that do not look back
-    across a line break, and encodes each word independently.
-
-    Only then can lines be encoded separately.
-    """
+    """Whether the tokenizer splits text into words first, by patterns that do not look back across
+    a line break, and encodes each word independently. Only then can lines be encoded separately."""
     if not getattr(tokenizer, "is_fast", False):
         return False
     spec = json.loads(tokenizer.backend_tokenizer.to_str())

@@ -25,10 +25,8 @@ POLICY = (
     "default-src 'self' data: blob: 'unsafe-inline' 'unsafe-eval'; object-src 'none'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
-"""The content security policy: only resources of this server.
-
-NiceGUI's scripts are inline and compiled in the page.
-"""
+"""The content security policy: only resources of this server. NiceGUI's scripts are inline and
+compiled in the page."""
 
 
 class Doors:
@@ -74,7 +72,6 @@ def _same_site(headers: Headers) -> bool:
 
 
 def _followed_link(scope: Scope, headers: Headers) -> bool:
-    """Whether a person opened the page through a link on another site."""
     asked = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest"))
     return scope.get("method") == "GET" and asked == ("navigate", "document")
 

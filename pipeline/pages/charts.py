@@ -57,10 +57,8 @@ class Axes:
 
 
 def intervals(found: Sequence[Estimate]) -> Markup:
-    """One row per cell: name, interval with mean and baseline, and the numbers as text.
-
-    Cells with the same measure share an axis.
-    """
+    """One row per cell: name, interval with mean and baseline, and the numbers as text. Cells with
+    the same measure share an axis."""
     groups = []
     for scale in dict.fromkeys(one.scale for one in found):
         cells = [one for one in found if one.scale == scale]

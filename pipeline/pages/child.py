@@ -193,7 +193,6 @@ class Child(ABC):
             self._told.extend(line for line in lines if line.strip())
 
     def _why(self, status: int) -> str:
-        """The last error message of a process that failed."""
         if status == 0:
             return ""
         told = "".join(self._told).strip().removeprefix("gauntlet: ")

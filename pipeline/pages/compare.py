@@ -25,8 +25,6 @@ HEADINGS = ("A", "B", "deals", "A ahead", "B ahead", "A - B", "95% interval", "p
 
 
 def register(library: Library) -> None:
-    """Serve /compare."""
-
     @ui.page("/compare")
     async def page(a: str = "", b: str = "") -> None:
         with framed("Compare", "Runs"):
@@ -84,7 +82,6 @@ def _standing(library: Library, name: str) -> Standing:
 
 
 def _paired(first: Path, second: Path) -> list[list[sheets.Cell]] | str:
-    """The rows of the paired table, or why there are none."""
     try:
         results = compare(first, second)
     except (UserError, OSError) as error:

@@ -51,12 +51,10 @@ def note(text: str, warning: bool = False) -> TextElement:
 
 
 def part(title: str) -> None:
-    """A section heading."""
     words("h2", title).classes("part")
 
 
 def text_block(text: str) -> None:
-    """Preformatted text."""
     words("pre", text).props("tabindex=0")
 
 
@@ -66,7 +64,6 @@ def drawing(markup: Markup) -> None:
 
 
 def _theme() -> None:
-    """The theme switch: system, light or dark."""
     kept = ui.context.client.request.cookies.get(COOKIE, "system")
     chosen = kept if kept in THEMES else "system"
     mode = ui.dark_mode(THEMES[chosen])
@@ -81,7 +78,6 @@ def _theme() -> None:
 
 
 def choices(group: str) -> list[str]:
-    """The names in a config group."""
     return sorted(file.stem for file in (CONF / group).glob("*.yaml"))
 
 
@@ -111,6 +107,5 @@ def number(
 
 
 def button(label: str, act: Callable[[], object]) -> ui.button:
-    """A button with a text label."""
     made = ui.button(label, on_click=act, color=None)  # coloured by the style sheet, light and dark
     return made.props("no-caps unelevated").classes("p-go")

@@ -28,8 +28,6 @@ SCROLL = """
 
 
 def register(library: Library) -> None:
-    """Serve /match."""
-
     @ui.page("/match")
     def page(run: str = "", id: str = "", ply: int = 0) -> None:
         with framed(f"Match {id}", "Matches"):

@@ -114,8 +114,6 @@ HEADINGS = (
 
 
 def register(library: Library) -> None:
-    """Serve /matches."""
-
     @ui.page("/matches")
     async def page(
         run: str = "",

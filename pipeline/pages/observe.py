@@ -98,7 +98,6 @@ class Shown:
 
 
 def show(follower: Follower) -> None:
-    """The page of a watched match."""
     ui.add_css(watched.STYLE)
     shown = Shown(follower)
     words("h1", follower.name)
@@ -194,7 +193,6 @@ def _match(scene: Scene, guesses: Sequence[Guessed]) -> None:
 
 
 def _done(guesses: Sequence[Guessed]) -> list[tuple[int, Sequence[tuple[int, str]]]]:
-    """The last steps with their numbers."""
     found: list[tuple[int, Sequence[tuple[int, str]]]] = []
     for one in guesses[-watched.STEPS :]:
         first = one.shown - len(one.done) + 1
@@ -247,7 +245,6 @@ class Wish:
         return [self.first, self.second] if named else []
 
     def words(self, outputs: Path) -> list[str]:
-        """The run's settings."""
         who = "".join(self.players) or "any"
         llm = self.observer == "llm"
         asked = (f"model={self.model}", f"prompt.temperature={self.temperature:g}") if llm else ()
@@ -263,7 +260,6 @@ class Wish:
 
 
 def register(outputs: Path) -> None:
-    """Serve /observe, and /observe/ID for each followed match."""
     followers: dict[str, Follower] = {}
 
     @ui.page("/observe")

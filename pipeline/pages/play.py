@@ -75,7 +75,6 @@ class Wish:
 
 
 def register(outputs: Path) -> None:
-    """Serve /play, and /play/ID for each table."""
     tables: dict[str, Table] = {}
 
     @ui.page("/play")
@@ -97,7 +96,6 @@ def register(outputs: Path) -> None:
 
 
 def _open(tables: dict[str, Table]) -> None:
-    """Links to the tables still playing."""
     playing = [table for table in tables.values() if table.ended is None]
     if playing:
         part("Open tables")
@@ -131,7 +129,6 @@ def _setup(outputs: Path, tables: dict[str, Table]) -> None:
 
 
 def _others(wish: Wish) -> None:
-    """The player of every other seat."""
     for seat in wish.rest:
         chosen = ui.select(choices("player"), value=wish.other(seat), label=f"Player {seat}")
         chosen.on_value_change(lambda event, seat=seat: wish.others.update({seat: event.value}))

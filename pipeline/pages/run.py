@@ -46,8 +46,6 @@ class View:
 
 
 def register(library: Library) -> None:
-    """Serve /run and the files of runs that it shows."""
-
     @app.get("/run/file")
     def file(name: str, file: str) -> Response:
         try:
@@ -88,7 +86,6 @@ class _Board:
         self._views = html.div()
 
     async def look(self) -> None:
-        """Show what is new."""
         found = await threads.io_bound(look, self._name, self._shelf)
         if found is None:
             return
@@ -123,7 +120,6 @@ class _Board:
 
 
 def look(name: str, shelf: Shelf) -> View:
-    """Read what is new of a run."""
     if shelf.simulated:
         found = glance(name, shelf)
         return View(found, (), found.estimates, (), False)
@@ -183,7 +179,6 @@ def _file(name: str, file: str) -> str:
 
 
 async def _views(name: str, folder: Path) -> None:
-    """The figures and tables written when the run ended."""
     files = shown_files(folder)
     tables = [file for file in files if file.endswith(".csv")]
     figures = [file for file in files if file.endswith(".png")]

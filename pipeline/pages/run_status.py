@@ -50,7 +50,6 @@ class Estimate:
 
     @property
     def told(self) -> str:
-        """The mean and its interval as text."""
         if np.isnan(self.mean):
             return "no deal is complete yet"
         return f"{ADJUSTED * self.adjusted}{self.scale.mean(self.mean, named=True)} ({self.span})"
@@ -123,10 +122,8 @@ def glance(name: str, shelf: Shelf) -> Standing:
 
 
 def finished(name: str, shelf: Shelf) -> Standing:
-    """The state of a finished run, from its tables alone.
-
-    Raises OSError or ValueError if they cannot be read.
-    """
+    """The state of a finished run, from its tables alone. Raises OSError or ValueError if they
+    cannot be read."""
     summary = pd.read_csv(shelf.folder.path / SUMMARY)
     labels = short_names(summary)
     found = [
@@ -160,7 +157,6 @@ def finished(name: str, shelf: Shelf) -> Standing:
 
 
 def _spent(shelf: Shelf) -> tuple[float, float]:
-    """Tokens and device-seconds of all matches so far."""
     running = [row.running for row in shelf.rows]
     return sum(one.tokens for one in running), sum(one.device_seconds for one in running)
 

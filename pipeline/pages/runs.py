@@ -21,7 +21,6 @@ ESTIMATES = 6
 
 
 def register(library: Library) -> None:
-    """Serve /."""
     reader = threading.Lock()
 
     @ui.page("/")
@@ -89,7 +88,6 @@ class _Card:
 
 
 def summary(one: Standing) -> None:
-    """The state of a run in a few lines."""
     with html.div().classes("line"):
         words("span", one.state).classes(f"state {one.state}")
         note(one.headline)
@@ -102,7 +100,6 @@ def summary(one: Standing) -> None:
 
 
 def link(name: str) -> str:
-    """The URL of a run."""
     return f"/run?{urlencode({'name': name})}"
 
 

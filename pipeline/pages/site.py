@@ -38,7 +38,6 @@ def site(outputs: Path, hosts: Iterable[str] = ()) -> Doors:
 
 
 def register(outputs: Path) -> None:
-    """Register every page with NiceGUI."""
     ui.add_css(STYLE, shared=True)
     ui.add_css(drawing.STYLE, shared=True)
     ui.add_css(html.STYLE, shared=True)

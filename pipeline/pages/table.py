@@ -68,7 +68,6 @@ class Table(Child):
         return match_view(folder, record) if record else None
 
     def go_on(self) -> None:
-        """Continue after the end of a match."""
         self.over = None
         self.changes += 1
 
@@ -100,7 +99,6 @@ class Shown:
 
     @property
     def folder(self) -> str:
-        """The name of the run in the pages."""
         return self.table.laid.folder.name if self.table.laid else ""
 
     def take(self, option: int) -> None:
@@ -146,7 +144,6 @@ class Shown:
 
 
 def show(table: Table) -> None:
-    """The page of a table, updated live."""
     shown = Shown(table)
     words("h1", table.name)
 
@@ -244,7 +241,6 @@ def _drawing(shown: Shown, game: Game[Any], drawn: Markup) -> None:
 
 
 def _words(shown: Shown, asked: Asked, option: int) -> None:
-    """The text field of a text action."""
     wanted = asked.options[option]
     assert isinstance(wanted, TextAction)
     field = ui.input(f"Your words: {wanted.text.ask}").classes("p-wide").props("autofocus")

@@ -39,11 +39,8 @@ def pass_seconds(shape: Shape, size: int, pace: Pace) -> float:
 
 
 def pack(shape: Shape, size: int, device: Device, pace: Pace, room: float, usual: int) -> int:
-    """Tokens per pack on a device with `room` GiB free.
-
-    SPARE times the tokens whose computation takes as long as the reading, at least `usual`, at most
-    what fits.
-    """
+    """Tokens per pack on a device with `room` GiB free. SPARE times the tokens whose computation
+    takes as long as the reading, at least `usual`, at most what fits."""
     token = 2 * shape.layer_parameters / (device.rate * 1e12 * pace.efficiency)
     wanted = SPARE * pass_seconds(shape, size, pace) / token
     fits = OFFLOADED_SHARE * room * GIB / bytes_per_token(shape, size)

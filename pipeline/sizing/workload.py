@@ -47,7 +47,6 @@ class Work:
     statics: dict[str, int] = field(default_factory=dict)
 
     def add(self, request: Request) -> None:
-        """Count a request."""
         prompts = request.prompts if isinstance(request, Score) else (request.prompt,)
         shared = common_start([prompt.changing for prompt in prompts])
         static, state = tokens(prompts[0].static), tokens(shared)
@@ -61,7 +60,6 @@ class Work:
             self.written += request.max_tokens
 
     def plus(self, other: Work, times: float) -> Work:
-        """The sum of this and `times` the other."""
         numbers = ("decisions", "prompts", "sent", "packed", "written")
         sums = {name: getattr(self, name) + times * getattr(other, name) for name in numbers}
         return Work(**sums, statics={**self.statics, **other.statics})

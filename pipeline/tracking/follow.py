@@ -117,10 +117,8 @@ class Follower:
                 self._client.set_terminated(run, ended, now)
 
     def _begin(self) -> MlflowClient:
-        """Create a parent run per experiment and, for few cells, a child run each.
-
-        They replace those that a killed run left.
-        """
+        """Create a parent run per experiment and, for few cells, child runs; delete a killed
+        run's."""
         client, place = open_store(str(self.store)), Folder(self.folder)
         forget_live(client, place.id)
         runs = place.lines("runs")

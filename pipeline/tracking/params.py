@@ -87,8 +87,7 @@ def _players(about: CellInfo, described: Mapping[str, Any]) -> Iterator[tuple[st
 
 
 def _factors(labels: Mapping[str, str]) -> Params:
-    """Each setting that a label gives in brackets, the name before them (`prompt.name`), and
-    the model's device under `device`."""
+    """The settings in a label's brackets, the names before them, and the model's device."""
     found = factors(labels)
     told = {fit(name): value for name, value in found.items() if name not in GROUPS}
     told |= {f"{group}.name": found[group] for group in GROUPS if found[group] != labels[group]}

@@ -26,10 +26,8 @@ def of_cell(runs: Lines, key: str) -> list[Mapping[str, Any]]:
 
 
 def begun(runs: Lines, key: str) -> float | None:
-    """The start of the first run that had the cell to play, in seconds since 1970;
-
-    None if unknown.
-    """
+    """The start of the first run that had the cell to play, in seconds since 1970; None if
+    unknown."""
     return min(_starts(of_cell(runs, key)), default=None)
 
 
@@ -42,11 +40,8 @@ def _starts(runs: Lines) -> Iterator[float]:
 
 
 def spans(place: Folder, abouts: Sequence[CellInfo], runs: Lines) -> list[Span]:
-    """When each cell was played.
-
-    The last match is dated by the file's mtime; for a copied folder that is later than the status's
-    last update, which is then used.
-    """
+    """When each cell was played. The last match is dated by the file's mtime; for a copied folder
+    that is later than the status's last update, which is then used."""
     said = (place.status or {}).get("updated")
     found = []
     for about in abouts:

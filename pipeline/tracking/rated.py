@@ -61,5 +61,4 @@ def add_ratings(folders: Sequence[Path], store: str, written: Path, ratings: pd.
 
 
 def _plain(name: str) -> str:
-    """The name with only the characters that MLflow allows."""
     return re.sub(r"[^\w. -]", "_", name)

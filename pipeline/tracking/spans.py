@@ -140,8 +140,7 @@ def _calls(
     times: Times,
     options: Sequence[str],
 ) -> Iterator[Call]:
-    """The calls of an exchange, whose prompts come next: one per scored prompt; the samples of
-    a text are one call."""
+    """The calls of an exchange: one per scored prompt; the samples of a text are one call."""
     sent = _prompts(exchange, statics)
     if isinstance(exchange, ScoreExchange):
         for number, (prompt, read) in enumerate(zip(sent, exchange.tokens, strict=True), start=1):
@@ -154,7 +153,6 @@ def _calls(
 
 
 def _prompts(exchange: Exchange, statics: Mapping[str, str]) -> list[Prompt]:
-    """All prompts of the exchange."""
     branches = exchange.branches if isinstance(exchange, ScoreExchange) else ("",)
     return [exchange.prompt(statics, branch) for branch in branches]
 

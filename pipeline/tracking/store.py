@@ -90,32 +90,24 @@ def experiment_in(client: MlflowClient, store: str, name: str) -> str:
 
 
 def experiment_name(experiment: str, labels: Mapping[str, str]) -> str:
-    """The name of a cell's experiment in MLflow: `quickstart / uno`.
-
-    Settings of a game are params, so that its sizes and variants can be compared.
-    """
+    """The name of a cell's experiment in MLflow: `quickstart / uno`. Settings of a game are params,
+    so that its sizes and variants can be compared."""
     return f"{experiment} / {labels['game'].partition('[')[0]}"
 
 
 def _ahead(database: Path) -> None:
-    """Switch sqlite to write-ahead logging, with fewer syncs per commit: a sweep of a thousand
-    cells has thousands of commits.
-
-    Errors are left for MLflow to report.
-    """
+    """Use write-ahead logging: a large sweep has thousands of commits. MLflow reports errors."""
     with suppress(sqlite3.Error), closing(sqlite3.connect(database)) as open_now:
         open_now.execute("PRAGMA journal_mode=WAL")
 
 
 def tracking_uri(store: str | Path) -> str:
-    """MLflow's URI of the store."""
     if _address(store):
         return str(store)
     return f"sqlite:///{(Path(store) / 'mlflow.db').resolve()}"
 
 
 def there(store: str) -> bool:
-    """Whether the store exists, or may exist."""
     return _address(store) or (Path(store) / "mlflow.db").exists()
 
 

@@ -66,11 +66,8 @@ def log_traces(
 
 
 Tagged = tuple[DecisionTrace, Mapping[str, str]]
-"""A trace and its tags.
-
-They are few, because MLflow checks each for existence separately: ten tags take five times as long
-as two. Everything else is an attribute of the decision's span.
-"""
+"""A trace and its tags. They are few, because MLflow checks each for existence separately: ten tags
+take five times as long as two. Everything else is an attribute of the decision's span."""
 
 
 def log_batch(client: MlflowClient, where: CellRun, batch: Sequence[Tagged]) -> None:
@@ -85,7 +82,6 @@ def log_batch(client: MlflowClient, where: CellRun, batch: Sequence[Tagged]) -> 
 
 
 def forget_traces(client: MlflowClient, run: Run) -> None:
-    """Delete the traces of a cell's run."""
     place = run.info.experiment_id
     while found := client.search_traces(
         locations=[place], run_id=run.info.run_id, max_results=PAGE, include_spans=False
@@ -94,7 +90,6 @@ def forget_traces(client: MlflowClient, run: Run) -> None:
 
 
 def trace_id(trace: DecisionTrace) -> str:
-    """MLflow's id of the trace."""
     return f"tr-{trace.number:032x}"
 
 

@@ -123,10 +123,7 @@ def track(
 
 
 def _forget(client: MlflowClient, sweep: Sweep) -> list[Run]:
-    """Delete what was logged of this sweep before.
-
-    Returns the runs of the folder's other cells, which are kept, as are their parents.
-    """
+    """Delete what was logged of these cells; returns the runs of the folder's other cells."""
     own = {result.about.key for result in sweep.results}
     others = {key_of(file.stem) for file in sweep.place.cells_folder.glob("*.json")} - own
     found = runs_of(client, sweep.place.id)

@@ -48,11 +48,8 @@ def of_cells(results: Results) -> dict[str, dict[str, float]]:
 
 
 def _differences(results: Results) -> Iterator[tuple[str, str, float]]:
-    """A cell's difference from each cell that pairs.csv compares it with, and Holm's p.
-
-    Such as `pairs/diff_vs_pocket_cloze`; only the first RIVALS ones. With few cells also the
-    limits.
-    """
+    """A cell's difference from each cell that pairs.csv compares it with, and Holm's p. Such as
+    `pairs/diff_vs_pocket_cloze`; only the first RIVALS ones. With few cells also the limits."""
     names = {cell: fit(name) for cell, name in results.names.items()}
     rivals: defaultdict[str, int] = defaultdict(int)
     for pair in results["pairs"].to_dict("records"):
@@ -77,10 +74,8 @@ def _difference(
 
 
 def curves(result: CellResults, cells: int) -> Points:
-    """The cell's running means; a step is a number of deals.
-
-    With many cells each has fewer points and no separate section, with very many none.
-    """
+    """The cell's running means; a step is a number of deals. With many cells each has fewer points
+    and no separate section, with very many none."""
     most = POINTS * MANY // max(cells, MANY)
     if most < LEAST:
         return []

@@ -32,7 +32,6 @@ def style(match: MatchView | None = None) -> Markup:
 
 
 def plies(match: MatchView) -> Markup:
-    """All plies in order, then the end."""
     parts = [
         together(tag("h2", f"Ply {each.number}", id=f"ply-{each.number}"), ply(match.game, each))
         for each in match.plies
@@ -46,7 +45,6 @@ def ply(game: Game[Any], ply: Ply) -> Markup:
 
 
 def ending(match: MatchView) -> Markup:
-    """The final state and who won."""
     state = _state(match.game, match.end_state, match.end_text)
     return together(state, tag("p", f"{match.outcome.capitalize()}."))
 
@@ -100,7 +98,6 @@ def _state(game: Game[Any], state: Any, text: str) -> Markup:
 
 
 def _how(view: DecisionView) -> str:
-    """The player, and how its decision was made."""
     parts = [view.player] if view.player else []
     if view.forced:
         parts.append("the only move")
@@ -147,10 +144,8 @@ def _option(
 
 
 def score_bars(scores: Sequence[float | None]) -> list[tuple[float, float] | None]:
-    """For each score a bar from zero: its start and length in percent of a common scale.
-
-    The scale includes zero. None for minus infinity, or without a score.
-    """
+    """For each score a bar from zero: its start and length in percent of a common scale. The scale
+    includes zero. None for minus infinity, or without a score."""
     known = [score for score in scores if score is not None]
     low, high = min([0.0, *known]), max([0.0, *known])
     room = high - low or 1.0
@@ -190,6 +185,5 @@ def _prompt(
 
 
 def _notes(notes: Mapping[str, object], shorten: Callable[[str], str]) -> Markup:
-    """The method's notes on the decision, folded."""
     text = json.dumps(notes, indent=1, ensure_ascii=False, default=str)
     return tag("details", tag("summary", "notes"), tag("pre", shorten(text)))

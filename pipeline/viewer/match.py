@@ -100,7 +100,6 @@ class DecisionView:
 
     @property
     def firsts(self) -> list[PromptView]:
-        """The first prompt of every request."""
         return [prompt for prompt in self.prompts if prompt.place == 0]
 
     @property
@@ -111,7 +110,6 @@ class DecisionView:
 
     @property
     def shown(self) -> bool:
-        """Whether there is more to show than the move."""
         return bool(self.prompts) or not self.forced
 
 
@@ -237,7 +235,6 @@ def _scores(cell: Mapping[str, Any], record: MatchRecord) -> tuple[str, Sequence
 def _plies(
     game: Game[Any], seed: Seed, record: MatchRecord, players: Sequence[str]
 ) -> tuple[tuple[Ply, ...], Any]:
-    """Every ply, and the final state."""
     state = game.deal(stream(seed, game, record.deal, DEAL))
     decisions = iter(record.decisions)
     plies: list[Ply] = []
@@ -284,11 +281,7 @@ def _prompts(
 
 
 def _readings(decision: DecisionRecord, replies: int) -> list[str]:
-    """How each generated text was read.
-
-    First what the method noted about its own replies, then what was wrong with texts of a text
-    action, and last the accepted text.
-    """
+    """How each text was read: the method's notes, then faults of text, then the accepted text."""
     dropped, faults = _noted(decision, "dropped"), _noted(decision, "faults")
     noted = [
         _named(answer, decision.options) + ", taken for no answer" * (number in dropped)
@@ -312,8 +305,7 @@ def _named(answer: Any, options: Sequence[str]) -> str:
 
 
 def _option(named: str | None, guess: int, options: Sequence[str]) -> int | None:
-    """The option that a prompt's line names; among equal ones the one expected from the
-    rotation."""
+    """The option that a prompt's line names; among equal ones the one the rotation puts there."""
     if named is None or named not in options:
         return None
     guess %= len(options)

@@ -82,10 +82,7 @@ def _news(prompt: PromptView, before: PromptView | None) -> str:
 
 
 def _answers(decision: DecisionView) -> Table:
-    """A row per option with the probabilities that each prompt's answers gave it.
-
-    If answers stand for no option (good, bad), a prompt's answers are in its own option's row.
-    """
+    """A row per option with the probabilities from each prompt, or from its own if unlettered."""
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
     table.add_column("option")
     table.add_column("score", justify="right")
