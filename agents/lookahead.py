@@ -1,8 +1,8 @@
 """Look-ahead search: a tree of candidate moves and replies, with values backed up by max and min.
 
 Source: TALAGA (ICLR 2024 submission iS3fQooCaa), section 4. Three actors build a tree: M proposes
-    the player's moves, M_O the other players' replies, M_R values the leaves. The probabilities of
-    Equation 2 are set to 1, because no model supplies them; what is left is plain minimax.
+the player's moves, M_O the other players' replies, M_R values the leaves. The probabilities of
+Equation 2 are set to 1, because no model supplies them; what is left is plain minimax.
 
 All requests of one level go out together: M's at the root, then M_O's, then M_R's.
 """
@@ -88,7 +88,7 @@ class Node:
     before: the position before the last of them.
     state: None if the game cannot tell it: it has no `sample`, or several seats move at once.
     turn: the turn of the seat to move, if exactly one is.
-    own: whether that seat is on the side the tree maximizes for.
+    own: whether that seat is on the side the tree maximises for.
     option, times: what was chosen in `before`, and in how many samples.
     value: of a leaf, from 0 to 1.
     """

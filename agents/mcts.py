@@ -1,8 +1,7 @@
 """Monte Carlo tree search where each action has a reward, estimated before its first visit.
 
 Source: the search of llm-reasoners with its default settings, as used by RAP (Hao et al. 2023) and
-    GameBench. A `World` (a model or a script) expands positions; the search itself makes no
-    requests.
+GameBench. A `World` (a model or a script) expands positions; the search itself makes no requests.
 """
 
 from __future__ import annotations

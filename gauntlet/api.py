@@ -87,7 +87,7 @@ class Results:
         """One row per match, including those of unfinished deals.
 
         Columns: the labels of its cell, match, deal, rotation, plies and times, and each measure as
-            the mean over the measured seats.
+        the mean over the measured seats.
         """
         return pd.DataFrame(
             {
@@ -106,7 +106,7 @@ class Results:
         """One row per decision of any seat.
 
         Columns: the labels of its cell, match, deal, rotation and turn (from 0), whether its seat
-            is under study (`subject`), and the fields of the record.
+        is under study (`subject`), and the fields of the record.
         """
         return pd.DataFrame(
             {

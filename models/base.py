@@ -75,7 +75,7 @@ class Score:
 class Scores:
     """The reply to Score.
 
-    logprobs: natural logarithms of shape (prompts, choices), normalized over the whole vocabulary;
+    logprobs: natural logarithms of shape (prompts, choices), normalised over the whole vocabulary;
         the larger of a choice's two spellings (with and without a leading space). Minus infinity
         for a choice that the model did not report.
     tokens: length in tokens of each prompt as sent.

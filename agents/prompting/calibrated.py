@@ -1,8 +1,8 @@
 """Contextual calibration: one prompt, divided by the model's answer to content-free input.
 
 Source: Zhao, Wallace, Feng, Klein and Singh (2021), Calibrate Before Use, section 5: the prediction
-    for a content-free input is the bias, which a diagonal matrix removes. With several such inputs
-    they average the probabilities and then normalize over the answers.
+for a content-free input is the bias, which a diagonal matrix removes. With several such inputs they
+average the probabilities and then normalise over the answers.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """PriDe: one prompt, divided by a prior estimated from full rotation of a few decisions.
 
 Source: Zheng, Zhou, Meng, Zhou and Huang (2024), Large Language Models Are Not Robust Multiple
-    Choice Selectors, section 4: the model's answer is modelled as the letter's prior times the
-    preference for the option. Over all rotations of a decision each letter meets each option once,
-    so in the mean logarithm the preference is the same for every letter and only the prior is left.
-    The paper then takes the arithmetic mean over the decisions' priors; the default here predates
-    that setting and takes the geometric mean.
+Choice Selectors, section 4: the model's answer is modelled as the letter's prior times the
+preference for the option. Over all rotations of a decision each letter meets each option once, so
+in the mean logarithm the preference is the same for every letter and only the prior is left. The
+paper then takes the arithmetic mean over the decisions' priors; the default here predates that
+setting and takes the geometric mean.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from gauntlet.models.base import Scores
 
 
 def geometric(decisions: Sequence[Rows]) -> Logs | None:
-    """The softmax of the mean logarithm over the rotations of all decisions. Up to normalization,
+    """The softmax of the mean logarithm over the rotations of all decisions. Up to normalisation,
     the geometric mean of the decisions' priors (of up to 26 options)."""
     return learnt([row for rows in decisions for row in rows])
 
 
 def arithmetic(decisions: Sequence[Rows]) -> Logs | None:
-    """The mean of the decisions' normalized priors, as published."""
+    """The mean of the decisions' normalised priors, as published."""
     priors = [learnt(rows) for rows in decisions]
     return averaged([prior for prior in priors if prior is not None])
 

@@ -26,7 +26,7 @@ Rows = tuple[Logs, ...]
 
 @dataclass(frozen=True)
 class Priors:
-    """Log-priors by number of letters, each normalized over its letters.
+    """Log-priors by number of letters, each normalised over its letters.
 
     prompts: number of prompts used to estimate them.
     """
@@ -65,7 +65,7 @@ def learnt(rows: Sequence[Logs]) -> Logs | None:
 
 
 def averaged(rows: Sequence[Logs]) -> Logs | None:
-    """The log-prior from the same rows by the arithmetic mean of probabilities, normalized. For a
+    """The log-prior from the same rows by the arithmetic mean of probabilities, normalised. For a
     single row the result is bit-identical to that of `learnt`."""
     telling = _telling(rows)
     if not telling:
@@ -74,7 +74,7 @@ def averaged(rows: Sequence[Logs]) -> Logs | None:
 
 
 def divided(logprobs: Sequence[float], prior: Sequence[float]) -> tuple[float, ...] | None:
-    """Probabilities divided by their priors and normalized; None if no letter is possible. Both
+    """Probabilities divided by their priors and normalised; None if no letter is possible. Both
     arguments are logarithms."""
     ratios = [value - known for value, known in zip(logprobs, prior, strict=True)]
     if max(ratios) == -math.inf:

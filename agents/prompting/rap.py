@@ -1,9 +1,9 @@
 """Reasoning via planning: tree search with the language model as the world model.
 
 Sources: RAP (Hao et al. 2023), with the prompts of GameBench (Costarelli et al. 2024), Appendix H
-    and its published code. An action's estimate is P(its letter | which?) + P(yes | is it good?);
-    once it is visited, its reward is that + 2 P(yes | will you win?) - 1 at the position that the
-    model predicts.
+and its published code. An action's estimate is P(its letter | which?) + P(yes | is it good?); once
+it is visited, its reward is that + 2 P(yes | will you win?) - 1 at the position that the model
+predicts.
 """
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ def grouped(actions: Sequence[str]) -> list[Sequence[str]]:
 
 
 def shares(logprobs: Sequence[float]) -> tuple[float, ...] | None:
-    """Probabilities normalized over these words; None if none is possible."""
+    """Probabilities normalised over these words; None if none is possible."""
     top = max(logprobs)
     if top == -math.inf:
         return None

@@ -1,7 +1,7 @@
 """Parsers of written answers: a move, a vote, a percentage.
 
 Sources: TALAGA (ICLR 2024 submission iS3fQooCaa), Appendix A, and the code of GTBench (Duan et al.
-    2024): the last move that an answer mentions counts.
+2024): the last move that an answer mentions counts.
 """
 
 from __future__ import annotations

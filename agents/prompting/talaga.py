@@ -1,8 +1,8 @@
 """TALAGA: a tree of moves, replies and values, all from the model, backed up by max and min.
 
 Source: "Large language models as gaming agents" (ICLR 2024 submission iS3fQooCaa), sections 4 and
-    5.1, Appendix A. Its hallucination control samples M_R several times, and again with a reworded
-    question. The wording is ours. `agents/lookahead.py` builds the tree.
+5.1, Appendix A. Its hallucination control samples M_R several times, and again with a reworded
+question. The wording is ours. `agents/lookahead.py` builds the tree.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tree of thoughts: plans, a vote on them, moves by the best plan, a vote on those.
 
 Sources: Yao et al. 2023, the two steps of its text task; TALAGA, Appendix C; the numbers of samples
-    and votes are those of both.
+and votes are those of both.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """TUTRI: an answer, then two reflections on it in the same conversation.
 
 Source: UNO Arena (Qin et al. 2024), sections 4 and 5. The model answers as for `Vanilla`, then
-    answers again after a review of the moves so far, and again after advice for the game. The last
-    answer that names an option counts. The wording is ours; the reflections have only one wording,
-    whatever that of the first question.
+answers again after a review of the moves so far, and again after advice for the game. The last
+answer that names an option counts. The wording is ours; the reflections have only one wording,
+whatever that of the first question.
 """
 
 from __future__ import annotations

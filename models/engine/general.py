@@ -1,7 +1,7 @@
 """The flat pass through a network's own modules.
 
 Works for every family whose attention goes through transformers' attention interface, and so
-generalizes what `ragged_forward.py` does by hand for four families: many decisions are concatenated
+generalises what `ragged_forward.py` does by hand for four families: many decisions are concatenated
 in one row, the library's modules run on that row, and at the attention call each piece attends to
 its own past and branches. Windows, soft caps and sinks come with the call, as the library passes
 them to any kernel. The modules are a copy that shares the network's weights, so the plain forward
@@ -103,7 +103,7 @@ class General:
     def logprobs(self, pieces: Sequence[Piece], columns: Sequence[int]) -> Tensor:
         """Log-probabilities of the tokens `columns` after every end of every piece.
 
-        Shape (ends of all pieces in order, columns), float32, on the network's device; normalized
+        Shape (ends of all pieces in order, columns), float32, on the network's device; normalised
         over the whole vocabulary.
         """
         wanted = torch.tensor(columns, device=self.device)

@@ -71,7 +71,7 @@ class Flat:
     def logprobs(self, pieces: Sequence[Piece], columns: Sequence[int]) -> Tensor:
         """Log-probabilities of the tokens `columns` after every end of every piece.
 
-        Shape (ends of all pieces in order, columns), float32, on the network's device; normalized
+        Shape (ends of all pieces in order, columns), float32, on the network's device; normalised
         over the whole vocabulary.
         """
         layout = self._laid_out(pieces)

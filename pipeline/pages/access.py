@@ -77,7 +77,7 @@ def _followed_link(scope: Scope, headers: Headers) -> bool:
 
 
 def bare(host: str) -> str:
-    """A host without its port, normalized; "" if there is none."""
+    """A host without its port, normalised; "" if there is none."""
     name, _, port = host.rpartition(":")
     if not name or not port.isdigit() or (":" in name and not name.endswith("]")):
         name = host

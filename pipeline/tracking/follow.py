@@ -1,7 +1,4 @@
-"""Live tracking: a run's metrics in MLflow while it plays;
-
-`pipeline/track.py` replaces them later.
-"""
+"""A run's metrics in MLflow while it plays; `pipeline/track.py` replaces them later."""
 
 from __future__ import annotations
 
