@@ -23,8 +23,8 @@ PACK_LEAST = 256
 TEXTS_MOST = 256
 """Maximum number of texts generated at once."""
 OFFLOADED_SHARE, SPARE = 0.7, 2
-"""For layers read from disk on every pass: the share of free memory for the activations of one pass,
-and how many times as long as the reading a pack's computation may take, since both times vary."""
+"""For layers read from disk on every pass: the share of free memory for the activations of one
+pass, and how many times as long as the reading a pack's computation may take, as both vary."""
 MEMINFO = Path("/proc/meminfo")
 CGROUP = Path("/sys/fs/cgroup")
 UNKNOWN = 8 * GIB
