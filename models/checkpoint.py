@@ -1,6 +1,6 @@
 """Checkpoints: language models in a local folder or on the Hugging Face hub, run by this project.
 
-Importing this module costs nothing: torch and transformers are imported by `load`.
+Importing this module is cheap: `load` imports torch and transformers.
 """
 
 from __future__ import annotations
@@ -29,22 +29,32 @@ Offload = Literal["none", "disk"]
 class Checkpoint:
     """A causal language model of the transformers library, with safetensors weights.
 
-    path: a folder, a hub model as organisation/name, or `pkg:` and a folder of this project.
-    dtype: of weights and activations; log-probabilities are computed in float32 always.
-    chat: wrap each prompt in the tokenizer's chat template (static and changing part are the
-        user's message, the cue opens the model's turn); otherwise the prompt is read as it is.
-    engine: "packed" shares work between prompts; "reference" asks them one at a time.
-    device: "auto" takes the GPU if there is one.
-    revision: branch, tag or commit of a hub model.
-    batch_invariant: promise that a score's bits depend on nothing else that is asked, in 16-bit
-        dtypes too, at some cost of speed; in float32 that is so anyway.
-    quantization: "fp8" halves the memory of a bfloat16 model on a GPU that multiplies 8-bit
-        floats; the log then tells how scores changed.
-    shards: the number of devices that run a replica together, each holding its part.
-    offload: "disk" leaves what does not fit in memory in the files, read anew in every pass; it
-        changes no score.
+        path: a folder, a hub model as organisation/name, or `pkg:` and a folder of this project.
+        dtype: of weights and activations; log-probabilities are always computed in float32.
+        chat: wrap each prompt in the tokenizer's chat template (static and changing part are the user's
+            message, the cue opens the model's turn); otherwise the prompt is used as it is.
+        engine: "packed" shares work between prompts; "reference" runs them one at a time.
+        device: "auto" uses the GPU if there is one.
+        revision: branch, tag or commit of a hub model.
+    <<<<<<< HEAD
+        batch_invariant: promise that a score's bits depend on nothing else that is asked, in 16-bit
+            dtypes too, at some cost of speed; in float32 that is so anyway.
+        quantization: "fp8" halves the memory of a bfloat16 model on a GPU that multiplies 8-bit
+            floats; the log then tells how scores changed.
+        shards: the number of devices that run a replica together, each holding its part.
+        offload: "disk" leaves what does not fit in memory in the files, read anew in every pass; it
+            changes no score.
+    =======
+        batch_invariant: guarantee that a score's bits do not depend on the other requests, in 16-bit
+            dtypes too, at some cost in speed; float32 is always batch-invariant.
+        quantization: "fp8" halves the memory of a bfloat16 model on GPUs with FP8 matrix
+            multiplication; the log shows how scores changed.
+        shards: number of devices that share the weights of one replica.
+        offload: "layers" leaves the layers on disk and reads them again for every pass, for checkpoints
+            larger than memory; scores do not change.
+    >>>>>>> prose2
 
-    Raises ValueError where a field has a value that is not allowed.
+        Raises ValueError if a field has a value that is not allowed.
     """
 
     path: str
@@ -101,7 +111,7 @@ class Checkpoint:
         return {**source, "dtype": self.dtype, "chat": self.chat, **self._rounding()}
 
     def _rounding(self) -> Mapping[str, Any]:
-        """The settings that change the last bits of scores, where they are not the usual ones."""
+        """The non-default settings that change the last bits of scores."""
         rounding: dict[str, Any] = {}
         if self.quantization != "none":
             rounding["quantization"] = self.quantization
@@ -114,8 +124,8 @@ class Checkpoint:
         self._tokens(self._folder()).spellings(tuple(choices))
 
     def load(self) -> Local:
-        """The whole model on one device, whatever `shards` says. Raises ModelError, in one line,
-        where that is impossible."""
+        """Load the whole model on one device, ignoring `shards`. Raises ModelError with one
+        line."""
         from gauntlet.models.engine.local import Local, load_network
 
         folder = self._folder()
@@ -126,7 +136,7 @@ class Checkpoint:
         return Local(network, tokens, self.engine, self._invariant)
 
     def load_part(self, rank: Rank) -> Local:
-        """One rank's part of the model. All ranks load at a time, and are then asked the same
+        """Load one rank's part of the model. All ranks load concurrently and must then get the same
         requests in the same order. Raises ModelError."""
         from gauntlet.models.engine.local import Local
         from gauntlet.models.engine.shards import load_part

@@ -2,9 +2,9 @@
 
     python -m pipeline.plan model=llama70b prompt=cloze deals=10000 --hardware 8xH100
 
-takes what `pipeline.run` takes. The models are not loaded: their shapes stand in
-`hardware.py` or in their config.json. How many decisions a match asks for, and how long prompts
-are, comes from playing a few matches with answers made up.
+It takes the arguments of `pipeline.run`. Models are not loaded: their shapes come from
+`hardware.py` or their config.json. The number of decisions per match and the prompt lengths come
+from playing a few matches with synthetic replies.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from gauntlet.pipeline.tables.claims import planned_tests
 from gauntlet.pipeline.tables.numbers import short
 
 USABLE = 0.9
-"""The share of a device's memory that is planned with."""
+"""The share of a device's memory to plan with."""
 HOST_SECONDS = 0.001
-"""What a worker's own program takes a decision, beside the device: rules, prompts, tokens, log."""
+"""Host time per decision: rules, prompts, tokens, log."""
 EFFICIENCY = 0.4
 """The share of a data sheet's rate that the engine is planned to reach: a large product reaches
 some 80% in practice, and the engine half of that or more (docs/performance.md)."""
@@ -61,7 +61,7 @@ USUAL = Pace()
 
 @dataclass(frozen=True)
 class Fit:
-    """A replica's memory, in GiB a device, and how many devices and replicas there are.
+    """A replica's memory in GiB per device, its shards, and the number of replicas.
 
     pack: tokens of a pass over many decisions. on_disk: GiB of weights that are read for every
     pass.
@@ -82,7 +82,7 @@ class Fit:
 
 @dataclass
 class Load:
-    """A model of the sweep: its shape, and what the sweep's cells will ask it."""
+    """A model of the sweep: its shape and its workload over all cells."""
 
     name: str
     source: Checkpoint
@@ -96,15 +96,15 @@ class Load:
 
     @property
     def size(self) -> int:
-        """Bytes of a weight, and of a number in between."""
+        """Bytes per weight and per activation."""
         return BYTES[self.source.dtype]
 
 
 def fit(load: Load, count: int, device: Device) -> Fit:
-    """The fewest shards that hold a replica, or those that the config asks for.
+    """Fit a replica in the fewest shards possible, or in those that the config sets.
 
-    Weights and kept keys and values are cut into shards; the activations of a pass are not, as
-    every rank computes all tokens. Raises UserError, with the sum, where it does not fit.
+    Weights and cached keys and values are sharded; the activations of a pass are not, since every
+    rank computes all tokens. Raises UserError, with the sum, if it does not fit.
     """
     heads = load.shape.num_attention_heads
     asked = load.source.shards
@@ -131,7 +131,7 @@ def _holds(fit: Fit, count: int, device: Device) -> bool:
 
 
 def _way_out(load: Load, count: int, device: Device) -> str:
-    """That weights may stay in their files, if that helps."""
+    """A hint to offload weights, if that helps."""
     if load.offloaded or load.source.quantization == "fp8":
         return ""
     found = _offloaded(load, count, device)
@@ -167,7 +167,7 @@ def _offloaded(load: Load, count: int, device: Device) -> Fit:
 
 
 def _cache(load: Load) -> float:
-    """GiB of the kept keys and values."""
+    """GiB of cached keys and values."""
     return sum(load.work.statics.values()) * state_bytes(load.shape, load.size) / GIB
 
 
@@ -177,19 +177,20 @@ def _usual_pack(device: Device) -> int:
 
 @dataclass(frozen=True)
 class Hours:
-    """How long the sweep's decisions take: prompt by prompt, and packed."""
+    """Hours that the sweep's decisions take: prompt by prompt, and packed."""
 
     logical: float
     packed: float
 
 
 def hours(load: Load, fit: Fit, device: Device, pace: Pace = USUAL) -> Hours:
-    """Operations over the rate that is planned with, or the time to read the weights once a pass
-    if that is longer; a pass is one prompt, or a pack of many decisions' trees.
+    """Estimate the time of a workload.
 
-    Operations: T (2 N + 4 L d c) for T tokens after c others, 2 d V for an answer. Packed, the
-    worker's own program works beside the device, and counts where it is slower. Weights are read
-    from the device's memory, or from the disk, and then texts are written many at once.
+    It is operations over the planned rate, or the time to read the weights once per pass if that is
+    longer; a pass is one prompt, or a pack of many decisions' trees. Operations: T (2 N + 4 L d c)
+    for T tokens after c others, 2 d V for an answer. When packed, the host works in parallel with
+    the device and counts if it is slower. Weights are read from device memory, or from disk, in
+    which case many texts are generated at once.
     """
     work, shape = load.work, load.shape
     rate = fit.shards * device.rate * 1e12 * pace.efficiency
@@ -207,7 +208,7 @@ def hours(load: Load, fit: Fit, device: Device, pace: Pace = USUAL) -> Hours:
 
 
 def loads(cells: Sequence[CellConfig], sweep: SweepConfig) -> tuple[list[Load], int]:
-    """Every checkpoint of the sweep with what all its cells will ask it; and the deals a cell."""
+    """Every checkpoint of the sweep with its workload over all cells; and the deals per cell."""
     known: list[Checkpoint] = []
     casts = [cast(config, known) for config in cells]
     if not known:
@@ -230,7 +231,7 @@ def loads(cells: Sequence[CellConfig], sweep: SweepConfig) -> tuple[list[Load], 
 
 
 def _played(casts: Sequence[Cast], sweep: SweepConfig) -> list[Cast]:
-    """The cells, and those beside them that ask a checkpoint too; each once."""
+    """The cells, and their controls that also use a checkpoint, without duplicates."""
     every = [*casts, *(other for acted in casts for other in beside_it(acted, sweep))]
     return list({acted.cell.key: acted for acted in reversed(every)}.values())[::-1]
 
@@ -242,7 +243,7 @@ def show(
     hardware: str,
     pace: Pace,
 ) -> None:
-    """Prints what fits and how long it takes. Raises UserError."""
+    """Print what fits and how long it takes. Raises UserError."""
     count, device = devices(hardware)
     found, deals = loads(cells, sweep)
     fits = [fit(load, count, device) for load in found]
