@@ -261,11 +261,11 @@ class Scored(Protocol[S_contra]):
 
 @runtime_checkable
 class Adjustable(Protocol):
-    """A game that can tell how well a seat decided from how lucky it was.
+    """A game that can separate how well a seat decided from how lucky it was.
 
-    references: policies that decisions can be judged against, the one first to take of a player of
-    whom nothing is known. Any is unbiased; the closer it is to how a player plays, the less that
-    player's advantages vary.
+    references: policies to compare decisions with, the default for an unknown player first. Any of
+    them is unbiased; the closer one is to how a player plays, the lower the variance of that
+    player's advantages.
     """
 
     references: Sequence[str]

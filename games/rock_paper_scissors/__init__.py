@@ -188,7 +188,7 @@ class RockPaperScissors:
         )
 
 
-@cache  # nine of a round: a seat is told all rounds at every turn
+@cache  # nine distinct clauses per round, and every turn repeats all rounds
 def _clause(number: int, choices: tuple[Action, Action]) -> str:
     first, second = choices
     return f"round {number}: player 0 {HANDS[first]}, player 1 {HANDS[second]}"
