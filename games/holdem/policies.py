@@ -336,7 +336,7 @@ def learn(facts: np.ndarray, taken: np.ndarray) -> str:
 
     The tree is scikit-learn's, by entropy; it is deterministic.
     """
-    from sklearn.tree import DecisionTreeClassifier  # takes a second, and few runs need it
+    from sklearn.tree import DecisionTreeClassifier  # a slow import that few runs need
 
     tree = DecisionTreeClassifier(
         criterion="entropy",
