@@ -27,11 +27,12 @@ a `TextAction` and `play` takes a `TextMove`."""
 class TextSpec:
     """The text that an action takes, and how it is validated.
 
-    ask: what the text should be ("one word that hints at your team's cards"). examples: valid
-    texts, at least one; players that cannot write text use one of them. pattern: a regular
-    expression that the whole text must match. max_chars: maximum length in characters. forbidden:
-    words that must not occur, ignoring case. instead: the text to use when a player's own is
-    invalid; "" for one of the examples.
+    ask: what the text should be ("one word that hints at your team's cards").
+    examples: valid texts, at least one; players that cannot write text use one of them.
+    pattern: a regular expression that the whole text must match.
+    max_chars: maximum length in characters.
+    forbidden: words that must not occur, ignoring case.
+    instead: the text to use when a player's own is invalid; "" for one of the examples.
 
     Raises ValueError without an example, and for an invalid example or `instead`.
     """
@@ -146,8 +147,8 @@ def parse_move(written: str) -> Action:
 class Fact:
     """One named thing that a seat knows, such as ("Hand", "red 3, wild").
 
-    text: one line, or several for a drawing such as a board. own: True if it concerns this seat
-    only: its hidden cards, its pending decision.
+    text: one line, or several for a drawing such as a board.
+    own: True if it concerns this seat only: its hidden cards, its pending decision.
     """
 
     name: str
@@ -159,13 +160,15 @@ class Fact:
 class Observation:
     """What one seat knows at its turn, as facts that any prompting method can word.
 
-    game: the game's display name ("UNO"). seat: the observing seat, from 0. rules: the rules and
-    how to win; the same in every state of a match. facts: the situation, in the order in which to
-    present it. history: the public moves so far, one short clause each, oldest first. options: a
-    name for each legal action, in the order of `Game.legal`. view: the same situation as plain
-    data, for the game's scripted players. role: the seat's role in the game ("the spymaster"); ""
-    if it has none. team: the seats that win and lose with this one, itself included; () if there
-    are no teams.
+    game: the game's display name ("UNO").
+    seat: the observing seat, from 0.
+    rules: the rules and how to win; the same in every state of a match.
+    facts: the situation, in the order in which to present it.
+    history: the public moves so far, one short clause each, oldest first.
+    options: a name for each legal action, in the order of `Game.legal`.
+    view: the same situation as plain data, for the game's scripted players.
+    role: the seat's role in the game ("the spymaster"); "" if it has none.
+    team: the seats that win and lose with this one, itself included; () if there are no teams.
 
     Like the rules, role and team stay the same for the whole match.
     """

@@ -292,8 +292,8 @@ class Adjustable(Protocol):
 
         start: the initial state. moves: the name of the option taken at every turn, in order, as in
         the observations. policies: one per seat, the reference for `seat`. playouts: per option;
-        any number is unbiased. seed: determines the playouts. Raises ValueError if the moves are
-        not a game from this start.
+        any number is unbiased. seed: determines the playouts.
+        Raises ValueError if the moves are not a game from this start.
         """
         ...
 

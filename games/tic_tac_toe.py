@@ -18,8 +18,8 @@ from gauntlet.games.base import Action, Fact, Observation
 class State:
     """A position.
 
-    marks: each seat's cells, bit i for cell i. moves: the cells in the order in which they were
-    marked. Not compared, since the position alone
+    marks: each seat's cells, bit i for cell i.
+    moves: the cells in the order in which they were marked. Not compared, since the position alone
         decides what can follow.
     """
 
@@ -31,7 +31,8 @@ class State:
 class TicTacToe:
     """Two seats mark cells of a grid in turn, seat 0 first. Actions are cells, row by row.
 
-    size: cells per side, 2 to 32. win_length: marks in a line that win, 2 to `size`.
+    size: cells per side, 2 to 32.
+    win_length: marks in a line that win, 2 to `size`.
 
     Raises ValueError for any other number.
     """

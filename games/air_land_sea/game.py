@@ -142,8 +142,8 @@ def _cards(at: int) -> str:
 class AirLandSea:
     """Two seats fight battles with eighteen cards over three theatres until one has enough points.
 
-    goal: victory points that end the game, 1 to 100. paper_bugs: True plays as the published code
-    of GameBench does where that differs from the rules
+    goal: victory points that end the game, 1 to 100.
+    paper_bugs: True plays as the published code of GameBench does where that differs from the rules
         (docs/games/air_land_sea.md).
 
     Every choice that an ability offers is a separate move. Raises ValueError for invalid settings.

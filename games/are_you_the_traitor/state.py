@@ -51,7 +51,7 @@ class State:
     seed: determines all chance to come. round, exchange: from 0, exchanges counted per round.
     names: the name of each role. phase, actor: what has to be done, and the role that does it.
     order: the roles that may say STOP after the actor. talk: the exchanges of this round. piles:
-    the treasure of each role, kinds of `treasure`. deck: the treasure to come, the next first.
+    the treasure of each role, indices into `KINDS`. deck: the treasure to come, the next first.
     history: public events. winner: a team, or -1.
     """
 

@@ -32,8 +32,8 @@ RETURNS = {
 class Hive:
     """Hive for two, without beetles, as GameBench (arXiv 2406.06613) plays it.
 
-    max_turns: turns per side after which nobody wins. paper_bugs: True for the game of GameBench's
-    published code, with other movement rules; see
+    max_turns: turns per side after which nobody wins.
+    paper_bugs: True for the game of GameBench's published code, with other movement rules; see
         docs/games/hive.md.
 
     An action is a move as in `games.hive.rules`. Raises ValueError for invalid settings.

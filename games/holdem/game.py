@@ -29,15 +29,13 @@ class Holdem:
     """Heads-up no-limit hold'em with eight actions, by TALAGA (OpenReview iS3fQooCaa).
 
     mode: "match": until one seat has all chips and wins; after `hands` hands the one with more
-    chips
-        wins, and the match yields `capped`. "hands": `hands` hands with fresh stacks each; the seat
-        that won chips overall wins, and the measure is `bb_per_hand`.
-    stack, small_blind, big_blind: in chips. raises: what the share of the pot in a raise gives.
-    "paper": the bet to raise to. "neuron": the chips
-        to add, as in neuron_poker.
+        chips wins, and the match yields `capped`. "hands": `hands` hands with fresh stacks each;
+        the seat that won chips overall wins, and the measure is `bb_per_hand`.
+    stack, small_blind, big_blind: in chips.
+    raises: what the share of the pot in a raise gives. "paper": the bet to raise to. "neuron": the
+        chips to add, as in neuron_poker.
     paper_bugs: True gives the whole of a tied pot to player 0, as neuron_poker gives it to the
-    first of
-        the best hands; False splits it.
+        first of the best hands; False splits it.
 
     An action is an index into `words.NAMES`. Raises ValueError for invalid settings.
     """

@@ -317,8 +317,8 @@ class State:
 class View(NamedTuple):
     """What a seat sees, as numbers.
 
-    cells: the state's array, with -1 for every card it does not see and 0 for the seed. start: as
-    in `State`. options: the legal actions, in the game's order.
+    cells: the state's array, with -1 for every card it does not see and 0 for the seed.
+    start: as in `State`. options: the legal actions, in the game's order.
     """
 
     seat: int

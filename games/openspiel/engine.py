@@ -34,8 +34,8 @@ PLAIN = {"ansi_color_output": False}
 class State:
     """seed: determines the chance to come; for a game that samples internally, all of it. actions:
     all so far, chance included, by OpenSpiel's numbers. moves: the seat and name of each player
-    move, in order. live: OpenSpiel's state; None if it has to be rebuilt. choices: a cache of each
-    seat's options."""
+    move, in order. live: OpenSpiel's state; None if it has to be rebuilt.
+    choices: a cache of each seat's options."""
 
     seed: int
     actions: tuple[int, ...]
@@ -272,11 +272,11 @@ class GameNotes:
     """Notes on one game.
 
     rules: as sentences; "" if nobody wrote them. reading: how to read the description of the
-    situation. label: the name of that fact. sides: the name of each seat. public: whether every
-    move is public in a game with hidden information. resamples: whether OpenSpiel can resample what
-    a seat cannot see, with actions that lead to the sample. tells: which of OpenSpiel's texts to
-    use, "information" or "observation"; "" for the default of the game's kind. slip: an error in
-    OpenSpiel's version.
+    situation. label: the name of that fact.
+    sides: the name of each seat. public: whether every move is public in a game with hidden
+    information. resamples: whether OpenSpiel can resample what a seat cannot see, with actions that
+    lead to the sample. tells: which of OpenSpiel's texts to use, "information" or "observation"; ""
+    for the default of the game's kind. slip: an error in OpenSpiel's version.
     """
 
     rules: str = ""

@@ -39,12 +39,12 @@ class View:
 class OpenSpiel:
     """A game of OpenSpiel, by name.
 
-    name: as OpenSpiel registers it ("leduc_poker"). parameters: OpenSpiel's settings of that game
-    ({board_size: 9}), None for none; a wrapped game
+    name: as OpenSpiel registers it ("leduc_poker").
+    parameters: OpenSpiel's settings of that game ({board_size: 9}), None for none; a wrapped game
         by its name.
     listed: maximum number of legal actions to list as options; with more, the move is typed.
-    version: of open_spiel, part of a cell's identity; None for the installed one. files: the hash
-    of the files that parameters name, None if they name none; any other value must
+    version: of open_spiel, part of a cell's identity; None for the installed one.
+    files: the hash of the files that parameters name, None if they name none; any other value must
         match them.
 
     An action is OpenSpiel's own number; a typed one is the number after the last of them. Returns:

@@ -104,9 +104,9 @@ class State:
 class PettingZoo:
     """The classic game of that name.
 
-    name: as PettingZoo calls it ("connect_four_v3"); the version may be left out. version: of
-    PettingZoo and the packages it uses, part of a cell's identity; None for the installed
-        ones.
+    name: as PettingZoo calls it ("connect_four_v3"); the version may be left out.
+    version: of PettingZoo and the packages it uses, part of a cell's identity; None for the
+    installed ones.
 
     Raises UserError if PettingZoo is not installed or its version differs from `version`, and
     ValueError for an unknown or unsupported game or an impossible number of seats.

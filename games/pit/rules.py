@@ -221,8 +221,8 @@ LAST = TRADE + len(LOTS) * len(TRADERS) - 1
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """goal: team points that end the match. corner: cards of a commodity that make one. turns,
-    deal_turns: maximum per match, and per deal."""
+    """goal: team points that end the match. corner: cards of a commodity that make one.
+    turns, deal_turns: maximum per match, and per deal."""
 
     goal: int
     corner: int

@@ -31,8 +31,8 @@ class RockPaperScissors:
 
     react: how reactive strategies play `together` with another one: "lag1" by their rule, which
     answers the other's last hand; "iid" by independent draws from their long-run mix. A policy
-    given by its plain name follows its rule. legacy_D: D is (.333, .333, .334) instead of exact
-    thirds.
+    given by its plain name follows its rule.
+    legacy_D: D is (.333, .333, .334) instead of exact thirds.
 
     Raises ValueError for other than 2 seats, a bad number of rounds, or another `react`.
     """

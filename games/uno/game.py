@@ -62,11 +62,10 @@ class Uno:
     """UNO by RLCard's rules, for 2 to 10 players; after 5,000 plies nobody wins.
 
     paper_bugs: False lists equal options once, in order of action number, with correct facts. True
-    follows
-        published experiments on RLCard: cards and options are in the order of the hand, with an option per
-        copy of a card, and "random" is uniform over those; after a wild the stated colour is the
-        meaningless one of RLCard's card object; the next player is derived from the logged reverses
-        (`words.told_next`).
+        follows published experiments on RLCard: cards and options are in the order of the hand,
+        with an option per copy of a card, and "random" is uniform over those; after a wild the
+        stated colour is the meaningless one of RLCard's card object; the next player is derived
+        from the logged reverses (`words.told_next`).
     """
 
     num_seats: int = 2

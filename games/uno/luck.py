@@ -119,7 +119,8 @@ def advantage(
 
     start: the initial state, as from `deal`. actions: those of the whole game, in order. measured:
     the seat whose wins count. policies: of every other seat, and the reference for `seat`. n:
-    worlds per decision. seed: determines the playouts. Returns nan if an action is illegal.
+    worlds per decision. seed: determines the playouts.
+    Returns nan if an action is illegal.
     """
     measure = Measure(measured, policies, n, worlds)
     return replay(start, actions, seat, measure, seed, make_desk(len(policies)))

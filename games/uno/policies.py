@@ -88,8 +88,8 @@ def weigh(
     """Fill `weights` (ACTIONS) with integers proportional to `policy`'s probability of each legal
     action, 0 elsewhere; return their sum.
 
-    seats, seat, direction: how many play, who is to move, and the order of play, 1 or -1. counts:
-    the hand, as from `count_cards`.
+    seats, seat, direction: how many play, who is to move, and the order of play, 1 or -1.
+    counts: the hand, as from `count_cards`.
     """
     if policy > RULE:
         return weigh_aimed(policy, seats, seat, direction, legal, weights)
@@ -275,11 +275,11 @@ def values(
 def winners(state: np.ndarray, policies: np.ndarray, n: int, seed: int, hidden: bool) -> np.ndarray:
     """Return the winners after each legal action of the seat to move, per playout.
 
-    state: the array of a game that is not over; left unchanged. policies: what every seat plays
-    afterwards, int64 of shape (seats,), from `policies`. n: playouts per action. The standard error
-    of a share is at most 0.5 / sqrt(n); that of the
-        difference of two is smaller than for independent samples, as all actions share the same hidden
-        cards and randomness in each playout.
+    state: the array of a game that is not over; left unchanged.
+    policies: what every seat plays afterwards, int64 of shape (seats,), from `policies`.
+    n: playouts per action. The standard error of a share is at most 0.5 / sqrt(n); that of the
+        difference of two is smaller than for independent samples, as all actions share the same
+        hidden cards and randomness in each playout.
     hidden: True redeals what the seat to move cannot see in each playout, which values the actions
         given that seat's knowledge; False uses the true cards.
 

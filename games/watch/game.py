@@ -48,11 +48,12 @@ class View:
 class Watch:
     """One seat watches `of`.
 
-    of: the watched game. catalogue: the policies that a guess may name; () for all scripted ones.
-    players: the policy of each watched seat; () for random ones from the catalogue, drawn by the
-    deal. games: how many games of the same players are watched, one after the other. warmup: steps
-    that are shown before the first guess; the last step always has one. window: how many of the
-    last steps are shown at a time; None for all.
+    of: the watched game.
+    catalogue: the policies that a guess may name; () for all scripted ones.
+    players: the policy of each watched seat; () to draw them from the catalogue in the deal.
+    games: how many games of the same players are watched, one after the other.
+    warmup: steps that are shown before the first guess; the last step always has one.
+    window: how many of the last steps are shown at a time; None for all.
 
     Raises ValueError for fewer than two policies or unknown ones, for players that are not one per
     seat from the catalogue, for games or window below 1, and for warmup below 0.
