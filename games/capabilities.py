@@ -94,7 +94,7 @@ def measures_of(game: Game[Any]) -> tuple[Measure, ...]:
 
 def judgeable_by(game: Game[Any]) -> tuple[Measure, ...]:
     """Return all measures that a config may name, the primary one first: the game's own, and
-    `MATCH_SCORE`, which precedes `WIN` if the game has draws."""
+    `MATCH_SCORE`, before `WIN` if the game has draws and lists `WIN` first."""
     own = measures_of(game)
     if MATCH_SCORE.name in {one.name for one in own}:
         return own

@@ -30,7 +30,6 @@ from gauntlet.games.capabilities import MATCH_SCORE, Measure, full_rules
 
 
 def facts(state: State, seat: int, goal: int, paper_bugs: bool) -> tuple[Fact, ...]:
-    """Return the facts that the deciding seat sees."""
     other = 1 - seat
     own, theirs = state.points[seat], state.points[other]
     place = "first: you win ties" if state.first == seat else "second: the opponent wins ties"
@@ -74,7 +73,6 @@ def summary(goal: int) -> str:
 
 
 def headings(paper_bugs: bool) -> Mapping[str, str]:
-    """Return the rules by heading. paper_bugs: as the published code has them."""
     order = (
         "New abilities are carried out before older ones."
         if paper_bugs
@@ -132,7 +130,6 @@ def _table(points: tuple[int, ...]) -> str:
 
 
 def _cards(at: int) -> str:
-    """Return the cards of a theatre, by strength."""
     own = [card for card in range(len(FACES)) if theatre(card) == at]
     parts = (f"{strength(card)} {FACES[card].name}, {FACES[card].text or 'plain'}" for card in own)
     return "; ".join(parts) + "."

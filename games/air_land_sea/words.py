@@ -127,7 +127,6 @@ def _flip(state: State, seat: int, owner: int, at: int) -> str:
 
 
 def _where(state: State, seat: int, card: int) -> str:
-    """Return the theatre where the seat's card lies."""
     return next(
         THEATRES[at]
         for at, column in enumerate(state.columns[seat])
@@ -136,7 +135,6 @@ def _where(state: State, seat: int, card: int) -> str:
 
 
 def decision(state: State, seat: int) -> str:
-    """Return what the seat has to decide."""
     if not state.tasks:
         return "your turn: play a card, or withdraw"
     task = state.tasks[0]
@@ -201,7 +199,6 @@ def _lying(placed: Placed, all_known: bool) -> str:
 
 
 def show_state(state: State, paper_bugs: bool) -> str:
-    """Draw the state with all its cards."""
     first, second = state.points
     lines = [f"battle {state.battle}, player {state.first} is first; points {first} to {second}"]
     lines += [

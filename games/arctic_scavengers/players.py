@@ -127,7 +127,6 @@ def back(state: State) -> State:
 
 
 def score(rules: Rules, state: State, seat: int) -> float:
-    """Return the score of a finished game."""
     first, second = tribes_count(rules, state)
     if first == second and not rules.loose:
         return 0.5
@@ -168,5 +167,4 @@ def _skirmish(rules: Rules, state: State) -> float:
 
 
 def loss(hand: Hand, after: Hand, loose: bool) -> int:
-    """Return how much fight value a hand loses."""
     return strength(hand, loose) - strength(after, loose)

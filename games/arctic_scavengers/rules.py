@@ -126,7 +126,6 @@ class Rules:
 
 
 def dealt(rules: Rules, rng: np.random.Generator) -> State:
-    """Return an initial state."""
     seed = int(rng.integers(2**63))
     tribe = Tribe((), START)
     state = State(seed, (tribe, tribe), shuffled(JUNKYARD, rng), shuffled(CONTESTED, rng), PILES)

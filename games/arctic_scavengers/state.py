@@ -107,7 +107,6 @@ PILES = _dealt(
 
 
 def people(cards: Iterable[int]) -> int:
-    """Return the number of people on some cards."""
     return sum(CARDS[kind].people for kind in cards)
 
 
@@ -259,12 +258,10 @@ class View(NamedTuple):
 
 
 def exchanged(pair: tuple[T, T], seat: int, new: T) -> tuple[T, T]:
-    """Return the pair with the entry of a seat replaced."""
     return (new, pair[1]) if seat == 0 else (pair[0], new)
 
 
 def with_tribe(state: State, seat: int, tribe: Tribe) -> State:
-    """Return the state with a seat's cards replaced."""
     return state._replace(tribes=exchanged(state.tribes, seat, tribe))
 
 
@@ -285,7 +282,6 @@ def show(tribe: Tribe, cards: Iterable[int]) -> Tribe:
 
 
 def seen_by(state: State, seat: int) -> View:
-    """Return what `seat`, which is to act, sees."""
     own, other = state.tribes[seat], state.tribes[1 - seat]
     top = state.junkyard[: state.looking] if state.phase == LOOK else ()
     shown: Hand = ()
@@ -350,5 +346,4 @@ def guessed(view: View, seat: int, history: tuple[str, ...], rng: np.random.Gene
 
 
 def shuffled(cards: Sequence[int], rng: np.random.Generator) -> tuple[int, ...]:
-    """Return the cards in random order."""
     return tuple(rng.permutation(np.array(cards, np.int64)).tolist())

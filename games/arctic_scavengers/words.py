@@ -1,4 +1,4 @@
-"""Arctic Scavengers as text: rules, facts, options and events."""
+"""Arctic Scavengers as text: rules, facts, options and history clauses."""
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ OTHERS = {DIG: "digs", DRAW: "draws", HUNT: "hunts"}
 
 
 def summary(rounds: int, loose: bool) -> str:
-    """Return what the game is about."""
     end = (
         "After the last round the tribe with more people in its hand wins, player 1 if there are "
         "as many."
@@ -57,7 +56,6 @@ def summary(rounds: int, loose: bool) -> str:
 
 
 def headings(peaceful: int, loose: bool) -> Mapping[str, str]:
-    """Return the rules by heading."""
     beside = "any number of tools" if loose else "one tool and one Group Leaders"
     return {
         "Round": "Both shuffle their cards, draw five, and have the rest as reserve. One gathers, "
@@ -134,14 +132,12 @@ def _card(kind: int, costs: bool = False) -> str:
 
 
 def price(kind: int) -> str:
-    """Return the price of a mercenary."""
     card = CARDS[kind]
     parts = [f"{card.food} food"] * bool(card.food) + [f"{card.cure} medicine"] * bool(card.cure)
     return " + ".join(parts)
 
 
 def facts(view: View, seat: int, rounds: int, peaceful: int, loose: bool) -> tuple[Fact, ...]:
-    """Return the facts that the acting seat sees."""
     own, other = view.own, 1 - seat
     peace = "no skirmish" if view.round < peaceful else "a skirmish at its end"
     told = [
@@ -215,7 +211,6 @@ def _infinitive(action: Action) -> str:
 
 
 def option(action: Action, loose: bool) -> str:
-    """Return the name of a gathering option."""
     if action.verb == STOP:
         return "stop gathering"
     if action.verb == TRASH:
@@ -228,22 +223,18 @@ def option(action: Action, loose: bool) -> str:
 
 
 def strike(kind: int) -> str:
-    """Return the name of the option to strike a card."""
     return f"{'snipe' if CARDS[kind].people else 'sabotage'} {CARDS[kind].name}"
 
 
 def keep(kind: int | None) -> str:
-    """Return the name of the option to keep a dug card or none."""
     return "keep none" if kind is None else f"keep {CARDS[kind].name}"
 
 
 def begins(number: int, seat: int) -> str:
-    """History clause: a round begins."""
     return f"round {number + 1}: player {seat} begins"
 
 
 def does(seat: int, action: Action) -> str:
-    """History clause: a seat's action."""
     if action.verb == TRASH:
         return f"player {seat} trashes {named(action.cards)}"
     told = _infinitive(action)
@@ -252,37 +243,30 @@ def does(seat: int, action: Action) -> str:
 
 
 def keeps(seat: int, any_card: bool) -> str:
-    """History clause: a dig ends."""
     return f"player {seat} keeps {'a' if any_card else 'no'} dug card"
 
 
 def stops(seat: int, kind: int) -> str:
-    """History clause: an action is stopped."""
     return f"player {seat} stops that: a {CARDS[striker(kind)].name} strikes {CARDS[kind].name}"
 
 
 def strikes(seat: int, kind: int) -> str:
-    """History clause: a strike in a skirmish."""
     return f"player {seat}'s {CARDS[striker(kind)].name} strikes {CARDS[kind].name}"
 
 
 def rests(seat: int, cards: int) -> str:
-    """History clause: a seat stops gathering."""
     return f"player {seat} stops with {_cards(cards)} in hand"
 
 
 def peace(number: int) -> str:
-    """History clause: a round ends without a skirmish."""
     return f"round {number + 1} has no skirmish"
 
 
 def brings(seat: int, hand: Hand) -> str:
-    """History clause: what a seat brings to a skirmish."""
     return f"player {seat} brings {named(hand)}"
 
 
 def decided(scores: Sequence[tuple[int, int]], card: int) -> str:
-    """History clause: a skirmish ends."""
     (fight, count), (other, others) = scores
     how = f"fight {fight} to {other}"
     if fight == other:

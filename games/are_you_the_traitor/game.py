@@ -189,7 +189,6 @@ class AreYouTheTraitor:
         return team if evil == good else EVIL if evil > good else GOOD
 
     def view(self, state: State) -> View:
-        """Return what the acting role sees."""
         return View(
             state.actor,
             state.phase,
@@ -276,9 +275,9 @@ class AreYouTheTraitor:
         )
 
     def _round_to_evil(self, state: State) -> float:
-        """Return the probability that evil wins the round: if an accuser is chosen, that its best
-        guess given what it knows is wrong for good, or right for the evil wizard; else a mean over
-        possible accusers, weighted by how sure they are."""
+        """Return the probability that evil wins the round. Once an accuser is chosen it follows
+        from how sure that role's best guess is; before, it is a mean over possible accusers,
+        weighted by how sure they are."""
         if state.phase == ACCUSE:
             sure = max(self._suspects(state, state.actor))
             return sure if state.actor == EVIL_WIZARD else 1 - sure

@@ -69,7 +69,6 @@ NOT = re.compile(r"\b(?:not|never|no)\b|n't", re.IGNORECASE)
 
 @cache
 def question_spec() -> TextSpec:
-    """Return the spec of a question."""
     return TextSpec("a question that all will hear, in one line", QUESTIONS, LINE, MOST)
 
 

@@ -128,7 +128,6 @@ Piles = tuple[tuple[int, ...], ...]
 
 
 def points(pile: tuple[int, ...]) -> int:
-    """Return the points of a pile."""
     return sum(KINDS[kind][2] for kind in pile)
 
 

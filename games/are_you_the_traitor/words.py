@@ -1,4 +1,4 @@
-"""Are You the Traitor? as text: rules, facts and events."""
+"""Are You the Traitor? as text: rules, facts and history clauses."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ SUMMARY = (
 
 
 def headings(goal: int, exchanges: int, paper_bugs: bool) -> Mapping[str, str]:
-    """Return the rules by heading."""
     names = ", ".join(NAMES)
     dealt = (
         f"The five are called {names}; who has which name stays the same all game."
@@ -78,7 +77,6 @@ def headings(goal: int, exchanges: int, paper_bugs: bool) -> Mapping[str, str]:
 
 
 def facts(view: View, exchanges: int) -> tuple[Fact, ...]:
-    """Return the facts that the acting role sees."""
     first, second = view.wizards
     wizards = f"{NAMES[first]} and {NAMES[second]}, one good and one evil"
     told = (
@@ -162,22 +160,18 @@ def options(view: View, names: Iterable[int]) -> tuple[str, ...]:
 
 
 def dealt(number: int, first: int, second: int) -> str:
-    """History clause: a round begins."""
     return f"round {number + 1}: {NAMES[first]} and {NAMES[second]} are wizards"
 
 
 def asks(exchange: Exchange) -> str:
-    """History clause: a question."""
     return f'{NAMES[exchange.asker]} asks {NAMES[exchange.asked]} "{exchange.question}"'
 
 
 def responds(exchange: Exchange) -> str:
-    """History clause: an answer."""
     return f'{NAMES[exchange.asked]} answers "{exchange.answer}"'
 
 
 def accuses(accuser: str, accused: str, right: bool) -> str:
-    """History clause: an accusation."""
     return f"{accuser} says STOP and accuses {accused}, and is {'right' if right else 'wrong'}"
 
 

@@ -47,7 +47,6 @@ def _drawn(words: Sequence[str], kinds: Sequence[int], turns: Sequence[Turn], wh
 
 
 def _team(team: int, turns: Sequence[Turn]) -> Markup:
-    """Return a team's clues so far."""
     clues = [f"{turn.clue} for {turn.number}" for turn in turns if turn.team == team]
     acts = " (to act)" if team_of(turns) == team else ""
     return entry(f"{KINDS[team]}{acts}:", ", ".join(clues) or "no clue yet")

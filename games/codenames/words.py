@@ -45,7 +45,6 @@ SUMMARY = (
 
 
 def headings(paper_bugs: bool) -> dict[str, str]:
-    """Return the rules by heading."""
     red, blue, neutral, _ = COUNTS
     clue = (
         "A clue is any text without a comma and a number."
@@ -99,7 +98,6 @@ def _stopped(state: State, turn: Turn, paper_bugs: bool) -> bool:
 
 
 def facts(state: State, role: int, paper_bugs: bool) -> Iterator[Fact]:
-    """Yield the facts that a role sees when it acts."""
     team, other = ROLES.teams[role], 1 - ROLES.teams[role]
     named = ROLES.names[role]
     first = "begins" if team == RED else "is second"
@@ -142,7 +140,6 @@ def _clue(turn: Turn, paper_bugs: bool) -> str:
 
 
 def _turns(state: State) -> str:
-    """Return one line per turn."""
     return "\n".join(_turn(state, turn) for turn in state.turns) or "none"
 
 

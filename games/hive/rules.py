@@ -110,7 +110,6 @@ def put(table: Table, piece: int, cell: int) -> None:
 
 @compiled
 def take(table: Table, piece: int, cell: int) -> None:
-    """Take a piece off its cell."""
     mark(table, piece, cell)
     beside = table.near[cell]
     for direction in range(6):

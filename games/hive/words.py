@@ -43,7 +43,6 @@ SUMMARY = (
 
 
 def headings(max_turns: int, paper_bugs: bool) -> Mapping[str, str]:
-    """Return the rules by heading."""
     both = "both sides lose" if paper_bugs else "nobody wins"
     end = (
         f"once white has had {max_turns} turns"

@@ -188,7 +188,6 @@ def sum_up(state: np.ndarray, belief: Belief) -> None:
 
 @inlined
 def hold(state: np.ndarray, seat: int, at: int) -> None:
-    """Give a seat this pair of PAIRS."""
     state[CARDS + 2 * seat], state[CARDS + 2 * seat + 1] = PAIRS[at, 0], PAIRS[at, 1]
 
 
@@ -341,7 +340,6 @@ def play_rest(
 
 @inlined
 def add(state: np.ndarray, rest: np.ndarray) -> None:
-    """Add the hands of `rest` to those of `state`."""
     for field in (TIES, WON, WINS, WINS + 1):
         state[field] += rest[field]
     state[HAND], state[HANDS] = rest[HAND], rest[HANDS]

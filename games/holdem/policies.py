@@ -144,7 +144,6 @@ def make_room() -> Room:
 
 @inlined
 def looks(policy: int) -> bool:
-    """Return whether a policy looks at its cards."""
     return policy >= TIGHT
 
 

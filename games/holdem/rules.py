@@ -57,7 +57,6 @@ def blank() -> np.ndarray:
 
 
 def hole_slice(seat: int) -> slice:
-    """Return the slice of a seat's cards in a state."""
     return slice(CARDS + 2 * seat, CARDS + 2 * seat + 2)
 
 
@@ -243,7 +242,6 @@ def act(state: np.ndarray, action: int) -> None:
 
 @inlined
 def hole(state: np.ndarray, seat: int) -> int:
-    """Return a seat's two cards, as a hand."""
     return bit(state[CARDS + 2 * seat]) | bit(state[CARDS + 2 * seat + 1])
 
 
@@ -264,7 +262,6 @@ def faceup(street: int) -> int:
 
 @compiled
 def show_down(state: np.ndarray) -> None:
-    """Complete the board and end the hand by showdown."""
     table = board(state, 5)
     first, second = worth(hole(state, 0) | table, 7), worth(hole(state, 1) | table, 7)
     state[SHOWN] = 1

@@ -154,7 +154,6 @@ def blinds(state: np.ndarray) -> str:
 
 
 def taken(before: np.ndarray, action: Action) -> str:
-    """Return what the seat to move did."""
     seat, chips = before.item(TO_MOVE), cost(before, action)
     done = f"player {seat}: {NAMES[action]}"
     if action <= CHECK:

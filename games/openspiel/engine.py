@@ -166,7 +166,6 @@ def secretive(game: Any) -> bool:
 
 
 def lucky(game: Any) -> bool:
-    """Return whether there is any chance in the game."""
     return bool(game.get_type().chance_mode != spiel().GameType.ChanceMode.DETERMINISTIC)
 
 

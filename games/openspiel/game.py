@@ -83,7 +83,6 @@ class OpenSpiel:
 
     @cached_property
     def engine(self) -> Any:
-        """OpenSpiel's game."""
         return engine.loaded(self.name, self._parameters, self.num_seats, self.files)
 
     @property
@@ -100,7 +99,6 @@ class OpenSpiel:
 
     @cached_property
     def lucky(self) -> bool:
-        """Whether there is chance in the game."""
         return engine.lucky(self.engine)
 
     @cached_property

@@ -53,7 +53,6 @@ class Live:
         return tuple(float(self.env.rewards.get(one, 0.0)) for one in self.env.possible_agents)
 
     def after(self, action: int) -> Live:
-        """Return the environment after the seat to move takes `action`."""
         clause = f"player {self.seat} {CLASSICS[self.name].clause(self.env, action)}"
         env = copied(self.env)
         env.step(action)

@@ -191,7 +191,6 @@ def option(state: State, move: int) -> str:
 
 
 def facts(state: State, seat: int, goal: int, turns: int) -> tuple[Fact, ...]:
-    """Return the facts that the seat to move sees."""
     mine, theirs = state.offers[seat], state.offers[1 - seat]
     return (
         Fact("Points", f"you {state.points[seat]}, opponent {state.points[1 - seat]}; {goal} win"),
@@ -281,7 +280,6 @@ def _prospects(held: Hand) -> tuple[float, ...]:
 
 
 def show_state(state: State) -> str:
-    """Draw the state with all its hands."""
     first, second = state.points
     lines = [f"deal {state.deal}, turn {state.turns + 1}; points {first} to {second}"]
     for which in HANDS:

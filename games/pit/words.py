@@ -68,7 +68,6 @@ def facts(state: State, trader: int, terms: Terms) -> tuple[Fact, ...]:
 
 
 def _trades(trades: tuple[Trade, ...], trader: int) -> str:
-    """Return what the trader gave and got, trade by trade."""
     parts = []
     for trade in trades:
         lot, taken = format_cards(LOTS[trade.lot]), format_cards(LOTS[trade.taken])
@@ -122,7 +121,6 @@ def headings(terms: Terms) -> Mapping[str, str]:
 
 
 def show_state(state: State) -> str:
-    """Draw the state with all its cards."""
     lines = [
         f"deal {state.deal}, turn {state.turn + 1} of it, {state.turns + 1} of the match; points "
         f"{state.points[0]} to {state.points[1]}"

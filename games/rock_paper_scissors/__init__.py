@@ -133,7 +133,6 @@ class RockPaperScissors:
 
     @property
     def told_policies(self) -> Mapping[str, str]:
-        """What each policy does, one sentence each."""
         return {code: strategies.sentence(code, self.legacy_D) for code in self.policies}
 
     def spectate(self, moves: Sequence[Sequence[Action]], first: int) -> str:

@@ -63,7 +63,6 @@ SETTLED = re.compile(r"([XYZ])\(([^,()]+),([^,()]+),([^,()]+)\)")
 
 
 def mixes(legacy_d: bool = False) -> dict[str, Mix]:
-    """Return the fixed mixes by code."""
     return MIXES | {"D": LEGACY_D} if legacy_d else dict(MIXES)
 
 

@@ -87,7 +87,6 @@ def _storey(left: int, top: int, storey: int, kind: str) -> Markup:
 
 
 def _in_words(state: State) -> str:
-    """Return the towers and pawns as text."""
     cells = state.cells
     towers = [f"{square(at)} level {cells[at]}" for at in range(SQUARES) if cells[at]]
     pawns = [

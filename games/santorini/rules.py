@@ -166,7 +166,6 @@ def act(state: np.ndarray, action: int) -> None:
 
 @inlined
 def number_of(squares: int) -> int:
-    """Return the number of squares in a set."""
     count = 0
     while squares:
         squares &= squares - 1

@@ -70,7 +70,6 @@ def squares(numbers: int, cells: Sequence[int]) -> str:
 
 
 def option(cells: Sequence[int], action: Action) -> str:
-    """Return the name of an action."""
     if action >= BOTH:
         to, built = divmod(action - BOTH, SQUARES)
         return f"{_step(cells, to)}, build {_built(cells, built)}"
@@ -103,7 +102,6 @@ def clauses(cells: Sequence[int], action: Action) -> Iterator[str]:
 
 
 def facts(array: np.ndarray, seat: int) -> Iterator[Fact]:
-    """Yield the facts of the seat to move."""
     cells = array.tolist()
     pawn, stage = cells[TURN], cells[STAGE]
     yield Fact("Your turn", _task(cells), own=True)
@@ -165,7 +163,6 @@ def drawing(cells: Sequence[int]) -> str:
 
 
 def show_state(cells: Sequence[int]) -> str:
-    """Draw the whole state."""
     winner = cells[-1]
     ended = f"player {winner} has won" if winner >= 0 else f"to do: {_task(cells)}"
     return f"{drawing(cells)}\n{ended}"

@@ -143,7 +143,6 @@ def choose(state: np.ndarray, ship: int, policy: int, key: np.uint64, count: int
 
 @inlined
 def first(actions: int) -> int:
-    """Return the first action of a set."""
     action = 0
     while not actions >> action & 1:
         action += 1

@@ -61,7 +61,6 @@ def afloat(state: np.ndarray, ship: int) -> bool:
 
 @inlined
 def ships_of(state: np.ndarray, team: int) -> int:
-    """Return how many ships a team has left."""
     count = 0
     for ship in range(3 * team, 3 * team + 3):
         count += state[DAMAGE + ship] < SUNK

@@ -59,7 +59,6 @@ ADVICE = (
 
 
 def headings(most_turns: int, paper_bugs: bool) -> dict[str, str]:
-    """Return the rules by heading."""
     order = (
         "Ships move and fire one after the other, A to C and X to Z. Two that change places pass "
         "through each other, and a ship may come to lie on the square of one that was blocked."
@@ -85,7 +84,6 @@ def headings(most_turns: int, paper_bugs: bool) -> dict[str, str]:
 
 
 def facts(array: np.ndarray, ship: int) -> Iterator[Fact]:
-    """Yield the facts of a ship that has to choose."""
     cells = array.tolist()
     team = ship // 3
     yield Fact("Your ship", _itself(cells, ship), own=True)
@@ -194,7 +192,6 @@ def clause(before: Sequence[int], notes: Sequence[int], after: Sequence[int]) ->
 
 
 def _did(plan: int, first: int, second: int, hit: int) -> str:
-    """Return what one ship did."""
     move = MANOEUVRES[plan // 2]
     stopped = [
         f"{step} step {'into a rock' if end == AGROUND else 'blocked'}"
@@ -208,7 +205,6 @@ def _did(plan: int, first: int, second: int, hit: int) -> str:
 
 
 def show_state(cells: Sequence[int]) -> str:
-    """Draw the whole state."""
     lines = [f"{cells[TURN]} of {cells[MOST_TURNS]} turns played", drawing(cells)]
     for ship in range(SHIPS):
         if cells[DAMAGE + ship] >= SUNK:

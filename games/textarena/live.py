@@ -57,7 +57,6 @@ class Luck:
             np.random.set_state(self._now[1])
 
     def copy(self) -> Luck:
-        """Return an independent copy."""
         return Luck(self.seed, self._now)
 
 
@@ -102,7 +101,6 @@ class Live:
         return {int(seat): float(worth) for seat, worth in (self.env.state.rewards or {}).items()}
 
     def after(self, text: str) -> Live:
-        """Return the environment after the seat to move has said `text`."""
         env = copy.deepcopy(self.env, shared(self.env))
         step = Live(env, self.luck.copy(), list(self.messages))
         env.state.told, env.state.faults = step.messages, []
@@ -139,7 +137,6 @@ class Listening:
 
 
 def listening(kind: type[Any]) -> type[Any]:
-    """Return a subclass of a library state that listens."""
     return type(f"Listening{kind.__name__}", (Listening, kind), {})
 
 

@@ -199,7 +199,6 @@ def sending(view: View, hostages: Sequence[int]) -> tuple[float, ...]:
 
 
 def truth(view: View) -> str:
-    """Return the greedy player's answer."""
     team = view.role // (PEOPLE // 2)
     return ADMIT[(PRESIDENT, BOMBER)[team] if view.special else team]
 

@@ -49,7 +49,6 @@ def team(state: State, person: int) -> int:
 
 
 def within(rooms: Sequence[int], room: int) -> list[int]:
-    """Return who is in a room, in order."""
     return [person for person, place in enumerate(rooms) if place == room]
 
 

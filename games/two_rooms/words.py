@@ -43,7 +43,6 @@ SUMMARY = (
 
 
 def headings(rounds: int, paper_bugs: bool) -> dict[str, str]:
-    """Return the rules by heading."""
     cards = (
         "You know your own team and nobody else's; nobody is told who president and bomber are."
         if paper_bugs
@@ -90,7 +89,6 @@ def history(state: State) -> tuple[str, ...]:
 
 
 def facts(state: State, rounds: int, paper_bugs: bool) -> Iterator[Fact]:
-    """Yield the facts that the acting person sees."""
     person, rooms = acting(state), state.rooms[-1]
     yield Fact("You are", _self(state, person, paper_bugs), own=True)
     step = "hostages" if trading(state) else f"question {max(1, _question(state))} of {PEOPLE}"
@@ -142,7 +140,6 @@ def _to_do(state: State, person: int) -> str:
 
 
 def _format_exchange(exchange: Exchange) -> str:
-    """Return an answered exchange as text."""
     asker, target = NAMES[exchange.asker], NAMES[exchange.target]
     return f'{asker} asked {target}: "{exchange.question}" - "{exchange.answer}"'
 
@@ -152,7 +149,6 @@ def _listed(people: Iterable[int], between: str = ", ") -> str:
 
 
 def show_state(state: State, rounds: int) -> str:
-    """Draw everything, including hidden cards."""
     lines = [
         f"room {room}: {', '.join(_carded(state, who) for who in within(state.rooms[-1], room))}"
         for room in ROOMS

@@ -118,12 +118,10 @@ def _row(table: Table, number: int) -> Markup:
 
 
 def fan(kinds: Iterable[int]) -> Markup:
-    """Draw cards side by side, by colour and trait."""
     return tag("div", *map(card, sorted(kinds, key=card_order)), class_="d-hand")
 
 
 def card(kind: int) -> Markup:
-    """Draw a card, face up, by its kind."""
     colour, trait = divmod(kind, 15)
     plain = trait < WILD
     below = tag("i", COLOURS[colour] if plain else "wild", aria_hidden="true")

@@ -152,7 +152,6 @@ def follow(
 
 @inlined
 def place_of(state: np.ndarray, hand: int, action: int) -> int:
-    """Return the place of the card that `action` plays."""
     place = hand + 1
     while not plays(action, state[place]):
         place += 1

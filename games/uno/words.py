@@ -71,7 +71,6 @@ def hand(kinds: Iterable[int]) -> str:
 
 
 def holdings(sizes: Iterable[int], you: int) -> str:
-    """Return how many cards each seat holds."""
     return ", ".join(
         f"player {seat}{' (you)' if seat == you else ''} holds {size}"
         for seat, size in enumerate(sizes)

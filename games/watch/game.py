@@ -130,7 +130,6 @@ class Watch:
         return " ".join(self.codes[one] for one in picked)
 
     def read(self, text: str) -> Guess:
-        """Parse a valid guess."""
         return self._wanted.read(text)
 
     def deal(self, rng: np.random.Generator) -> State:
@@ -233,7 +232,6 @@ class Watch:
         return guesses.outlook(of, self.policies)
 
     def _guesses(self, state: State) -> int:
-        """Return how many guesses a match has."""
         return max(1, len(state.transcript) - self.warmup)
 
     def _steps_shown(self, state: State) -> int:

@@ -48,7 +48,6 @@ class Wanted:
     codes: dict[str, int]
 
     def read(self, text: str) -> Guess:
-        """Parse a valid text."""
         return () if text == NULL else tuple(self.codes[word] for word in text.casefold().split())
 
 

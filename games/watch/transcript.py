@@ -89,7 +89,6 @@ class Transcript:
     moves: tuple[tuple[Moves, ...], ...]
 
     def __len__(self) -> int:
-        """The number of steps."""
         return sum(map(len, self.moves))
 
     @cached_property
@@ -147,7 +146,6 @@ def _step(game: Game[Any], state: Any, moves: Moves) -> Step:
 
 
 def names(game: Game[Any]) -> tuple[str, ...]:
-    """Return the names of the watched players."""
     if isinstance(game, Spectated):
         return tuple(game.spectator_names)
     return tuple(map(str, range(game.num_seats)))
