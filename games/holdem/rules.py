@@ -76,7 +76,7 @@ def deal(state: np.ndarray, seed: int) -> None:
 
 @compiled
 def begin(state: np.ndarray, seed: int) -> None:
-    """Set `state`, which holds its settings, to before the first hand is dealt."""
+    """Reset `state`, which holds its settings, to before the first hand is dealt."""
     state[SEED] = seed
     for field in range(HAND, SIZE):
         state[field] = 0

@@ -228,8 +228,8 @@ def history(
 
 
 def payoffs(game: Any) -> str:
-    """Return the payoffs of each joint choice, one line each, for a one-shot simultaneous game
-    without chance and with few outcomes; "" otherwise."""
+    """Return the payoffs of each joint first choice, one line each, for a simultaneous game without
+    chance that pays at once and has few outcomes; "" otherwise."""
     live = game.new_initial_state()
     if engine.lucky(game) or not live.is_simultaneous_node():
         return ""
