@@ -29,32 +29,22 @@ Offload = Literal["none", "disk"]
 class Checkpoint:
     """A causal language model of the transformers library, with safetensors weights.
 
-        path: a folder, a hub model as organisation/name, or `pkg:` and a folder of this project.
-        dtype: of weights and activations; log-probabilities are always computed in float32.
-        chat: wrap each prompt in the tokenizer's chat template (static and changing part are the user's
-            message, the cue opens the model's turn); otherwise the prompt is used as it is.
-        engine: "packed" shares work between prompts; "reference" runs them one at a time.
-        device: "auto" uses the GPU if there is one.
-        revision: branch, tag or commit of a hub model.
-    <<<<<<< HEAD
-        batch_invariant: promise that a score's bits depend on nothing else that is asked, in 16-bit
-            dtypes too, at some cost of speed; in float32 that is so anyway.
-        quantization: "fp8" halves the memory of a bfloat16 model on a GPU that multiplies 8-bit
-            floats; the log then tells how scores changed.
-        shards: the number of devices that run a replica together, each holding its part.
-        offload: "disk" leaves what does not fit in memory in the files, read anew in every pass; it
-            changes no score.
-    =======
-        batch_invariant: guarantee that a score's bits do not depend on the other requests, in 16-bit
-            dtypes too, at some cost in speed; float32 is always batch-invariant.
-        quantization: "fp8" halves the memory of a bfloat16 model on GPUs with FP8 matrix
-            multiplication; the log shows how scores changed.
-        shards: number of devices that share the weights of one replica.
-        offload: "layers" leaves the layers on disk and reads them again for every pass, for checkpoints
-            larger than memory; scores do not change.
-    >>>>>>> prose2
+    path: a folder, a hub model as organisation/name, or `pkg:` and a folder of this project.
+    dtype: of weights and activations; log-probabilities are always computed in float32.
+    chat: wrap each prompt in the tokenizer's chat template (static and changing part are the
+        user's message, the cue opens the model's turn); otherwise the prompt is used as it is.
+    engine: "packed" shares work between prompts; "reference" runs them one at a time.
+    device: "auto" uses the GPU if there is one.
+    revision: branch, tag or commit of a hub model.
+    batch_invariant: guarantee that a score's bits do not depend on the other requests, in 16-bit
+        dtypes too, at some cost in speed; float32 is always batch-invariant.
+    quantization: "fp8" halves the memory of a bfloat16 model on GPUs with FP8 matrix
+        multiplication; the log shows how scores changed.
+    shards: number of devices that share the weights of one replica.
+    offload: "disk" leaves the weights that do not fit in memory on disk and reads them again for
+        every pass; scores do not change.
 
-        Raises ValueError if a field has a value that is not allowed.
+    Raises ValueError if a field has a value that is not allowed.
     """
 
     path: str

@@ -82,20 +82,11 @@ def load_network(
     with _LOADING:
         key = (_stamp(folder, name), dtype, place.type, quantization, offload)
         network = _LOADED.get(key)
-<<<<<<< HEAD
         if network is None and offload == "disk":
             source = Source(name, _stamp(folder, name))
             further = options(place, source.scratch)
             network = _LOADED[key] = read_network(folder, name, dtype, place, **further)
             register(network, source)
-=======
-        if network is None and offload == "layers":
-            from gauntlet.models.engine.offload import (
-                open_network,  # accelerate, needed only here
-            )
-
-            network = _LOADED[key] = open_network(folder, name, dtype, place)
->>>>>>> prose2
         elif network is None:
             network = owned(read_network(folder, name, dtype, place))
             if quantization == "fp8":

@@ -22,14 +22,7 @@ PACK_LEAST = 256
 OFFLOADED_PACKS = 4
 """As many times longer packs where weights are read from the disk for every pass."""
 TEXTS_MOST = 256
-<<<<<<< HEAD
-"""Texts that are written at once, at most."""
-=======
 """Maximum number of texts generated at once."""
-OFFLOADED_SHARE, SPARE = 0.7, 2
-"""For layers read from disk on every pass: the share of free memory for the activations of one
-pass, and how many times as long as the reading a pack's computation may take, as both vary."""
->>>>>>> prose2
 MEMINFO = Path("/proc/meminfo")
 CGROUP = Path("/sys/fs/cgroup")
 UNKNOWN = 8 * GIB
@@ -68,14 +61,8 @@ class Memory:
         self._network, self._least = network, least
 
     def budget(self) -> Budget:
-<<<<<<< HEAD
         """What the free memory allows."""
         return budget(self._network, self._least(free_bytes(self._network.device)))
-=======
-        stream = stream_of(self._network)
-        hiding = stream.hiding if stream else 0
-        return budget(self._network, self._least(free_bytes(self._network.device)), hiding)
->>>>>>> prose2
 
     def size(self, states: KeysValues) -> int:
         """Bytes of cached keys and values, in the process where they take most."""
@@ -111,17 +98,8 @@ class Memory:
         return True
 
 
-<<<<<<< HEAD
 def budget(network: Any, free: int) -> Budget:
     """What this many free bytes of the network's device allow."""
-=======
-def budget(network: Any, free: int, hiding: int = 0) -> Budget:
-    """The budget for this many free bytes on the network's device.
-
-    hiding: for layers read from disk, the number of tokens whose computation takes as long as
-        reading a layer; else 0.
-    """
->>>>>>> prose2
     device = network.device
     config = network.config.get_text_config(decoder=True)
     per_token = bytes_per_token(config, network.dtype.itemsize)
