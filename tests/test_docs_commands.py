@@ -45,10 +45,15 @@ def configs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a sweep in it."""
+    """A folder with a sweep in it, beside another of other cells and the same deals."""
     folder = tmp_path_factory.mktemp("sweep")
-    run("pipeline.run", [*SMALL, "deals=5", "prompt=cloze,counterfactual", f"output_dir={folder}"])
+    for place, prompts in ((folder, "cloze,counterfactual"), (other(folder), "pride")):
+        run("pipeline.run", [*SMALL, "deals=5", f"prompt={prompts}", f"output_dir={place}"])
     return folder
+
+
+def other(folder: Path) -> Path:
+    return folder.with_name("other")
 
 
 def run(module: str, words: list[str]) -> str:
@@ -93,6 +98,8 @@ def test_a_command_runs(command: Command, sweep: Path, tmp_path: Path) -> None:
         assert list(tmp_path.glob("*.csv"))
     else:
         words = [fill_placeholder(word, sweep, tmp_path) for word in command.arguments]
+        if inner(command.module) == "pipeline.compare":
+            words[:2] = [str(sweep), str(other(sweep))]
         where = ["--in", str(sweep)] if "replay" in command.module else []
         run(command.module, [*words, *where])
 

@@ -1,4 +1,5 @@
-"""What a worker loads is what the plan was made of, however late it loads and wherever."""
+"""Ensures that a worker loads exactly the models and code of the plan, whenever and wherever it
+loads."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ from gauntlet.pipeline.plan.identity import identity_now
 
 @dataclass(frozen=True)
 class Planned:
-    """What the plan found: of each model its identity, of each cell the code, and the hashes of
-    files, so that a worker reads again only those that it sees otherwise."""
+    """The plan's model identities, code by cell, and file hashes; a worker rehashes only files that
+    look different to it."""
 
     models: Mapping[ModelSource, Mapping[str, Any]]
     code: Mapping[str, Code]
@@ -35,7 +36,7 @@ class Planned:
         return cls(models, {cell.key: code_of(cell) for cell in plan.cells}, dict(HASHES))
 
     def check_code(self, cells: Sequence[Cell]) -> None:
-        """Raises Stopped where this process would play by another code."""
+        """Raises Stopped if this process would play with different code."""
         for cell in cells:
             then, now = self.code[cell.key], code_of(cell)
             if then.fingerprint != now.fingerprint:
@@ -45,8 +46,8 @@ class Planned:
                 )
 
     def load(self, source: ModelSource, load_one: Callable[[ModelSource], Model]) -> Model:
-        """The model, whose files were the plan's before and after they were read. Raises
-        ModelError where it cannot be loaded, and Stopped where it is another one now."""
+        """Load the model, and check before and after that its files are those of the plan. Raises
+        ModelError if it cannot be loaded, and Stopped if it has changed."""
         HASHES.update(self.hashes)
         self._check(source)
         model = load_one(source)

@@ -226,10 +226,10 @@ def reader(**weak: Any) -> Callable[..., Reader]:
 BUGS: dict[str, tuple[str, Any, str, Any]] = {
     "wrong checksums pass": ("edited", reading, "unsealed", unchecked),
     "missing checksums pass": ("edited_unsealed", reading, "unsealed", unchecked),
-    "ids are not reckoned again": (BORROWED, records, "Reader", reader(seed=None)),
+    "ids are not checked": (BORROWED, records, "Reader", reader(seed=None)),
     "doubles pass": ("doubled", Reader, "_first", lambda *_: True),
     "foreign files are mended": (
-        *(FOREIGN, records.Log, "_own"),
+        *(FOREIGN, records.Log, "_records_files"),
         lambda log, *_: log._disk.logs(log._place.records_folder),
     ),
     "damaged lines are dropped": ("flipped", recovery, "append", lambda *_: None),
