@@ -9,8 +9,7 @@ import sys
 
 def figures(module: str, *words: str) -> dict[str, float]:
     """Return the module's last output line, parsed as JSON. Raises RuntimeError with the last line
-    of its error output if it fails.
-    """
+    of its error output if it fails."""
     command = [sys.executable, "-m", module, *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -23,8 +23,7 @@ WRITTEN = 256
 @dataclass(frozen=True)
 class TwoQuestions:
     """One turn of a seat: the decision as this project prompts it (None without a choice), and the
-    prompts of the published loop, which lists a card held twice as two options.
-    """
+    prompts of the published loop, which lists a card held twice as two options."""
 
     decision: Score | None
     published: Score
@@ -32,8 +31,7 @@ class TwoQuestions:
 
 def turns(decisions: int, seed: int = 0) -> list[TwoQuestions]:
     """Return turns of whole games with at least `decisions` decisions; if numba or the games are
-    not installed, all turns of the committed file.
-    """
+    not installed, all turns of the committed file."""
     try:
         return played(decisions, seed)
     except ModuleNotFoundError:

@@ -162,8 +162,7 @@ def played(meeting: tuple[str, str]) -> np.ndarray:
 
 def widths() -> str:
     """Return a Markdown table of the widths of the money intervals relative to Student's; medians
-    of WIDTHS runs.
-    """
+    of WIDTHS runs."""
     rng, span = np.random.default_rng(SEED), (GAME.measures[0].low, GAME.measures[0].high)
     told = ("| players | SD of a deal |", *(f" {n:,} deals |" for n in SHOWN))
     lines = ["".join(told), "|---" * (2 + len(SHOWN)) + "|"]
@@ -201,8 +200,7 @@ def _tested(
 
 def robins() -> Iterator[Point]:
     """Yield points for equally strong players whose results depend partly on the luck of the deal,
-    which they share from both seats.
-    """
+    which they share from both seats."""
     for n, mix, tied in product((*DEALS, 10_000), list(mixes())[::3], (0.0, 0.5, 1.0)):
         where = f"{n:,} deals, {mix[2]:.2f} won, {mix[1]:.2f} drawn, tied by {tied}"
         yield Point(f"mean over {PLAYERS - 1} opponents", where, partial(_standing, mix, tied, n))
@@ -238,8 +236,7 @@ def _shared(mix: np.ndarray, tied: float, n: int, rng: Rng, runs: int) -> Rates:
 
 def _sums(mix: np.ndarray, tied: float, worth: np.ndarray, matches: int) -> np.ndarray:
     """Return (3, 2 matches + 1): for each outcome that the deal's luck favours, the distribution of
-    the sum, in halves, of `matches` results, of which a share `tied` has that outcome.
-    """
+    the sum, in halves, of `matches` results, of which a share `tied` has that outcome."""
     found = []
     for says in np.eye(3):
         one = np.bincount((2 * worth).astype(int), tied * says + (1 - tied) * mix, 3)

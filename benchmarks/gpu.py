@@ -91,8 +91,7 @@ class Run:
 
 def steps(device: str) -> Iterator[tuple[str, Step, float]]:
     """Yield the steps of a device, the most important first, with their approximate seconds on an
-    80 GB GPU: larger networks take longer to build.
-    """
+    80 GB GPU: larger networks take longer to build."""
     long = {"1b": 40.0, "8b": 120.0, "8b-fp8": 120.0}
     for size in EXACT[device]:
         for dtype in DTYPES:

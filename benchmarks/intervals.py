@@ -92,8 +92,7 @@ def table(cases: Sequence[Worst]) -> str:
 
 def widths() -> str:
     """Return a Markdown table of interval widths relative to large-sample ones: Wilson's for one
-    match per deal, Student's t over deals for several; medians of 100 runs.
-    """
+    match per deal, Student's t over deals for several; medians of 100 runs."""
     rng = np.random.default_rng(SEED)
     lines = ["| deals | rate | one match | two, independent | four, independent | four, alike |"]
     lines += ["|---|---|---|---|---|---|"]

@@ -32,8 +32,7 @@ PAIR = "pair"
 
 class League(NamedTuple):
     """Strengths, the kind of each player, and n matches: (n, 5) of first, second, game, deal, and
-    the side that the deal favours, 1 the first and -1 the second.
-    """
+    the side that the deal favours, 1 the first and -1 the second."""
 
     strengths: Floats
     kinds: Sequence[str]
@@ -44,8 +43,7 @@ class League(NamedTuple):
 
 class Held(NamedTuple):
     """Counts for one kind of player in one kind of league: limits, how many covered the truth, and
-    how many were infinite.
-    """
+    how many were infinite."""
 
     league: str
     player: str
@@ -70,8 +68,7 @@ def played(league: League, rng: np.random.Generator) -> Matches:
 
 def robin(players: Sequence[int], games: Sequence[int], seats: Sequence[int] = (1, -1)) -> Ints:
     """Return a match of every pair of players on every deal. games: deals per game. seats: 1 and -1
-    for a match from either seat, 1 alone for one match per pair.
-    """
+    for a match from either seat, 1 alone for one match per pair."""
     pairs = [(a, b) for at, a in enumerate(players) for b in players[at + 1 :]]
     rows = [
         (a, b, game, deal, seat)
@@ -181,8 +178,7 @@ def _held(
     league: League, ratings: Ratings, rng: np.random.Generator
 ) -> Iterator[tuple[str, bool, bool]]:
     """Yield for each player, and for a pair, whether its limits cover the truth,
-    and are infinite.
-    """
+    and are infinite."""
     low, high = ratings.limits
     truth = league.strengths - ratings.zero @ league.strengths
     for kind, least, true, most in zip(league.kinds, low, truth, high, strict=True):

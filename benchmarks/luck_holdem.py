@@ -60,8 +60,7 @@ OPPONENTS = ("random", "caller", "maniac", "tight", "mixed")
 @dataclass(frozen=True)
 class Table:
     """A player of PLAYERS, its opponent, and the reference for judging it: a policy, or habits as
-    text.
-    """
+    text."""
 
     player: str
     opponent: str

@@ -35,8 +35,7 @@ class Shape:
 @dataclass(frozen=True)
 class Size:
     """A network to measure: dtype, number of decisions for the packed scorer and for the slow
-    methods, and shape (None: the shipped model).
-    """
+    methods, and shape (None: the shipped model)."""
 
     dtype: torch.dtype
     decisions: int

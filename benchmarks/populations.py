@@ -97,8 +97,7 @@ def wins_of_a_deal(kind: str, m: int, p: float) -> np.ndarray:
     """Return the distribution of 0 to m wins on a deal, with mean rate p. even: as close to m p as
     possible (negative correlation); alike: beta-binomial with correlation 2/3; equal: all or none;
     mixed: many single wins and a few deals that are won completely, each half of all wins (or of
-    all losses).
-    """
+    all losses)."""
     number = np.arange(m + 1)
     if kind == "independent":
         return np.asarray(binom.pmf(number, m, p))
@@ -185,8 +184,7 @@ def paired_rotated() -> Iterator[Point]:
 
 def coupled(a: np.ndarray, b: np.ndarray, tied: float) -> np.ndarray:
     """Return the joint distribution of two cells' wins on a deal: a share `tied` of deals has
-    common luck (opposite luck if negative), the others independent luck.
-    """
+    common luck (opposite luck if negative), the others independent luck."""
     other = b[::-1] if tied < 0 else b
     edges = np.unique(np.concatenate(([0.0], a.cumsum(), other.cumsum())).clip(0, 1))
     middles, widths = (edges[1:] + edges[:-1]) / 2, np.diff(edges)
@@ -341,8 +339,7 @@ def _adjusted(noise: Draw, p: float, error: float, n: int, rng: Rng, runs: int) 
 
 def batches(runs: int, deals: int) -> Iterator[int]:
     """Yield batch sizes that sum to the runs, fewer for many deals, of at most
-    VALUES values each.
-    """
+    VALUES values each."""
     most = max(1, VALUES // deals)
     left = min(runs, most * (AGAIN if runs > RUNS else 1))
     while left > 0:

@@ -41,8 +41,7 @@ SHARES, TIES = (1, 7, 8), 6
 PLAYED = (196, 13, 88, 80, 93, 71, 13)
 RATED = (-0.50, 1.76, -0.48, 0.06, -0.89, 0.16, -0.10)
 """GameBench's matches per game, of which three have shares as scores and one mostly ties; matches
-of its players, and their ratings.
-"""
+of its players, and their ratings."""
 LOOPED = 200
 """Draws rated by choix, of DRAWS."""
 LISTED = 60
@@ -152,8 +151,7 @@ def choix_list(
     choix: object, matches: Matches, chances: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
     """Draw matches once, as a list of who won against whom, and return choix's ratings: the loop of
-    the published code, whose own copy of choix also adds the loser's part of each score.
-    """
+    the published code, whose own copy of choix also adds the loser's part of each score."""
     drawn = rng.choice(len(matches), len(matches), p=chances)
     won = matches.scores > 0.5
     pairs = np.where(won, (matches.first, matches.second), (matches.second, matches.first))

@@ -102,8 +102,7 @@ def measure(name: str, matches: int, max_tokens: int) -> dict[str, float]:
 
 def table(method: Any) -> Cell:
     """Return a cell with the model in seat 0 against a random player; nothing is stored, so its
-    identity is a placeholder.
-    """
+    identity is a placeholder."""
     players = (Player("llm", LLM(method), SOURCE, None), Player("random", Random(), None, None))
     known = {"players": [{"agent": repr(method)}]}
     labels = {"game": "tic_tac_toe", "seats": "solo"}

@@ -43,8 +43,7 @@ SEED = 2
 
 def simulated(rng: np.random.Generator, binary: bool) -> np.ndarray:
     """Return (wordings, deals, samples, seats): effects of known spread, either normal values or
-    wins with probabilities between 0 and 1.
-    """
+    wins with probabilities between 0 and 1."""
     chance = np.full(LEVELS, 0.5)
     for effect, shape in SHAPES.items():
         sd = KNOWN[effect]
@@ -79,8 +78,7 @@ def recovered(runs: int, binary: bool, seed: int) -> tuple[np.ndarray, np.ndarra
 
 class Best(NamedTuple):
     """Results for the best cell: bias in a cell's standard errors, and coverage of the 95%
-    interval, raw and partially pooled.
-    """
+    interval, raw and partially pooled."""
 
     raw: float
     pooled: float

@@ -30,8 +30,7 @@ SLOTS = 16
 """Slots per model."""
 WIDTH = 64
 """Concurrent matches. More than all slots together: with two models the load alternates, and with
-only as many matches as slots one model's slots would idle.
-"""
+only as many matches as slots one model's slots would idle."""
 MEDIAN, SIGMA = 0.05, 1.0
 """Median latency in seconds, and the standard deviation of its logarithm."""
 REQUEST = Score((Prompt("", "Which one?\n", "Answer:"),), ("A",))
@@ -70,8 +69,7 @@ class Clock:
 
     def busy(self, full: int) -> float:
         """Return the share of slot-seconds used, from when `full` slots were first busy to the
-        start of the last match.
-        """
+        start of the last match."""
         under_way, before, spent, began = 0, 0.0, 0.0, 0.0
         for at, change in self._changes:
             if began:
@@ -158,8 +156,7 @@ def by_the_pipeline(models: int, deals: int) -> float:
 def by_the_plain_way(models: int, deals: int) -> float:
     """Half of the matches send their requests together, one model after the other, and wait for the
     slowest reply; the other half is played meanwhile, which takes no time here. So at most the
-    slots of one model are ever busy.
-    """
+    slots of one model are ever busy."""
     cell, clock = table(models)
     plan = Plan((cell,), deals, seed=1)
     loaded = {source: source.load() for source in plan.sources}

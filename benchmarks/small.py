@@ -93,8 +93,7 @@ WIDER: Mapping[str, Any] = {
 
 def built(family: str, vocabulary: int, wider: Mapping[str, Any] | None = None) -> Any:
     """Return a small working network of the family. Raises the library's error for the first sizes
-    tried, and ValueError if the network is too large.
-    """
+    tried, and ValueError if the network is too large."""
     error: Exception | None = None
     for further in FURTHER:
         sizes = {**SIZES, **(wider or {}), **dict.fromkeys(VOCABULARY, vocabulary), **further}

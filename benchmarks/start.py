@@ -114,8 +114,7 @@ class Stopwatch:
 
 def watch(stopwatch: Stopwatch) -> None:
     """Time imports from now on, and wrap the functions of STAGES as soon as their module is loaded:
-    before another module imports them by name.
-    """
+    before another module imports them by name."""
     import importlib._bootstrap as bootstrap
     import threading
 
@@ -161,8 +160,7 @@ def inside(clock: str, typed: float, file: Path, words: Sequence[str]) -> None:
 
 def once(tree: Path, clock: str) -> dict[str, float]:
     """Return seconds by stage of one run of the checkout at `tree`, with `wall` and `cpu`, of all
-    its child processes, and its moments. clock: one of CLOCKS, for the stages.
-    """
+    its child processes, and its moments. clock: one of CLOCKS, for the stages."""
     with tempfile.TemporaryDirectory(prefix="gauntlet-start-") as folder:
         told = Path(folder) / "seconds.json"
         words = (*COMMAND, f"output_dir={folder}/out", f"tracking.store={folder}/mlflow")

@@ -67,8 +67,7 @@ def measured(name: str, plan: str, typed: Sequence[str]) -> dict[str, float]:
 
 def watched(command: Sequence[str], scratch: Path) -> tuple[list[tuple[float, float]], float]:
     """Run a command to its end; return samples of its CPU time, (time, CPU seconds), and its peak
-    memory in MB.
-    """
+    memory in MB."""
     looks = []
     with (scratch / "said").open("w") as said:
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}

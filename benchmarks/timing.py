@@ -35,8 +35,7 @@ def rows_of(replies: Sequence[Scores]) -> Rows:
 
 def timed(ways: dict[str, Way], device: torch.device) -> dict[str, float]:
     """Return each method's seconds, the fastest of a few rounds, which is the least disturbed by
-    other load. The first method is warmed up once.
-    """
+    other load. The first method is warmed up once."""
     best = dict.fromkeys(ways, float("inf"))
     next(iter(ways.values()))()
     for _ in range(ROUNDS):

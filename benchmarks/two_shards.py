@@ -44,8 +44,7 @@ def measured(size: str, device: str) -> Figures:
 
 def measure(size: str, device: str) -> Figures:
     """Return the shards' deviation from the reference scorer on the whole network, in float32;
-    decisions per second; the largest share of the layers' weights in one shard.
-    """
+    decisions per second; the largest share of the layers' weights in one shard."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "whole"
         network = network_of(size, device).float()

@@ -27,8 +27,7 @@ from gauntlet.games.uno import Uno, policies
 
 def per_second(play: Callable[[int], int], seconds: float) -> float:
     """Return the best rate over at least three rounds and `seconds`; `play(round)` returns the
-    number of games it played. The first round is a warm-up.
-    """
+    number of games it played. The first round is a warm-up."""
     play(0)
     best, spent, turn = 0.0, 0.0, 0
     while turn < 3 or spent < seconds:

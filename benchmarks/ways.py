@@ -21,8 +21,7 @@ Rows = list[list[float]]
 
 class Loop:
     """The published loop: `generate(max_new_tokens=1)` per prompt, batch 1, softmax over the whole
-    vocabulary, the likelier of an answer's two spellings.
-    """
+    vocabulary, the likelier of an answer's two spellings."""
 
     def __init__(self, network: Any, tokens: Tokens) -> None:
         self.network, self.tokens = network, tokens
@@ -72,8 +71,7 @@ class Forward:
 
 class Cached:
     """Plain transformers at its best: the static part's keys and values cached, the prompts of many
-    decisions in padded batches of similar length, last logits only, tokenized beforehand.
-    """
+    decisions in padded batches of similar length, last logits only, tokenized beforehand."""
 
     def __init__(self, network: Any, tokens: Tokens, requests: Sequence[Score], batch: int) -> None:
         self.network, self.batch = network, batch

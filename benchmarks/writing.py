@@ -20,8 +20,7 @@ ROUNDS = 3
 
 def measure_writing(network: Any, tokens: Tokens, decisions: Sequence[Score]) -> dict[str, float]:
     """Return tokens per second and the ratio to `generate`, greedy, after the decisions' first
-    prompts. Both must generate the same texts. Texts that end early end early in both.
-    """
+    prompts. Both must generate the same texts. Texts that end early end early in both."""
     prompts = [decision.prompts[0] for decision in decisions]
     # Without the cue, after which an answer would begin and soon end.
     asks = [

@@ -1,6 +1,5 @@
 """Reproductions of published systems: the papers' numbers next to ours, and audits
-of their claims.
-"""
+of their claims."""
 
 from gauntlet.common.process import leave_current_folder
 

@@ -141,8 +141,7 @@ def measured(
     entry: Entry, ours: Estimate, games: int, deals: int, their_error: float | None = None
 ) -> Row:
     """Return the row of a mean over deals with its interval. their_error: the standard error of
-    theirs; by default what ours would be with their number of games.
-    """
+    theirs; by default what ours would be with their number of games."""
     row = alone(entry, ours, games, deals)
     if not _comparable(entry, ours) or isnan(ours.low):
         return row

@@ -27,8 +27,7 @@ from gauntlet.papers.verdicts import headline
 
 MODELS, DEALS = "pocket", 2000
 """Default model, and deals per cell: minutes with a small model on a laptop, an interval of +-2.2
-points.
-"""
+points."""
 
 PLAYOUTS = 1000
 """Default playouts per option, for papers that judge decisions."""

@@ -79,8 +79,7 @@ class Settings:
 @dataclass(frozen=True)
 class Reproduction:
     """table: written as PAPER.csv. shown: printed to the terminal. folders:
-    further output folders.
-    """
+    further output folders."""
 
     table: pd.DataFrame
     shown: Sequence[RenderableType]

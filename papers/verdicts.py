@@ -51,8 +51,7 @@ class Estimate:
 @dataclass(frozen=True)
 class Gap:
     """Our value minus the published one, its 95% interval, and the two-sided p-value of "the two
-    are equal".
-    """
+    are equal"."""
 
     value: float
     low: float = nan
@@ -78,8 +77,7 @@ def judged(gap: Gap, matters: float) -> Verdict:
 
 def of_counts(wins: int, games: int, their_wins: int, their_games: int) -> Gap:
     """Compare two shares of independent games: Fisher's exact test, two-sided by likelihood (as R's
-    fisher.test), and Newcombe's interval, which is `difference` of Wilson's.
-    """
+    fisher.test), and Newcombe's interval, which is `difference` of Wilson's."""
     from scipy.stats import fisher_exact
 
     ours, theirs = _share(wins, games), _share(their_wins, their_games)
@@ -130,8 +128,7 @@ def of_draws(
     ours: float, draws: int, published: float, their_draws: int, sd: float, rounding: float
 ) -> Gap:
     """Compare two means of random draws with the same standard deviation, where the printed one has
-    an additional error of up to `rounding`.
-    """
+    an additional error of up to `rounding`."""
     error, gap = sd * sqrt(1 / draws + 1 / their_draws), ours - published
     nearest = published + max(-rounding, min(rounding, gap))
     bare = of_means(Estimate(ours, ours, ours), inf, nearest, their_error=error)

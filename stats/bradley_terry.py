@@ -23,8 +23,7 @@ FLAT = 1000.0
 """Standard deviation of a flat prior: it settles only what the matches leave open."""
 STEPS, NEAR = 200, 1e-4
 """Maximum number of Newton steps, and the size of the last one; the remaining error is about half
-its square.
-"""
+its square."""
 FAR = 300.0
 """Ratings beyond this are diverging, and the fit stops there."""
 AT_ONCE = 200_000
@@ -85,8 +84,7 @@ def log_likelihood(wins: Floats, ratings: Floats) -> Floats:
 
 def information(wins: Floats, ratings: Floats) -> Floats:
     """Return the negative second derivative of the log-likelihood at ratings (..., k), with the
-    prior FLAT: (..., k, k).
-    """
+    prior FLAT: (..., k, k)."""
     chances = beats(ratings)
     spread = (wins + wins.T) * chances * (1.0 - chances)
     found: Floats = np.eye(len(wins)) * (spread.sum(-1) + FLAT**-2)[..., None] - spread
@@ -127,8 +125,7 @@ def mixed(wins: ArrayLike) -> Ints:
 
 def reached(wins: ArrayLike) -> NDArray[np.bool_]:
     """Return whether a chain of wins leads from each row's player to each column's; every player
-    reaches itself.
-    """
+    reaches itself."""
     found = np.asarray(wins) > 0
     found |= np.eye(len(found), dtype=bool)
     while True:
@@ -224,8 +221,7 @@ def _step(
 
 def _solved(table: Floats, right: Floats) -> Floats:
     """Solve table x = right by elimination, for symmetric positive definite tables of which only
-    the upper half is used: (k, k, tables) and (k, tables). Overwrites both.
-    """
+    the upper half is used: (k, k, tables) and (k, tables). Overwrites both."""
     k = len(right)
     for row in range(k):
         parts = table[row, row + 1 :] / table[row, row]

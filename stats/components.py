@@ -30,8 +30,7 @@ MOST = 1e12
 @dataclass(frozen=True, slots=True)
 class Component:
     """A variance with its confidence limits. The estimate is unbiased, so it can be negative, which
-    means that the data show no such variance; the limits cannot.
-    """
+    means that the data show no such variance; the limits cannot."""
 
     variance: float
     low: float
@@ -146,8 +145,7 @@ def _total(x: Floats, effect: Effect) -> float:
 def _reach(gain: tuple[Floats, Floats], loss: tuple[Floats, Floats], tail: float) -> float:
     """Return how far the lower limit lies below sum(gain) - sum(loss), each a list of terms and
     their degrees of freedom: V_L of Ting et al. With the lists swapped, how far the upper limit
-    lies above: V_U, whose terms are those of V_L for the negated sum.
-    """
+    lies above: V_U, whose terms are those of V_L for the negated sum."""
     (up, free), (down, others) = gain, loss
     g, h = 1 - 1 / _point(tail, free, MOST), 1 / _point(1 - tail, others, MOST) - 1
     spread = float((g**2 * up**2).sum() + (h**2 * down**2).sum())

@@ -13,8 +13,7 @@ from gauntlet.stats import checks
 
 class Correlation(NamedTuple):
     """Pearson's correlation over `n` pairs, with its confidence limits, all in [-1, 1]; nan where
-    undefined.
-    """
+    undefined."""
 
     estimate: float
     n: int

@@ -42,8 +42,7 @@ EXTRAPOLATIONS = np.array(
     ]
 )
 """Weights of the means at NOISE: the plain mean, and the linear and quadratic extrapolations to
-zero noise.
-"""
+zero noise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +90,7 @@ class Decisions:
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """A mean over decisions with its interval; nan without decisions. denoised: the estimate with
-    the noise of the values removed by extrapolation.
-    """
+    the noise of the values removed by extrapolation."""
 
     estimate: float
     low: float
@@ -194,8 +192,7 @@ def score(
 
 def by_chance(decisions: Decisions, threshold: float, tie: Tie = "min") -> tuple[float, float]:
     """Return hit rate and mean rank of a uniformly random player over the decisions that are
-    critical at `threshold`; nan if there are none. Raises ValueError as `ranks` does.
-    """
+    critical at `threshold`; nan if there are none. Raises ValueError as `ranks` does."""
     values = decisions.values[critical(decisions.values, threshold)]
     if not len(values):
         return nan, nan
@@ -232,8 +229,7 @@ def _noisy(
     decisions: Decisions, threshold: float, tie: Tie, draws: int, rng: np.random.Generator
 ) -> Floats:
     """Like `_figures`, with the values' noise raised to each further level of NOISE: means over the
-    draws, shape (levels - 1, 3, decisions).
-    """
+    draws, shape (levels - 1, 3, decisions)."""
     means, roots = decisions.values, _spread(decisions)
     added = [sqrt(level**2 - 1) for level in NOISE[1:]]
     found = np.zeros((len(added), 3, len(means)))
@@ -287,8 +283,7 @@ def _estimate(sums: Floats, again: Floats, games: int, span: Limits, level: floa
 
 def _means(sums: Floats, span: Limits) -> Floats:
     """Return the plain mean and its linear and quadratic extrapolations to zero noise: shape (3,
-    replicates); nan where no decision is critical.
-    """
+    replicates); nan where no decision is critical."""
     count, total = sums[:, 0], sums[:, 1]
     means = total / np.where(count > 0, count, nan)
     means = np.where(np.isnan(means), means[0], means)

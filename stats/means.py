@@ -141,8 +141,7 @@ def with_error(
 ) -> tuple[Floats, Floats]:
     """Return limits of the sum (or difference) of `estimate`, with limits `low` and `high`, and a
     number with normal standard error `error`: half-widths add in squares (G. Y. Zou and A. Donner
-    (2008), Statistics in Medicine 27, 1693-1702).
-    """
+    (2008), Statistics in Medicine 27, 1693-1702)."""
     reach = float(ndtri((1.0 + checks.inside(level, "level")) / 2.0)) * error
     middle = np.asarray(estimate, float)
     below, above = np.hypot(middle - low, reach), np.hypot(high - middle, reach)

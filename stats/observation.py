@@ -39,13 +39,11 @@ Mode = Literal["fixed", "paper", "raw"]
 """paper: mean of the cross-entropy, min-max scaled over a grid, Brier, and EV loss over 4, as
 printed. raw: mean of all three unscaled, as in the authors' prototype. fixed: mean of the
 divergence over its maximum on the grid, Brier over 2 and EV loss over 4, so that each lies in [0,
-1] and is 0 for a right guess.
-"""
+1] and is 0 for a right guess."""
 
 Grid = Literal["global", "truth", "guess"]
 """The pairs over which a cross-entropy is scaled: all truths and guesses; all guesses about this
-truth; all truths for this guess, as in the prototype.
-"""
+truth; all truths for this guess, as in the prototype."""
 
 
 def cross_entropy(truth: ArrayLike, guess: ArrayLike, eps: float = EPS) -> Floats:
@@ -55,8 +53,7 @@ def cross_entropy(truth: ArrayLike, guess: ArrayLike, eps: float = EPS) -> Float
 
 def divergence(truth: ArrayLike, guess: ArrayLike, eps: float = EPS) -> Floats:
     """Return the cross-entropy less that of the right guess, at least 0; 0 only for equal outcomes
-    (to the order of eps). For small eps this is the Kullback-Leibler divergence.
-    """
+    (to the order of eps). For small eps this is the Kullback-Leibler divergence."""
     over = cross_entropy(truth, guess, eps) - cross_entropy(truth, truth, eps)
     return np.asarray(np.maximum(over, 0.0))
 
@@ -82,8 +79,7 @@ def scaled_cross_entropy(
     eps: float = EPS,
 ) -> Floats:
     """Return the cross-entropy, min-max scaled over the grid on `outcomes`, float64 (pairs,
-    probabilities); .5 where the grid is flat.
-    """
+    probabilities); .5 where the grid is flat."""
     low, high = _ends(cross_entropy, truth, guess, outcomes, grid, eps)
     flat = high - low < FLAT
     scaled = (cross_entropy(truth, guess, eps) - low) / np.where(flat, 1.0, high - low)
@@ -133,8 +129,7 @@ def union(
 
 def alike(outcomes: ArrayLike, truth: ArrayLike) -> NDArray[np.bool_]:
     """Return which outcomes no loss can tell from the truth: each probability within ALIKE. False
-    for nan.
-    """
+    for nan."""
     off = np.abs(np.asarray(outcomes, float) - np.asarray(truth, float))
     return np.asarray(off.max(axis=-1) < ALIKE)
 
@@ -156,8 +151,7 @@ class Identified:
 
 def identified(truth: Sequence[str], guesses: Sequence[Sequence[str] | None]) -> Identified:
     """truth: the strategy of each player. guesses: in order, None for a null one. Raises ValueError
-    without guesses.
-    """
+    without guesses."""
     if not guesses:
         raise ValueError("there is no guess")
     named = [guess or (None,) * len(truth) for guess in guesses]

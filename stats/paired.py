@@ -21,8 +21,7 @@ from gauntlet.stats.proportions import sign_test
 
 FEW, BLOCK = 200, 256
 """Number of distinct amounts up to which binomial counts are drawn, and deals per batch of random
-bits.
-"""
+bits."""
 BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(float)
 """The eight bits of every byte, to sum the deals that each byte keeps, eight at a time."""
 
@@ -81,8 +80,7 @@ class ClusteredMean:
 @dataclass(frozen=True, slots=True)
 class SignFlip:
     """A permutation test: mean of A minus B, p-value, and whether it uses all sign patterns (exact)
-    or a random sample of them; error: its standard error from sampling, 0 if exact.
-    """
+    or a random sample of them; error: its standard error from sampling, 0 if exact."""
 
     difference: float
     p_value: float
@@ -230,8 +228,7 @@ def _all_totals(differences: Floats) -> Floats:
 def _random_totals(differences: Floats, n: int, rng: np.random.Generator) -> Floats:
     """Return totals under n random sign patterns. For k deals that differ by the same amount, one
     Binomial(k, 1/2) number replaces k signs. With more than FEW amounts, each deal draws a bit: a
-    bit is cheaper than a binomial number.
-    """
+    bit is cheaper than a binomial number."""
     sizes, counts = np.unique(np.abs(differences), return_counts=True)
     totals = np.zeros(n)
     if sizes.size <= FEW:

@@ -44,16 +44,14 @@ SHARED = 4.0
 """Weight, in deals, of the design effect of all players in that of a difference."""
 UNSEEN = 0.25
 """Prior weight, as the variance of one even match, of the largest possible design effect in that of
-all players: deals whose matches all end alike.
-"""
+all players: deals whose matches all end alike."""
 AT_ONCE = 4_000_000
 """Matches times differences per batch."""
 
 
 class Counted(NamedTuple):
     """The matches that count, sorted by deal. off, spread: weighted score less its expectation, and
-    the variance of that. starts: where each deal begins.
-    """
+    the variance of that. starts: where each deal begins."""
 
     first: Ints
     second: Ints
@@ -130,8 +128,7 @@ def _scale(
     wins: Floats, counted: Counted, best: Floats, contrasts: Floats, bounded: NDArray[np.bool_]
 ) -> tuple[Floats, Floats]:
     """Return phi of each difference, and its degrees of freedom. An unbounded difference shows no
-    design effect of its own, so it uses that of all players.
-    """
+    design effect of its own, so it uses that of all players."""
     shared = _shared(counted, len(wins))
     moved = np.asarray(np.linalg.solve(information(wins, best), contrasts.T), float)
     step = max(1, AT_ONCE // len(counted.off))
@@ -145,8 +142,7 @@ def _scale(
 def _variances(counted: Counted, moved: Floats) -> Floats:
     """Return for each difference, (3, differences): the variance inflation from the weights, the
     design effect, and the effective number of deals. moved: (players, differences), the sensitivity
-    to each rating.
-    """
+    to each rating."""
     apart = (moved[counted.first] - moved[counted.second]).T
     varied = apart**2 * counted.spread
     total = varied.sum(1)

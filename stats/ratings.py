@@ -55,8 +55,7 @@ class Ratings:
     @cached_property
     def limits(self) -> tuple[Floats, Floats]:
         """Low and high limit of each player: infinite where the matches do not bound it, nan where
-        not available.
-        """
+        not available."""
         rated = np.flatnonzero(self.parts >= 0)
         ends = np.full((2, len(self.fitted)), np.nan)
         ends[:, rated] = self.bounds(rated, self.zero[rated])
@@ -65,8 +64,7 @@ class Ratings:
     @cached_property
     def chances(self) -> tuple[Floats, Floats, Floats]:
         """The probability that each row's player beats each column's, with limits: three tables
-        (players, players), nan where no chain of matches joins the two.
-        """
+        (players, players), nan where no chain of matches joins the two."""
         k = len(self.fitted)
         joined = (self.parts[:, None] == self.parts) & (self.parts >= 0) & ~np.eye(k, dtype=bool)
         one, other = np.nonzero(np.triu(joined))

@@ -30,8 +30,7 @@ FLAT = 1e-4
 
 FEW, KEPT = 64, 4096
 """Largest number of distinct values for which results are cached, and cache size: for deals that
-are won or lost, cells and pairs of cells repeat the same calls.
-"""
+are won or lost, cells and pairs of cells repeat the same calls."""
 
 Array = tuple[tuple[int, ...], bytes]
 """Shape and bytes of an array of floats."""
@@ -157,8 +156,7 @@ def solved(
     curve: Callable[[Floats], tuple[Floats, Floats]], aim: Floats, low: Floats, high: Floats
 ) -> Floats:
     """Solve curve(x) = `aim` for an increasing curve (value, slope) between `low` < 0 and `high` >
-    0, by Newton's method with bisection where a step would leave the bracket.
-    """
+    0, by Newton's method with bisection where a step would leave the bracket."""
     near, at = SETTLED * np.minimum(high, -low), 0.0 * aim
     for _ in range(STEPS):
         value, slope = curve(at)

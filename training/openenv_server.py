@@ -39,8 +39,7 @@ class GameAction(Action):  # type: ignore[misc]
 
 class GameObservation(Observation):  # type: ignore[misc]
     """text: the prompt, "" once the match is over. options: the current options by name. info: as
-    returned by `Environment.step`; after a reset the deal and the seat.
-    """
+    returned by `Environment.step`; after a reset the deal and the seat."""
 
     text: str
     options: tuple[str, ...] = ()
@@ -99,8 +98,7 @@ class GameServer(Served):  # type: ignore[misc]
 
 def application(environment: Environment, sessions: int) -> Any:
     """Return the FastAPI application: up to `sessions` concurrent sessions, each with an
-    environment like `environment`.
-    """
+    environment like `environment`."""
     deals = count()
 
     def session() -> GameServer:

@@ -43,8 +43,7 @@ HERE: dict[str, Any] = {"runtime": {"type": "subprocess"}}
 
 class GamesConfig(vf.TasksetConfig):  # type: ignore[misc]
     """As the arguments of `training.environment.environment.Environment`; opponent
-    may be ["self"].
-    """
+    may be ["self"]."""
 
     game: str = "uno"
     opponent: tuple[str, ...] = ("random",)

@@ -94,8 +94,7 @@ def ua_03() -> Finding:
 
 def near(value: float, printed: float) -> bool:
     """Return whether `value` can be printed with two decimals as `printed`: truncated, or computed
-    from numbers rounded before.
-    """
+    from numbers rounded before."""
     return abs(value - printed) <= 0.01 + 1e-9
 
 

@@ -78,8 +78,7 @@ def lines(again: Again | None, own_ratings: RatingTables | None) -> Iterator[Row
 
 def rated_better(settings: Settings, again: Again) -> Iterator[RenderableType]:
     """Rate the published matches with this project's method: a tie is half a win for each, players
-    without a match get no rating, and ratings without each single game are included.
-    """
+    without a match get no rating, and ratings without each single game are included."""
     found = rating_tables(again.contest, partial(rated, by="match"))
     folder = settings.out / "tables" / "gamebench_ratings"
     folder.mkdir(exist_ok=True)
@@ -89,8 +88,7 @@ def rated_better(settings: Settings, again: Again) -> Iterator[RenderableType]:
 
 def round_robin(settings: Settings) -> RatingTables | None:
     """Play a round robin of our own players over the nine games and rate it by deal; None if conf
-    has no such experiment.
-    """
+    has no such experiment."""
     if not (CONF / "experiment" / f"{ROUND_ROBIN}.yaml").exists():
         return None
     folder = settings.run(ROUND_ROBIN, ROUND_ROBIN, f"deals={settings.deals}")

@@ -32,8 +32,7 @@ def setting_rows(reported: Mapping[str, Any], again: Again | None) -> Iterator[R
 
 def table_rows(reported: Mapping[str, Any], name: str, again: Again | None) -> Iterator[Row]:
     """Yield Table 1 or 2, one row per field under its printed column; n: matches of the agent, the
-    same for both sides. Fields that are blank in print have no reference.
-    """
+    same for both sides. Fields that are blank in print have no reference."""
     for agent, column, game, value in fields(reported, name):
         entry = {"id": f"gamebench.{name}.{agent}.{column}", "kind": "recount", "value": value}
         if again is None:
@@ -50,8 +49,7 @@ def table_rows(reported: Mapping[str, Any], name: str, again: Again | None) -> I
 
 def rating_row(entry: Entry, again: Again, agent: str, game: str) -> Row:
     """Return the row of a rating, a mean of random draws on both sides; 0 is the
-    mean agent's rating.
-    """
+    mean agent's rating."""
     ours = again.rating(agent, game)
     gap = rating_gap(again, agent, game, entry["value"])
     return compared(alone(entry, Estimate(ours)), {**entry, "without": 0.0}, gap)

@@ -59,8 +59,7 @@ class Again:
 
     def rating(self, agent: str, game: str) -> float:
         """Return the published kind of rating; agents without a match are rated by
-        the regularisation.
-        """
+        the regularisation."""
         return float(self.ratings[game].mean[self.agents.index(agent)])
 
     def spread(self, agent: str, game: str) -> float:
@@ -73,8 +72,7 @@ class Again:
 
 def columns(reported: Mapping[str, Any]) -> Mapping[str, str]:
     """Return the printed columns of Tables 1 and 2, with the game whose numbers
-    each really holds.
-    """
+    each really holds."""
     return {OVERALL: ALL, **reported["columns"]}
 
 
@@ -86,8 +84,7 @@ def heading(reported: Mapping[str, Any], game: str) -> str:
 
 def fields(reported: Mapping[str, Any], table: str) -> Iterator[tuple[str, str, str, float]]:
     """Yield every printed field: agent, column, the game it really belongs to, and
-    the value or nan.
-    """
+    the value or nan."""
     for agent, line in reported[table].items():
         for (column, game), value in zip(columns(reported).items(), line, strict=True):
             yield agent, column, game, np.nan if value is None else value
@@ -96,8 +93,7 @@ def fields(reported: Mapping[str, Any], table: str) -> Iterator[tuple[str, str, 
 def table(reported: Mapping[str, Any], again: Again, name: str) -> pd.DataFrame:
     """Return Table 1 or 2 next to ours. corrected: ours, empty if the agent has no match; low,
     high: its limits. If all matches of an agent in a game are `ties`, the game says nothing about
-    it.
-    """
+    it."""
     rows = []
     for agent, column, game, value in fields(reported, name):
         ours = again.rating(agent, game) if name == "table1" else again.score(agent, game)

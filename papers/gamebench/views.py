@@ -1,6 +1,5 @@
 """Terminal views of GameBench: Tables 1 and 2 under the right headings, printed values in brackets,
-and how many rows agree.
-"""
+and how many rows agree."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """Reproduce LLM-UNO: every number of its figures 1, 2, 5 and 6 and of its text,
-from our own runs.
-"""
+from our own runs."""
 
 from __future__ import annotations
 
@@ -36,8 +35,7 @@ PRINT = 0.00005
 
 def reproduce(settings: Settings) -> Reproduction:
     """Run the paper's experiments, `deals` deals per cell. Raises UserError for an
-    unknown model.
-    """
+    unknown model."""
     here = available(settings.models)
     base = settings.run("llm_uno_baselines", "llm_uno_baselines", "paper_bugs=true")
     columns = ("experiment", "model", "prompt", "matches", "baseline", "ci_low", "ci_high", "moves")
@@ -57,8 +55,7 @@ def reproduce(settings: Settings) -> Reproduction:
 
 def win_rates(summary: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of summary.csv with raw wins, which the paper counts: `wins`, `win_rate`, and
-    `ci_low` and `ci_high` as the interval of that rate.
-    """
+    `ci_low` and `ci_high` as the interval of that rate."""
     rate, low, high = (summary[name] for name in RAW)
     wins = (rate * summary["matches"]).round()
     return summary.assign(wins=wins, win_rate=rate, ci_low=low, ci_high=high)
@@ -95,8 +92,7 @@ def rows(seats: pd.DataFrame, cells: pd.DataFrame, models: Sequence[str]) -> lis
 
 def without_effects(reported: dict[str, Any]) -> dict[str, Any]:
     """Add to the paper's numbers the value expected without an effect: equal shares for seats, the
-    printed baseline in the same seat for models, 0 for the gain.
-    """
+    printed baseline in the same seat for models, 0 for the gain."""
     seats = {(entry["seats"], entry["seat"]): entry for entry in reported["seats"]}
     share = {seating: 1 / (1 + seat) for seating, seat in sorted(seats)}
     for entry in reported["seats"]:
@@ -165,8 +161,7 @@ def example_rows(example: dict[str, Any]) -> list[Row]:
 
 def figures(seats: pd.DataFrame, cells: pd.DataFrame, models: Sequence[str]) -> dict[str, Figure]:
     """Draw the paper's figures from our runs: 1, 2 from the scripted seatings, 5,
-    6 from the models.
-    """
+    6 from the models."""
     drawn = {name: seat_bars(seats, seatings) for name, seatings in SEATINGS.items()}
     for experiment, name in FIGURES.items():
         drawn[name] = model_bars(cells[cells["experiment"] == experiment], experiment, models)
@@ -197,8 +192,7 @@ def seat_bars(seats: pd.DataFrame, seatings: Sequence[str]) -> Figure:
 
 def model_bars(cells: pd.DataFrame, experiment: str, models: Sequence[str]) -> Figure:
     """Figs. 5 and 6: win rates by model and prompt against the dashed baseline; a bar is solid
-    where the rate is above it by the paper's one-sided test (p < .05), else hatched.
-    """
+    where the rate is above it by the paper's one-sided test (p < .05), else hatched."""
     figure, axes = _canvas()
     told = [entry for entry in paper("llm_uno")["cells"] if entry["experiment"] == experiment]
     printed = {(e["model"], e["prompt"]): e["value"] for e in told if "value" in e}

@@ -14,8 +14,7 @@ from gauntlet.pipeline.log.folder import Folder
 
 def recent_moves(folder: Path) -> dict[str, int]:
     """Return the number of recent moves in the prompt, by name of cell; of cells with the same
-    name, the newest's. Read from the identity of the cells as played.
-    """
+    name, the newest's. Read from the identity of the cells as played."""
     place = Folder(folder)
     found = {}
     for about in place.abouts():

@@ -1,6 +1,5 @@
 """The paper's figures: losses by round (Figs. 4 and 5), the grid of guesses (Fig. 3) and guesses
-over time (Fig. 1).
-"""
+over time (Fig. 1)."""
 
 from __future__ import annotations
 
@@ -33,8 +32,7 @@ def told_apart(match_up: str, note: str = "pairs") -> str:
 
 def curves(table: pd.DataFrame, panels: Sequence[tuple[str, str, str]], title: str) -> Figure:
     """Draw one panel per (match-up, column of `totals.by_round`, its name), with one line per
-    observer.
-    """
+    observer."""
     across = 1 if plot_style.narrow() else len(panels)
     down = -(-len(panels) // across)
     figure, axes = plot_style.panels(down, across, 0.9 + 2.0 * down, sharex=True)
@@ -82,8 +80,7 @@ def heat_map(pair: Sequence[str], mode: observation.Mode) -> Figure:
 
 def timeline(matches: Sequence[Watched]) -> Figure:
     """Draw what one observer guessed after each round, one panel per match: a mark for each player,
-    and lines for the truth.
-    """
+    and lines for the truth."""
     across = 1 if plot_style.narrow() else len(matches)
     down = -(-len(matches) // across)
     figure, axes = plot_style.panels(down, across, 0.9 + 2.9 * down, sharey=True)

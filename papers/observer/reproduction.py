@@ -60,8 +60,7 @@ EXTRAS = (
 
 def reproduce(settings: Settings) -> Reproduction:
     """Play and write everything, `deals` matches of each match-up. Raises UserError for an unknown
-    model.
-    """
+    model."""
     here, told = available(settings.models), paper("observer")
     base = played(settings, here)
     extras = {one: played(settings, here, one) for one in EXTRAS}
@@ -77,8 +76,7 @@ def reproduce(settings: Settings) -> Reproduction:
 
 def played(settings: Settings, models: Sequence[str], extra: Extra | None = None) -> list[Watched]:
     """Return all matches watched: by the observers without a model, then by each model, in separate
-    folders.
-    """
+    folders."""
     name, words = (f"_{extra.name}", extra.words) if extra else ("", ())
     agents: dict[str, tuple[str, ...]] = {"": (f"agent={ABLE if extra else ALL}",)}
     agents |= {model: ("agent=llm", f"model={model}") for model in models}

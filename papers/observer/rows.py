@@ -68,8 +68,7 @@ def table1_rows(reported: Mapping[str, Any], frame: pd.DataFrame) -> Iterator[Ro
 
 def part_rows(part: str, row: Mapping[str, Any]) -> Iterator[Row]:
     """Yield the other results of an observer and match-up: SIR treating guesses as independent,
-    each player, the class, and the losses.
-    """
+    each player, the class, and the losses."""
     where = f"observer_rps.{part}.{row['observer']}.{behind(row['match_up'])}"
     each = Estimate(row["sir"], row["exact_low"], row["exact_high"])
     yield alone({"id": f"{where}.sir_by_guess"}, each, row["guesses"], row["deals"])
@@ -127,8 +126,7 @@ def ideal_rows(reported: Mapping[str, Any]) -> Iterator[Row]:
 
 def table2_rows(reported: Mapping[str, Any]) -> Iterator[Row]:
     """Compare the shares of throws that models quote with the strategy's mix; without an effect all
-    hands are equally frequent.
-    """
+    hands are equally frequent."""
     table, mixes = reported["table2"], RockPaperScissors().mixes
     for snippet in table["snippets"]:
         for hand, share in snippet["hands"].items():
@@ -168,8 +166,7 @@ def outcome_rows(reported: Mapping[str, Any]) -> Iterator[Row]:
 
 def figure_rows(reported: Mapping[str, Any]) -> Iterator[Row]:
     """The figures, which print no number and are drawn from ours; then the text's statements about
-    the paper's models in one of them.
-    """
+    the paper's models in one of them."""
     for figure in reported["figures"]:
         yield only_drawn({"id": f"observer_rps.{figure}.curves"})
     yield from map(not_run, reported["fig5"])

@@ -64,8 +64,7 @@ def implied(strategy: str, other: str) -> Floats:
 
 def watched(folder: Path, model: str = "") -> Iterator[Watched]:
     """Yield every match of an output_dir; model: the observer's name if it uses a model. Raises
-    ValueError for a log of games other than watched rock-paper-scissors with the players named.
-    """
+    ValueError for a log of games other than watched rock-paper-scissors with the players named."""
     place = Folder(folder)
     for about in place.abouts():
         game = recorded_game(place.description(about)["identity"]["game"])

@@ -34,8 +34,7 @@ def totals(matches: Iterable[Watched]) -> pd.DataFrame:
     """Return one row per observer and match-up, from the measures of its matches. Rates in percent
     of guesses; `deal_*` is the 95% interval of the mean over deals, `exact_*` Clopper and Pearson's
     treating guesses as independent. MEDIANS are medians over deals, all others means. `blind`: no
-    loss depends on the guess about one of the players.
-    """
+    loss depends on the guess about one of the players."""
     return pd.DataFrame([_row(own) for own in grouped(matches)])
 
 
@@ -72,8 +71,7 @@ def _row(matches: list[Watched]) -> dict[str, object]:
 
 def unions(matches: Iterable[Watched]) -> pd.DataFrame:
     """Return the mean Union of each observer and match-up for every mode, grid and eps, and the
-    observer's rank in its match-up, 1 the lowest loss.
-    """
+    observer's rank in its match-up, 1 the lowest loss."""
     rows = [
         {"match_up": "-".join(own[0].pair), "observer": own[0].observer, "mode": mode,
          "grid": over, "eps": eps,
@@ -97,8 +95,7 @@ def ways() -> Iterator[tuple[Mode, Grid, float]]:
 
 def by_round(matches: Iterable[Watched]) -> pd.DataFrame:
     """Return the mean over deals of each loss after every guess, and the share
-    naming both players.
-    """
+    naming both players."""
     parts = []
     for own in grouped(matches):
         truth, guesses = implied(*own[0].pair), np.array([one.outcomes for one in own])

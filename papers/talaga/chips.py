@@ -31,8 +31,7 @@ QUANTILES = {"lowest_tenth": 0.1, "lower_quarter": 0.25, "median": 0.5, "upper_q
 def curves(folder: Path) -> pd.DataFrame:
     """Return the chips of every player of an output_dir after each hand of each match, for both
     sides; hand 0 is the stack. Matches that end early keep their final value up to the last hand of
-    any.
-    """
+    any."""
     rows = list(_rows(folder))
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     wide = table.pivot_table(index=list(COLUMNS[:4]), columns="hand", values="chips", sort=False)
@@ -58,8 +57,7 @@ def _rows(folder: Path) -> Iterator[tuple[Any, ...]]:
 
 def won_by_hand(game: Holdem, seed: Seed, record: MatchRecord) -> list[int]:
     """Return the cumulative winnings of seat 0 after every hand of a match. Raises ValueError if
-    its moves are not legal in the current game.
-    """
+    its moves are not legal in the current game."""
     array = game.deal(stream(seed, game, record.deal, DEAL)).array.copy()
     found = _ended(array)
     for decision in record.decisions:
@@ -72,8 +70,7 @@ def won_by_hand(game: Holdem, seed: Seed, record: MatchRecord) -> list[int]:
 
 def _ended(array: np.ndarray) -> list[int]:
     """Return seat 0's winnings after each hand that the last action ended, and
-    deal the next hand.
-    """
+    deal the next hand."""
     found = []
     while rules.over(array):
         found.append(array.item(rules.WON))
@@ -85,8 +82,7 @@ def _ended(array: np.ndarray) -> list[int]:
 
 def spread(table: pd.DataFrame) -> pd.DataFrame:
     """Return median, quantiles, mean and standard deviation of the player's chips over the matches
-    of each pair, by hand. table: from `curves`.
-    """
+    of each pair, by hand. table: from `curves`."""
     groups = table.groupby(["player", "opponent", "hand"], sort=False)["chips"]
     found = groups.agg(matches="count", mean="mean", sd="std")
     for name, share in QUANTILES.items():
@@ -96,8 +92,7 @@ def spread(table: pd.DataFrame) -> pd.DataFrame:
 
 def finals(table: pd.DataFrame) -> Counted:
     """Return, by player and opponent, the mean final chips, from 0 to two stacks, with their 95%
-    interval by deals; the number of matches, and of deals.
-    """
+    interval by deals; the number of matches, and of deals."""
     last = table[table["hand"] == table["hand"].max()]
     found = {}
     for (own, other), rows in last.groupby(["player", "opponent"], sort=False):
@@ -110,8 +105,7 @@ def finals(table: pd.DataFrame) -> Counted:
 
 def hands_won(folder: Path) -> Counted:
     """Return, by player and opponent, the player's share of the hands won by one side alone, with
-    its 95% interval by deals; the number of hands, and of deals.
-    """
+    its 95% interval by deals; the number of hands, and of deals."""
     place, found = Folder(folder), {}
     for about in place.abouts():
         other, own = map(model_name, about.players)

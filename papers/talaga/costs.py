@@ -21,8 +21,7 @@ COLUMNS = ("game", "method", "decisions", "calls", "tokens_in", "tokens_out", "f
 @dataclass
 class Cost:
     """Sums over decisions. calls: samples generated; tokens_in: of prompts, each counted once for
-    all of its samples; tokens_out: of all samples.
-    """
+    all of its samples; tokens_out: of all samples."""
 
     decisions: int = 0
     calls: int = 0
@@ -42,8 +41,7 @@ class Cost:
 
 def costs(folders: Iterable[Path]) -> pd.DataFrame:
     """Return one row per game and method with the columns COLUMNS: the number of decisions with
-    model calls, and the mean cost of one; fallbacks are a share of them.
-    """
+    model calls, and the mean cost of one; fallbacks are a share of them."""
     found: dict[tuple[str, str], Cost] = {}
     for folder in dict.fromkeys(folders):
         place = Folder(folder)

@@ -50,8 +50,7 @@ class Ends:
 
 Met = Mapping[tuple[str, str], Mapping[str, Ends]]
 """By player and opponent, and by which matches: all, or those where the player
-moved first or second.
-"""
+moved first or second."""
 
 Counted = Mapping[tuple[str, str], tuple[Estimate, int, int]]
 """By player and opponent: an estimate, and its number of matches or hands, and of deals."""
@@ -59,8 +58,7 @@ Counted = Mapping[tuple[str, str], tuple[Estimate, int, int]]
 
 def model_name(name: str) -> str:
     """Shorten a player's name: llm.pocket.talaga is talaga, tot.pocket is tot,
-    minimax is minimax.
-    """
+    minimax is minimax."""
     for form in (ASKED, NAMED):
         if found := form.fullmatch(name):
             return found[1]
@@ -78,8 +76,7 @@ def sides(folder: Path) -> dict[str, tuple[str, str]]:
 
 def met(folder: Path) -> dict[tuple[str, str], dict[str, Ends]]:
     """Return the results of each two players of an output_dir with finished
-    matches, for both sides.
-    """
+    matches, for both sides."""
     who, found = sides(folder), dict[tuple[str, str], dict[str, Ends]]()
     table, matches = read_csv(folder / "outcomes.csv"), played(folder)
     for _, row in table[table["matches"] > 0].iterrows():
@@ -93,8 +90,7 @@ def met(folder: Path) -> dict[tuple[str, str], dict[str, Ends]]:
 
 def played(folder: Path) -> pd.DataFrame:
     """Return every two-player match for both sides: player, opponent, moved, deal and end, the sign
-    of the player's return.
-    """
+    of the player's return."""
     return pd.DataFrame(_played(folder), columns=["player", "opponent", "moved", "deal", "end"])
 
 
@@ -135,8 +131,7 @@ def turned(ends: Ends) -> Ends:
 
 def means(folder: Path) -> dict[str, Ends]:
     """Return the results of each player of a round robin over all opponents; none
-    unless all met.
-    """
+    unless all met."""
     found, matches = {}, played(folder)
     for _, row in read_csv(folder / "standings.csv").iterrows():
         player = model_name(row["player"])

@@ -68,8 +68,7 @@ class Played:
 
 def reproduce(settings: Settings) -> Reproduction:
     """Play and write everything, `deals` deals per table, at most the paper's. Raises UserError for
-    an unknown model.
-    """
+    an unknown model."""
     here, told = available(settings.models), paper("talaga")
     scripted = without_model(settings)
     played = {model: with_model(settings, model) for model in here}
@@ -85,8 +84,7 @@ def reproduce(settings: Settings) -> Reproduction:
 
 def run(settings: Settings, experiment: str, folder: str, *words: str) -> Path:
     """Play what is missing of an experiment, at the requested size. Hold'em matches of different
-    lengths go to different folders: they would clash as matches of the same players.
-    """
+    lengths go to different folders: they would clash as matches of the same players."""
     sizes = [f"deals={min(SIZES[experiment], settings.deals)}"]
     if experiment in HOLDEM:
         hands = min(HANDS, max(1, settings.deals // 2))

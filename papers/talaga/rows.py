@@ -29,8 +29,7 @@ from gauntlet.papers.verdicts import Estimate
 
 FIRST, SECOND, DRAWN = 100 * 737 / 1260, 100 * 121 / 420, 100 * 8 / 63
 """Win rates of a random player against another in Tic-Tac-Toe, moving first or second, and their
-draw rate, in percent: exact.
-"""
+draw rate, in percent: exact."""
 CHANCE = (FIRST + SECOND) / 2
 
 NAMES = {"minmax": "minimax", "prompt": "direct", "cot-sc": "cot_sc"}
@@ -85,8 +84,7 @@ def table1_rows(reported: Mapping[str, Any], met: Met, model: str = "") -> Itera
 
 def unbeaten(entry: Entry, played: Row) -> Row:
     """Return the row of losses of full-depth minimax, which are provably 0: TA-02
-    checks all lines.
-    """
+    checks all lines."""
     if played.verdict == "not_run":
         return played
     return replace(proven(entry, 0.0, PERCENT), n=played.n, deals=played.deals)
@@ -94,8 +92,7 @@ def unbeaten(entry: Entry, played: Row) -> Row:
 
 def stand_in_rows(reported: Mapping[str, Any], met: Met) -> Iterator[Row]:
     """Table 1's pair of scripted players with the weaker minimax variants as MinMax; then all pairs
-    of our own scripted players, which the paper does not have.
-    """
+    of our own scripted players, which the paper does not have."""
     players, rows = reported["players"], reported["table1"]["rows"]
     for name in STAND_INS:
         for pair in (("random", "minmax"), ("minmax", "random")):
@@ -145,8 +142,7 @@ def table2_rows(reported: Mapping[str, Any], met: Met, model: str) -> Iterator[R
 
 def margin_error(line: Sequence[float], games: int) -> float:
     """Return the standard error of wins minus losses; line: both, in percent of games, which may be
-    drawn.
-    """
+    drawn."""
     won, lost = (rate / PERCENT for rate in line[:2])
     return PERCENT * sqrt((won + lost - (won - lost) ** 2) / games)
 
@@ -169,8 +165,7 @@ def table3_rows(reported: Mapping[str, Any], met: Met, model: str) -> Iterator[R
 
 def actor_rows(met: Met) -> Iterator[Row]:
     """Table 3's variants with scripted actors against a scripted tree of thoughts, by their labels
-    k, n1 and votes: win rates, the opponent's, and the margin.
-    """
+    k, n1 and votes: win rates, the opponent's, and the margin."""
     for (own, other), ends in met.items():
         if own.startswith("lookahead["):
             for end in ("win", "loss", "margin"):
@@ -233,8 +228,7 @@ def _share(
     scale: float = 1,
 ) -> Row:
     """Return the row of a share of the matches in which `moved` moved first;
-    scale: the row's unit.
-    """
+    scale: the row's unit."""
     if not by_mover or moved not in by_mover:
         return not_run(entry)
     ends = by_mover[moved]

@@ -41,8 +41,7 @@ def our_block(
     folders: Mapping[str, Path], table: str, threshold: float, fallbacks: Fallbacks = "left_out"
 ) -> Block:
     """Return our rows of a table; none if it was not played. folders: output_dirs by table, and
-    under `five` that of the paper's five models at one table.
-    """
+    under `five` that of the paper's five models at one table."""
     if table not in folders:
         return Block("ours", {})
     found = measured(folders[table], threshold, fallbacks)
@@ -62,8 +61,7 @@ def our_block(
 
 def _player(table: str, player_rows: pd.DataFrame, frame: pd.DataFrame) -> str:
     """Return a player's id in rows. At a table of five, scripted players are named
-    by the model there.
-    """
+    by the model there."""
     who, prompt, key = player_rows[["who", "prompt", "key"]].iloc[0]
     if table == "table2":
         return str(who)
@@ -75,8 +73,7 @@ def _player(table: str, player_rows: pd.DataFrame, frame: pd.DataFrame) -> str:
 
 def _against_vanilla(folder: Path, table: str, frame: pd.DataFrame, ranks: pd.DataFrame) -> Block:
     """Tables 4 and 5. frame: rows of `measured`. ranks: from `ranked`, with the
-    same `fallbacks`.
-    """
+    same `fallbacks`."""
     subjects = frame[frame["player"] == SUBJECT].drop_duplicates("key")
     lines: dict[str, Line] = {}
     changes: dict[str, Change] = {}

@@ -31,8 +31,7 @@ SPAN = 100.0
 @dataclass(frozen=True)
 class Change:
     """Difference between two rows: by column, and the p-value of the paired permutation test of the
-    win rates on the decks that both played.
-    """
+    win rates on the decks that both played."""
 
     measures: Mapping[str, Estimate]
     p_value: float = nan
@@ -41,8 +40,7 @@ class Change:
 @dataclass(frozen=True)
 class Side:
     """A player of a cell. wins: the share of its games won, by deck. ranks: its decisions that
-    count, with columns deal, options (how many) and rank.
-    """
+    count, with columns deal, options (how many) and rank."""
 
     wins: pd.Series[float]
     ranks: pd.DataFrame
@@ -83,8 +81,7 @@ def _places(side: Side, k: int) -> ByDeal:
 
 def ranked(folder: Path, threshold: float, fallbacks: str) -> pd.DataFrame:
     """Return the decisions of an output_dir's decisions.jsonl that count, with values from the true
-    cards: columns key, player, deal, options (how many) and rank.
-    """
+    cards: columns key, player, deal, options (how many) and rank."""
     rows = []
     for line in (folder / "metrics" / "decisions.jsonl").read_bytes().splitlines():
         one = json.loads(line)
@@ -103,8 +100,7 @@ def side(folder: Path, ranks: pd.DataFrame, key: str, player: int) -> Side:
 
 def wins_by_deck(folder: Path, key: str, player: int) -> pd.Series[float]:
     """Return the share of games that a player of a cell won on each deck. A shared
-    win counts in full.
-    """
+    win counts in full."""
     place = Folder(folder)
     stem = {about.key: about.stem for about in place.abouts()}[key]
     won: dict[str, tuple[int, bool]] = {}

@@ -25,8 +25,7 @@ BRACKETS = re.compile(r"\[[^]]*\]")
 @dataclass(frozen=True)
 class Line:
     """A player's row: measures by column (WR, ODHR@2, ...), and the number of decisions for each K.
-    The paper reports neither solo and shared wins nor decisions.
-    """
+    The paper reports neither solo and shared wins nor decisions."""
 
     games: int
     measures: Mapping[str, Estimate]
@@ -60,8 +59,7 @@ def line_id(reported: Mapping[str, Any], name: str) -> str:
 
 def newest(folder: Path) -> set[str]:
     """Return the keys of the cells that count: the newest of those with the same name, ignoring
-    overrides in brackets.
-    """
+    overrides in brackets."""
     abouts = Folder(folder).abouts()
     return set({BRACKETS.sub("", about.name): about.key for about in abouts}.values())
 
@@ -69,8 +67,7 @@ def newest(folder: Path) -> set[str]:
 def measured(folder: Path, threshold: float, fallbacks: str) -> pd.DataFrame:
     """Return the rows of an output_dir's metrics.csv for the cells that count, with values from the
     true cards. `who` is the name of a scripted player or a model, `prompt` the model's prompt, ""
-    for a scripted player.
-    """
+    for a scripted player."""
     table = read_csv(folder / "metrics" / "metrics.csv", "key", "values", "name")
     table = table[
         (table["threshold"] == threshold)
@@ -83,8 +80,7 @@ def measured(folder: Path, threshold: float, fallbacks: str) -> pd.DataFrame:
 
 def with_names(table: pd.DataFrame) -> pd.DataFrame:
     """Add `who` and `prompt`, parsed from the players' names: a cell's description has model and
-    prompt of its subject only.
-    """
+    prompt of its subject only."""
     plain = table["name"].astype(str).str.replace(BRACKETS, "", regex=True)
     parts = plain.str.extract(rf"^{ASKED.pattern}$")
     return table.assign(who=parts["model"].fillna(plain), prompt=parts["prompt"].fillna(""))

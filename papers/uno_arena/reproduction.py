@@ -81,8 +81,7 @@ def reproduce(settings: Settings) -> Reproduction:
 
 def play(settings: Settings, here: Sequence[str]) -> dict[str, Path]:
     """Return the output_dir of every table that can be played here; `five` is Table 3 with the
-    paper's own models, if all of them are available.
-    """
+    paper's own models, if all of them are available."""
 
     def run(table: str, experiment: str, folder: str, *words: str) -> Path:
         deals = f"deals={min(DECKS[table], settings.deals)}"
@@ -104,8 +103,7 @@ def play(settings: Settings, here: Sequence[str]) -> dict[str, Path]:
 
 def judge(settings: Settings, folder: Path, everybody: bool) -> None:
     """Judge the decisions of all players, or only of the measured ones as in Table 2, unless
-    already done since the last match with at least as many playouts.
-    """
+    already done since the last match with at least as many playouts."""
     if not _judged(settings, folder, everybody):
         thresholds = map(str, sorted(set(THRESHOLDS.values())))
         options = ["--thresholds", *thresholds, "--tie", TIE, "--traces", str(TRACES)]
@@ -129,8 +127,7 @@ def _judged(settings: Settings, folder: Path, everybody: bool) -> bool:
 
 def track(folders: Mapping[str, Path], ablation: Block, columns: Sequence[str], store: str) -> None:
     """Log the metrics to the sweeps' MLflow runs, and to those of Table 5 the ablation of TUTRI's
-    reflections, ablation.csv.
-    """
+    reflections, ablation.csv."""
     if "table5" in folders:
         file = folders["table5"] / "metrics" / "ablation.csv"
         write_atomically(file, uno_arena_tables.layout(ablation, columns).to_csv(index=False))
@@ -143,8 +140,7 @@ def track(folders: Mapping[str, Path], ablation: Block, columns: Sequence[str], 
 
 def layout(reported: Mapping[str, Any], table: str, folders: Mapping[str, Path]) -> pd.DataFrame:
     """Return a table as written to a file: the paper's rows, then ours at both thresholds, with
-    fallback decisions left out and counted.
-    """
+    fallback decisions left out and counted."""
     columns = reported["columns"]
     parts = [uno_arena_tables.layout(paper_block(reported, table), columns)]
     readings = product(sorted(set(THRESHOLDS.values())), get_args(Fallbacks))

@@ -1,6 +1,5 @@
 """UNO Arena's rows of a reproduction: every printed number of its tables and
-figures next to ours.
-"""
+figures next to ours."""
 
 from __future__ import annotations
 
@@ -68,8 +67,7 @@ def change_rows(
 
 def _entry(where: str, theirs: Lines, player: str, column: str, without: float) -> dict[str, Any]:
     """Return an entry with the paper's value and number of games if the paper has the player.
-    without: the column's value without an effect.
-    """
+    without: the column's value without an effect."""
     if player not in theirs:
         return {"id": where}
     line = theirs[player]

@@ -28,8 +28,7 @@ Marks = Mapping[str, Mapping[str, str]]
 @dataclass(frozen=True)
 class Block:
     """Rows of one source. changes: by player, shown in brackets after its row. paired: whether each
-    model's rows are marked separately.
-    """
+    model's rows are marked separately."""
 
     source: str
     lines: Lines
@@ -53,8 +52,7 @@ class Block:
 
 def marks(lines: Lines) -> Marks:
     """Return the columns in which each player is best or second best. Equal values share a place;
-    nothing is marked for a single player.
-    """
+    nothing is marked for a single player."""
     found: dict[str, dict[str, str]] = {player: {} for player in lines}
     columns = next(iter(lines.values())).measures if lines else {}
     for column in columns:

@@ -92,8 +92,7 @@ def draw_curve(curve: pd.DataFrame) -> Figure:
 
 def log(client: Any, experiment: str, curve: pd.DataFrame, files: Sequence[Path]) -> int:
     """Log one run per seed, replacing those of the same file; return their number. files: the
-    curve's, then other artifacts.
-    """
+    curve's, then other artifacts."""
     name, tags = files[0].stem, {TAG: files[0].stem, FILE: str(files[0].resolve())}
     wanted = f"tags.`{TAG}` = '{name}'"
     for run in client.search_runs([experiment], wanted, max_results=5000):

@@ -115,8 +115,7 @@ def report(game: Game[Any], player: DQN, games: int) -> None:
 
 def over_seeds(rates: np.ndarray) -> tuple[float, float, float]:
     """Return the mean of the seeds' rates with Student's 95% interval, which reflects the variation
-    between training runs, not the number of test games. rates: (seeds,), 2 or more.
-    """
+    between training runs, not the number of test games. rates: (seeds,), 2 or more."""
     spread = student.ppf(0.975, len(rates) - 1) * rates.std(ddof=1) / len(rates) ** 0.5
     mean = float(rates.mean())
     return mean, mean - float(spread), mean + float(spread)

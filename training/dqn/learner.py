@@ -50,8 +50,7 @@ class Settings:
 
 class Batch(NamedTuple):
     """Steps of every seed, (batch, seeds, ...). `more` is the discount, 0 where the game ended;
-    `legal` marks the legal codes of the next decision.
-    """
+    `legal` marks the legal codes of the next decision."""
 
     features: Tensor
     codes: Tensor

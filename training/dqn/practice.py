@@ -23,8 +23,7 @@ class Practice(Protocol):
 
     def begin(self, game: int) -> bool:
         """Deal the game of this number and play to the seat's first choice between codes; False if
-        the game ended without one.
-        """
+        the game ended without one."""
         ...
 
     def take(self, code: int) -> bool:
@@ -102,8 +101,7 @@ class ByTheRules:
 
 def results(network: Network, practices: Sequence[Practice], game: int) -> np.ndarray:
     """Return the results of one game per practice, float64 of shape (practices,), with the seat
-    playing greedily by the network's values.
-    """
+    playing greedily by the network's values."""
     going = [one for one in practices if one.begin(game)]
     while going:
         values = network.values(np.stack([one.features for one in going]))

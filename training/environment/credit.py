@@ -64,8 +64,7 @@ class Advantage:
 
     def _by_the_game(self, game: Adjustable, match: Match, seat: int) -> float:
         """Return the sum over all decisions so far: luck is seeded by ply, so sums over more
-        decisions differ by the later ones only.
-        """
+        decisions differ by the later ones only."""
         cell, task = self.setting.cell, match.table.task
         luck = stream(self.setting.seed, cell.game, task.deal, LUCK).integers(2**62)
         moves = [made.move for made in match.decisions]
@@ -74,8 +73,7 @@ class Advantage:
 
     def _playout_advantage(self, match: Match, ply: int) -> float:
         """Return one decision's advantage by playouts from its state, for games without hidden
-        information.
-        """
+        information."""
         made, state, cell = match.decisions[ply], match.states[ply], self.setting.cell
         if made.forced:
             return 0.0
@@ -131,8 +129,7 @@ def checked(cell: Cell) -> None:
 
 def reference(setting: Setting, games: int) -> Baseline:
     """Return W(r), the baseline's mean result in the learner's seat, from this many games if it has
-    to be simulated.
-    """
+    to be simulated."""
     found = measure(setting.cell, setting.seed, games)
     if found is None:
         raise UserError("there is no baseline to compare with")

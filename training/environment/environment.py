@@ -80,8 +80,7 @@ class Environment:
 
     def another(self) -> Environment:
         """Return another environment with the same setting, which shares its
-        configuration and models.
-        """
+        configuration and models."""
         made = Environment.__new__(Environment)
         made._set_up(self.setting, self.reward, self.playouts)
         return made
@@ -122,8 +121,7 @@ class Environment:
     def reset(self, deal: int, seat: int | None = None) -> str:
         """Deal, play to the seat's first decision and return its prompt. seat: by default the one
         of a sweep without rotation. Returns "" if the match ends before the seat has a choice
-        (`done`).
-        """
+        (`done`)."""
         own = self.seats[0] if seat is None else seat
         match = Match(self.setting, self.setting.task(deal, own))
         self._match, self._seat, self._told = match, own, 0

@@ -52,8 +52,7 @@ class Setting:
 
     def task(self, deal: int, seat: int) -> Task:
         """Return the match of this deal in which the (first) learner has this seat. Raises
-        UserError if there is none.
-        """
+        UserError if there is none."""
         if deal < 0:
             raise UserError(f"deal is {deal}; deals are counted from 0")
         for rotation in self._rotations:

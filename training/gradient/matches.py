@@ -49,8 +49,7 @@ def play(
     values: Values | None = None,
 ) -> Played:
     """Play one match per environment, on deals from `first`, with rotating seats. Matches that end
-    without a choice are skipped. values: if given, record the advantages of all options.
-    """
+    without a choice are skipped. values: if given, record the advantages of all options."""
     for number, environment in enumerate(environments):
         seats = environment.seats
         environment.reset(first + number, seats[(first + number) % len(seats)])
@@ -85,8 +84,7 @@ def choose(
 
 def under_letters(worth: np.ndarray, choice: Choice, taken: Environment) -> np.ndarray:
     """Reorder the options' advantages as shown in the prompt, where the answered letter denotes the
-    option taken.
-    """
+    option taken."""
     (*_, made) = (own for own in taken.match.decisions if own.seat == taken.seat and own.asked)
     return np.roll(worth, choice.letter - made.chosen)[: choice.options]
 

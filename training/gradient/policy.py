@@ -19,8 +19,7 @@ from gauntlet.models.engine.tokens import load_tokens
 
 class Policy:
     """A causal language model in float32, read as in the pipeline: same tokens, and for each letter
-    the more likely of its spellings.
-    """
+    the more likely of its spellings."""
 
     def __init__(self, folder: Path) -> None:
         disable_progress_bar()  # type: ignore[no-untyped-call]
@@ -31,8 +30,7 @@ class Policy:
 
     def logprobs(self, prompts: Sequence[Prompt], options: Sequence[int]) -> Tensor:
         """Return the log-probability of each letter among those offered: (prompts, 26), minus
-        infinity for the others. options: the number of letters offered by each prompt.
-        """
+        infinity for the others. options: the number of letters offered by each prompt."""
         states = self._last(self.tokens.encode_all(prompts))
         logits = self.network.get_output_embeddings()(states)
         letters = torch.stack([logits[:, list(own)].amax(1) for own in self.spellings], dim=1)
@@ -47,8 +45,7 @@ class Policy:
 
     def _last(self, rows: Sequence[Sequence[int]]) -> Tensor:
         """Return the hidden states (prompts, width) at each row's last token. Padding comes after
-        it, where a causal network does not look.
-        """
+        it, where a causal network does not look."""
         ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)
         for row, own in enumerate(rows):
             ids[row, : len(own)] = torch.tensor(own)

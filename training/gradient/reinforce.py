@@ -90,8 +90,7 @@ class Learner:
 
     def gains(self, choices: Sequence[Choice]) -> np.ndarray:
         """Return each choice's return above the average at its place, in standard deviations:
-        float32 of shape (choices,).
-        """
+        float32 of shape (choices,)."""
         places = defaultdict[tuple[int, int], list[float]](list)
         for choice in choices:
             places[choice.place].append(choice.to_go)
@@ -109,8 +108,7 @@ def entropy(logprobs: Tensor) -> Tensor:
 
 def teach(options: argparse.Namespace) -> list[tuple[float, float]]:
     """Train, and save the checkpoint, its report and its curve. Returns the mean result of the
-    matches and the entropy of each update. Raises UserError.
-    """
+    matches and the entropy of each update. Raises UserError."""
     torch.manual_seed(options.seed)
     policy = Policy(_folder(options.start))
     reward: Reward = "advantage" if options.reward == "advantage" else "result"

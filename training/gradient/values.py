@@ -39,8 +39,7 @@ class Values:
 
     def advantages(self, match: Match, seat: int) -> np.ndarray:
         """Return each option's advantage over the baseline, for the seat to move: float64 of shape
-        (options,). Raises UserError if there are too many positions.
-        """
+        (options,). Raises UserError if there are too many positions."""
         policies = seated(match)
         after = self._after(policies, match.state)[:, seat]
         return np.asarray(after - self._chances(policies, match.state) @ after)

@@ -52,8 +52,7 @@ THOUGHTS = (
 
 class Lesson(NamedTuple):
     """A turn, float64 logits (options,) rating its options, the thought to write about it, and
-    whether it is taught in a conversation instead of by labels.
-    """
+    whether it is taught in a conversation instead of by labels."""
 
     turn: Turn
     logits: np.ndarray
@@ -103,8 +102,7 @@ def learners_turns(
     rng: np.random.Generator,
 ) -> Iterator[tuple[Any, Turn, np.ndarray]]:
     """Yield states where one seat has a choice, its turns, and the ratings of `judge`. The seat
-    plays the best option or, with probability STRAY, a random one; the others play at random.
-    """
+    plays the best option or, with probability STRAY, a random one; the others play at random."""
     while True:
         state, learner = game.deal(rng), int(rng.integers(game.num_seats))
         while movers := game.to_move(state):
@@ -119,8 +117,7 @@ def learners_turns(
 
 def chances(game: UnoArena, state: Any, seat: int, rng: np.random.Generator) -> np.ndarray:
     """Return `seat`'s share of playouts won after each option, given its
-    information: (options,).
-    """
+    information: (options,)."""
     players = ("random",) * game.num_seats
     found = game.winners(state, players, ARENA_PLAYOUTS, int(rng.integers(2**63)), hidden=True)
     return np.asarray((found >> seat & 1).mean(axis=1))
@@ -140,8 +137,7 @@ def tic_tac_toe_lessons(rng: np.random.Generator) -> Iterator[Lesson]:
 
 def grid_turns(rng: np.random.Generator) -> Iterator[tuple[Turn, np.ndarray]]:
     """Yield turns of Tic-Tac-Toe games between perfect and random seats, and the outcome of each
-    option: 1 a win, 0 a draw, -1 a loss.
-    """
+    option: 1 a win, 0 a draw, -1 a loss."""
     game = TicTacToe()
     while True:
         state = game.deal(rng)

@@ -48,8 +48,7 @@ def play(
     seed: int,
 ) -> tuple[int, int, int]:
     """Return wins, losses and games without a winner of the model in `seat`
-    against random players.
-    """
+    against random players."""
     matches = [begin(game, number, seed) for number in range(deals)]
     running = matches
     while running := [match for match in running if proceed(match, game, method, seat)]:

@@ -43,8 +43,7 @@ class Network(NamedTuple):
 
 class Sample(NamedTuple):
     """Decisions. features: int64 (decisions, MOST, FEATURES); worth: float64 (decisions, MOST), the
-    share of playouts won; options: int64 (decisions,), how many of MOST are real.
-    """
+    share of playouts won; options: int64 (decisions,), how many of MOST are real."""
 
     features: np.ndarray
     worth: np.ndarray
@@ -54,8 +53,7 @@ class Sample(NamedTuple):
 @allocating
 def describe(state: np.ndarray, action: int, row: np.ndarray) -> None:
     """Fill `row` (FEATURES) with the features of playing `action`: the rows of
-    `Network.inner` to sum.
-    """
+    `Network.inner` to sum."""
     seat, seats = state[rules.TO_MOVE], state[rules.SEATS]
     hand = rules.hand_of(seat)
     colour, trait = action // 15, action % 15
@@ -112,8 +110,7 @@ def describe(state: np.ndarray, action: int, row: np.ndarray) -> None:
 @partial(cached, fastmath=True)
 def rate(network: Network, row: np.ndarray) -> float:
     """Return the network's value of an option as a win probability, up to a
-    constant per decision.
-    """
+    constant per decision."""
     total = np.float32(0)
     for unit in range(HIDDEN):
         value = network.bias[unit]
@@ -254,8 +251,7 @@ def fit(samples: Sequence[Sample], seed: int, passes: int = 8, batch: int = 1024
 
 def centred(values: Tensor, real: Tensor) -> Tensor:
     """Return values, (decisions, MOST), minus the mean over the decision's real
-    options; 0 elsewhere.
-    """
+    options; 0 elsewhere."""
     mean = (values * real).sum(1, keepdim=True) / real.sum(1, keepdim=True)
     return (values - mean) * real
 

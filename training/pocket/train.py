@@ -233,8 +233,7 @@ def train(
     gradients: Gradients,
 ) -> Iterator[list[float]]:
     """Train in place; yield after each of PARTS parts the list of this worker's mean losses so far,
-    in nats above the targets' own entropy.
-    """
+    in nats above the targets' own entropy."""
     rng = np.random.default_rng((options.seed, 2, worker))
     source = batches(course.trees(tokenizer, rng), options)
     optimizers = optimizers_of(model, options.rate)
@@ -279,8 +278,7 @@ def pace(step: int, steps: int) -> float:
 
 def loss_of(model: LlamaForCausalLM, trees: Sequence[LessonTree]) -> Tensor:
     """Return the weighted divergence of all answers of a tree from their targets, in nats, averaged
-    over the trees.
-    """
+    over the trees."""
     batch = collate(trees)
     states = hidden_states(model, batch.ids, batch.positions, batch.seen, batch.asked, batch.early)
     found = logprobs(model, states[batch.real])

@@ -13,8 +13,7 @@ from torch import Tensor
 
 class Target(NamedTuple):
     """The target distribution at a position: token ids and their probabilities, both (choices,),
-    its weight, and whether the network should know it before its last layer.
-    """
+    its weight, and whether the network should know it before its last layer."""
 
     ids: np.ndarray
     chances: np.ndarray

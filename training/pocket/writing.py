@@ -26,8 +26,7 @@ LABELS = LETTERS + VERDICTS
 CLOZE, COUNTERFACTUAL = Cloze(), Counterfactual()
 TALKS = (Tutri(), Tutri(), Tutri(history=False), Tutri(strategy=False))
 """The conversations taught, the full one twice as often as each shorter one. Each begins like a
-plain prompt for JSON.
-"""
+plain prompt for JSON."""
 LOOKED_BACK, TOOK_ADVICE = "I have weighed the moves so far.", "I have weighed the advice."
 BRANCHING = "\nOptions:"
 """Where the prompts of one decision diverge; the tokenizer never merges across its beginning."""
@@ -45,8 +44,7 @@ def prompts_of(method: Method, turn: Turn, rng: np.random.Generator) -> tuple[Pr
 
 def conversation(lesson: Lesson, method: Tutri, rng: np.random.Generator) -> list[tuple[str, str]]:
     """Return the model's prompts and answers, in turns; the answers name options drawn by their
-    ratings, or random ones.
-    """
+    ratings, or random ones."""
     likely = softmax(lesson.logits)
     asking = method.ask(lesson.turn, rng)
     request = next(asking)
@@ -98,8 +96,7 @@ class Writer:
         self, lesson: Lesson, rng: np.random.Generator, rotations: int, verdicts: int
     ) -> LessonTree:
         """Return a lesson as a tree; by labels, with up to the given numbers of rotations and
-        verdicts.
-        """
+        verdicts."""
         if lesson.talk:
             return self.talk(lesson, TALKS[rng.integers(len(TALKS))], rng)
         count = len(lesson.logits)
@@ -121,8 +118,7 @@ class Writer:
 
     def talk(self, lesson: Lesson, method: Tutri, rng: np.random.Generator) -> LessonTree:
         """Return a conversation as one stem, with targets at every token of the replies and their
-        ends.
-        """
+        ends."""
         numbers = Target(self.number_tokens(len(lesson.logits)), softmax(lesson.logits))
         tokens: list[int] = []
         places: list[int] = []
@@ -163,8 +159,7 @@ def letters(logits: np.ndarray, rotation: int) -> np.ndarray:
 
 def verdict(logits: np.ndarray, option: int) -> np.ndarray:
     """Return the target of the verdict on an option: float64 (LABELS,). The probability of good
-    depends on the option's lead over the best of the others.
-    """
+    depends on the option's lead over the best of the others."""
     margin = logits[option] - np.delete(logits, option).max()
     target = np.zeros(len(LABELS))
     target[len(LETTERS)] = 1 / (1 + np.exp(-margin))

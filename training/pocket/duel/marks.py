@@ -1,6 +1,5 @@
 """The tutor's knowledge of Tic-Tac-Toe on 3 x 3: minimax, with ties broken by how often a random
-player then loses.
-"""
+player then loses."""
 
 from __future__ import annotations
 
@@ -70,8 +69,7 @@ class Marks:
 
     def rate(self) -> int:
         """Rate the position as the mean of its value under perfect play and against a random
-        player: 0 to 100, in tens.
-        """
+        player: 0 to 100, in tens."""
         seat = self.facts.seat
         sure = (1 - 2 * seat) * outcome(GAME, self.state)
         return round((sure + hope(self.state, seat) + 2) * 2.5) * 10
@@ -95,8 +93,7 @@ class Marks:
 @lru_cache(maxsize=50_000)
 def hope(state: State, seat: int) -> float:
     """Return `seat`'s mean return, -1 to 1, with perfect play against a random player, choosing
-    among the best moves the one that maximises it.
-    """
+    among the best moves the one that maximises it."""
     movers = GAME.to_move(state)
     if not movers:
         return GAME.returns(state)[seat]

@@ -71,8 +71,7 @@ def with_pieces(
 ) -> PreTrainedTokenizerFast:
     """Return a tokenizer that splits like `tokenizer`, trained on `texts`: at most `merged` BPE
     tokens plus the pieces that occur at least `often` times, the most frequent ones up to `most`
-    tokens in total.
-    """
+    tokens in total."""
     lines = Counter(line for text in texts for line in text.splitlines(keepends=True))
     pieces: Counter[str] = Counter()
     for line, count in lines.items():

@@ -1,6 +1,5 @@
 """The tutor: answers the prompts of the reasoning methods in their required form, with a few words
-of reasoning.
-"""
+of reasoning."""
 
 from __future__ import annotations
 

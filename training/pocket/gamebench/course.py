@@ -91,8 +91,7 @@ class Writer:
 
     def tree(self, lesson: Lesson, rng: np.random.Generator) -> LessonTree:
         """Return a tree of one stem, with targets after every option and at every
-        token of the reply.
-        """
+        token of the reply."""
         chances = softmax(lesson.logits)
         lines = prompt_text(lesson.turn, rng).splitlines(keepends=True)
         tokens = [self.encode(line) for line in lines]
@@ -111,8 +110,7 @@ class Writer:
     def judged(self, chances: np.ndarray, numbers: np.ndarray) -> list[Target]:
         """Return the targets after each option: its number, and "good" in proportion to its
         probability relative to the most likely one. The last layer, which chooses, finds both
-        there.
-        """
+        there."""
         good, weight = chances / chances.max(), JUDGED / len(chances)
         return [
             Target(
@@ -123,7 +121,6 @@ class Writer:
 
     def number(self, number: int) -> int:
         """Return the token of an option's number in a reply. Raises ValueError if
-        it is not one token.
-        """
+        it is not one token."""
         _, token, _ = self.encode(spoken(number, ""))
         return token

@@ -36,8 +36,7 @@ STRAY = 0.25
 """Probability that the learner's seat plays a random option."""
 SPREAD = 0.35
 """An option is e times as likely to be the answer as one whose value is lower by this share of the
-typical standard deviation of a decision's values in the game.
-"""
+typical standard deviation of a decision's values in the game."""
 MEASURED = 60
 """Number of decisions used to estimate that standard deviation."""
 
@@ -143,8 +142,7 @@ def learners(turn: Turn, worth: np.ndarray, rng: np.random.Generator) -> Action:
 
 def words(turn: Turn, copied: bool, rng: np.random.Generator) -> tuple[str, ...]:
     """Return the words for each option: the greedy player's, or an example from the prompt; "" if
-    it needs none.
-    """
+    it needs none."""
     return tuple(
         text_reply(turn, option, copied, rng)
         if isinstance(turn.options[option], TextAction)

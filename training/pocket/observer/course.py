@@ -58,8 +58,7 @@ class Writer:
 
     def tree(self, question: Question, rng: np.random.Generator) -> LessonTree:
         """Return a tree of one stem, with targets after some rounds and at every
-        token of the reply.
-        """
+        token of the reply."""
         chances = posteriors(question.hands)
         prompt = self.encode(question.prompt.text)
         said, targets = self.reply(question, chances[-1], rng)

@@ -31,8 +31,7 @@ PAIRS = ("H C", "N G", "D Y")
 
 class Guesses(NamedTuple):
     """right: bool (deals, guesses), both codes right. malformed: replies without a guess; asked:
-    all replies.
-    """
+    all replies."""
 
     right: np.ndarray
     malformed: int
@@ -41,8 +40,7 @@ class Guesses(NamedTuple):
 
 def watching(players: str, window: int | None = 50, react: str = "lag1") -> Watch:
     """Return a watched game of these two players, or of random ones if none are given: 210 rounds,
-    the last `window` of them shown.
-    """
+    the last `window` of them shown."""
     of = RockPaperScissors(rounds=210, react=react)
     return Watch(of=of, players=tuple(players.split()), window=window)
 

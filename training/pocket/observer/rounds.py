@@ -17,8 +17,7 @@ def played(players: tuple[str, str], rounds: int, rng: np.random.Generator) -> N
 def posteriors(hands: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the posterior probabilities of each player's strategy after every round, from a
     uniform prior: float64 (rounds, 2, CODES). The hands before the first round are unknown, so in
-    that round a reactive player may choose any.
-    """
+    that round a reactive player may choose any."""
     own = np.stack([likelihoods(hands[:, seat], hands[:, 1 - seat]) for seat in (0, 1)], axis=1)
     with np.errstate(divide="ignore"):
         logs = np.log(own).cumsum(axis=0)

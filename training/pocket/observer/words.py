@@ -22,8 +22,7 @@ EVIDENCE = ("the evidence is clear", "few strategies remain", "other strategies 
 
 def reply(guess: Sequence[str], chance: float, reasons: Sequence[str] = ()) -> str:
     """Return the whole reply: codes in seat order, the probability that both are
-    right, and reasons.
-    """
+    right, and reasons."""
     said = {f"guess_s{seat}": code for seat, code in enumerate(guess, start=1)}
     why = {"reasoning": "; ".join(reasons)} if reasons else {}
     return " " + json.dumps({**said, "confidence": round(chance * STEPS) / STEPS, **why})
@@ -31,8 +30,7 @@ def reply(guess: Sequence[str], chance: float, reasons: Sequence[str] = ()) -> s
 
 def reasons(hands: NDArray[np.int64], guess: Sequence[str], chance: float) -> tuple[str, ...]:
     """Return five phrases: what each player did in these rounds, (rounds, 2), what the guessed
-    strategies do, and how certain that is.
-    """
+    strategies do, and how certain that is."""
     counts = [np.bincount(column, minlength=len(HANDS)) for column in hands.T]
     sure = EVIDENCE[(chance < SURE) + (chance < UNSURE)]
     seen = (seat_phrase(seat, observed(row)) for seat, row in enumerate(counts, start=1))
