@@ -1,6 +1,6 @@
 """A server for tests of the API: the pocket model behind OpenAI's protocol, with faults on demand.
 
-A plugin of pytest: its fixtures are there for all tests.
+A pytest plugin: its fixtures are available to all tests.
 """
 
 from __future__ import annotations
@@ -55,12 +55,11 @@ Body = dict[str, Any]
 
 @dataclass
 class Script:
-    """What the server is to do wrong, and what it saw.
+    """The server's configured faults, and what it saw.
 
-    faults: taken in turn, one for the first arrival of each request; "" for none.
-    refuse: a status with which everything is refused, and the message.
-    seconds: how long a whole reply takes, in turn.
-    arrivals: when each request came, by its Idempotency-Key.
+    faults: taken in turn, one for the first arrival of each request; "" for none. refuse: a status
+    with which everything is refused, and the message. seconds: duration of whole replies, in turn.
+    arrivals: arrival times of each request, by its Idempotency-Key.
     """
 
     faults: tuple[str, ...] = ("",)
@@ -129,7 +128,7 @@ class Damage:
         if self._fault == "truncated":
             MutableHeaders(raw=self._start["headers"])["content-length"] = str(len(body))
         await self._send(self._start)
-        # What is shorter than its announced length ends with the connection.
+        # A body shorter than its announced length ends with the connection.
         await self._send({"type": "http.response.body", "body": body, "more_body": False})
 
 
@@ -272,7 +271,7 @@ def application(server: PocketServer) -> Starlette:
 
 @contextmanager
 def listening(app: ASGIApp) -> Iterator[str]:
-    """The address of a server, which answers in a thread of its own."""
+    """Return the address of a server that runs in a thread."""
     config = uvicorn.Config(app, http="h11", lifespan="off", log_config=None, log_level="error")
     server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:

@@ -1,8 +1,8 @@
-"""Every command that the documents show, and whether the project would take it.
+"""Every command shown in the documentation, and whether the project accepts it.
 
-Shown is what stands in code and begins as a command of ours: `make ...`, `gauntlet ...`,
-`python -m ...`, `python FILE ...`, with settings before it or without. `taken` composes it, or has
-its parser read it, and goes no further.
+These are the commands in code that begin with `make ...`, `gauntlet ...`, `python -m ...` or
+`python FILE ...`, possibly after settings. `taken` composes the command, or lets its parser read
+it, without running it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TYPED = re.compile(
     r"(?:\w+=\S+ )*(?:make [a-z]|gauntlet [a-z]|(?:\.venv/bin/)?python (?:-m \w|[\w/]+\.py))"
 )
 FILE_IN_TEXT = re.compile(r"`(conf/[\w/]+\.yaml)`.*?```yaml\n(.*?)```", re.DOTALL)
-"""A config that a page has its reader write, and what is to stand in it."""
+"""A config that a page tells its reader to write, and its contents."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def taken(command: Command, configs: Path | None = None) -> None:
     assert find_spec(command.module), f"there is no {command.module}"
     if command.module == "pytest":
         return tested(command.arguments)
-    if not command.arguments:  # named, as of a thing: what it needs is told beside it
+    if not command.arguments:  # only mentioned: its arguments are given in the text
         return None
     module = inner(command.module)
     rest = command.arguments
@@ -191,7 +191,7 @@ def tested(words: Sequence[str]) -> None:
 
 
 def composed(words: Sequence[str], configs: Path) -> None:
-    """A sweep of at least one cell, with the configs of the pages beside our own."""
+    """Compose a sweep of at least one cell, with the pages' configs in addition to ours."""
     own = [] if "--config-dir" in words else ["--config-dir", str(configs)]
     status = compose([*own, *words], lambda cells, _: 0 if cells else 1)
     assert status == 0, "it cannot be composed"

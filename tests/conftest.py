@@ -1,6 +1,6 @@
-"""What all tests share: how many run at once, on how many threads, and what they measured.
+"""Shared by all tests: parallelism, thread limits, and measurements shown at the end.
 
-What tests measured is shown at the end of the run: counts and figures a person wants to see.
+Tests can report measurements for a person to see; they are printed at the end of the run.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def figure(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
-    """Call it with a line; the line is printed when all tests are done, also if they passed.
+    """Fixture: call it with a line to print when all tests are done, even if they passed.
 
-    It travels in the test's report, which is all that a worker of pytest-xdist sends home.
+    It travels in the test's report, which is all that a worker of pytest-xdist sends back.
     """
     return lambda line: record_property(FIGURE, line)
 

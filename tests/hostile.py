@@ -1,4 +1,4 @@
-"""Servers that mean no good, byte by byte: each answers every request in one bad way."""
+"""Malicious servers, byte by byte: each answers every request in one bad way."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def going_round(talk: Talk) -> None:
 
 
 def bomb(coding: str, megabytes: int) -> Behaviour:
-    """A reply of so many megabytes of spaces, compressed once, or once more for each comma."""
+    """Return a reply of this many megabytes of spaces, compressed once, and once more per comma."""
     data = MEGABYTE * megabytes
     for one in coding.split(","):
         data = zlib.compress(data) if one.strip() == "deflate" else _gzip(data)

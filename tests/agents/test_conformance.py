@@ -1,6 +1,6 @@
-"""What every agent must keep, checked on every agent, prompting method and game of conf/.
+"""Requirements on every agent, checked for every agent, prompting method and game of conf/.
 
-A new agent or prompting method is tested here as soon as it has its YAML file.
+A new agent or prompting method is tested here as soon as it has a YAML file.
 """
 
 from __future__ import annotations
@@ -98,7 +98,8 @@ LONG = {
     *(f"llm-talaga-{game}" for game in ("air_land_sea", "hive", "pit", "santorini")),
     *(f"search-{game}" for game in ("air_land_sea", "codenames", "pit")),
 }
-"""Trees of long games: some sixty questions a move; and playouts of games that are not compiled."""
+"""Trees in long games: some sixty requests per move; and playouts of games that
+are not compiled."""
 LIKE_OTHERS = (
     *("air_land_sea", "arctic_scavengers", "hive", "openspiel"),
     *("pit", "sea_battle", "two_rooms"),
@@ -240,7 +241,8 @@ def test_choices_are_labels_that_the_model_is_checked_for(
 
 
 def rules(agent: Agent, turn: Turn) -> tuple[str, ...]:
-    """What must be told of the rules: the summary and the headings to a model that may ask on."""
+    """The part of the rules that must be in the prompt: for a model that may ask further, the
+    summary and the headings."""
     game = turn.game
     if isinstance(getattr(agent, "method", None), Base) and isinstance(game, Headed):
         return (game.rules_summary, *game.rules_headings)
@@ -248,8 +250,9 @@ def rules(agent: Agent, turn: Turn) -> tuple[str, ...]:
 
 
 def looked_at(agent: Agent, requests: list[Request]) -> list[list[Request]]:
-    """The requests of a decision that each tell all. In a tree all but the first are of other
-    turns; a method that has several questions about a turn tells all in them together."""
+    """The requests of a decision that must each state everything. In a tree all but the first are
+    about other turns; a method with several prompts about a turn covers everything in them
+    together."""
     method = getattr(agent, "method", None)
     if isinstance(method, Rap):
         return [requests] if requests else []

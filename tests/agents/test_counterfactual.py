@@ -1,4 +1,4 @@
-"""Counterfactual prompting: one verdict an option."""
+"""Counterfactual prompting: one verdict per option."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_options_with_commas_are_listed_a_line_each() -> None:
 
 
 def test_the_prompt_reads_so() -> None:
-    """A model is trained on this wording: whoever changes it has to train anew."""
+    """A model is trained on this wording: changing it requires retraining."""
     _, request = ask("a king", "snap")
     assert request.prompts[1].text == (
         "You are player 1 in a game of Snap.\n"

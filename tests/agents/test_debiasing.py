@@ -1,7 +1,7 @@
-"""Debiasing by one prompt, on a simulated model whose preference and letter bias are known.
+"""Debiasing with one prompt, on a simulated model with known preference and letter bias.
 
-The model gives option o under letter l a probability in proportion to preference(o) * bias(l).
-So the unbiased choice is the option preferred most, and every method can be judged exactly.
+The model gives option o under letter l a probability proportional to preference(o) * bias(l). So
+the unbiased choice is the most preferred option, and every method can be checked exactly.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Tree search with scripted rewards: against a run by hand, brute force, and a second program."""
+"""Tree search with scripted rewards: against a hand calculation, brute force, and a second
+implementation."""
 
 from __future__ import annotations
 
@@ -128,8 +129,8 @@ def test_it_runs_as_a_second_program_that_keeps_a_list_of_runs(depth: int) -> No
 
 
 def listed_runs(world: Scripted, search: Search) -> tuple[list[tuple[Path, float]], list[Path]]:
-    """All runs, a path and its total each, and what was visited; everything is worked out anew from
-    the list of runs: no tree is kept."""
+    """All runs, each a path and its total, and visit counts; everything is recomputed from the list
+    of runs, without a tree."""
     runs: list[tuple[Path, float]] = []
     visited: list[Path] = []
 

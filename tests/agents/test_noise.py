@@ -1,4 +1,4 @@
-"""Prompts that differ in nothing that matters: changed every one, and in nothing else."""
+"""Irrelevant prompt variations: every prompt changes, and only in the intended way."""
 
 from __future__ import annotations
 
@@ -72,7 +72,8 @@ def rng() -> Any:
 
 
 def test_facts_change_places_with_those_of_their_kind_alone() -> None:
-    """All facts are told, each as it is, own ones where own ones stood; nothing else changes."""
+    """All facts are present and unchanged, the seat's own in the same places;
+    nothing else changes."""
     turn = turn_with("a", "b")
     facts = tuple(Fact(name, name, own=name in "cd") for name in "abcde")
     seen = replace(turn.observation, facts=facts)

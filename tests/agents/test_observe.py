@@ -1,4 +1,4 @@
-"""The observer's protocol: what a model is asked, and what counts of its reply."""
+"""The observer's protocol: the prompts, and parsing of replies."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""One-ply search: it takes what leaves it best in the mean over what it cannot see; and what
-scripted players say."""
+"""One-ply search maximises the mean over hidden information; and the text of scripted players."""
 
 from __future__ import annotations
 

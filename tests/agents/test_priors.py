@@ -1,4 +1,4 @@
-"""Dividing a letter's prior out: the formulas by hand, and what is done where there is none."""
+"""Dividing out a letter's prior: the formulas by hand, and the behaviour without a prior."""
 
 from __future__ import annotations
 

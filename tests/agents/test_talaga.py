@@ -1,4 +1,4 @@
-"""A tree that thinks ahead: how it grows, what it asks at a time, what is backed up, its actors."""
+"""The look-ahead tree: growth, batches of requests, backup, actors."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ ASK = r"Legal moves: (.*)\n"
 
 
 def talker(request: Request) -> Reply:
-    """M and M_O take the legal moves in turn; M_R likes whoever holds the centre; the question in
-    other words is short."""
+    """M and M_O take the legal moves in turn; M_R prefers the player who holds the centre; the
+    rephrased question is short."""
     assert isinstance(request, Generate)
     told = request.prompt.changing
     if moves := re.search(ASK, told):
@@ -84,13 +84,13 @@ def talker(request: Request) -> Reply:
 
 
 def rounds(method: Any, turn: Turn, answer: Any = talker) -> tuple[Decision, list[Any]]:
-    """What is decided, and all questions, each as it was asked at a time."""
+    """Return the decision, and all requests in their batches."""
     thinking = method.ask(turn, np.random.default_rng(0))
     return questions(thinking, lambda several: tuple(map(answer, several)))
 
 
 def questions(thinking: Any, answer: Any) -> tuple[Any, list[Any]]:
-    """What comes of it, and its questions; all of them are of several requests."""
+    """Return the result and the requests; each batch has several requests."""
     asked: list[Any] = []
     try:
         asked.append(next(thinking))

@@ -1,4 +1,4 @@
-"""Minimax made weaker: one that looks a few plies ahead, and one that is careless now and then."""
+"""Weakened minimax: depth-limited, and with random moves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of an open option: how they are asked for, checked, told back and made up for."""
+"""Free text with an open option: prompting, validation, retries, and synthetic fallback text."""
 
 from __future__ import annotations
 

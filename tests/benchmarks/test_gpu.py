@@ -1,4 +1,4 @@
-"""The run on a card, rehearsed on the CPU: every step of it, with what it says it needs alone."""
+"""The GPU benchmark on the CPU: every step, with only its stated requirements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fake model that a test can slow down while it plays: it waits for as long as a file says."""
+"""A fake model that a test can slow down during play: it waits for as long as a file says."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Faults in the middle of a sweep, on a real Ray cluster of two nodes.
 
-After each, the sweep ends with the records of one that nothing disturbed: by itself, or, where
-the fault takes the driver along, when the same command is given again.
+After each, the sweep ends with the records of an undisturbed one: by itself or, if the fault takes
+down the driver, when the command is repeated.
 """
 
 from __future__ import annotations

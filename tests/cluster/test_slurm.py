@@ -1,6 +1,6 @@
-"""Sweeps in a real SLURM of two nodes: to the end, stopped by a limit, pushed aside by others.
+"""Sweeps in a real SLURM of two nodes: completed, stopped by a limit, preempted by others.
 
-Nodes have their own address and processes, so that "nothing is left" is looked up, not assumed.
+Nodes have their own address and processes, so that leftovers can be detected.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Site:
         return left
 
     def settled(self) -> list[str]:
-        """What is left behind once SLURM has had time to tidy up after a job."""
+        """Return what is left behind once SLURM has had time to clean up after a job."""
         deadline = time.monotonic() + 60
         while (left := self.left_behind()) and time.monotonic() < deadline:
             time.sleep(0.5)

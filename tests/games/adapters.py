@@ -1,4 +1,4 @@
-"""What every game must keep, for the games of other libraries."""
+"""The requirements on every game, for the games of other libraries."""
 
 from __future__ import annotations
 

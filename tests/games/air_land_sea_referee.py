@@ -1,5 +1,5 @@
-"""Air, Land & Sea once more, from the text of the rules alone: cards are words, abilities are
-generators that ask for what they need, and whoever asks is told the names of all options."""
+"""An independent Air, Land & Sea, from the rule text alone: cards are words, abilities are
+generators that request choices, and each request lists the names of all options."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class Battle:
         self.arrive(player, card, place, verb == "deploy")
 
     def arrive(self, player: int, card: str, place: str, up: bool) -> None:
-        """Destroyed on the way, or laid on the pile; a card face up does what it can."""
+        """Destroyed on the way, or laid on the pile; a face-up card then uses its ability."""
         contained = any(self.active(who, "Containment") is not None for who in (0, 1))
         walls = [self.active(who, "Blockade") for who in (0, 1)]
         crowd = len(self.table[0, place]) + len(self.table[1, place])

@@ -1,7 +1,7 @@
 """An independent referee of Arctic Scavengers, written from the rule text: cards are words, hands
-are lists, every set of cards is tried, and nothing of the game's code is used.
+are lists, every set of cards is tried, and none of the game's code is used.
 
-Chance is told to it: what is drawn in a round, and where a trashed card ends up.
+Random events are inputs: the cards drawn in a round, and where a trashed card ends up.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ MERCENARIES = {
 
 
 def read(sheet: str) -> dict[str, tuple[dict[str, int], bool, dict[str, int]]]:
-    """By card: what it has, whether it only adds, and what it costs."""
+    """By card: its values, whether it is a modifier only, and its cost."""
     cards = {}
     for line in sheet.split("\n"):
         if not line:

@@ -1,6 +1,6 @@
-"""A slow referee of UNO Arena, written from the text of its rules alone.
+"""A slow referee of UNO Arena, written from the rule text alone.
 
-It knows nothing of the engine: cards are words, piles are lists with the next card first.
+It shares no code with the engine: cards are words, piles are lists with the next card first.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Referee:
         self.next_turn()
 
     def draw(self, player: int, count: int) -> None:
-        """Draws so many cards; if the pile does not hold them the game is over, undrawn."""
+        """Draw this many cards; if the pile is too small the game is over, without drawing."""
         if len(self.pile) < count:
             sizes = [len(hand) for hand in self.hands]
             self.winners = {p for p, size in enumerate(sizes) if size == min(sizes)}

@@ -1,4 +1,4 @@
-"""Games without any capability, or with few: what a newcomer's game has."""
+"""Games with few or no capabilities, like a newcomer's first game."""
 
 from __future__ import annotations
 

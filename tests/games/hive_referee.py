@@ -1,7 +1,7 @@
-"""Hive, slowly, from the text of its rules: a dict from hexes to pieces, and sets of hexes.
+"""A slow Hive, from the rule text: a dict from hexes to pieces, and sets of hexes.
 
 Hexes are pairs (across, down), pieces names like "wA1". Nothing of `games.hive` is used. With
-`loose` pieces step as in GameBench's published code, by docs/games/hive.md.
+`loose` pieces move as in GameBench's published code, see docs/games/hive.md.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def ends(rest: Hive, kind: str, start: Hex, loose: bool) -> set[Hex]:
 
 
 def walks(start: Hex, length: int, step: Callable[[Hex, Hex], bool]) -> Iterator[list[Hex]]:
-    """All ways of so many steps through hexes that differ."""
+    """Yield all paths of this many steps through distinct hexes."""
     if length == 0:
         yield [start]
         return
@@ -98,8 +98,8 @@ def sliding(rest: Hive, at: Hex, to: Hex) -> bool:
 
 
 def wide(rest: Hive, at: Hex, to: Hex) -> bool:
-    """Two empty neighbours or more around the old hex, and around the new one while the piece still
-    stands in the old; and the hive is touched in the end."""
+    """At least two empty neighbours around the old hex, and around the new one with the piece still
+    on the old; and contact with the hive at the end."""
     around = neighbours(to) & set(rest)
     return (
         to not in rest

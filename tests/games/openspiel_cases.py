@@ -1,4 +1,4 @@
-"""OpenSpiel's games under test: a few by default, all of them where there is time."""
+"""OpenSpiel's games under test: a few by default, all of them in the slow tests."""
 
 from __future__ import annotations
 

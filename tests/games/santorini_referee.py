@@ -1,6 +1,6 @@
-"""A slow referee of Santorini, written from the text of its rules alone.
+"""A slow referee of Santorini, written from the rule text alone.
 
-It knows nothing of the engine: squares are names such as "c3", levels and pawns lie in dicts.
+It shares no code with the engine: squares are names such as "c3", levels and pawns are dicts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A slow referee of Sea Battle, written from the text of its rules alone.
+"""A slow referee of Sea Battle, written from the rule text alone.
 
-It knows nothing of the engine: squares and headings are complex numbers with east as 1 and north as
-1j, ships are named, and whatever happens together is found before any of it happens.
+It shares no code with the engine: squares and headings are complex numbers with east as 1 and north
+as 1j, ships have names, and simultaneous events are all computed before any is applied.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ class Referee:
 
     @staticmethod
     def crashed(at: dict[str, complex], goal: dict[str, complex], grounded: set[str]) -> set[str]:
-        """The ships that other ships keep from where they would go. First those that meet head to
-        head or on one square, then whoever runs into a ship that does not get away."""
+        """Return the ships that cannot move because of others: first those that collide head-on or
+        on one square, then those that would run into a blocked ship."""
         found = {
             name
             for name in goal

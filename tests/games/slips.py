@@ -1,4 +1,4 @@
-"""Rules with a planted slip: what a lockstep test must catch."""
+"""Rules with a planted bug that a lockstep test must catch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WRAPPER = re.compile(r"^@(compiled|inlined|allocating)\n", re.MULTILINE)
 
 
 def changed(path: str, old: str, new: str) -> str:
-    """The text of a file with a piece replaced, which stands there once."""
+    """Return the text of a file with a piece replaced, which must occur once."""
     text = Path(path).read_text(encoding="utf-8")
     assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in {path}"
     return text.replace(old, new)
@@ -45,7 +45,7 @@ def planted(rules: ModuleType, old: str, new: str) -> ModuleType:
 
 
 def slipped_package(package: str, file: str, old: str, new: str) -> ModuleType:
-    """The package, imported beside the true one, with a piece of one of its files replaced."""
+    """Import a copy of the package, next to the real one, with a piece of one file replaced."""
     spec = find_spec(f"{package}.{file}")
     assert spec is not None
     assert spec.origin is not None

@@ -1,5 +1,5 @@
-"""OpenSpiel's games: each keeps what every game must, is the game that OpenSpiel plays, and is
-refused with a reason where it cannot be played."""
+"""OpenSpiel's games: each meets the requirements on every game, plays as OpenSpiel does, and is
+refused with a reason if it cannot be played."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_fact_that_tells_a_secret_is_found(name: str) -> None:
 
 
 class Talkative(OpenSpiel):
-    """Tells each seat what only a spectator may see."""
+    """Shows each seat what only a spectator may see."""
 
     def _facts(self, state: Any, seat: int, text: str) -> list[Fact]:
         return [*super()._facts(state, seat, text), Fact("Told by mistake", self.show(state))]
@@ -70,7 +70,7 @@ def test_moves_that_are_told_to_all_are_seen_by_all(name: str) -> None:
 
 
 LIKE_CARDS = ("hanabi",)
-"""Games open to all by their rules, whose texts do not tell which of two equal cards was used."""
+"""Games of perfect information whose texts do not tell which of two equal cards was used."""
 
 
 @pytest.mark.slow
@@ -88,8 +88,8 @@ def test_a_move_that_others_do_not_see_is_found(name: str) -> None:
 
 
 def told_apart(game: OpenSpiel, plies: int = 40) -> None:
-    """After each move every other seat's own text differs from what it would be after any other
-    move, unless the game is then over."""
+    """After each move every other seat's text differs from that after any other move, unless the
+    game is then over."""
     for seed in range(3):
         for state, seats, _ in islice(walk(game, seed), plies):
             for seat in seats:
@@ -308,8 +308,7 @@ RETURNS = {
     "matrix_pd": ((10.0, 0.0), (1.0, -1.0)),
     "bargaining": ((4.0, 4.0), (0.0, 0.0)),
 }
-"""Utilities, and what they come to: zero-sum by the largest, shared by the range, else by who has
-the most."""
+"""Utilities, and their scores: zero-sum by the maximum, shared by the range, otherwise by rank."""
 
 
 @pytest.mark.parametrize("name", RETURNS)

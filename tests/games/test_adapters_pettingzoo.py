@@ -1,4 +1,4 @@
-"""PettingZoo's classic games: the contract of every game, and other engines that play the same."""
+"""PettingZoo's classic games: the contract of every game, and independent engines."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_chess_moves_are_told_in_algebraic_notation() -> None:
 
 @pytest.mark.parametrize("name", ["leduc_holdem_v4", "texas_holdem_v4"])
 def test_a_seat_is_not_told_the_other_s_cards(name: str) -> None:
-    """Deals in which a seat holds the same cards tell it the same, whatever the other one holds."""
+    """In deals with the same cards a seat observes the same, whatever the other seat holds."""
     game, told = PettingZoo(name=name), dict[str, set[str]]()
     hidden: dict[str, set[str]] = {}
     for seed in range(60):
@@ -79,7 +79,7 @@ def test_a_seat_is_not_told_the_other_s_cards(name: str) -> None:
         told.setdefault(f"{seat} {own}", set()).add(facts)
         hidden.setdefault(f"{seat} {own}", set()).add(other)
     assert all(len(facts) == 1 for facts in told.values())
-    if name.startswith("leduc"):  # six cards: the same one is held beside different ones
+    if name.startswith("leduc"):  # six cards: each occurs with different others
         assert any(len(others) > 1 for others in hidden.values())
 
 

@@ -1,4 +1,5 @@
-"""TextArena's games: the contract of every game, luck of their own, moves the library checks."""
+"""TextArena's games: the contract of every game, internal randomness, moves the
+library validates."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ def test_every_other_game_keeps_it_too(name: str) -> None:
 
 
 def transcript(game: TextArena, seed: int, between: Callable[[], object]) -> list[Any]:
-    """All that a match of random players tells, with something else done before every call."""
+    """Return all observations of a match of random players, with an extra action
+    before every call."""
     rng = np.random.default_rng(seed)
     state, told = game.deal(np.random.default_rng(seed)), list[Any]()
     while seats := game.to_move(state):

@@ -1,4 +1,4 @@
-"""Air, Land & Sea against a referee written from the rules; published figures and paper_bugs."""
+"""Air, Land & Sea against an independent referee; published figures and paper_bugs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WITHDRAW = 0.2
 
 
 def lockstep(game: Any, number: int) -> int:
-    """Plays a game beside the referee: how many choices it had."""
+    """Play a game alongside the referee; return its number of choices."""
     rng = np.random.default_rng(number)
     state, points, choices = game.deal(rng), [0, 0], 0
     row, first = [THEATRES[at] for at in state.order], state.first

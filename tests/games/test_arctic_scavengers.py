@@ -1,5 +1,4 @@
-"""Arctic Scavengers in lockstep with a referee written from the rule text; paper_bugs and
-secrets."""
+"""Arctic Scavengers in lockstep with an independent referee; paper_bugs and hidden information."""
 
 from __future__ import annotations
 
@@ -53,7 +52,7 @@ def chosen(options: Sequence[str], rng: np.random.Generator) -> int:
 
 
 def follow_chance(referee: Referee, state: State) -> None:
-    """What chance has brought: where a card is buried, what is drawn."""
+    """Return the random events: where a card is buried, what is drawn."""
     if referee.buried:
         referee.bury(names(state.junkyard))
     if referee.drawing:
@@ -99,7 +98,7 @@ def compared(rounds: int, seed: int, first: Sequence[str]) -> Counter[str]:
 
 
 def played(games: int, offset: int = 0) -> Counter[str]:
-    """Which rules were met in so many games, half of them with ARMED decks."""
+    """Return the rules met in this many games, half of them with ARMED decks."""
     met: Counter[str] = Counter()
     for seed in range(offset, offset + games):
         met += lockstep((6, 7, 3)[seed % 3], seed, (FIRST, ARMED)[seed % 2])

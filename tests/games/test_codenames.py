@@ -1,4 +1,4 @@
-"""Codenames rule by rule, its words and its players."""
+"""Codenames rule by rule, its word lists and its players."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def test_a_game_is_over_after_21_turns_at_most_and_shares_add_up(seed: int) -> N
     assert GAME.returns(state)[won] > 0
 
 
-# What is told, and guessed
+# Observations and guesses
 
 
 @few

@@ -1,6 +1,6 @@
-"""What every game must keep, checked on every game that conf/game names.
+"""Requirements on every game, checked for every game of conf/game.
 
-A new game is tested here as soon as it has its YAML file; docs/extending.md tells the rules.
+A new game is tested here as soon as it has a YAML file; docs/extending.md lists the requirements.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def test_options_name_the_legal_actions(game: Game[Any], seed: int) -> None:
 
 
 WITHOUT_MOVES = ("Snake", "Surround")
-"""TextArena's games in which the library tells the board, and nobody's moves."""
+"""TextArena's games in which the library reports the board, but not the moves."""
 
 
 @every_game_and_seed

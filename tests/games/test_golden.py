@@ -1,4 +1,5 @@
-"""Golden playthroughs: nothing our games do or say changes unnoticed; a new game needs none."""
+"""Golden playthroughs: any change in our games' behaviour or text is noticed; new
+games need none."""
 
 from __future__ import annotations
 

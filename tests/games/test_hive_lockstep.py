@@ -1,14 +1,14 @@
-"""Hive in lockstep, ply by ply: against OpenSpiel 2.0.2 and against a referee of our own.
+"""Hive in lockstep, ply by ply: against OpenSpiel 2.0.2 and against our own referee.
 
-OpenSpiel's game is played without its expansions, and differs from ours in this:
-- It has two beetles a side. They stay in hand: moves with them are left out. Where they are all
-  that a side has left, our side passes and theirs cannot; such a game is left there.
-- A queen may not be a side's first piece, as in tournaments. Ours may, and does where the referee
-  looks on.
-- It ends in a draw where a piece leaves its board; that has the largest size here.
-- It tells equal pieces in hand apart; here the first of them is placed.
-- While white's queen is in hand, it holds no black piece for pinned (its search for pinned pieces
-  starts at that queen); then what black may move with is left to the referee.
+OpenSpiel's game is played without its expansions, and differs from ours:
+- It has two beetles per side. They stay in hand: moves with them are skipped. Where a side has no
+  other moves, ours passes and theirs cannot; such a game is abandoned.
+- A queen may not be a side's first piece, as in tournaments. In ours it may, and is with the
+  referee.
+- It ends in a draw if a piece leaves its board, which has the largest size here.
+- It distinguishes equal pieces in hand; here the first of them is placed.
+- While white's queen is in hand, it treats no black piece as pinned (its search for pinned pieces
+  starts at that queen); black's moves are then left to the referee.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Ours:
         return known
 
     def reach(self) -> dict[int, Hex]:
-        """The hexes of all cells beside a piece; of the centre where there is none."""
+        """Return the hexes of all cells next to a piece; of the centre if there is none."""
         found = {} if self.hive else {hexes.CENTRE: (0, 0)}
         for at, name in self.hive.items():
             cell = self.state.item(NAMES.index(name))
@@ -89,8 +89,8 @@ class Ours:
         self.state = after
 
     def choose(self, moves: dict[Move | None, int], rng: random.Random) -> Move | None:
-        """Any move; in three of ten turns one that ends beside the other queen, if there is one, so
-        that many games have winners."""
+        """Return a random move; in three of ten turns one that ends next to the other queen, if
+        possible, so that many games have winners."""
         queen = "bw"[self.ply % 2] + "Q"
         near = {
             one for at, name in self.hive.items() if name == queen for one in referee.neighbours(at)
@@ -108,7 +108,7 @@ class Spiel:
         self.state = pyspiel.load_game(f"hive({options})").new_initial_state()
 
     def legal(self, hive: Hive) -> dict[Move | None, int]:
-        """Its moves without those of beetles, told as ours."""
+        """Return its moves without those of beetles, in our notation."""
         found: dict[Move | None, int] = {}
         for action in self.state.legal_actions():
             words = self.state.action_to_string(action)

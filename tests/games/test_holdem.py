@@ -1,4 +1,4 @@
-"""Hold'em as a game: what a seat is told, how matches end, scripted players, beliefs, playouts."""
+"""Hold'em as a game: observations, how matches end, scripted players, beliefs, playouts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ONE = Holdem(mode="hands", hands=1)
 
 
 def after(played: Any, *names: str, deal: int = 0) -> State:
-    """The state after these actions of a deal."""
+    """Return the state after these actions of a deal."""
     state: State = played.deal(np.random.default_rng(deal))
     for name in names:
         state = played.play(state, (NAMES.index(name),))

@@ -1,8 +1,8 @@
 """Hold'em against pokerkit 0.7.7, action by action.
 
-pokerkit gets our cards and is told of no smallest raise, as the paper tells of none. After every
-action stacks, bets, pot, seat to move and legal actions must be equal, and at the end who won the
-pot; what a raise costs is reckoned here, from pokerkit's own chips.
+pokerkit gets our cards and no minimum raise, since the paper gives none. After every action stacks,
+bets, pot, seat to move and legal actions must be equal, and at the end the winner of the pot; the
+cost of a raise is computed here, from pokerkit's own chips.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Theirs:
         state.consecutive_short_all_in_amounts.clear()
 
     def raise_to(self, name: str) -> int:
-        """The bet that a raise comes to, by appendix B of the paper or by neuron_poker."""
+        """Return the bet of a raise, by appendix B of the paper or by neuron_poker."""
         state, at = self.state, self.state.actor_index
         assert at is not None
         most = state.bets[at] + state.stacks[at]

@@ -1,4 +1,4 @@
-"""The 19 strategies of Observer, Not Player and where they settle, against the published mixes,
+"""The 19 strategies of Observer, Not Player and their steady states, against the published mixes,
 closed forms and long runs."""
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def test_all_pairs_settle_in_well_under_a_second() -> None:
 def test_what_has_settled_is_a_fixed_point(
     pair: tuple[str, str], damping: float, seed: int
 ) -> None:
-    """From every start, and with every damping; a fixed player stays what it is."""
+    """From every start, and with every damping; a fixed player stays unchanged."""
     init = np.random.default_rng(seed).dirichlet(np.ones(3), size=2)
     found = strategies.steady([pair], init=init, damping=damping, tolerance=1e-9)
     assert found.converged.all()
@@ -179,14 +179,15 @@ def tree(game: RockPaperScissors, pair: str, state: Any, chance: float) -> list[
 
 
 def test_older_cells_keep_their_description() -> None:
-    """A setting left at its default is not told, so keys from before there were any hold."""
+    """Settings left at their default are omitted, so keys from before their
+    introduction stay valid."""
     told = {"class": "games.rock_paper_scissors.RockPaperScissors", "num_seats": 2, "rounds": 10}
     assert describe(RockPaperScissors(rounds=10)) == told
     assert describe(RockPaperScissors(rounds=10, react="iid")) == {**told, "react": "iid"}
 
 
 def test_two_hundred_rounds_are_told_in_no_time() -> None:
-    """A seat is told all rounds at every turn; the clauses are written once."""
+    """A seat observes all rounds at every turn; the clauses are stored once."""
     began, state = time.process_time(), ()
     while GAME.to_move(state):
         _ = [GAME.observe(state, seat) for seat in (0, 1)]

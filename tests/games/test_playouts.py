@@ -1,4 +1,4 @@
-"""Playouts by the rules alone: against compiled ones, exact values, and planted faults."""
+"""Generic playouts: against compiled ones, exact values, and planted faults."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_more_playouts_only_add_to_those_before() -> None:
 
 
 def test_options_meet_the_same_cards_and_chance() -> None:
-    """Two options that come to the same win the same playouts, one by one."""
+    """Two options that lead to the same state win the same playouts, one by one."""
 
     class Twice(Bare):
         """Every cell is there twice."""

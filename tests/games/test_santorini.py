@@ -1,4 +1,4 @@
-"""Santorini against a slow referee, position by position, and what its players come to."""
+"""Santorini against a slow referee, position by position, and results of its players."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sea Battle against a slow referee, turn by turn, and what its players come to."""
+"""Sea Battle against a slow referee, turn by turn, and results of its players."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ CROWD = 5
 
 
 def dealt(seed: int, paper_bugs: bool, most_turns: int = 60) -> np.ndarray:
-    """A deal; of odd seeds the ships are then put close together among some of the rocks."""
+    """Return a deal; for odd seeds the ships are then placed close together among
+    some of the rocks."""
     array = SeaBattle(most_turns=most_turns, paper_bugs=paper_bugs).settings.copy()
     rules.deal(array, np.uint64(seed))
     if seed % 2:
@@ -42,7 +43,7 @@ def point(square: int) -> complex:
 
 
 def refereed(array: np.ndarray) -> Referee:
-    """The referee of a deal."""
+    """Return the referee of a deal."""
     cells = array.tolist()
     ships = {
         name: Ship(point(cells[at]), COMPASS[HEADINGS[cells[rules.HEADING + at]]])
@@ -145,8 +146,8 @@ def test_the_rules_as_plain_python_are_not_taken_for_a_slip(paper_bugs: bool) ->
 
 
 def at_sea(**ships: tuple[int, int, str]) -> State:
-    """A state without loose rocks and with these ships, each x, y and heading; the others far away
-    in a corner, each in a row of its own."""
+    """Return a state without loose rocks and with these ships, each x, y and heading; the others
+    are far away in a corner, each in a separate row."""
     cells = SeaBattle().settings.tolist()
     cells[rules.ROCKS : rules.SIZE] = [0] * rules.LOOSE_ROCKS
     for at, name in enumerate(NAMES):

@@ -1,8 +1,9 @@
 """UNO Arena's engine against a slow referee written from the rule text, step by step.
 
 Both get the same shuffled deck and the same random choices. At every decision all hands, the pile
-and the played cards (each in order), the colour in force, the direction, who decides what, the
-options and the winners must be equal."""
+and the played cards (each in order), the colour in force, the direction, the decision and its seat,
+the options and the winners must be equal.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """UNO against RLCard 1.2.0, step by step.
 
-Both engines get the same deals: RLCard's random source is replaced by one that answers with our
-shuffles and colours. After every move all hands, the pile, the played cards (each in order), the
-card and the colour to match, the direction, the seat to move, the list of legal actions with its
-duplicates, and the winner must be equal. Where RLCard fails for want of cards, lockstep stops.
+Both engines get the same deals: RLCard's random source is replaced by one that returns our shuffles
+and colours. After every move all hands, the pile, the played cards (each in order), the card and
+the colour to match, the direction, the seat to move, the list of legal actions with its duplicates,
+and the winner must be equal. Where RLCard fails for want of cards, lockstep stops.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tiny checkpoints with random weights, made on the spot, and a tokenizer."""
+"""Tiny checkpoints with random weights, built on the fly, and a tokenizer."""
 
 from __future__ import annotations
 

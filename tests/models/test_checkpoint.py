@@ -1,4 +1,4 @@
-"""Checkpoints: what identifies one, and one clear line for everything that can be wrong."""
+"""Checkpoints: their identity, and one clear line for each possible fault."""
 
 from __future__ import annotations
 
@@ -297,7 +297,8 @@ def test_a_gpu_that_is_not_there(checkpoint_folder):
 
 
 def test_a_loaded_model_stays_what_it_is_when_its_files_are_written_over(folder):
-    """The library reads weights as pages of the file: those of whoever writes into it next."""
+    """The library maps weights as pages of the file, so later writes to the file
+    would change them."""
     model, file = Checkpoint(str(folder)).load(), folder / "model.safetensors"
     before, whole = model.answer([ASK]), file.read_bytes()
     header = 8 + int.from_bytes(whole[:8], "little")

@@ -1,6 +1,6 @@
 """The packed scorer on real decisions: whole UNO games, the shipped model and random networks.
 
-The fast test takes some hundreds of decisions, the slow one ten thousand on each network; both
+The fast test scores some hundreds of decisions, the slow one ten thousand on each network; both
 print the figures (`pytest -s`).
 """
 
@@ -59,7 +59,8 @@ def network_of(name: str, tokens: Tokens, dtype: str = "float32") -> Any:
 
 @dataclass
 class Figures:
-    """How two scorers' log-probabilities compare: one entry of `margins` and `same` a prompt."""
+    """Comparison of two scorers' log-probabilities: one entry of `margins` and
+    `same` per prompt."""
 
     differences: np.ndarray
     margins: np.ndarray

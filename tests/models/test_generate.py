@@ -1,4 +1,4 @@
-"""Free text: against the library's own loop, and the same in any company."""
+"""Free text: against the library's own loop, and the same in any batch."""
 
 from __future__ import annotations
 

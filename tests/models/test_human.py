@@ -1,4 +1,4 @@
-"""A person at the terminal as a model: what is printed, and what typing does."""
+"""A person at the terminal as a model: output, and handling of typed input."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gauntlet.models.human import Terminal, TerminalModel
 
 
 class Person:
-    """Somebody who types into a model's keyboard, ahead of the questions."""
+    """A person who types into a model's keyboard, ahead of the prompts."""
 
     def __init__(self) -> None:
         reading, self.writing = os.pipe()

@@ -1,5 +1,5 @@
-"""Servers that mean no good: a reply is bounded in bytes and in time, and what a server says can
-hurt neither terminal nor log."""
+"""Malicious servers: a reply is bounded in bytes and in time, and its text can harm neither
+terminal nor log."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def then(behaviour: Behaviour, well: int = 1) -> Behaviour:
 
 
 def error_of(behaviour: Behaviour, folder: Path) -> tuple[str, int, Tokens]:
-    """The error that such a reply ends in, how often it was asked for, and what it may cost."""
+    """Return the error for such a reply, the number of requests, and the possible cost."""
     with at_work(then(behaviour)) as (url, talks), loaded(url, folder) as model:
         with pytest.raises(ModelError) as raised:
             model.answer([WRITE])
@@ -122,7 +122,7 @@ def test_the_limit_grows_with_what_is_asked_for(tmp_path: Path) -> None:
     assert response_limits.most_bytes(Tokens(0, 10**6)) > 250_000_000
 
 
-# What it says.
+# Its text.
 
 
 def spelt(spelling: str) -> str:

@@ -1,4 +1,4 @@
-"""Several samples, JSON and a system text, asked of a server, whatever it makes of them."""
+"""Several samples, JSON and a system text, requested from servers that support them or not."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def starving(chat: Chat, body: Mapping[str, Any]) -> dict[str, Any]:
 def noting(
     alter: Callable[[Chat, Mapping[str, Any]], dict[str, Any]], log: list[Mapping[str, Any]]
 ) -> Callable[[Chat, Mapping[str, Any]], dict[str, Any]]:
-    """The same, and notes what it answered."""
+    """The same, recording its answers."""
 
     def noted(chat: Chat, body: Mapping[str, Any]) -> dict[str, Any]:
         reply = alter(chat, body)

@@ -1,4 +1,4 @@
-"""The packed scorer against the plain one, and against itself in other company."""
+"""The packed scorer against the reference, and against itself in other batches."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def flat(replies: list[Scores]) -> np.ndarray:
 
 
 def prove(local: Local) -> None:
-    """Before something is broken on purpose: what is proven is not tried again."""
+    """Before breaking something on purpose: what is proven is not checked again."""
     assert local._scorer.proof.covers(512)
 
 

@@ -1,4 +1,4 @@
-"""Networks that do not see the whole text, or turn its positions otherwise once it is long."""
+"""Networks with limited attention windows, or position encodings that change for long texts."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_texts_on_both_sides_of_a_border_are_scored_as_one_at_a_time(
 
 @pytest.fixture
 def planted():
-    """An attention whose window stands in no config: it drops the rows farther back than that."""
+    """An attention whose window is in no config: it drops rows further back than that."""
 
     def attention(module, query, key, value, attention_mask, scaling, **_):
         asks, sees = query.shape[-2], key.shape[-2]

@@ -1,4 +1,4 @@
-"""Networks in two parts on two processes answer as whole ones do."""
+"""Networks in two shards on two processes answer like whole ones."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def run_rank(number: int, meeting: str, jobs: dict[str, Job], out: Queue[Any]) -
 
 @dataclass(frozen=True)
 class Job:
-    """One checkpoint and what it is asked; `spoil` breaks something first."""
+    """One checkpoint and its requests; `spoil` breaks something first."""
 
     source: Checkpoint
     requests: tuple[Request, ...]

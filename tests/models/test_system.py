@@ -1,4 +1,4 @@
-"""A system text: in a message of its own where the model has such, else before all other text."""
+"""A system text: a separate message if the model supports it, else before all other text."""
 
 from __future__ import annotations
 

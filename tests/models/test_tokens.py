@@ -1,4 +1,4 @@
-"""Prompts to tokens: remembered lines equal the whole encoding; spellings; chat templates."""
+"""Prompts to tokens: cached lines equal the whole encoding; spellings; chat templates."""
 
 from __future__ import annotations
 
