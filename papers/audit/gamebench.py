@@ -235,7 +235,7 @@ OPEN: dict[str, Open] = {
     ),
     "GB-12": (
         "App. F: a match costs base x depth x actions x 6",
-        "a figure to plan by: no token counts are told",
+        "a figure to plan by: no token counts are given",
     ),
     "GB-13": (
         "App. J and K: the games by their published rules",

@@ -204,7 +204,7 @@ OPEN: dict[str, Open] = {
     "OB-08": (
         "Sec. 3: Y is 'lose last'; Sec. 5: Y counters",
         "words alone: the prototype's Y loses to the last hand, X beats it; its rule texts call "
-        "both a counter-move, so what models were told is ambiguous",
+        "both a counter-move, so what models read is ambiguous",
     ),
     "OB-11": (
         "D to P are dynamic mixtures",
@@ -212,7 +212,7 @@ OPEN: dict[str, Open] = {
     ),
     "OB-16": (
         "the scaling of the losses is the paper's",
-        "not told of the runs: the prototype changed it on 2025-08-23, so curves may mix both",
+        "not stated for the runs: the prototype changed it on 2025-08-23, so curves may mix both",
     ),
 }
 """Findings that no printed number decides: the claim, and why."""

@@ -262,8 +262,8 @@ OPEN: dict[str, Open] = {
     ),
     "TA-12": (
         "Table 4: TALAGA wins 53.8 to 78.0% of hands",
-        "how many hands is not told, so there is no interval and no test; rows add up to 100%, so "
-        "split pots went to one player",
+        "the number of hands is not given, so there is no interval and no test; rows add up to "
+        "100%, so split pots went to one player",
     ),
 }
 """Findings that no printed number decides: the claim, and why."""

@@ -348,7 +348,7 @@ def test_games_without_states_and_actors_that_cannot_play_are_refused() -> None:
         (lambda: Talaga(reward="luck"), "reward is 'luck'"),  # type: ignore[arg-type]
         (lambda: Talaga(temperature=0.0), "at temperature 0"),
         (lambda: Talaga(temperature=0.0, votes=1, samples=1), "temperature is 0"),
-        (lambda: Scripted(Random(), 1.5), "noise is 1.5; a chance lies from 0 to 1"),
+        (lambda: Scripted(Random(), 1.5), "noise is 1.5; a probability lies between 0 and 1"),
         (lambda: Perfect(votes=0), "votes is 0"),
         (lambda: Playouts(0), "playouts is 0"),
     ],

@@ -73,7 +73,10 @@ def test_who_cannot_play_a_game_is_refused() -> None:
     [
         (lambda: DepthLimitedMinimax(0), "depth is 0; it looks 1 to 6 plies ahead"),
         (lambda: DepthLimitedMinimax(7), "depth is 7"),
-        (lambda: EpsilonRandom(Random(), -0.1), "noise is -0.1; a chance lies from 0 to 1"),
+        (
+            lambda: EpsilonRandom(Random(), -0.1),
+            "noise is -0.1; a probability lies between 0 and 1",
+        ),
     ],
 )
 def test_settings_that_cannot_be(build: Any, words: str) -> None:

@@ -100,7 +100,7 @@ def test_a_sweep_stopped_by_ctrl_c_keeps_every_answer(
         os.killpg(run.pid, signal.SIGINT)
         out, err = run.communicate(timeout=120)
     assert run.returncode == 130, out + err
-    assert "the same command again goes on" in " ".join(out.split())
+    assert "running the same command again continues" in " ".join(out.split())
     assert stopping.answered() >= 10
     assert stopping.stored() == (stopping.answered(), 0)
     script.seconds = (0.0,)

@@ -31,7 +31,7 @@ from tests.agents.test_dqn import random_network
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.filed import Filed
 
-TOLD = "were exchanged while the run goes"
+TOLD = "changed during the run"
 
 
 @pytest.fixture

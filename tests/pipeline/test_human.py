@@ -105,7 +105,7 @@ def test_whoever_leaves_can_go_on_later(typing: Typing, folder: Path) -> None:
     assert left.returncode == 130, left.stderr
     said = " ".join(left.stdout.split())
     assert "2 matches are left" in said
-    assert "the same command again goes on" in said
+    assert "running the same command again continues" in said
     assert "Traceback" not in left.stdout + left.stderr
     assert not (folder / "failed_matches.jsonl").exists()
     assert matches(folder) == {}

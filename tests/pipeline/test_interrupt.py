@@ -37,7 +37,7 @@ def test_an_interrupted_sweep_says_how_to_go_on(folder: Path, number: signal.Sig
     said, _ = run.communicate(timeout=60)
     assert run.returncode == 130, said
     assert "matches are left" in said
-    assert "the same command again goes on" in " ".join(said.split())
+    assert "running the same command again continues" in " ".join(said.split())
     table = pd.read_csv(folder / "summary.csv")
     done = matches(folder)
     for _, row in table.iterrows():

@@ -129,7 +129,7 @@ def test_files_of_nobodys_cell_are_left_as_they_are(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(text)
     with Log(tmp_path, 1) as log:
         (note,) = log.notes
-    assert note.endswith("no part of the log, and left as it is: mine.jsonl, records/notes.jsonl")
+    assert note.endswith("not part of the log; left unchanged: mine.jsonl, records/notes.jsonl")
     assert {name: (tmp_path / name).read_bytes() for name in notes} == notes
     assert not list(Folder(tmp_path).matches())
 
