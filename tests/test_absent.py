@@ -1,4 +1,4 @@
-"""Without any extra: a first run works, and what needs an extra names it in one line."""
+"""Without any extra: a first run works, and features that need an extra name it in one line."""
 
 from __future__ import annotations
 

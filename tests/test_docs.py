@@ -1,4 +1,4 @@
-"""The page on extending, done as it says, in a copy of the project."""
+"""The page on extending, followed step by step in a copy of the project."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ PLAYED = ("model=fake", "launch=inline", "tracking=none")
 
 
 UNUSED = shutil.ignore_patterns("*.pyc", "*.tmp.*")
-"""What is not copied. The compiled engine is: it is as good in the copy as here."""
+"""Files not copied. The compiled engine is: it is as valid in the copy as here."""
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +143,7 @@ def played(extended: Path) -> str:
 
 @pytest.mark.parametrize("game", SEATS)
 def test_a_new_game_is_played_compared_and_judged(extended: Path, played: str, game: str) -> None:
-    """Beside a measured baseline, and decision by decision."""
+    """Against a measured baseline, and decision by decision."""
     folder = f"outputs/all_{game}"
     assert f"STATUS {folder} 0" in played, played
     table = pd.read_csv(extended / folder / "summary.csv")

@@ -1,4 +1,4 @@
-"""The documents as a site: built without a warning and without the network, every link good."""
+"""The documentation as a site: built without warnings and network, with all links valid."""
 
 from __future__ import annotations
 

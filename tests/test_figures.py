@@ -1,4 +1,4 @@
-"""Figures in the documents that commands make."""
+"""Figures in the documentation that commands make."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Who may import whom, read from the source: imports inside functions and for types count too.
+"""Which package may import which, read from the source: imports inside functions and for types
+count too.
 
-The project is a house of floors. A room may use the rooms on lower floors, and no other: so there
-is no circle, and a reader who has understood the floors below can read a room by itself.
+The packages are layered. Each may import only from lower layers: so there are no import cycles, and
+a package can be understood from itself and the layers below.
 """
 
 from __future__ import annotations
@@ -208,7 +209,7 @@ def test_a_planted_circle_is_found() -> None:
 
 
 def test_only_viewers_import_drawings() -> None:
-    """So a drawing is in no fingerprint of the code that plays a match."""
+    """So a drawing is not part of the fingerprint of the code that plays a match."""
     drawings = [name for name in MODULES if name.endswith("drawing")]
     assert {"games.drawing", "games.uno.drawing", "games.tic_tac_toe_drawing"} <= set(drawings)
     users = {name for name, others in graph().items() if others & set(drawings)}

@@ -1,4 +1,4 @@
-"""What is installed: the command, what it holds, and that it works far from a checkout."""
+"""The installed package: the command, its contents, and that it works outside a checkout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small players that ask, and models that answer late, in any order, or not at all."""
+"""Small players that make requests, and models that answer late, in any order, or never."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Late:
 
 @dataclass
 class Meeting:
-    """A Concurrent model that answers nobody until `parties` requests are under way at once."""
+    """A Concurrent model that answers nothing until `parties` requests are pending at once."""
 
     parties: int
 

@@ -1,4 +1,4 @@
-"""What tests of UNO Arena's tables share: cells as a folder describes them, and rows by id."""
+"""Shared by tests of UNO Arena's tables: cells as described by a folder, and rows by id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparing logs: what must be equal however a sweep was run."""
+"""Compare logs: what must be equal however a sweep was run."""
 
 from __future__ import annotations
 

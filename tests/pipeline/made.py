@@ -1,4 +1,4 @@
-"""Results made by hand, as a log would give them."""
+"""Results made by hand, as if read from a log."""
 
 from __future__ import annotations
 

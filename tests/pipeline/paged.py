@@ -1,4 +1,4 @@
-"""What the tests of the pages share: runs to show, and a visitor without a browser."""
+"""Shared by the tests of the pages: runs to show, and a visitor without a browser."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def several(outputs: Path) -> Path:
 
 
 def damage(source: Path, outputs: Path) -> None:
-    """Beside the run a copy of it of which one line cannot be read, `torn`, one without any
-    description of its cells that can, `broken`, and its table alone, `counted`."""
+    """Next to the run: a copy with one unreadable line, `torn`, one without a readable description
+    of its cells, `broken`, and its table alone, `counted`."""
     (outputs / "counted").mkdir()
     shutil.copy(source / "summary.csv", outputs / "counted")
     for name in ("torn", "broken"):

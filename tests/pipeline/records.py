@@ -1,4 +1,4 @@
-"""Records by hand: what a test says of them, and plain values for the rest."""
+"""Records by hand: the fields given by a test, and plain values for the rest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small games for tests of measures: every seat takes one of two fields and has what it bears."""
+"""Small games for tests of measures: every seat takes one of two fields and gets its yield."""
 
 from __future__ import annotations
 

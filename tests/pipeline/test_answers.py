@@ -1,4 +1,4 @@
-"""The report's answers: what is said when an effect is there, and when it is not."""
+"""The report's findings: what is said when an effect is there, and when it is not."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ def test_what_determines_each_other_settles_nothing() -> None:
 
 
 def test_the_limits_are_those_of_the_declared_tests_and_their_estimates() -> None:
-    """1,200 deals, Holm over 3 (two cells, and what tells them apart), two-sided: alpha .05 / 6 and
-    80% power make (2.394 + .8416) x .5 / sqrt(1200) = 4.67 points."""
+    """1,200 deals, Holm over 3 (two cells, and their difference), two-sided: alpha .05 / 6 and 80%
+    power give (2.394 + .8416) x .5 / sqrt(1200) = 4.67 points."""
     text = said(cell("a", "cloze", 0.5), cell("b", "cloze", 0.5))
     limits = text["What could this not have shown?"]
     assert "With 1,200 deals that spread as these did and Holm over 3 test(s), a diff" in limits

@@ -1,4 +1,4 @@
-"""Whole sweeps over bad servers: a signal ends them, and nothing that is said does harm."""
+"""Whole sweeps over bad servers: a signal ends them, and no reply does harm."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A paid sweep that stops, by its cap or by Ctrl-C, under the default launch: the real command.
 
-What the server answered by then is kept, and the resumed sweep does not ask for it again.
+Answers received by then are kept, and the resumed sweep does not request them again.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Stopping:
         ]
 
     def start(self, *overrides: str) -> subprocess.Popen[str]:
-        """In a process group of its own, as a terminal would have it."""
+        """In a separate process group, as under a terminal."""
         return subprocess.Popen(
             [*self._command, *overrides],
             stdout=subprocess.PIPE,
@@ -94,7 +94,7 @@ def test_a_sweep_stopped_by_ctrl_c_keeps_every_answer(
     stopping: Stopping, script: Script, players: tuple[str, ...]
 ) -> None:
     with stopping.start(*players) as run:
-        while stopping.answered() < 10:  # only the server's count tells how far the command is
+        while stopping.answered() < 10:  # only the server's count shows how far the command is
             assert run.poll() is None, "".join(run.communicate())
             time.sleep(0.05)
         os.killpg(run.pid, signal.SIGINT)

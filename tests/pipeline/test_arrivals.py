@@ -1,4 +1,4 @@
-"""The driver waits for so long and no longer, whatever signals come meanwhile."""
+"""The driver waits for the given time and no longer, whatever signals come meanwhile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chains of questions: whatever order the replies come in, the same comes of them."""
+"""Request chains: the result does not depend on the order of the replies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When each question was worked on: in the record's order, and of every model that is asked."""
+"""Timing of each request: in the record's order, for all models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run stops before it plays where the folder's matches were played with other code."""
+"""A run stops before it plays if the folder's matches were played with other code."""
 
 from __future__ import annotations
 

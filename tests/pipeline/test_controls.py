@@ -1,4 +1,4 @@
-"""Players of one place of the list in the subject's place: which are played, and what is told."""
+"""Control players that always take the same list position: which are played, and the report."""
 
 from __future__ import annotations
 

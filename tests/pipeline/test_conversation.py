@@ -1,4 +1,4 @@
-"""Conversational players in a sweep: recorded, counted, and played again from the log."""
+"""Conversational players in a sweep: recorded, counted, and replayed from the log."""
 
 from __future__ import annotations
 

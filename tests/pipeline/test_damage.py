@@ -1,5 +1,5 @@
-"""A log damaged anywhere: what goes on with it ends as if nothing had been, or says what it will
-not touch, and nobody ends with a traceback."""
+"""A log damaged anywhere: resuming it gives the undamaged result, or reports what it will not
+touch, and never ends with a traceback."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def add(path: Path, others: list[bytes], damage: Damage) -> None:
 
 
 def read(folder: Path, intact: bool) -> str:
-    """Looks at the folder as every command does. Returns what they said."""
+    """Read the folder in every way that a command does. Return the output."""
     verify(folder)
     with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as wrong:
         assert status.main([str(folder)]) in (0, 2)
@@ -170,7 +170,7 @@ def read(folder: Path, intact: bool) -> str:
 
 
 def one_line(do: Callable[[], object]) -> str:
-    """What it is refused with, in one line; "" where it is not."""
+    """Return the error message, which must be one line; "" if there is no error."""
     try:
         do()
     except UserError as error:
@@ -215,7 +215,7 @@ def test_every_kind_of_damage_to_every_file(sound: Sound, kind: str) -> None:
 
 
 def unchecked(line: bytes) -> bytes:
-    """As `unsealed`, for whom every checksum is right, and none is needed."""
+    """Like `unsealed`, but accepts any or no checksum."""
     return line.partition(b',"crc32"')[0].rstrip(b"}\n") + b"}"
 
 
@@ -238,7 +238,7 @@ BUGS: dict[str, tuple[str, Any, str, Any]] = {
         lambda reader, lines, again: reading.records(reader, lines, ()),
     ),
 }
-"""What the log could do worse: the damage that shows it, and what is exchanged for what."""
+"""Bugs of the log: the damage that reveals each, and the code to replace."""
 
 
 @pytest.mark.slow

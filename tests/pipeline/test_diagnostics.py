@@ -1,4 +1,4 @@
-"""What the log tells of how a cell chose, from records by hand whose figures are known."""
+"""Diagnostics of a cell's choices, from hand-made records with known figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The driver against workers that die, fail and dawdle; no model, no game, no Ray."""
+"""The driver against workers that die, fail and stall; no model, no game, no Ray."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ class Stuck(Flaky):
 
 
 def test_a_worker_that_hangs_is_restarted_and_a_match_that_hangs_it_given_up() -> None:
-    """At last it is alone with the match, so nobody else may play it meanwhile."""
+    """In the end it is alone with the match, so no other worker may play it meanwhile."""
     now = 0.0
 
     class Passing(Arrivals):
@@ -264,7 +264,7 @@ def test_a_worker_that_hangs_is_restarted_and_a_match_that_hangs_it_given_up() -
 
 @dataclass
 class Garbling(Flaky):
-    """Repeats in each reply what it has replied before, and leaves a match out now and then."""
+    """Repeats earlier results in each reply, and occasionally omits a match."""
 
     before: list[Finished] = field(default_factory=list)
 

@@ -1,5 +1,5 @@
-"""Records that somebody edits and gives a new checksum: each is refused as a damaged line is, or
-found when its match is played again, and no command ends in a traceback."""
+"""Records edited by hand with a new checksum: each is refused like a damaged line, or detected when
+its match is replayed, and no command ends in a traceback."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def played(sweep: Sweep, original: Path, folder: Path) -> Path:
-    """One model that scores, one that writes, one that is asked beforehand, and one with notes."""
+    """One model that scores, one that writes, one called in advance, and one with notes."""
     if not original.exists():
         assert sweep(*WORDS, f"output_dir={original}") == 0
     shutil.copytree(original, folder)
@@ -70,8 +70,8 @@ def played(sweep: Sweep, original: Path, folder: Path) -> Path:
 
 
 def edits(folder: Path) -> list[Edit]:
-    """Every kind of place in a cell's records with every value, each in a line of its own while
-    there are lines."""
+    """Yield every kind of place in a cell's records with every value, each in a separate line as
+    long as there are lines."""
     found = []
     for file in Folder(folder).record_files():
         lines = [json.loads(line) for line in file.read_bytes().splitlines()]
@@ -152,7 +152,7 @@ def moved(name: str, value: int) -> Change:
     return change
 
 
-# --- what is refused at once, and what only a replay can find
+# --- what is refused at once, and what only a replay can detect
 
 
 def refused(folder: Path, edit: Edit) -> bool:
@@ -181,7 +181,7 @@ def content(record: Record) -> Json:
 
 
 def batches(done: list[Edit]) -> Iterator[list[Edit]]:
-    """As few as can be with one edit a line, each of all kinds."""
+    """Split the edits into as few batches as possible with at most one edit per line."""
     waiting = done
     while waiting:
         batch = {(one.file, one.line): one for one in reversed(waiting)}
@@ -203,7 +203,7 @@ def lay(kept: Path, folder: Path, batch: list[Edit]) -> None:
 
 
 def missed(reported: dict[str, set[int]], batch: list[Edit]) -> list[str]:
-    """The edits whose lines were not found; fails where a line was that nobody edited."""
+    """Return the edits whose lines were not detected; fail if an unedited line was."""
     assert {(name, line) for name, lines in reported.items() for line in lines} <= {
         (one.file, one.line + 1) for one in batch
     }
@@ -219,7 +219,7 @@ def named(wrong: dict[str, list[str]]) -> dict[str, set[int]]:
 
 LINE = re.compile(r"line (\d+)")
 REPLY = re.compile(r"asked\.\d+\.(text|tokens|logprobs)")
-"""What models replied: another reply from which the same follows cannot be told from theirs."""
+"""Model replies: another reply with the same consequences cannot be detected."""
 
 
 def test_every_edit_is_refused_or_found_by_a_replay(

@@ -1,4 +1,4 @@
-"""Weights that are exchanged while a run goes are noticed, and nothing of theirs is recorded."""
+"""Weights replaced during a run are detected, and no result of theirs is recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A user's YAML file or module at fault ends in one line with file, line and what is wrong."""
+"""A faulty user YAML file or module ends in one line with file, line and the error."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_file_that_cannot_be_composed_is_one_line(
 def refused(
     folder: Path, capsys: pytest.CaptureFixture[str], group: str, text: bytes, *words: str
 ) -> str:
-    """What is said of a file of this group, which ends in one line and status 2."""
+    """Return the message about a file of this group, a single line with status 2."""
     (folder / group).mkdir()
     (folder / group / "x.yaml").write_bytes(text)
     given = ("--config-dir", str(folder), f"{group}=x", *words)

@@ -1,5 +1,5 @@
-"""The intervals and tests of the tables keep what they promise, also for few deals and rates near
-0 and 1: counted out at the points where it is hardest, and simulated on the whole grid (slow)."""
+"""Intervals and tests of the tables keep their nominal level, also for few deals and rates near 0
+and 1: computed exactly at the hardest points, and simulated on the whole grid (slow)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def covered(row: Row, truth: float) -> bool:
 
 
 def outcome(wins: int, deals: int, rotations: int) -> list[int]:
-    """So many deals won in every rotation, the others in none."""
+    """This many deals won in every rotation, the others in none."""
     return [1] * (wins * rotations) + [0] * ((deals - wins) * rotations)
 
 

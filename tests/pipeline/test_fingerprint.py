@@ -1,4 +1,4 @@
-"""Every change that may change a match is in the cell's code, and nothing that cannot."""
+"""A cell's code fingerprint covers every change that may affect a match, and no others."""
 
 from __future__ import annotations
 

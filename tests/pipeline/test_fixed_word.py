@@ -1,4 +1,4 @@
-"""A model that writes the same word whatever it is shown: what a user is told, and the sheets."""
+"""A model that writes the same word for every prompt: messages to the user, and the tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An output folder, opened: what it tells, and what damage to its small files comes to."""
+"""Opening an output folder: its contents, and the effect of damage to its metadata files."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ SMALL: dict[str, dict[str, Any]] = {
 
 
 def read(kind: str, place: Folder) -> dict[str, Any] | None:
-    """What the folder tells of it, without the checksum; None where it is damaged."""
+    """Return the folder's version of it, without the checksum; None if it is damaged."""
     try:
         if kind == "sweep":
             told = {"seed": list(place.seed), "schema": 2, "id": place.id}

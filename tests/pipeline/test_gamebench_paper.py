@@ -1,4 +1,4 @@
-"""GameBench's published matches: its tables again, its figures, and what is wrong in print."""
+"""GameBench's published matches: its tables recomputed, its figures, and its misprints."""
 
 from __future__ import annotations
 

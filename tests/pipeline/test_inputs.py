@@ -1,8 +1,8 @@
-"""Every file that a class reads counts: with other content under the same path, the cell is another
-one, or of other code, or the run refuses it with a line.
+"""Every file that a class reads counts: with other content under the same path, the cell's identity
+or code changes, or the run refuses it with a message.
 
 All classes that a config can name are built, prepared and played, and every file that they open is
-noted, so a class with a new input is found. A setting that may name a file has to be listed.
+recorded, so a class with a new input is found. A setting that may name a file must be listed.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ NOT_LOADED = {
     *("models.api.openai.OpenAI", "models.human.Terminal"),
     "gauntlet.training.environment.outside.Outside",
 }
-"""Models that ask a server, a person, and whoever trains."""
+"""Models that call a server, a person, or a trainer."""
 WAISTS = {
     "game": {"deal", "to_move", "legal", "play", "returns"},
     "agent": {"decide"},
@@ -97,7 +97,7 @@ NO_FILES = {
 
 @cache
 def kinds() -> dict[str, str]:
-    """Every class that a config can name, and what it is."""
+    """Return every class that a config can name, and its kind."""
     found = {}
     for module in {*modules(), *(name.rpartition(".")[0] for name in FURTHER)}:
         for cls in vars(importlib.import_module(module)).values():
@@ -190,7 +190,7 @@ SETTINGS: dict[str, Callable[[Path], Settings]] = {
     "gauntlet.training.environment.outside.Outside": lambda _: {"player": 0},
     "tests.pipeline.wrapped.Wrapped": lambda _: {"game": BOARD},
 }
-"""By the class's name, to which a case of its own may add words."""
+"""Settings by class name; a case may have its own suffix after the name."""
 GAMES = (
     *(TicTacToe(), RockPaperScissors(rounds=4), Uno(), UnoArena(2), AirLandSea()),
     Watch(of=RockPaperScissors(rounds=12), catalogue=("H", "Y")),
@@ -266,7 +266,7 @@ def playable(parts: Sequence[Any], game: Any) -> bool:
     return True
 
 
-# --- what is opened meanwhile, and other content for it
+# --- files opened, and other content for them
 
 CODE = (".py", ".pyc", ".so", ".nbi", ".nbc")
 _opened: list[str] | None = None
@@ -283,8 +283,8 @@ sys.addaudithook(_note)
 
 
 def watched(case: str, settings: Settings) -> tuple[list[Used], list[Path]]:
-    """What comes of the case, and the files that are read for it: neither code nor of an installed
-    package."""
+    """Return the results of the case, and the files that it reads, except code and files of
+    installed packages."""
     global _opened
     _opened = []
     try:
@@ -323,7 +323,7 @@ CHANGES: dict[str, Callable[[bytes], bytes]] = {
     **dict.fromkeys((".json", ".jinja", ".model"), lambda content: content + b"\n"),
     "": lambda _: b"2",
 }
-"""Other content that is as good, by the file's ending: what is damaged is refused anyway."""
+"""Return other valid content, by the file's ending: damaged files are refused anyway."""
 
 
 @contextmanager

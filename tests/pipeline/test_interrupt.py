@@ -1,4 +1,4 @@
-"""Ctrl-C, and a sweep spread over Ray workers: real processes, looked at from outside."""
+"""Ctrl-C, and a sweep spread over Ray workers: real processes, observed from outside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The jobs of a sweep, composed at once, are those that Hydra composes one by one."""
+"""The jobs of a sweep, composed at once, equal those that Hydra composes one by one."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Killed anywhere, again and again, a sweep ends with the records of one that never was.
+"""Killed anywhere, repeatedly, a sweep ends with the records of an undisturbed one.
 
 Every kill is a SIGKILL between the first and the last finished match: of a Ray worker, of the
-driver at a random moment, or of the driver half-way through a write. The order is seeded; the
-moments are as real as the machine makes them.
+driver at a random moment, or of the driver in the middle of a write. The order is seeded; the
+moments depend on the machine.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ test process that the machine leaves without a core for a second still finds the
 
 @dataclass(frozen=True)
 class Sweep:
-    """What is played: deals of two cells, with the model of these words."""
+    """The sweep: deals of two cells, with the model given by these arguments."""
 
     deals: int
     model: Sequence[str]
@@ -126,7 +126,7 @@ class Killer:
         assert finished(self.folder) < self.sweep.matches
 
     def torn_ends(self) -> int:
-        """Files that end in the middle of a line: a match that was played and must be again."""
+        """Return the files that end in the middle of a line: a match that must be replayed."""
         files = (self.folder / "records").glob("*.jsonl")
         return sum(not path.read_bytes().endswith(b"\n") for path in files)
 
@@ -147,7 +147,7 @@ class Killer:
         self.end(run)
 
     def further(self, run: subprocess.Popen[bytes], matches: int) -> bool:
-        """Waits until the log holds so many matches more; False where the run ended first."""
+        """Wait until the log holds this many more matches; False if the run ended first."""
         return wait_for(run, self.folder, finished(self.folder) + matches)
 
     def end(self, run: subprocess.Popen[bytes]) -> None:
@@ -161,7 +161,7 @@ class Killer:
 def test_a_sweep_killed_everywhere_has_the_records_of_one_that_never_was(
     tmp_path: Path, figure: Callable[[str], None]
 ) -> None:
-    """A model that only waits, in a small game: what is killed is the sweep, not its players."""
+    """A model that only waits, in a small game: the kill is of the sweep, not of its players."""
     brake = tmp_path / "brake"
     sweep = Sweep(40, ("game=tic_tac_toe", "controls=[]", *words(brake)))
     killed_everywhere(tmp_path, sweep, 1, figure, braked(brake, PAUSE))
@@ -181,7 +181,7 @@ def killed_everywhere(
     figure: Callable[[str], None],
     slowed: AbstractContextManager[None],
 ) -> None:
-    """Kills `sweep` in so many rounds, `slowed` meanwhile, and compares it with a calm one."""
+    """Kill `sweep` in this many rounds, `slowed` meanwhile, and compare with an undisturbed one."""
     calm, stormy = place / "calm", place / "stormy"
     assert sweep.start(calm, "inline").wait(600) == 0
     killer = Killer(stormy, sweep, rounds, random.Random(7))

@@ -1,4 +1,4 @@
-"""The study of letters: its figures from a log by hand, and the experiment from end to end."""
+"""The study of letter labels: its figures from a hand-made log, and the experiment end to end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Luck-adjusted columns of whole sweeps: where they stand, what they say, why they are refused."""
+"""Luck-adjusted columns of whole sweeps: their places and values, and reasons for refusal."""
 
 from __future__ import annotations
 

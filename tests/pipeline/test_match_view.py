@@ -1,4 +1,4 @@
-"""Decision traces: the worked example of LLM-UNO's Fig. 3, put through the cloze method."""
+"""Decision traces: the worked example of LLM-UNO's Fig. 3, through the cloze method."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def traced(method: Any, rows: Any, options: tuple[str, ...] = OPTIONS) -> Decisi
 
 
 def answers(view: DecisionView) -> list[str]:
-    """A prompt's answers a line, each with its chance and the option that it stood for."""
+    """Return a prompt's answers, one per line, each with its probability and its option."""
     return [
         ", ".join(
             f"{answer.word} {answer.probability:.4f}"

@@ -1,4 +1,4 @@
-"""Tables of cells that are judged by wins, by a score, or by the wins of a team."""
+"""Tables of cells measured by wins, by a score, or by the wins of a team."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decision metrics of whole sweeps: what is judged, what is written, what is refused."""
+"""Decision metrics of whole sweeps: decisions judged, files written, refusals."""
 
 from __future__ import annotations
 
@@ -193,11 +193,11 @@ def outputs(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.slow
 def test_by_ray_the_files_are_the_same_to_the_byte(sweep: Sweep, folder: Path) -> None:
-    """Of more matches than travel together, in a process of its own."""
+    """With more matches than one batch holds, in a separate process."""
     assert sweep("game=uno_arena", "agent=random,rule", "deals=20") == 0
     measured(folder, "--everybody")
     here = outputs(folder)
-    shutil.rmtree(folder / "judged")  # what is kept would not be judged again
+    shutil.rmtree(folder / "judged")  # cached results would not be judged again
     command = [sys.executable, "-m", "pipeline.metrics", str(folder), "--playouts", "40"]
     command += ["--everybody", "--launch", "local", "workers=2"]
     run = subprocess.run(command, capture_output=True, text=True, timeout=300)

@@ -1,4 +1,4 @@
-"""A judging that is ended goes on where it was, and says the same."""
+"""An interrupted judging resumes where it stopped, with the same results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The noise floor: noise cells beside a sweep's own, and what is made of them."""
+"""The noise floor: noise cells next to a sweep's own, and their analysis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A match of watching on a page: what is followed is the run itself, and how it is shown."""
+"""A watched match on a page: it follows the run itself, and how it is displayed."""
 
 from __future__ import annotations
 

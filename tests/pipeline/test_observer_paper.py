@@ -1,4 +1,4 @@
-"""Observer, Not Player: its lines from planted guesses and from a small run, and the ideal observer
+"""Observer, Not Player: its rows from planted guesses and from a small run, and the ideal observer
 in many matches at once."""
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def test_a_curve_is_the_mean_of_the_guesses_that_are_not_null() -> None:
 
 
 def test_a_model_of_the_papers_name_is_set_against_it() -> None:
-    """Of one run each: what ours comes to is told, and one run of theirs says little."""
+    """With one run each: our result is shown, and one run of theirs says little."""
     table = pd.concat([planted().assign(observer=name) for name in ("o3", "ours", "likeliest")])
     found = {row.id: row for row in rows.table1_rows(TOLD, table)}
     own = found["observer_rps.table1.o3.H_vs_C.sir"]

@@ -1,4 +1,4 @@
-"""The pages without a browser: what stands on them, of runs that are whole, torn or not there."""
+"""The pages without a browser: their contents, for runs that are complete, torn or missing."""
 
 from __future__ import annotations
 

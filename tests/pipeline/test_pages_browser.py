@@ -43,7 +43,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(outputs: Path) -> Iterator[str]:
-    """The address of the pages; that they end when they are told to is checked."""
+    """Return the address of the pages; checks that they stop when told to."""
     command = [sys.executable, "-m", "pipeline.pages", str(outputs), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
@@ -235,7 +235,7 @@ def test_a_person_plays_santorini_to_its_end_on_a_drawn_board(visit: Open, outpu
 
 @pytest.mark.slow
 def test_a_person_plays_codenames_with_clues_of_its_own(visit: Open, outputs: Path) -> None:
-    """As both roles of blue; a clue that stands on the board is refused and asked for again."""
+    """In both roles of blue; a clue that is on the board is refused and requested again."""
     page = visit("/play")
     choose(page, "Game", "codenames")
     choose(page, "Player 0", "random")

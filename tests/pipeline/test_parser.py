@@ -1,4 +1,4 @@
-"""The parser's audit: every kind of reply by the real parsers, and what the tables make of it."""
+"""The parser's audit: every kind of reply by the real parsers, and its entry in the tables."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def kinds(decision: DecisionRecord) -> list[tuple[str, ...]]:
 
 
 def counted(*decisions: DecisionRecord) -> dict[str, int]:
-    """What an audit counts, without what it has nothing of."""
+    """Return the counts of an audit, without the zeros."""
     audit = Audit()
     audit.add(ended(*decisions, statics=STATICS))
     return {name: count for name, count in audit.counts.items() if count}
@@ -230,7 +230,7 @@ def test_a_parser_that_guesses_is_caught(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_examples_are_of_the_first_deals_whatever_the_order() -> None:
-    """At most EXAMPLES of a kind; one of two kinds stands once."""
+    """At most EXAMPLES per kind; a reply of two kinds appears once."""
     bad, empty = made(Vanilla(), "hm"), made(Vanilla(), "")
     records = [
         ended(bad if deal else empty, deal=deal, match=f"m{deal}", statics=STATICS)

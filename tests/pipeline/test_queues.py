@@ -1,4 +1,4 @@
-"""A model's queue: full batches or many slots, and an end that nobody has to wait for."""
+"""A model's queue: full batches or many slots, and a prompt shutdown."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SECONDS = 10.0
 
 @dataclass
 class Gated:
-    """Answers a batch, one of those that `open` lets through, and notes what it was asked."""
+    """Answers a batch, one of those that `open` lets through, and records its requests."""
 
     open: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     begun: queue.SimpleQueue[list[str]] = field(default_factory=queue.SimpleQueue)

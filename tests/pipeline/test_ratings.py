@@ -1,4 +1,4 @@
-"""Ratings of logs: who is who, what counts, what is written, what is refused."""
+"""Ratings of logs: player identity, matches that count, output, refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Methods that ask many times a move, played by the scheduler: the same records at any width."""
+"""Methods with many requests per move, played by the scheduler: the same records
+at any concurrency."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log: what is safe stays safe, what is damaged is played again, and one process writes."""
+"""The log: complete records survive, damaged ones are replayed, and one process writes."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def test_every_reply_of_the_subject_is_counted() -> None:
 
 
 def test_choices_without_a_probability_are_counted() -> None:
-    """Over all prompts of a decision, the subject's decisions alone."""
+    """Over all prompts of a decision, and only in the subject's decisions."""
     asked = (scored(unreported=2), scored(unreported=1), scored())
     other = decided(0, asked=(scored(unreported=2),))
     found = outcome(ended(decided(1, asked=asked), other))

@@ -1,4 +1,4 @@
-"""A paper's numbers beside our own."""
+"""A paper's numbers next to ours."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def read(file: Path) -> pd.DataFrame:
 
 
 def in_this_process(module: str, *words: str) -> None:
-    """A command without the seconds that a process of its own takes to load."""
+    """Run a command in this process, which saves the seconds of loading another."""
     assert import_module(module).main(words) == 0
 
 

@@ -1,4 +1,4 @@
-"""What a tracked sweep of two games tells in MLflow: experiments, params, figures, times, words."""
+"""A tracked sweep of two games in MLflow: experiments, params, metrics, times, texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scheduler: nothing that it does changes a record, and nobody waits for who asked nothing."""
+"""The scheduler: it never changes a record, and matches without requests delay nobody."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def finished(futures: Sequence[Future[Finished]]) -> list[Finished]:
 def played(
     cell: Cell, models: Mapping[ModelSource, Model], width: int = 64, deals: int = 20
 ) -> list[MatchRecord]:
-    """The records of the cell's matches, without what they took."""
+    """Return the records of the cell's matches, without timings."""
     with scheduler(cell, models, width) as playing:
         results = finished(playing.submit(tasks_of(cell, deals)))
     assert [result.error for result in results] == [None] * deals
@@ -189,7 +189,7 @@ def unlucky(requests: Sequence[Request]) -> Sequence[Reply]:
 
 @dataclass(frozen=True)
 class Unlucky:
-    """Fails every second request of those that are asked together."""
+    """Fails every second request of a batch."""
 
     slots: int = 3
 
@@ -332,7 +332,7 @@ def test_closing_cancels_the_matches_before_it_waits_for_the_models() -> None:
 
 @dataclass(frozen=True)
 class Preparing:
-    """Asks something before its first match; `number` tells the two players apart."""
+    """Makes a request before its first match; `number` distinguishes the two players."""
 
     number: int
 
@@ -389,7 +389,7 @@ def test_a_finished_match_is_forgotten_at_once() -> None:
 
 @dataclass(frozen=True)
 class Pondering:
-    """Thinks until somebody ends it."""
+    """Blocks until released."""
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
         while True:

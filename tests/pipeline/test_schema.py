@@ -1,4 +1,4 @@
-"""What a log's lines may hold: every kind by its tag, and damage never as a record."""
+"""Valid lines of a log: every kind by its tag, and damage is never read as a record."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.pipeline.records import decided, described, ended, placed, scored, wr
 
 
 class Watched(Record, frozen=True, kw_only=True, tag="watched"):
-    """What somebody wrote who only looked on."""
+    """A record type for a player who only watched."""
 
     ply: int
     said: str

@@ -1,4 +1,4 @@
-"""Scripted players counted instead of played: the published seatings, and whether help is found."""
+"""Scripted players simulated instead of played: the published seatings, and the effect of help."""
 
 from __future__ import annotations
 

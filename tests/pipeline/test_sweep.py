@@ -1,4 +1,4 @@
-"""Whole sweeps in small: what they leave, and what running again does."""
+"""Small whole sweeps: their output, and the effect of running again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TALAGA's lines of a reproduction, from planted results and from small runs."""
+"""TALAGA's rows of a reproduction, from planted results and from small runs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def ids(model: str) -> set[str]:
 
 
 def ends(win: float, draw: float, loss: float, games: int = 10_000) -> Ends:
-    """Rates in percent of so many games."""
+    """Rates in percent of this many games."""
     shares = (Estimate(x, x, x) for x in (win, draw, loss))
     reach = 200 / games**0.5
     lead = Estimate(win - loss, win - loss - reach, win - loss + reach)
@@ -57,7 +57,7 @@ def ends(win: float, draw: float, loss: float, games: int = 10_000) -> Ends:
 
 
 def as_printed(games: int = 10_000, off: float = 0.0) -> talaga.Played:
-    """What plays just as the paper prints, or `off` points beside it, from 100 on to 0 again."""
+    """Return results exactly as printed, or `off` points higher, wrapping from 100 to 0."""
     name, found, over = rows.ours, dict[Any, Any](), {}
 
     def ends_of(*shares: float) -> Ends:

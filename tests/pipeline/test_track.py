@@ -1,4 +1,4 @@
-"""MLflow as a view: what a sweep's runs hold, and a store that cannot be used."""
+"""MLflow as a view: the contents of a sweep's runs, and an unusable store."""
 
 from __future__ import annotations
 

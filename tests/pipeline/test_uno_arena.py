@@ -105,7 +105,7 @@ def test_of_a_player_judged_twice_the_newer_cell_counts(table2: Block) -> None:
 
 
 def test_of_two_cells_of_one_name_the_one_described_last_counts(tmp_path: Path) -> None:
-    """Wherever it stands in the file, and in the traces too."""
+    """Wherever it is in the file, and in the traces too."""
     rows = [
         {**row, "cell": "solo-dqn", "key": key}
         for key, rate in (("new", 0.6), ("old", 0.5))

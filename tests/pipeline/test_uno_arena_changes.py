@@ -1,4 +1,4 @@
-"""UNO Arena's brackets: how two players differ on the same decks."""
+"""UNO Arena's brackets: differences between two players on the same decks."""
 
 from __future__ import annotations
 

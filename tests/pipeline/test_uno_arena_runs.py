@@ -1,4 +1,4 @@
-"""UNO Arena's experiments as they stand in conf/, and the whole command with scripted players."""
+"""UNO Arena's experiments as configured in conf/, and the whole command with scripted players."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""No verdict on a player that does not read: what beats a baseline by habit is claimed nowhere."""
+"""No claims about a player that does not read: beating a baseline by habit is not
+reported as skill."""
 
 from __future__ import annotations
 
@@ -111,7 +112,7 @@ DEALS = 60
 
 @pytest.fixture
 def eight(sweep: Sweep, folder: Path) -> Callable[..., Nulls]:
-    """A folder of eight cells that ask a model, with their controls, beside a random baseline."""
+    """A folder of eight cells with a model, with their controls, next to a random baseline."""
 
     def played(habits: tuple[float, ...], beside: bool) -> Nulls:
         controls = "controls=auto" if beside else "controls=[]"

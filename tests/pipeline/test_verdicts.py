@@ -1,4 +1,4 @@
-"""When a figure of ours agrees with a published one, and when it must not."""
+"""When our result agrees with a published one, and when it must not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A folder's log verified: silence where it is whole, else every damage with its place and why."""
+"""Verification of a folder's log: no output if it is intact, else every damage with its place and
+reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Moves with words, from the model to the log and back into the game."""
+"""Moves with free text, from the model to the log and back into the game."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What another package may bring: a game that wraps a game, an agent of three others."""
+"""Possible contents of another package: a game that wraps a game, an agent of three others."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A disk in memory that fails, writes half, and forgets at a power cut what was not synced.
+"""A disk in memory that fails, writes half, and loses unsynced data at a power cut.
 
-It is stricter than most: a file's content is safe once the file is synced, its name once its
-folder is, and of what is not yet safe any beginning may survive, with a hole of zeros in it.
+It is stricter than most: a file's content is safe once the file is synced, its name once its folder
+is, and any prefix of unsynced data may survive, with a hole of zeros in it.
 """
 
 from __future__ import annotations
@@ -33,11 +33,10 @@ Names = dict[Path, _Inode]
 
 @dataclass
 class SimulatedDisk(Disk):
-    """Does what `rng` and the knobs below make it do; `say` is told of every fault.
+    """Controlled by `rng` and the settings below; reports every fault to `say`.
 
-    killed_in: operations until the process dies in the middle of one.
-    room: bytes until the disk is full.
-    broken: chance that a sync fails.
+    killed_in: operations until the process dies in the middle of one. room: bytes until the disk is
+    full. broken: probability that a sync fails.
     """
 
     rng: random.Random

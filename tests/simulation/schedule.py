@@ -1,7 +1,7 @@
-"""One seed, one schedule: a sweep of a few dozen matches that lives through a storm of faults.
+"""One seed, one schedule: a sweep of a few dozen matches that goes through a storm of faults.
 
 The driver's loop and the log are the project's own. Workers, clock and disk are simulated, so a
-seed settles everything that happens, and a seed that breaks a rule breaks it again.
+seed determines everything, and a seed that breaks a rule reproduces the failure.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A clock that jumps from event to event, and workers that live by it."""
+"""A clock that jumps from event to event, and workers driven by it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Violation(AssertionError):
 
 
 class World:
-    """The time, what is yet to happen, and a line for everything that has."""
+    """The time, pending events, and a line of history for each past one."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -59,7 +59,7 @@ class World:
         return True
 
     def forget(self) -> None:
-        """Nothing comes any more: whoever was to bring it is gone."""
+        """Drop all pending events: their sources are gone."""
         self._coming.clear()
 
 
@@ -83,14 +83,14 @@ class SimulatedArrivals(Arrivals):
 
 @dataclass(frozen=True)
 class Nature:
-    """What a worker is like.
+    """A worker's behaviour.
 
-    pace: seconds a match; the other numbers are the chances that a lease ends so.
-    lost: it dies with all that it holds, and what it had played comes later, unasked for.
-    doubled: its reply comes twice, now and later. late: it takes thirty times as long.
-    hangs: it answers no more, to this and all that it holds, until it is restarted.
-    short: its reply lacks a match. stumbles: a match fails once, by no fault of its own.
-    gone_after: simulated seconds after which it loses all leases at once, for good.
+    pace: seconds per match; the other numbers are probabilities for the end of a lease. lost: it
+    dies with its whole lease, and its finished matches arrive later, unrequested. doubled: its
+    reply comes twice, now and later. late: it takes thirty times as long. hangs: it stops
+    answering, for its whole lease, until it is restarted. short: its reply lacks a match. stumbles:
+    a match fails once, through no fault of its own. gone_after: simulated seconds after which it
+    loses all leases at once, for good.
     """
 
     pace: float = 0.1
@@ -104,7 +104,7 @@ class Nature:
 
 
 def record(task: Task) -> MatchRecord:
-    """What playing the task comes to: a function of nothing but the match."""
+    """Return the record of the task: a function of the match alone."""
     number = int(hashlib.sha256(task.match.encode()).hexdigest()[:8], 16)
     text = f"The rules, number {number % 3}.\n"
     name = digest(text)
@@ -128,15 +128,15 @@ PREPARATION = [Preparation(0, (scored(static=digest(BEFORE)),))]
 
 
 def ready(cell: str) -> Ready:
-    """What preparing the cell comes to; nothing in it is looked at but what was asked."""
+    """Return the prepared cell; only the requests in it are used."""
     any_cell: Any = cell
     return Ready(any_cell, PREPARATION, {digest(BEFORE): BEFORE})
 
 
 @dataclass
 class SimulatedWorker:
-    """Plays what it is leased, one lease after the other, as its nature is. Its cells are
-    prepared, each once, as the scheduler does it.
+    """Plays its leases, one after the other, according to its behaviour. Its cells are prepared,
+    each once, as by the scheduler.
 
     poison: matches that always fail. killers: matches that always take the worker down.
     """

@@ -1,4 +1,4 @@
-"""Ratings: matches in numbers, limits that hold, and what nothing bounds."""
+"""Ratings: encoding of matches, coverage of limits, and unbounded cases."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_tie_is_half_a_win_for_each_or_does_not_count() -> None:
     assert half[0, 1] == drop[0, 1]
 
 
-# --- drawn anew ---
+# --- resampling ---
 
 
 @pytest.mark.parametrize("ties", ["half", "drop"])
@@ -127,7 +127,7 @@ def test_gamebench_settings() -> None:
 
 
 def duel(won: int, deals: int, times: int = 1) -> Matches:
-    """Player 0 wins so many deals of so many, each deal `times` matches that all end alike."""
+    """Player 0 wins `won` of the deals, each with `times` matches that all end alike."""
     return matches(
         [(0, 1, float(deal < won), 0, deal) for deal in range(deals) for _ in range(times)], 2
     )
@@ -194,7 +194,7 @@ def test_who_never_met_and_both_won_everything_are_not_told_apart() -> None:
 
 
 def test_deals_that_all_end_alike_still_leave_a_width() -> None:
-    """Whoever begins wins: one win for each in every deal."""
+    """The first player always wins: one win for each in every deal."""
     rows = [(seat, 1 - seat, 1.0, 0, deal) for deal in range(20) for seat in (0, 1)]
     low, high = rated(matches(rows, 2)).limits
     assert low[0] < -0.01 < 0.01 < high[0]

@@ -1,4 +1,4 @@
-"""The server, asked through OpenEnv's own client over a real connection."""
+"""The server, used through OpenEnv's own client over a real connection."""
 
 from __future__ import annotations
 

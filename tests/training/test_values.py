@@ -1,4 +1,4 @@
-"""What options are worth by the rules alone: against playouts, closed figures, and the prompt."""
+"""Exact values of options: against playouts, closed forms, and the prompt."""
 
 from __future__ import annotations
 

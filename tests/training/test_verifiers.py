@@ -65,7 +65,7 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, list[Any]]]
 
 
 def episodes(url: str, tasks: int, **settings: Any) -> list[Any]:
-    """So many episodes of the taskset's first tasks."""
+    """Return this many episodes of the taskset's first tasks."""
     import verifiers_env  # type: ignore[import-not-found]
 
     taskset = {"id": "verifiers-env", "game": "tic_tac_toe", **settings}
