@@ -177,8 +177,7 @@ def coverage(leagues: int, seed: int = 0) -> Iterator[Held]:
 def _held(
     league: League, ratings: Ratings, rng: np.random.Generator
 ) -> Iterator[tuple[str, bool, bool]]:
-    """Yield for each player, and for a pair, whether its limits cover the truth,
-    and are infinite."""
+    """For each player, and for a pair, whether its limits cover the truth, and are infinite."""
     low, high = ratings.limits
     truth = league.strengths - ratings.zero @ league.strengths
     for kind, least, true, most in zip(league.kinds, low, truth, high, strict=True):

@@ -338,8 +338,7 @@ def _adjusted(noise: Draw, p: float, error: float, n: int, rng: Rng, runs: int) 
 
 
 def batches(runs: int, deals: int) -> Iterator[int]:
-    """Yield batch sizes that sum to the runs, fewer for many deals, of at most
-    VALUES values each."""
+    """Batch sizes that sum to the runs, fewer for many deals, of at most VALUES values each."""
     most = max(1, VALUES // deals)
     left = min(runs, most * (AGAIN if runs > RUNS else 1))
     while left > 0:

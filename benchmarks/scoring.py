@@ -118,8 +118,7 @@ def measure(name: str, device: str, width: int) -> dict[str, float]:
 
 
 def host_seconds(packed: Packed, tokens: Tokens, requests: Sequence[Score], width: int) -> float:
-    """Return the seconds spent outside the network: tokens, trees, masks, and
-    transfer to the device."""
+    """The seconds spent outside the network: tokens, trees, masks, and transfer to the device."""
     engine: Any = packed.engine
 
     class Idle:

@@ -46,8 +46,7 @@ def rows() -> Iterator[Row]:
 
 
 def wilsons(n: int) -> tuple[float, float]:
-    """Return the coverage at the worst rate from 2% to 98%, which is next to a
-    limit, and the mean."""
+    """The coverage at the worst rate from 2% to 98%, which is next to a limit, and the mean."""
     found = wilson(np.arange(n + 1), n)
     grid = np.linspace(0.02, 0.98, 97)
     edges = np.clip(np.concatenate((found.low - 1e-9, found.high + 1e-9)), 0.02, 0.98)

@@ -1,5 +1,4 @@
-"""Reproductions of published systems: the papers' numbers next to ours, and audits
-of their claims."""
+"""Reproductions of published systems: the papers' numbers next to ours, and claims audited."""
 
 from gauntlet.common.process import leave_current_folder
 

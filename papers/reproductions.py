@@ -78,8 +78,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """table: written as PAPER.csv. shown: printed to the terminal. folders:
-    further output folders."""
+    """table: written as PAPER.csv. shown: printed to the terminal. folders: further outputs."""
 
     table: pd.DataFrame
     shown: Sequence[RenderableType]

@@ -271,7 +271,7 @@ def application(server: PocketServer) -> Starlette:
 
 @contextmanager
 def listening(app: ASGIApp) -> Iterator[str]:
-    """Return the address of a server that runs in a thread."""
+    """Yield the address of a server that runs in a thread."""
     config = uvicorn.Config(app, http="h11", lifespan="off", log_config=None, log_level="error")
     server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:

@@ -103,7 +103,7 @@ def going_round(talk: Talk) -> None:
 
 
 def bomb(coding: str, megabytes: int) -> Behaviour:
-    """Return a reply of this many megabytes of spaces, compressed once, and once more per comma."""
+    """Return a reply of this many megabytes of spaces, compressed with each coding in turn."""
     data = MEGABYTE * megabytes
     for one in coding.split(","):
         data = zlib.compress(data) if one.strip() == "deflate" else _gzip(data)

@@ -42,8 +42,7 @@ HERE: dict[str, Any] = {"runtime": {"type": "subprocess"}}
 
 
 class GamesConfig(vf.TasksetConfig):  # type: ignore[misc]
-    """As the arguments of `training.environment.environment.Environment`; opponent
-    may be ["self"]."""
+    """Arguments of `training.environment.environment.Environment`; opponent may be ["self"]."""
 
     game: str = "uno"
     opponent: tuple[str, ...] = ("random",)

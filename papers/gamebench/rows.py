@@ -48,8 +48,7 @@ def table_rows(reported: Mapping[str, Any], name: str, again: Again | None) -> I
 
 
 def rating_row(entry: Entry, again: Again, agent: str, game: str) -> Row:
-    """Return the row of a rating, a mean of random draws on both sides; 0 is the
-    mean agent's rating."""
+    """The row of a rating, a mean of random draws on both sides; 0 is the mean agent's rating."""
     ours = again.rating(agent, game)
     gap = rating_gap(again, agent, game, entry["value"])
     return compared(alone(entry, Estimate(ours)), {**entry, "without": 0.0}, gap)

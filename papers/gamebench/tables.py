@@ -58,8 +58,7 @@ class Again:
         return int((own & (matches.scores == 0.5)).sum())
 
     def rating(self, agent: str, game: str) -> float:
-        """Return the published kind of rating; agents without a match are rated by
-        the regularisation."""
+        """The published kind of rating; agents without a match are rated by the regularisation."""
         return float(self.ratings[game].mean[self.agents.index(agent)])
 
     def spread(self, agent: str, game: str) -> float:
@@ -71,8 +70,7 @@ class Again:
 
 
 def columns(reported: Mapping[str, Any]) -> Mapping[str, str]:
-    """Return the printed columns of Tables 1 and 2, with the game whose numbers
-    each really holds."""
+    """The printed columns of Tables 1 and 2, with the game whose numbers each really holds."""
     return {OVERALL: ALL, **reported["columns"]}
 
 
@@ -83,8 +81,7 @@ def heading(reported: Mapping[str, Any], game: str) -> str:
 
 
 def fields(reported: Mapping[str, Any], table: str) -> Iterator[tuple[str, str, str, float]]:
-    """Yield every printed field: agent, column, the game it really belongs to, and
-    the value or nan."""
+    """Every printed field: agent, column, the game it really belongs to, and the value or nan."""
     for agent, line in reported[table].items():
         for (column, game), value in zip(columns(reported).items(), line, strict=True):
             yield agent, column, game, np.nan if value is None else value

@@ -1,5 +1,4 @@
-"""Reproduce LLM-UNO: every number of its figures 1, 2, 5 and 6 and of its text,
-from our own runs."""
+"""Reproduce LLM-UNO: every number of figures 1, 2, 5 and 6 and of the text, from our runs."""
 
 from __future__ import annotations
 
@@ -34,8 +33,7 @@ PRINT = 0.00005
 
 
 def reproduce(settings: Settings) -> Reproduction:
-    """Run the paper's experiments, `deals` deals per cell. Raises UserError for an
-    unknown model."""
+    """Run the paper's experiments, `deals` per cell. Raises UserError for an unknown model."""
     here = available(settings.models)
     base = settings.run("llm_uno_baselines", "llm_uno_baselines", "paper_bugs=true")
     columns = ("experiment", "model", "prompt", "matches", "baseline", "ci_low", "ci_high", "moves")
@@ -160,8 +158,7 @@ def example_rows(example: dict[str, Any]) -> list[Row]:
 
 
 def figures(seats: pd.DataFrame, cells: pd.DataFrame, models: Sequence[str]) -> dict[str, Figure]:
-    """Draw the paper's figures from our runs: 1, 2 from the scripted seatings, 5,
-    6 from the models."""
+    """Draw the paper's figures from our runs: 1, 2 from scripted seatings, 5, 6 from the models."""
     drawn = {name: seat_bars(seats, seatings) for name, seatings in SEATINGS.items()}
     for experiment, name in FIGURES.items():
         drawn[name] = model_bars(cells[cells["experiment"] == experiment], experiment, models)

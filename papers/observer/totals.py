@@ -94,8 +94,7 @@ def ways() -> Iterator[tuple[Mode, Grid, float]]:
 
 
 def by_round(matches: Iterable[Watched]) -> pd.DataFrame:
-    """Return the mean over deals of each loss after every guess, and the share
-    naming both players."""
+    """The mean over deals of each loss after every guess, and the share naming both players."""
     parts = []
     for own in grouped(matches):
         truth, guesses = implied(*own[0].pair), np.array([one.outcomes for one in own])

@@ -69,8 +69,7 @@ def won_by_hand(game: Holdem, seed: Seed, record: MatchRecord) -> list[int]:
 
 
 def _ended(array: np.ndarray) -> list[int]:
-    """Return seat 0's winnings after each hand that the last action ended, and
-    deal the next hand."""
+    """Seat 0's winnings after each hand that the last action ended, and deal the next hand."""
     found = []
     while rules.over(array):
         found.append(array.item(rules.WON))

@@ -49,16 +49,14 @@ class Ends:
 
 
 Met = Mapping[tuple[str, str], Mapping[str, Ends]]
-"""By player and opponent, and by which matches: all, or those where the player
-moved first or second."""
+"""By player and opponent, and by which matches: all, or those with the player first or second."""
 
 Counted = Mapping[tuple[str, str], tuple[Estimate, int, int]]
 """By player and opponent: an estimate, and its number of matches or hands, and of deals."""
 
 
 def model_name(name: str) -> str:
-    """Shorten a player's name: llm.pocket.talaga is talaga, tot.pocket is tot,
-    minimax is minimax."""
+    """Shorten a player's name: llm.pocket.talaga is talaga, tot.pocket tot, minimax minimax."""
     for form in (ASKED, NAMED):
         if found := form.fullmatch(name):
             return found[1]
@@ -75,8 +73,7 @@ def sides(folder: Path) -> dict[str, tuple[str, str]]:
 
 
 def met(folder: Path) -> dict[tuple[str, str], dict[str, Ends]]:
-    """Return the results of each two players of an output_dir with finished
-    matches, for both sides."""
+    """The results of each two players of an output_dir with finished matches, for both sides."""
     who, found = sides(folder), dict[tuple[str, str], dict[str, Ends]]()
     table, matches = read_csv(folder / "outcomes.csv"), played(folder)
     for _, row in table[table["matches"] > 0].iterrows():
@@ -130,8 +127,7 @@ def turned(ends: Ends) -> Ends:
 
 
 def means(folder: Path) -> dict[str, Ends]:
-    """Return the results of each player of a round robin over all opponents; none
-    unless all met."""
+    """The results of each player of a round robin over all opponents; none unless all met."""
     found, matches = {}, played(folder)
     for _, row in read_csv(folder / "standings.csv").iterrows():
         player = model_name(row["player"])

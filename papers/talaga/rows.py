@@ -83,8 +83,7 @@ def table1_rows(reported: Mapping[str, Any], met: Met, model: str = "") -> Itera
 
 
 def unbeaten(entry: Entry, played: Row) -> Row:
-    """Return the row of losses of full-depth minimax, which are provably 0: TA-02
-    checks all lines."""
+    """The row of losses of full-depth minimax, which are provably 0: TA-02 checks all lines."""
     if played.verdict == "not_run":
         return played
     return replace(proven(entry, 0.0, PERCENT), n=played.n, deals=played.deals)
@@ -227,8 +226,7 @@ def _share(
     end: str,
     scale: float = 1,
 ) -> Row:
-    """Return the row of a share of the matches in which `moved` moved first;
-    scale: the row's unit."""
+    """The row of a share of the matches in which `moved` moved first; scale: the row's unit."""
     if not by_mover or moved not in by_mover:
         return not_run(entry)
     ends = by_mover[moved]

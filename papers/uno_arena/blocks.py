@@ -60,8 +60,7 @@ def our_block(
 
 
 def _player(table: str, player_rows: pd.DataFrame, frame: pd.DataFrame) -> str:
-    """Return a player's id in rows. At a table of five, scripted players are named
-    by the model there."""
+    """A player's id in rows. At a table of five, scripted players are named by the model there."""
     who, prompt, key = player_rows[["who", "prompt", "key"]].iloc[0]
     if table == "table2":
         return str(who)
@@ -72,8 +71,7 @@ def _player(table: str, player_rows: pd.DataFrame, frame: pd.DataFrame) -> str:
 
 
 def _against_vanilla(folder: Path, table: str, frame: pd.DataFrame, ranks: pd.DataFrame) -> Block:
-    """Tables 4 and 5. frame: rows of `measured`. ranks: from `ranked`, with the
-    same `fallbacks`."""
+    """Tables 4 and 5. frame: from `measured`. ranks: from `ranked`, with the same `fallbacks`."""
     subjects = frame[frame["player"] == SUBJECT].drop_duplicates("key")
     lines: dict[str, Line] = {}
     changes: dict[str, Change] = {}

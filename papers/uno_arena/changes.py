@@ -99,8 +99,7 @@ def side(folder: Path, ranks: pd.DataFrame, key: str, player: int) -> Side:
 
 
 def wins_by_deck(folder: Path, key: str, player: int) -> pd.Series[float]:
-    """Return the share of games that a player of a cell won on each deck. A shared
-    win counts in full."""
+    """The share of games that a player of a cell won on each deck. A shared win counts in full."""
     place = Folder(folder)
     stem = {about.key: about.stem for about in place.abouts()}[key]
     won: dict[str, tuple[int, bool]] = {}

@@ -1,5 +1,4 @@
-"""UNO Arena's rows of a reproduction: every printed number of its tables and
-figures next to ours."""
+"""UNO Arena's rows of a reproduction: every number of its tables and figures next to ours."""
 
 from __future__ import annotations
 

@@ -98,8 +98,7 @@ LONG = {
     *(f"llm-talaga-{game}" for game in ("air_land_sea", "hive", "pit", "santorini")),
     *(f"search-{game}" for game in ("air_land_sea", "codenames", "pit")),
 }
-"""Trees in long games: some sixty requests per move; and playouts of games that
-are not compiled."""
+"""Trees in long games: some sixty requests per move; and playouts of uncompiled games."""
 LIKE_OTHERS = (
     *("air_land_sea", "arctic_scavengers", "hive", "openspiel"),
     *("pit", "sea_battle", "two_rooms"),

@@ -1,5 +1,4 @@
-"""The encoding of UNO and UNO Arena decisions: by hand, against RLCard's, and no
-hidden information."""
+"""The encoding of UNO and UNO Arena decisions: by hand, against RLCard's, and without secrets."""
 
 from __future__ import annotations
 

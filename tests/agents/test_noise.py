@@ -72,8 +72,7 @@ def rng() -> Any:
 
 
 def test_facts_change_places_with_those_of_their_kind_alone() -> None:
-    """All facts are present and unchanged, the seat's own in the same places;
-    nothing else changes."""
+    """All facts are unchanged, the seat's own in the same places; nothing else changes."""
     turn = turn_with("a", "b")
     facts = tuple(Fact(name, name, own=name in "cd") for name in "abcde")
     seen = replace(turn.observation, facts=facts)

@@ -165,7 +165,7 @@ def unseen_by(seat: int, state: Any, rng: np.random.Generator) -> Any:
 
 
 def played_by_others(seat: int, state: Any, rng: np.random.Generator) -> Any:
-    """Return the watched games, with any policies, that an observer is to identify."""
+    """Return the state with other policies in the watched match, which an observer cannot see."""
     told = state.transcript
     known = policies_of(told.game)
     others = tuple(known[one] for one in rng.integers(len(known), size=len(told.players)))
@@ -176,7 +176,7 @@ HIDDEN: dict[type, Callable[[int, Any, np.random.Generator], Any]] = {
     Uno: unseen_by,
     Watch: played_by_others,
 }
-"""For a game of ours without `sample`: return another state that the seat cannot distinguish."""
+"""For games of ours without `sample`: how to get another state that the seat cannot distinguish."""
 
 
 def after(game: Game[Any], state: Any, *options: str) -> Any:

@@ -1,5 +1,4 @@
-"""TextArena's games: the contract of every game, internal randomness, moves the
-library validates."""
+"""TextArena's games: every game's contract, internal randomness, moves the library validates."""
 
 from __future__ import annotations
 
@@ -45,8 +44,7 @@ def test_every_other_game_keeps_it_too(name: str) -> None:
 
 
 def transcript(game: TextArena, seed: int, between: Callable[[], object]) -> list[Any]:
-    """Return all observations of a match of random players, with an extra action
-    before every call."""
+    """All observations of a match of random players, with an extra action before every call."""
     rng = np.random.default_rng(seed)
     state, told = game.deal(np.random.default_rng(seed)), list[Any]()
     while seats := game.to_move(state):

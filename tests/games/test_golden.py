@@ -1,5 +1,4 @@
-"""Golden playthroughs: any change in our games' behaviour or text is noticed; new
-games need none."""
+"""Golden playthroughs: any change in our games' behaviour or text is noticed."""
 
 from __future__ import annotations
 

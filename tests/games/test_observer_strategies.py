@@ -179,8 +179,7 @@ def tree(game: RockPaperScissors, pair: str, state: Any, chance: float) -> list[
 
 
 def test_older_cells_keep_their_description() -> None:
-    """Settings left at their default are omitted, so keys from before their
-    introduction stay valid."""
+    """Settings at their default are omitted, so keys from before their introduction stay valid."""
     told = {"class": "games.rock_paper_scissors.RockPaperScissors", "num_seats": 2, "rounds": 10}
     assert describe(RockPaperScissors(rounds=10)) == told
     assert describe(RockPaperScissors(rounds=10, react="iid")) == {**told, "react": "iid"}

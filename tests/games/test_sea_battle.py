@@ -25,8 +25,7 @@ CROWD = 5
 
 
 def dealt(seed: int, paper_bugs: bool, most_turns: int = 60) -> np.ndarray:
-    """Return a deal; for odd seeds the ships are then placed close together among
-    some of the rocks."""
+    """A deal; for odd seeds the ships are then placed close together among some of the rocks."""
     array = SeaBattle(most_turns=most_turns, paper_bugs=paper_bugs).settings.copy()
     rules.deal(array, np.uint64(seed))
     if seed % 2:

@@ -84,8 +84,7 @@ def their_side(game: UnoGame) -> dict[str, Any]:
 
 
 def lockstep(engine: Any, seats: int, seed: int) -> Counter[str]:
-    """Plays one deal in both engines by random moves; says what happened. Fails where they
-    differ."""
+    """Play one deal in both engines by random moves; return the outcome. Fails if they differ."""
     choose, tally = random.Random(seed), Counter(games=1)
     array = rules.blank(seats)
     engine.deal(array, seats, seed)

@@ -1,5 +1,4 @@
-"""Watched games: observations depend on the deal only, guesses are recorded
-separately and scored."""
+"""Watched games: observations depend on the deal only, guesses are separate and scored."""
 
 from __future__ import annotations
 

@@ -297,8 +297,7 @@ def test_a_gpu_that_is_not_there(checkpoint_folder):
 
 
 def test_a_loaded_model_stays_what_it_is_when_its_files_are_written_over(folder):
-    """The library maps weights as pages of the file, so later writes to the file
-    would change them."""
+    """The library maps weights as pages of the file, so later writes would change them."""
     model, file = Checkpoint(str(folder)).load(), folder / "model.safetensors"
     before, whole = model.answer([ASK]), file.read_bytes()
     header = 8 + int.from_bytes(whole[:8], "little")

@@ -114,7 +114,7 @@ def test_counts_that_are_there_are_read() -> None:
 
 
 def _without(reply: Reply, part: str, value: object) -> Reply:
-    """Return the reply with its data on the first token replaced."""
+    """Return the reply with part of its data on the first token replaced."""
     logprobs = reply["choices"][0]["logprobs"]
     if part == "top_logprobs" and logprobs:
         logprobs["content"][0]["top_logprobs"] = value

@@ -177,7 +177,7 @@ def test_it_answers_base_in_its_form(name: str, model: Local) -> None:
 
 
 def readings(model: Local, name: str, count: int) -> list[Reading]:
-    """Return the text of the first replies to turns spaced apart."""
+    """Return the parsed first replies to turns spaced apart."""
     rng = np.random.default_rng(6)
     turns = list(islice(tables.turns(TABLES[name].game, rng), 0, 7 * count, 7))
     requests = [next(Base().ask(turn, rng)) for turn in turns]

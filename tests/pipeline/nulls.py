@@ -100,8 +100,7 @@ def _ended(record: MatchRecord, deal: int, worth: float) -> MatchRecord:
 
 
 def _said(results: Results) -> Iterator[str]:
-    """The terminal, the report, the run's page, and the notes of the sweep and its cells in
-    MLflow."""
+    """The terminal, the report, the run's page, and the MLflow notes of the sweep and its cells."""
     folder, summary = results.folder, results["summary"]
     with redirect_stdout(io.StringIO()) as printed:
         terminal.show(results)

@@ -190,7 +190,7 @@ SETTINGS: dict[str, Callable[[Path], Settings]] = {
     "gauntlet.training.environment.outside.Outside": lambda _: {"player": 0},
     "tests.pipeline.wrapped.Wrapped": lambda _: {"game": BOARD},
 }
-"""Settings by class name; a case may have its own suffix after the name."""
+"""Settings by case: a class name, which a word may follow to tell its cases apart."""
 GAMES = (
     *(TicTacToe(), RockPaperScissors(rounds=4), Uno(), UnoArena(2), AirLandSea()),
     Watch(of=RockPaperScissors(rounds=12), catalogue=("H", "Y")),

@@ -211,8 +211,7 @@ def test_the_command_needs_no_weights_and_fits_the_terminal(
 
 
 def test_noise_cells_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The same number of decisions again, with prompts about a token longer;
-    controls use no model."""
+    """The same number of decisions again, with prompts a token longer; controls use no model."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("gauntlet.pipeline.sizing.workload.SAMPLE", 3)
     monkeypatch.setattr("gauntlet.pipeline.sizing.planner.SAMPLE", 3)

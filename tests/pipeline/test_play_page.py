@@ -1,5 +1,4 @@
-"""A person at a page: whole matches, two pages at one table, and the state of an
-abandoned table."""
+"""A person at a page: whole matches, two pages at one table, and abandoned tables."""
 
 from __future__ import annotations
 

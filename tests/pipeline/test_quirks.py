@@ -30,8 +30,7 @@ def fact_of(observation: Observation, name: str) -> str:
 
 
 def states(record: MatchRecord) -> Iterator[tuple[Observation, Observation, DecisionRecord]]:
-    """Return each recorded decision with its seat's observation by the published
-    rules and by ours."""
+    """Each recorded decision with its seat's observation by the published rules and by ours."""
     state = PAPER.deal(stream(1, PAPER, record.deal, DEAL))
     for decision in record.decisions:
         (seat,) = PAPER.to_move(state)

@@ -1,5 +1,4 @@
-"""Methods with many requests per move, played by the scheduler: the same records
-at any concurrency."""
+"""Methods with many requests per move, in the scheduler: the same records at any width."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""No claims about a player that does not read: beating a baseline by habit is not
-reported as skill."""
+"""No claims about a player that does not read: beating a baseline by habit is not skill."""
 
 from __future__ import annotations
 

@@ -79,8 +79,7 @@ class Environment:
         self._credit: Credit = Result()
 
     def another(self) -> Environment:
-        """Return another environment with the same setting, which shares its
-        configuration and models."""
+        """Another environment with the same setting, which shares its configuration and models."""
         made = Environment.__new__(Environment)
         made._set_up(self.setting, self.reward, self.playouts)
         return made

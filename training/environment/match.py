@@ -64,8 +64,7 @@ class Match:
 
     @property
     def player(self) -> int:
-        """The player to answer, by its number in the cell; valid only while a
-        request is pending."""
+        """The player to answer, by its number in the cell; valid while a request is pending."""
         source = self._waiting[0].source
         assert isinstance(source, Outside), source
         return source.player

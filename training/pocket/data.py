@@ -116,8 +116,7 @@ def learners_turns(
 
 
 def chances(game: UnoArena, state: Any, seat: int, rng: np.random.Generator) -> np.ndarray:
-    """Return `seat`'s share of playouts won after each option, given its
-    information: (options,)."""
+    """`seat`'s share of playouts won after each option, given its information: (options,)."""
     players = ("random",) * game.num_seats
     found = game.winners(state, players, ARENA_PLAYOUTS, int(rng.integers(2**63)), hidden=True)
     return np.asarray((found >> seat & 1).mean(axis=1))

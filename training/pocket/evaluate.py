@@ -47,8 +47,7 @@ def play(
     deals: int,
     seed: int,
 ) -> tuple[int, int, int]:
-    """Return wins, losses and games without a winner of the model in `seat`
-    against random players."""
+    """Wins, losses and games without a winner of the model in `seat` against random players."""
     matches = [begin(game, number, seed) for number in range(deals)]
     running = matches
     while running := [match for match in running if proceed(match, game, method, seat)]:

@@ -52,8 +52,7 @@ class Sample(NamedTuple):
 
 @allocating
 def describe(state: np.ndarray, action: int, row: np.ndarray) -> None:
-    """Fill `row` (FEATURES) with the features of playing `action`: the rows of
-    `Network.inner` to sum."""
+    """Fill `row` (FEATURES) with the features of playing `action`: rows of `Network.inner`."""
     seat, seats = state[rules.TO_MOVE], state[rules.SEATS]
     hand = rules.hand_of(seat)
     colour, trait = action // 15, action % 15
@@ -109,8 +108,7 @@ def describe(state: np.ndarray, action: int, row: np.ndarray) -> None:
 
 @partial(cached, fastmath=True)
 def rate(network: Network, row: np.ndarray) -> float:
-    """Return the network's value of an option as a win probability, up to a
-    constant per decision."""
+    """The network's value of an option as a win probability, up to a constant per decision."""
     total = np.float32(0)
     for unit in range(HIDDEN):
         value = network.bias[unit]
@@ -250,8 +248,7 @@ def fit(samples: Sequence[Sample], seed: int, passes: int = 8, batch: int = 1024
 
 
 def centred(values: Tensor, real: Tensor) -> Tensor:
-    """Return values, (decisions, MOST), minus the mean over the decision's real
-    options; 0 elsewhere."""
+    """Values, (decisions, MOST), minus the mean over the decision's real options; 0 elsewhere."""
     mean = (values * real).sum(1, keepdim=True) / real.sum(1, keepdim=True)
     return (values - mean) * real
 

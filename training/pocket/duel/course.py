@@ -64,8 +64,7 @@ class Encoder:
 
 
 def tree(encode: Encoder, group: Sequence[Exchange]) -> LessonTree:
-    """Return one tree of prompts with their replies; the targets are the reply
-    tokens and the end."""
+    """One tree of prompts with their replies; the targets are the reply tokens and the end."""
     asked = [encode(exchange.prompt.text) for exchange in group]
     shared = common([prompt[:-1] for prompt in asked])
     places: list[int] = []

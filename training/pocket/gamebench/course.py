@@ -90,8 +90,7 @@ class Writer:
         """The tokens of good and bad: (2,)."""
 
     def tree(self, lesson: Lesson, rng: np.random.Generator) -> LessonTree:
-        """Return a tree of one stem, with targets after every option and at every
-        token of the reply."""
+        """A tree of one stem, with targets after every option and at every token of the reply."""
         chances = softmax(lesson.logits)
         lines = prompt_text(lesson.turn, rng).splitlines(keepends=True)
         tokens = [self.encode(line) for line in lines]
@@ -120,7 +119,6 @@ class Writer:
         ]
 
     def number(self, number: int) -> int:
-        """Return the token of an option's number in a reply. Raises ValueError if
-        it is not one token."""
+        """The token of an option's number in a reply. Raises ValueError if it is not one token."""
         _, token, _ = self.encode(spoken(number, ""))
         return token

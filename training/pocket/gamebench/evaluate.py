@@ -44,8 +44,7 @@ class Played(NamedTuple):
 def match(
     game: Game[Any], agent: Agent, other: Agent, seat: int, deal: int
 ) -> Generator[Question, Answer, Played]:
-    """Play one match of `agent` in `seat` against `other` in all other seats,
-    passing on requests."""
+    """Play one match of `agent` in `seat` against `other` in all others, passing on requests."""
     rng = np.random.default_rng((deal, 1 + seat))
     state, answers = game.deal(np.random.default_rng((deal, 0))), Counter[str]()
     while seats := game.to_move(state):

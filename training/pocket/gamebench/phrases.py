@@ -73,7 +73,6 @@ def word_tokenizer(
 
 
 def spoken(number: int, words: str) -> str:
-    """Return the reply that takes the option of this number, from 1, with these
-    words ("" for none)."""
+    """The reply that takes the option of this number, from 1, with these words ("" for none)."""
     rest = WORDS + json.dumps(words) + END if words else CLOSE
     return f"{REPLY}{number}{rest}"

@@ -66,8 +66,7 @@ class QuestionSampler:
         return turn_of(self.game, self.game.deal(np.random.default_rng(0)), 0)
 
     def moment(self, window: int, reasons: bool, rng: np.random.Generator) -> tuple[int, bool]:
-        """Return a number of rounds played, at least `window`, and whether reasons
-        are requested then."""
+        """A number of rounds played, at least `window`, and whether reasons are requested then."""
         every = self.method.reasons
         wanted = [
             n for n in range(window, ROUNDS + 1) if (n % every == 0 or n == ROUNDS) == reasons

@@ -57,8 +57,7 @@ class Writer:
         """The tokens that name a strategy of each player: (2, CODES)."""
 
     def tree(self, question: Question, rng: np.random.Generator) -> LessonTree:
-        """Return a tree of one stem, with targets after some rounds and at every
-        token of the reply."""
+        """A tree of one stem, with targets after some rounds and at every token of the reply."""
         chances = posteriors(question.hands)
         prompt = self.encode(question.prompt.text)
         said, targets = self.reply(question, chances[-1], rng)

@@ -21,8 +21,7 @@ EVIDENCE = ("the evidence is clear", "few strategies remain", "other strategies 
 
 
 def reply(guess: Sequence[str], chance: float, reasons: Sequence[str] = ()) -> str:
-    """Return the whole reply: codes in seat order, the probability that both are
-    right, and reasons."""
+    """The whole reply: codes in seat order, the probability that both are right, and reasons."""
     said = {f"guess_s{seat}": code for seat, code in enumerate(guess, start=1)}
     why = {"reasoning": "; ".join(reasons)} if reasons else {}
     return " " + json.dumps({**said, "confidence": round(chance * STEPS) / STEPS, **why})
