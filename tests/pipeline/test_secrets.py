@@ -83,6 +83,8 @@ NAMES = {
     "GIT_AUTHOR_NAME": False,
     "KEYBOARD_LAYOUT": False,
     "BYPASS": False,
+    "RAY_AUTH_MODE": False,
+    "SSH_KEY_FILE": False,
 }
 
 
