@@ -71,7 +71,7 @@ class Script:
     over: threading.Event = field(default_factory=threading.Event)
 
     def next(self, key: str) -> str:
-        """Notes an arrival; returns the fault that it meets."""
+        """Record an arrival; return its fault."""
         with self.lock:
             times = self.arrivals.setdefault(key, [])
             times.append(time.monotonic())
@@ -109,7 +109,7 @@ class Faulty:
 
 
 class Damage:
-    """Sends on what the application answers: late, and by half where the fault says so."""
+    """Forward the application's answer: late, and truncated if the fault says so."""
 
     def __init__(self, script: Script, fault: str, send: Send) -> None:
         self._script, self._fault, self._send = script, fault, send
@@ -133,7 +133,7 @@ class Damage:
 
 
 async def until(over: threading.Event, seconds: float) -> None:
-    """Waits for so long, or until the script is over."""
+    """Wait this long, or until the script is over."""
     end = time.monotonic() + seconds
     while not over.is_set() and time.monotonic() < end:
         await asyncio.sleep(min(0.02, max(0.0, end - time.monotonic())))
@@ -144,9 +144,9 @@ class Refused(Exception):
 
 
 class PocketServer:
-    """The pocket model behind the bodies of both endpoints, scored by the plain scorer.
+    """The pocket model behind the bodies of both endpoints, scored by the reference scorer.
 
-    billed: how often each body was answered, which is what a paid server would have billed.
+    billed: how often each body was answered, which a paid server would have billed.
     """
 
     def __init__(self) -> None:
@@ -242,8 +242,8 @@ def failure(status: int, message: str, headers: Mapping[str, str]) -> Response:
 
 
 def application(server: PocketServer) -> Starlette:
-    """OpenAI's routes over the server. A body that comes again with the same Idempotency-Key is
-    answered from memory."""
+    """OpenAI's routes over the server. A repeated body with the same Idempotency-Key is answered
+    from memory."""
     lock, replies = threading.Lock(), dict[tuple[str, bytes], bytes]()
 
     def answered(path: str, key: str, data: bytes) -> bytes:
@@ -295,7 +295,7 @@ def serving(model: PocketServer, script: Script) -> Iterator[str]:
 
 
 class Stage:
-    """What one server answers, test after test: to start one for each takes longer than most."""
+    """One server whose application the tests replace: starting one takes longer than most tests."""
 
     app: ASGIApp
 
@@ -333,7 +333,7 @@ def stage() -> Iterator[tuple[Stage, str]]:
 
 @pytest.fixture
 def url(stage: tuple[Stage, str], served: PocketServer, script: Script) -> Iterator[str]:
-    """The address of a server that follows the script, and remembers no other test's requests."""
+    """The address of a server that follows the script, without other tests' requests in memory."""
     stage[0].app = Faulty(application(served), script)
     yield stage[1]
     script.over.set()
@@ -360,7 +360,7 @@ def opened(url: str, tmp_path: Path) -> Opened:
 
 @pytest.fixture(scope="module")
 def uno_scores() -> list[Score]:
-    """What cloze and counterfactual prompting ask in a game of UNO."""
+    """The requests of cloze and counterfactual prompting in a game of UNO."""
     game, rng = Uno(num_seats=2), np.random.default_rng(1)
     state, asked = game.deal(rng), []
     methods = itertools.cycle([Cloze(), Counterfactual()])

@@ -44,7 +44,7 @@ FILE_IN_TEXT = re.compile(r"`(conf/[\w/]+\.yaml)`.*?```yaml\n(.*?)```", re.DOTAL
 
 @dataclass(frozen=True)
 class Command:
-    """words: as a shell would split them, settings of the environment left out."""
+    """words: as split by a shell, without environment settings."""
 
     text: str
     where: str
@@ -52,7 +52,7 @@ class Command:
 
     @property
     def module(self) -> str:
-        """What `python -m` would run; "" for make."""
+        """The module of `python -m`; "" for make."""
         first, *rest = self.words
         if first == "make":
             return ""
@@ -62,7 +62,7 @@ class Command:
 
     @property
     def arguments(self) -> list[str]:
-        """What the module is given."""
+        """The module's arguments."""
         known = self.words[0] == "gauntlet" and self.words[1] in COMMANDS
         past = 1 if self.words[0] in ("make", "gauntlet") else 2 if self.words[1] != "-m" else 3
         return list(self.words[past + known :])
@@ -80,7 +80,8 @@ def all_commands() -> list[Command]:
 
 
 def typed(page: str) -> Iterator[str]:
-    """What of a page begins as a command, in blocks, in the text and in comments that make it."""
+    """Yield the parts of a page that start like a command, in blocks, in the text and in comments
+    with a command."""
     for language, block in FENCE.findall(page):
         if language in ("", "bash", "sh", "console"):
             lines = block.replace("\\\n", " ").splitlines()
@@ -91,7 +92,7 @@ def typed(page: str) -> Iterator[str]:
 
 
 def split(text: str) -> tuple[str, ...]:
-    """The words of a command; () where the text is none."""
+    """Return the words of a command; () if the text is none."""
     if not TYPED.match(text):
         return ()
     words = shlex.split(text, comments=True)
@@ -101,7 +102,8 @@ def split(text: str) -> tuple[str, ...]:
 
 
 def written(folder: Path) -> Path:
-    """The configs that pages have their readers write, as a --config-dir in this folder."""
+    """Write the configs that pages tell their readers to write, as a --config-dir
+    in this folder."""
     for page in DOCUMENTS:
         for name, text in FILE_IN_TEXT.findall(page.read_text(encoding="utf-8")):
             file = folder / Path(name).relative_to("conf")
@@ -115,10 +117,10 @@ class Parsed(Exception):
 
 
 def taken(command: Command, configs: Path | None = None) -> None:
-    """Raises AssertionError or SystemExit for a command that would be refused as it is typed.
+    """Raises AssertionError or SystemExit for a command that would be refused as typed.
 
-    configs: with it sweeps are composed in earnest, by Hydra; without it, which takes a moment,
-    only their choices are looked up.
+    configs: if given, sweeps are really composed, by Hydra; if not, which is fast, only their
+    choices are looked up.
     """
     if command.words[0] == "make":
         return check_make(command.words[1:])
@@ -139,7 +141,7 @@ def taken(command: Command, configs: Path | None = None) -> None:
 
 
 SWEEPS = ("pipeline.run", "pipeline.plan.__main__", "docs.sweep")
-"""What takes the words of a sweep."""
+"""Modules that take a sweep's arguments."""
 PLACEHOLDER = re.compile(r"\w+=[A-Z]+|-m")
 """`model=NAME`, where a reader puts a choice."""
 
@@ -198,7 +200,7 @@ def composed(words: Sequence[str], configs: Path) -> None:
 
 
 def parsed(module: str, words: Sequence[str]) -> list[str]:
-    """What the command's own parser leaves over of its words; exits with 2 where it refuses."""
+    """The arguments that the command's own parser does not consume; exits with 2 if it refuses."""
     with stopped_after_parsing() as left:
         main = importlib.import_module(module).main
         before, sys.argv = sys.argv, [module, *words]
@@ -213,8 +215,8 @@ def parsed(module: str, words: Sequence[str]) -> list[str]:
 
 @contextmanager
 def stopped_after_parsing() -> Iterator[list[str]]:
-    """Whatever parses meanwhile goes on to nothing else: Parsed is raised. What a parser does not
-    know, where it passes such on, is in the list."""
+    """Parsing inside this context stops there: Parsed is raised. Arguments that a parser does not
+    know and passes on are in the list."""
     names = ("parse_args", "parse_intermixed_args", "parse_known_args")
     before = {name: getattr(argparse.ArgumentParser, name) for name in names}
     left: list[str] = []

@@ -27,7 +27,7 @@ Thought = TypeVar("Thought")
 
 
 def drive(agent: Any, turn: Turn, answer: Answer, seed: int = 0) -> tuple[Decision, list[Request]]:
-    """What the agent decides, and all that it asked."""
+    """Return the agent's decision, and all its requests."""
     thinking: Thinking = agent.decide(turn, np.random.default_rng(seed))
     return talk(thinking, answer)
 
@@ -93,7 +93,7 @@ def opinionated(request: Request) -> Reply:
 
 
 def turn_with(*options: str, seat: int = 1, goal: Goal | None = None, moves: int = 7) -> Turn:
-    """A turn of an invented game with these options and `moves` moves behind it."""
+    """Return a turn of an invented game with these options, after `moves` moves."""
     seen = Observation(
         game="Snap",
         seat=seat,
@@ -115,7 +115,7 @@ Told = tuple[Turn, Decision, list[Request]]
 
 
 def match(agent: Agent, game: Game[Any], seed: int, answer: Answer) -> Iterator[Told]:
-    """A game between copies of the agent: every turn with a choice, as it is decided. The last
+    """Yield the turns with a choice, as decided, of a game between copies of the agent. The last
     seat plays for seat 0."""
     state = game.deal(np.random.default_rng(seed))
     number = 0

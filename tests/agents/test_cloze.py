@@ -20,7 +20,7 @@ NAMES = tuple(f"card {number}" for number in range(60))
 
 
 def ask(*options: str, answer: Answer = uniform, **more: Any) -> tuple[Decision, Score]:
-    """The decision of a cloze player and the one request that it made."""
+    """Return the decision of a cloze player and its only request."""
     decision, (request,) = drive(LLM(Cloze()), turn_with(*options, **more), answer)
     assert isinstance(request, Score)
     return decision, request

@@ -41,11 +41,11 @@ QUICKER = {
     "rap": {"iterations": 2},
     "lookahead": {"n1": 2, "n2": 1, "mover": ANY, "opponent": ANY, "judge": Playouts(1)},
 }
-"""Settings with which a slow agent does the same in less time."""
+"""Settings that make a slow agent faster."""
 
 
 def named_agents() -> Iterator[tuple[str, Agent]]:
-    """Every agent of conf/agent; one that asks a model, with every method of conf/prompt."""
+    """Every agent of conf/agent; those that use a model, with every method of conf/prompt."""
     for name, node in nodes("agent").items():
         if not asks_a_model(node):
             yield name, build(node, **QUICKER.get(name, {}))
@@ -75,16 +75,16 @@ SHORT = {
     "holdem": build(nodes("game")["holdem"], hands=4),
     "pit": build(nodes("game")["pit"], turns=16, deal_turns=10, goal=50),
 }
-"""Games whose matches are long between players that look at many options, or raise seldom."""
+"""Games whose matches are long between players that search many options, or rarely raise."""
 MUCH_ALIKE = ("watch_uno", "watch_uno_arena", "watch_holdem")
-"""Games of watching that ask in the words of the one of tic-tac-toe."""
+"""Watched games with the same prompts as that of tic-tac-toe."""
 GAMES = {
     **{name: game for name, game in NAMED.items() if name not in MUCH_ALIKE},
     **SHORT,
     "hints": Hints(),
     "forced_hints": Hints(forced=True),
 }
-"""What conf/game names, and a game with words."""
+"""The games of conf/game, and a game with free text."""
 AGENTS = dict(named_agents())
 PAIRS = {
     f"{name}-{title}": (agent, game)
@@ -103,8 +103,8 @@ LIKE_OTHERS = (
     *("air_land_sea", "arctic_scavengers", "hive", "openspiel"),
     *("pit", "sea_battle", "two_rooms"),
 )
-"""Games whose kind of moves, seats and words another one has; all agents play them among the slow
-tests."""
+"""Games whose kind of moves, seats and text another one covers; all agents play them in the slow
+tests only."""
 ANYWHERE = ("llm-base", "llm-cloze", "llm-cot", "greedy", "one_ply", "human")
 """Agents that play them by default."""
 

@@ -14,7 +14,7 @@ from tests.agents.play import Answer, drive, silent, table, turn_with, uniform
 
 
 def ask(*options: str, answer: Answer = uniform, **more: Any) -> tuple[Decision, Score]:
-    """The decision of a counterfactual player and the one request that it made."""
+    """Return the decision of a counterfactual player and its only request."""
     decision, (request,) = drive(LLM(Counterfactual()), turn_with(*options, **more), answer)
     assert isinstance(request, Score)
     return decision, request

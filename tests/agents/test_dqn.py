@@ -33,7 +33,7 @@ def random_network(game: Any, seed: int = 0) -> Network:
 
 
 def preferring(game: Any, *codes: int) -> Network:
-    """A network that values these codes, the first most, and any other less, whatever it sees."""
+    """A network that values these codes, the first most, and any other less, for any input."""
     network = random_network(game)
     values = np.full(game.num_codes, -1, np.float32)
     values[list(codes)] = np.linspace(1, 0.5, len(codes))

@@ -21,8 +21,8 @@ Path = tuple[int, ...]
 
 @dataclass
 class Scripted:
-    """A tree with a guess and a reward an action, drawn by the seed or given. `ends`: positions
-    without a choice. `seen`: what was visited, in order."""
+    """A tree with a guess and a reward per action, random by seed or given. `ends`: positions
+    without a choice. `seen`: visited positions, in order."""
 
     width: int
     seed: int = 0

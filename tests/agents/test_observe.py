@@ -69,7 +69,7 @@ def decide(state: State, *texts: str, game: Watch = GAME) -> tuple[Any, list[Any
 
 
 def test_the_prompt_in_full() -> None:
-    """A network was trained on these words: another one is another model's test."""
+    """A network was trained on this wording: changing it requires retraining."""
     decision, (request,) = decide(START, GOOD)
     assert isinstance(request, Generate)
     assert request.prompt == Prompt(STATIC, CHANGING, "Answer:")

@@ -184,8 +184,8 @@ def test_one_run_asks_in_rounds() -> None:
 
 
 def test_rewards_are_the_chances_among_the_answers() -> None:
-    """Guesses: of the letters a king has .3 / .4, and good are 50 and 25%. After a king all is
-    lost, after snap won; further down nothing differs."""
+    """Guesses: of the letters a king has .3 / .4, and good are 50 and 25%. After a king everything
+    is lost, after snap won; further down nothing differs."""
     oracle = Oracle(
         taken={"a king": 0.3, "snap": 0.1, "pass": 0.2, "snap again": 0.2},
         good={"snap": 0.25},

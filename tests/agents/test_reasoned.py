@@ -24,7 +24,7 @@ OPTIONS = ("red 7", "blue skip", "wild")
 
 
 def saying(*texts: str) -> Answer:
-    """Replies with these texts, as many to a request as samples are wanted."""
+    """Replies with these texts, as many per request as samples requested."""
     left: Iterator[str] = iter(texts)
 
     def answer(request: Request) -> Reply:

@@ -323,7 +323,7 @@ def test_a_goal_to_help_turns_the_tree_round() -> None:
 
 
 def worths(turn: Turn, decision: Decision) -> dict[str, float]:
-    """What each candidate was found worth, by its name."""
+    """Return the value of each candidate, by name."""
     found = decision.notes["candidates"]
     return {turn.observation.options[option]: value for option, _, value in found}
 
@@ -379,7 +379,7 @@ def test_a_scripted_tree_beats_a_random_player(figure: Any) -> None:
 
 
 def final(agent: Any, seat: int, seed: int) -> float:
-    """What the agent gets in a game from this seat against a random player."""
+    """Return the agent's result in a game from this seat against a random player."""
     rng, state = np.random.default_rng(seed), GAME.deal(np.random.default_rng(0))
     while movers := GAME.to_move(state):
         player = agent if movers[0] == seat else Random()

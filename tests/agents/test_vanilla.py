@@ -19,7 +19,7 @@ OPTIONS = ("red 7", "blue skip", "wild")
 
 
 def saying(*texts: str) -> Answer:
-    """Replies with these texts, one a request."""
+    """Replies with these texts, one per request."""
     left = iter(texts)
 
     def answer(request: Request) -> Reply:

@@ -22,11 +22,8 @@ def full_deck() -> Counter[str]:
 
 
 class Referee:
-    """One game, from a shuffled deck to its winners.
-
-    asked: what the player at turn must say: "card", "colour" or "challenge". winners: empty while
-    the game goes on.
-    """
+    """One game, from a shuffled deck to its winners. asked: the current decision: "card", "colour"
+    or "challenge". winners: empty until the game ends."""
 
     def __init__(self, players: int, deck: list[str]) -> None:
         assert Counter(deck) == full_deck()

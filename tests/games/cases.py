@@ -64,17 +64,17 @@ SHORTER: dict[str, dict[str, Any]] = {
     "watch_uno_arena": {"games": 1},
     "watch_holdem": {"of": Holdem(mode="hands", hands=4), "catalogue": ("caller", "tight")},
 }
-"""Settings with which games of long matches are as they are in less time."""
+"""Settings that shorten games with long matches."""
 
 ELSEWHERE = ("obfuscated_uno", "pettingzoo", "textarena")
 """Games with their own tests: test_obfuscated.py and, for other libraries' games, if the packages
 are installed, test_adapters_*.py."""
 
 LONGEST = 10_000
-"""Plies after which a game that goes on is taken for one that never ends."""
+"""Plies after which a game counts as endless."""
 
 SEEN_WHOLE = 100
-"""Plies of a game that are all looked at; of a longer game's later ones ever fewer."""
+"""Plies at the start of a game that are all checked; of the later ones ever fewer."""
 
 
 def named_games() -> tuple[dict[str, Game[Any]], dict[str, str]]:
@@ -157,7 +157,7 @@ def final(game: Game[Any], seed: int) -> Any:
 
 
 def unseen_by(seat: int, state: Any, rng: np.random.Generator) -> Any:
-    """A UNO state with other cards in the pile and in the other hands, and other luck to come."""
+    """Return a UNO state with other hidden cards and random numbers."""
     array = state.array.copy()
     redeal(array, seat, rng.integers(2**63, dtype=np.uint64))
     array[SEED] = rng.integers(2**63)
@@ -190,5 +190,5 @@ def after(game: Game[Any], state: Any, *options: str) -> Any:
 
 
 def options(game: Game[Any], state: Any) -> tuple[str, ...]:
-    """The names of what the seat to move may do."""
+    """Return the names of the options of the seat to move."""
     return game.observe(state, game.to_move(state)[0]).options

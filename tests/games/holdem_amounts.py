@@ -52,7 +52,7 @@ LINES = (
     ("a big blind of 9 against a raise to 6", (200, 9), ("RAISE_3BB",)),
     ("all in against a shorter stack of 30", (200, 30), ("ALL_IN",)),
 )  # fmt: skip
-"""What has happened, in words; the stacks before the hand, the dealer's first; the actions."""
+"""The situation in words; the stacks before the hand, the dealer's first; the actions."""
 
 
 def table() -> str:

@@ -24,7 +24,7 @@ class Referee:
         self.offers: dict[str, Counter[str]] = {}
 
     def deal(self, hands: Sequence[Iterable[str]], opener: str) -> None:
-        """Another deal; who opens has ten cards, and so has the next."""
+        """Start another deal; the opener has ten cards, and so has the next."""
         assert self.closed
         self.hands = {who: Counter(hand) for who, hand in zip(TRADERS, hands, strict=True)}
         every = sum(self.hands.values(), Counter[str]())
@@ -83,7 +83,7 @@ class Referee:
             self.score(winner)
 
     def cornered(self, who: str) -> str:
-        """The dearest commodity that the trader has cornered, or nothing."""
+        """Return the most valuable commodity that the trader has cornered, or nothing."""
         hand = self.hands[who]
         full = [good for good in GOODS if hand[good] + hand["bull"] >= self.corner]
         return max(full, key=GOODS.__getitem__) if full and not hand["bear"] else ""

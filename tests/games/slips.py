@@ -28,7 +28,7 @@ def changed(path: str, old: str, new: str) -> str:
 
 
 def slipped(rules: ModuleType, old: str, new: str) -> ModuleType:
-    """The rules, not compiled, with a piece of their text replaced."""
+    """Return the rules, not compiled, with a piece of their text replaced."""
     module = ModuleType("slipped")
     module.__file__ = rules.__file__
     # Where dataclasses look for the names in their annotations.
@@ -38,7 +38,7 @@ def slipped(rules: ModuleType, old: str, new: str) -> ModuleType:
 
 
 def planted(rules: ModuleType, old: str, new: str) -> ModuleType:
-    """The slipped rules, whose random numbers are made in plain Python too."""
+    """Return the slipped rules, with random numbers generated in plain Python too."""
     module = slipped(rules, old, new)
     vars(module).update(derive=lambda *event: np.uint64(compiling.derive(*event)))
     return module
@@ -70,7 +70,7 @@ def slipped_package(package: str, file: str, old: str, new: str) -> ModuleType:
 
 
 def caught(lockstep: Callable[[Any, int], object], game: Any, games: int) -> bool:
-    """Whether a referee has one of these games otherwise."""
+    """Whether a referee disagrees on one of these games."""
     for number in range(games):
         try:
             lockstep(game, number)

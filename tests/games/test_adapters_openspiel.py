@@ -113,7 +113,7 @@ def text_of(game: OpenSpiel, live: Any, seat: int) -> str:
 
 @pytest.mark.parametrize("name", few())
 def test_openspiel_comes_to_the_same_by_the_same_actions(name: str) -> None:
-    """A state's actions, played by OpenSpiel alone, lead to the utilities that the game gives."""
+    """A state's actions, played in OpenSpiel alone, give the game's utilities."""
     game = few()[name]
     settings = {"rng_seed": 0} if game.secretive else {}
     for seed in range(3):
@@ -231,7 +231,7 @@ def test_openspiels_version_is_a_setting_of_the_built_game() -> None:
 
 
 def test_a_file_that_the_game_is_read_from_counts(tmp_path: Path) -> None:
-    """A worker that finds another content under the path refuses it."""
+    """A worker that finds other content under the path refuses it."""
     path, rows = tmp_path / "game.nfg", ("1 -1 2 -2 3 -3 0 0", "1 -1 2 -2 5 -5 0 0")
     opens = 'NFG 1 R "two" { "A" "B" } { 2 2 }\n'
     path.write_text(f"{opens}{rows[0]}\n")
@@ -325,7 +325,7 @@ def test_what_can_be_played_on_from_what_a_seat_knows() -> None:
 
 
 def test_luck_to_come_is_drawn_anew() -> None:
-    """A search that plays on in backgammon does not know the dice of this deal."""
+    """A search in backgammon does not know the dice of this deal."""
     game = OpenSpiel(name="pig")
     state = game.deal(np.random.default_rng(0))
     seen = game.observe(state, 0)

@@ -48,7 +48,7 @@ def test_openspiel_allows_and_ends_the_same(name: str, theirs: str) -> None:
 
 
 def test_the_drawn_board_is_the_one_that_was_played() -> None:
-    """The columns and rows that moves name are those of the drawing."""
+    """The columns and rows in move names match those of the drawing."""
     game = PettingZoo(name="tictactoe")
     state = State(0, (3, 8))  # C2R1 by player 0, C3R3 by player 1
     assert game.observe(state, 0).history == ("player 0 marked C2R1", "player 1 marked C3R3")

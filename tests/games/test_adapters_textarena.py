@@ -25,7 +25,7 @@ FEW = ("TicTacToe", "KuhnPoker", "SimpleNegotiation")
 
 
 def supported(name: str) -> TextArena:
-    """The game with the fewest seats that it takes, two first."""
+    """Return the game with its smallest number of seats, if possible two."""
     for seats in (2, 1, 3, 4, 6):
         with suppress(ValueError):
             return TextArena(seats, name=name)
@@ -64,7 +64,7 @@ def disturb() -> None:
 
 
 def forget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing that was played before is kept."""
+    """Nothing of earlier games is kept."""
     from gauntlet.games.textarena import game
     from gauntlet.games.transition_cache import TransitionCache
 
@@ -91,7 +91,7 @@ def test_a_process_finds_its_own_luck_again() -> None:
 
 
 def test_luck_that_is_not_lent_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The test above catches an adapter that leaves the library to the process's luck."""
+    """The test above catches an adapter that lets the library use the process's random state."""
 
     @contextmanager
     def left(self: Luck) -> Iterator[None]:

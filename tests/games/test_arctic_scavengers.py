@@ -61,7 +61,7 @@ def follow_chance(referee: Referee, state: State) -> None:
 
 
 def lockstep(rounds: int, seed: int, first: Sequence[str] = FIRST) -> Counter[str]:
-    """Plays a game by both; says which rules were met. Fails where they differ."""
+    """Play a game in both; return the rules met. Fails if they differ."""
     with pytest.MonkeyPatch.context() as patch:
         if first is not FIRST:
             patch.setattr(rules, "START", tuple(sorted(KIND[name] for name in first)))
@@ -146,7 +146,7 @@ def test_a_planted_slip_is_caught(slip: str, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def forget() -> None:
-    """What was worked out under other rules."""
+    """Clear caches computed under other rules."""
     for cached in (strength, rules.uses, rules.payment, rules._actions, rules._hires):
         cached.cache_clear()
 

@@ -145,7 +145,7 @@ def test_who_meets_the_assassin_has_nothing() -> None:
 
 
 def test_with_paper_bugs_the_assassin_by_the_last_guess_wins() -> None:
-    """The published code has passed the turn on before it asks whose it was."""
+    """The published code has passed the turn on before it checks whose it was."""
     assert rules.winner(after(PAPER_BUGS, clue(1), 0, 20), True) == RED
     assert rules.winner(after(PAPER_BUGS, clue(2), 0, 20), True) == BLUE
     assert rules.winner(after(PAPER_BUGS, clue(0), 20), True) == BLUE

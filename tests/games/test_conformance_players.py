@@ -56,7 +56,7 @@ SECRETIVE = (
     *("air_land_sea", "arctic_scavengers", "are_you_the_traitor", "codenames", "holdem", "pit"),
     *("sea_battle", "two_rooms", "uno_arena"),
 )
-"""Games of ours in which a seat must not know all, with a `sample`."""
+"""Games of ours with hidden information and a `sample`."""
 
 
 @every_game_and_seed
@@ -84,7 +84,7 @@ def keeps_secrets(game: Game[Any], seed: int) -> None:
 
 @pytest.mark.parametrize("name", SECRETIVE)
 def test_a_fact_that_tells_a_secret_is_found(name: str) -> None:
-    """Each of these games, with a fact more: the whole state as it is drawn for a spectator."""
+    """Each of these games, with an additional fact: the whole state as drawn for a spectator."""
     with pytest.raises(AssertionError):
         keeps_secrets(telling_all(NAMED[name]), 0)
 

@@ -43,7 +43,7 @@ GAMES = (
 
 
 class Page(HTMLParser):
-    """What a browser makes of a drawing: its elements, their names and labels."""
+    """A browser's view of a drawing: its elements, their names and labels."""
 
     def __init__(self, html: str) -> None:
         super().__init__()

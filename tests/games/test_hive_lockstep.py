@@ -29,7 +29,7 @@ from tests.games.slips import caught, slipped
 
 PLIES = 500
 WAYS = {"{}/": "NE", "{}-": "E", "{}\\": "SE", "/{}": "SW", "-{}": "W", "\\{}": "NW"}
-"""How OpenSpiel writes where a cell lies from a piece."""
+"""OpenSpiel's notation for the direction of a cell from a piece."""
 RETURNS = {
     rules.WHITE_WINS: [1, -1],
     rules.BLACK_WINS: [-1, 1],
@@ -39,7 +39,7 @@ RETURNS = {
 
 
 class Ours:
-    """Our game, and where in the plane its pieces lie."""
+    """Our game, and where in the plane its pieces are."""
 
     def __init__(self, engine: Any, paper_bugs: bool = False) -> None:
         self.engine, self.paper_bugs = engine, paper_bugs
@@ -59,7 +59,7 @@ class Ours:
         return self.state.item(rules.RESULT)
 
     def legal(self) -> dict[Move | None, int]:
-        """What may be done, with our number for it; None is to pass."""
+        """Return the legal moves, with our number for each; None is to pass."""
         moves = self.engine.options(self.state).tolist()
         hexes_of = self.reach()
         known: dict[Move | None, int] = {}
@@ -130,7 +130,7 @@ def parse_move(words: str, hive: Hive) -> Move:
 
 
 def against_spiel(engine: Any, seed: int) -> Counter[str]:
-    """Plays a game in both; says what happened. Fails where they differ."""
+    """Play a game in both; return the outcome. Fails if they differ."""
     ours, spiel, rng, tally = Ours(engine), Spiel(), random.Random(seed), Counter(games=1)
     while ours.result == rules.GOING_ON:
         known, theirs = ours.legal(), spiel.legal(ours.hive)

@@ -31,7 +31,7 @@ SHARES = {"RAISE_HALF_POT": 0.5, "RAISE_POT": 1, "RAISE_2POT": 2}
 
 @dataclass
 class Hand:
-    """One hand to be played: chips of both seats, blinds, who deals and what raises are."""
+    """One hand to play: chips of both seats, blinds, the dealer and the raise mode."""
 
     seed: int
     stacks: tuple[int, int]
@@ -155,8 +155,8 @@ def named(mask: int) -> list[str]:
 
 
 def lockstep(engine: Any, seed: int) -> Counter[str]:
-    """Plays one hand in both by random moves; says what happened. Fails where they differ. Every
-    other hand folds seldom, so that later rounds are reached."""
+    """Play one hand in both by random moves; return the outcome. Fails if they differ. Every other
+    hand folds seldom, so that later rounds are reached."""
     hand, choose, tally = Hand.from_seed(seed), random.Random(-seed), Counter(hands=1)
     array = hand.ours(engine)
     theirs = Theirs(hand, array)

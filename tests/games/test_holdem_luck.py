@@ -116,7 +116,7 @@ def test_the_mean_is_that_of_plain_hands_and_varies_less(reference: str) -> None
 
 
 def test_a_reference_gains_nothing_over_itself() -> None:
-    """One that decides by chance: what its choices gain and lose cancels."""
+    """With a random player: what its choices gain and lose cancels."""
     _, gained = judged(("random", "tight"), 0, "random", 3_000, 10).T
     assert gained.std() > 1
     assert abs(gained.mean()) < 4 * gained.std() / np.sqrt(len(gained))
@@ -156,7 +156,7 @@ def test_habits_are_what_was_done_at_such_a_price() -> None:
 
 
 def test_what_was_imitated_gets_what_its_player_gets() -> None:
-    """A maniac, learnt from both seats of two hands: it plays as the maniac does, deal by deal."""
+    """A maniac, learned from both seats of two hands: it plays as the maniac does, deal by deal."""
     game = Holdem(mode="hands", hands=1)
     seen = []
     for seed in range(6):

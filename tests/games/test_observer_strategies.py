@@ -34,8 +34,8 @@ def product(first: str, second: str) -> list[float]:
 
 @given(codes, codes)
 def test_outcomes_are_the_product_of_the_mixes(first: str, second: str) -> None:
-    """Where both look back, each outcome is as likely: from any of the nine pairs of hands the two
-    walk on by a permutation, and the lead modulo three is uniform in round 1."""
+    """Where both look back, all outcomes are equally likely: from any of the nine pairs of hands
+    the two follow a permutation, and the lead modulo three is uniform in round 1."""
     wanted = [1 / 3] * 3 if {first, second} <= ANSWERS.keys() else product(first, second)
     assert GAME.outlook((first, second)) == pytest.approx(wanted, abs=1e-12)
 
@@ -119,7 +119,7 @@ def test_some_reactive_pairs_end_where_they_began(pair: str) -> None:
 
 
 def test_a_pair_that_does_not_converge_is_flagged_and_averaged() -> None:
-    """Almost without damping X and Y exchange their starts for ever; the mean lies between."""
+    """Almost without damping X and Y swap their starts forever; the mean is between."""
     start = [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
     found = strategies.steady([("X", "Y"), ("H", "C")], init=start, damping=1 - 1e-9, cap=500)
     assert found.converged.tolist() == [False, True]

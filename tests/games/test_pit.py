@@ -51,7 +51,7 @@ def bag(hand: tuple[int, ...]) -> list[str]:
 
 
 def chosen(options: tuple[str, ...], rng: np.random.Generator) -> str:
-    """A trade as often as something else, so that cards move."""
+    """Trade half of the time, so that cards move."""
     trades = [name for name in options if name.startswith("trade")]
     among = trades if trades and rng.random() < 0.5 else options
     return str(among[int(rng.integers(len(among)))])

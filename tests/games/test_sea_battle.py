@@ -21,7 +21,7 @@ from tests.games.slips import caught, slipped
 GAME, SIX = SeaBattle(), SeaBattle(num_seats=6)
 NAMES, HEADINGS = words.NAMES, words.HEADINGS
 CROWD = 5
-"""Squares a side of a bay into which all ships of every other game are put: so that they meet."""
+"""Side in squares of a bay in which all ships start in every other game, so that they meet."""
 
 
 def dealt(seed: int, paper_bugs: bool, most_turns: int = 60) -> np.ndarray:
@@ -64,7 +64,7 @@ def compare(array: np.ndarray, referee: Referee) -> None:
 
 
 def lockstep(engine: Any, seed: int, paper_bugs: bool = False) -> Counter[str]:
-    """A random game of both; says what happened. Fails where they differ."""
+    """Play a random game in both; return the outcome. Fails if they differ."""
     tally, notes = Counter(games=1), np.zeros(rules.NOTES, np.int64)
     choose, array = random.Random(seed), dealt(seed, paper_bugs)
     referee = refereed(array)

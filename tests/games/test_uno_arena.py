@@ -73,7 +73,7 @@ def their_side(referee: Referee) -> dict[str, Any]:
 
 
 def lockstep(engine: Any, seats: int, seed: int) -> Counter[str]:
-    """Plays one deal in both by random choices; says what happened. Fails where they differ."""
+    """Play one deal in both by random choices; return the outcome. Fails if they differ."""
     choose, tally = random.Random(seed), Counter(games=1)
     array = cards.blank(seats)
     engine.deal(array, seats, seed)
@@ -144,7 +144,7 @@ SLIPS = {
 
 
 def caught_in(old: str, new: str, games: int) -> bool:
-    """Whether lockstep fails by the rules with this slip."""
+    """Whether lockstep fails with this slip in the rules."""
     seats = (2, 3, 7)
     return caught(lambda own, n: lockstep(own, seats[n % 3], n), slipped(rules, old, new), games)
 

@@ -63,7 +63,7 @@ def test_seats_win_as_often_as_measured(
 
 
 def values(state: State, measured: int, n: int = 2000, hidden: bool = True) -> dict[str, float]:
-    """What each option is worth when everybody plays at random, by name."""
+    """Return the value of each option under random play, by name."""
     seats = int(state.array[rules.SEATS])
     before = state.array.copy()
     found = engine.values(state.array, measured, np.full(seats, RANDOM), n, 7, hidden)

@@ -147,7 +147,7 @@ SLIPS = {
 
 
 def caught_in(old: str, new: str, games: int) -> bool:
-    """Whether lockstep fails by the rules with this slip."""
+    """Whether lockstep fails with this slip in the rules."""
     return caught(lambda own, n: lockstep(own, 2 + n % 2, n // 2), planted(rules, old, new), games)
 
 

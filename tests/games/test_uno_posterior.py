@@ -110,7 +110,7 @@ def likelihood(start: State, actions: tuple[int, ...], policy: str, events: list
 
 
 def look(state: State) -> object:
-    """What seat 1 knows of a state: what happened, its own cards, how many the other holds."""
+    """Seat 1's knowledge of a state: past events, its own cards, the other's number of cards."""
     other = len(hand(state.array, 0))
     return state.history, tuple(hand(state.array, KNOWER)), other, state.array[rules.TO_MOVE]
 
@@ -120,7 +120,8 @@ Weighted = list[tuple[State, float]]
 
 @lru_cache
 def exact(seed: int, policy: str) -> tuple[Weighted, Belief]:
-    """The worlds that fit what seat 1 saw with their chances; what follows for seat 0's hand."""
+    """Return the worlds consistent with seat 1's observations and their probabilities; and the
+    resulting distribution of seat 0's hand."""
     start, actions = history(seed, policy)
     seen = [look(played(start, list(actions[: ply + 1]))) for ply in range(len(actions))]
     drawn = PILE - int(played(start, list(actions)).array[rules.PILE])
@@ -180,7 +181,7 @@ def remembered(
 
 
 def walked(seed: int, policy: str, forget: Forget = nothing) -> Belief:
-    """What seat 1 believes of seat 0's hand when every world of the posterior walks a while."""
+    """Seat 1's belief about seat 0's hand when every world of the posterior walks a while."""
     _, actions = history(seed, policy)
     fitting, _ = exact(seed, policy)
     codes = Uno().codes((policy, policy))

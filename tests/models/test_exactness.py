@@ -59,7 +59,7 @@ def network_of(name: str, tokens: Tokens, dtype: str = "float32") -> Any:
 
 @dataclass
 class Figures:
-    """Comparison of two scorers' log-probabilities: one entry of `margins` and
+    """Comparison of two scorers: one entry of `margins` and
     `same` per prompt."""
 
     differences: np.ndarray
