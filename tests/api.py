@@ -109,7 +109,7 @@ class Faulty:
 
 
 class Damage:
-    """Forward the application's answer: late, and truncated if the fault says so."""
+    """Forwards the application's answer: late, and truncated if the fault says so."""
 
     def __init__(self, script: Script, fault: str, send: Send) -> None:
         self._script, self._fault, self._send = script, fault, send

@@ -102,8 +102,7 @@ def split(text: str) -> tuple[str, ...]:
 
 
 def written(folder: Path) -> Path:
-    """Write the configs that pages tell their readers to write, as a --config-dir
-    in this folder."""
+    """Write the configs that pages tell their readers to write; return this --config-dir."""
     for page in DOCUMENTS:
         for name, text in FILE_IN_TEXT.findall(page.read_text(encoding="utf-8")):
             file = folder / Path(name).relative_to("conf")

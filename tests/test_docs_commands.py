@@ -27,7 +27,7 @@ NOT_RUN = {
     r"--help|--watch|--hardware|MATCHES": "waits, reckons, or wants a file from elsewhere",
     r"game=(openspiel|textarena|pettingzoo)": "played in the tests of these games",
 }
-"""What of the commands is composed or parsed and no more, and why."""
+"""Commands that are only composed or parsed, and why."""
 
 SMALL = ("model=fake", "deals=2", "samples=1", "controls=[]", "launch=inline", "tracking=none")
 """Further arguments of each sweep, besides its output folder."""

@@ -15,7 +15,7 @@ ASKS = re.compile(
     r"""<(?:script|img|iframe|source|link(?![^>]*rel="(?:canonical|author|license)"))[^>]*\s"""
     r"""(?:src|href)="(?:https?:)?//[^"]+"|url\(["']?(?:https?:)?//|@import""",
 )
-"""What of a page would be fetched from another host; what a reader may click is not."""
+"""Matches parts of a page that would be fetched from another host; links do not count."""
 
 
 def build(builder: str, into: Path) -> None:

@@ -84,7 +84,7 @@ def reproduce(settings: Settings) -> Reproduction:
 
 def run(settings: Settings, experiment: str, folder: str, *words: str) -> Path:
     """Play what is missing of an experiment, at the requested size. Hold'em matches of different
-    lengths go to different folders: they would clash as matches of the same players."""
+    lengths go to different folders: they are different matches of the same players."""
     sizes = [f"deals={min(SIZES[experiment], settings.deals)}"]
     if experiment in HOLDEM:
         hands = min(HANDS, max(1, settings.deals // 2))

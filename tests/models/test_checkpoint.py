@@ -160,8 +160,7 @@ def test_a_hub_model_is_taken_from_this_machine_by_commit(checkpoint_folder, tmp
 
 
 def test_a_hub_model_that_was_changed_on_this_machine_is_refused(folder, tmp_path, monkeypatch):
-    """Its files have the names of their hashes, so that another content does not pass under the
-    commit."""
+    """Its files are named after their hashes, so other content cannot pass as the commit."""
     snapshot, blobs = tmp_path / "snapshots" / ("0" * 40), tmp_path / "blobs"
     snapshot.mkdir(parents=True)
     blobs.mkdir()

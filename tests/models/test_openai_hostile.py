@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("key")
 
 WRITE = Generate(Prompt("", "Say: "), 5)
 SPARE = 1 << 16
-"""Bytes of a reply in these tests; the real limit is sixteen times that."""
+"""Maximum bytes of a reply in these tests; the real limit is sixteen times that."""
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def loaded(url: str, folder: Path, **settings: object) -> Iterator[Remote]:
 
 
 def then(behaviour: Behaviour, well: int = 1) -> Behaviour:
-    """Well at first: the question whether it answers."""
+    """Good at first: for the request that checks whether the server answers."""
     left = iter(range(well))
     return lambda talk: (behaviour if next(left, None) is None else good)(talk)
 
@@ -140,7 +140,7 @@ def spelt(spelling: str) -> str:
 
 @pytest.mark.parametrize("spelling", ["whole", "prefix", "masked", "base64", "json", "hex"])
 def test_a_key_that_is_repeated_is_nowhere(tmp_path: Path, spelling: str) -> None:
-    """Not in an error; and not in a reply, where it would be kept."""
+    """Neither in an error nor in a reply, where it would be stored."""
     word = spelt(spelling)
     body = json.dumps({"error": {"message": f"wrong key {word}."}}).encode()
     told, _, _ = error_of(lambda talk: talk.reply(body, status="418 No"), tmp_path)
@@ -293,7 +293,7 @@ model.close()
 def test_sixteen_such_replies_at_a_time_take_little_memory(
     tmp_path: Path, kind: str, figure: Callable[[str], None]
 ) -> None:
-    """With the real limits. Read without any, such replies take gigabytes."""
+    """With the real limits. Without limits, such replies take gigabytes."""
     behaviour = getattr(hostile, kind, None) or bomb(kind, 1000)
     with at_work(then(behaviour)) as (url, _):
         done = subprocess.run(

@@ -24,7 +24,7 @@ Reply = dict[str, Any]
 
 @pytest.fixture
 def changed(served: PocketServer, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Makes the server's chat replies what a function makes of them."""
+    """Transforms the server's chat replies by a function."""
 
     def change(alter: Callable[[Reply], Reply]) -> None:
         chat = served.chat

@@ -24,7 +24,7 @@ WRITE = Generate(Prompt("Rules.\n\n", "Hand: red 1\nSay: "), 5, 0.7, ("Z",), see
 
 
 def each(model: Remote, requests: list[Request]) -> list[Future[object]]:
-    """One call a request, from as many threads as the model has slots."""
+    """Make one call per request, from as many threads as the model has slots."""
     with ThreadPoolExecutor(model.slots) as threads:
         return [threads.submit(lambda r=one: model.answer([r])[0]) for one in requests]
 

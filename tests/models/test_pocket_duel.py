@@ -43,7 +43,7 @@ from gauntlet.training.pocket.duel.tutor import knowing, reply
 from tests.agents.play import drive
 
 SHORT = 60
-"""More tokens than any reply has that the tutor writes."""
+"""More tokens than any of the tutor's replies has."""
 TURNS = {"grid": grid_lessons, "cards": card_turns}
 BOTH = pytest.mark.parametrize("turns", TURNS.values(), ids=TURNS)
 

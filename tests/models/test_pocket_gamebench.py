@@ -40,7 +40,7 @@ from tests.nodes import build, nodes
 
 EVERY = pytest.mark.parametrize("name", TABLES)
 SHORT = 40
-"""More tokens than a reply has that is taught."""
+"""More tokens than any reply taught has."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -212,7 +212,7 @@ def test_it_beats_a_random_player(name: str, model: Local) -> None:
 
 
 DEALS = {"santorini": 20, "sea_battle": 6, "air_land_sea": 20}
-"""How many are played from both seats."""
+"""Numbers of deals played from both seats."""
 
 
 @pytest.mark.slow

@@ -71,7 +71,8 @@ SHAPES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def largest(packed: Any, plain: Any, decisions: list[Score]) -> float:
-    """Of the differences between log-probabilities, checking that first choices are the same."""
+    """Return the largest difference between log-probabilities, checking that first choices are the
+    same."""
     pairs = [
         (np.array(a), np.array(b))
         for x, y in zip(packed.score(decisions), plain.score(decisions), strict=True)
@@ -172,7 +173,7 @@ def test_models_that_name_no_longest_text_play(family, make_checkpoint, decision
 
 
 def anew(network: Any, folder: Any) -> Generator:
-    """Writes by reading the whole text again for each token."""
+    """Generate by rereading the whole text for each token."""
     writer = Generator(network, load_tokens(folder, "", False))
     writer.cached = lambda room: False  # type: ignore[method-assign]
     return writer

@@ -112,7 +112,7 @@ def test_the_packed_scorer_stays_exact_and_reads_it_once(
 
 
 def heads_read(local: Local, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The static parts that are computed from now on, as text."""
+    """Record the static parts computed from now on, as text."""
     assert local._scorer.proof.covers(512)
     engine, read = local._scorer.engine, []
     plain = engine.keys_values

@@ -38,7 +38,7 @@ def sweep(
 ) -> Sweep:
     """Runs `python -m pipeline.run` with FAST and further overrides; returns the exit status.
 
-    Figures, a third of such a run, are drawn for tests marked `drawn` alone.
+    Figures, a third of such a run, are drawn only for tests marked `drawn`.
     """
     monkeypatch.chdir(tmp_path)
     if request.node.get_closest_marker("drawn") is None:

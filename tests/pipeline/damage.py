@@ -33,8 +33,8 @@ STRANGE = (
 
 @dataclass(frozen=True)
 class Damage:
-    """One damage: of which kind, to which of the files, and where in it. file, place and other are
-    parts of what there is, from 0 to 1."""
+    """One damage: its kind, the file, and the place in it. file, place and other are fractions of
+    what exists, from 0 to 1."""
 
     kind: str
     file: float
@@ -110,7 +110,7 @@ def strange(data: bytes, damage: Damage) -> bytes:
 
 
 def edited(data: bytes, damage: Damage) -> bytes:
-    """A value of a line exchanged, its key renamed or itself taken out; the checksum is left."""
+    """Replace a value of a line, rename its key or remove it; the checksum stays."""
     return _edited(data, damage, sealed=True)
 
 
@@ -144,7 +144,7 @@ def _edited(data: bytes, damage: Damage, sealed: bool) -> bytes:
 
 
 def _places(data: Any) -> Iterator[tuple[Any, Any]]:
-    """Every value in a JSON text, by what holds it and its key there."""
+    """Yield every value in a JSON text, with its container and its key there."""
     keys = (
         list(data) if isinstance(data, dict) else range(len(data) if isinstance(data, list) else 0)
     )

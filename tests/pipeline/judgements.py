@@ -15,7 +15,7 @@ def by_id(rows: Iterator[Row]) -> dict[str, Row]:
 
 
 def describe(folder: Path, cell: str, key: str, age: int) -> None:
-    """Writes what a cell is; the higher its age, the newer."""
+    """Write a cell's description; the higher its age, the newer."""
     about = {"key": key, "name": cell, "experiment": "e", "rotations": 2}
     about["labels"] = dict.fromkeys(("game", "seats", "agent", "model", "prompt"), "-")
     about |= {"baseline": None, "deal_key": "", "helping": False}

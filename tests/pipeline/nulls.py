@@ -51,7 +51,7 @@ class Nulls:
     habits: Sequence[float]
 
     def run(self, rng: np.random.Generator, deals: int) -> str:
-        """All that the pipeline says of a simulated log: terminal and pages."""
+        """All output of the pipeline about a simulated log: terminal and pages."""
         self.simulate(rng, deals)
         return "\n".join(_said(write_tables(self.folder, results_of(self.folder))))
 
@@ -116,14 +116,14 @@ def _said(results: Results) -> Iterator[str]:
 
 
 def claims(nulls: Nulls, seed: int, runs: int, deals: int) -> int:
-    """The number of runs in which anything is claimed."""
+    """Count the runs with any claim."""
     rng = np.random.default_rng(seed)
     return sum(bool(CLAIMS.search(nulls.run(rng, deals))) for _ in range(runs))
 
 
 def differences(first: Nulls, second: Nulls, seed: int, runs: int, deals: int) -> int:
-    """The number of runs in which the page that compares two folders shows any difference between
-    a cell of one and a cell of the other, at 5% after Holm."""
+    """Count the runs in which the page that compares two folders shows any difference between a
+    cell of one and a cell of the other, at 5% after Holm."""
     rng = np.random.default_rng(seed)
     shown = 0
     for _ in range(runs):

@@ -18,7 +18,7 @@ DEALS = 1200
 
 
 def cell(model: str, prompt: str, rate: float, helping: bool = False) -> CellResults:
-    """A cell of DEALS deals of which exactly a share `rate` is won, spread over the deals."""
+    """Return a cell of DEALS deals with a win rate of exactly `rate`, spread over the deals."""
     labels = {"game": "uno", "agent": "llm", "model": model, "prompt": prompt, "seats": "solo"}
     baseline = Baseline("random", 500_000, 1_000_000)
     name = f"{model}-{prompt}"
@@ -108,7 +108,7 @@ def test_the_luck_adjusted_estimate_shows_less() -> None:
 
 
 def test_a_prompt_beside_the_first_is_the_pair_of_both_cells() -> None:
-    """Where one cell alone has each prompt the sentence is the row of pairs.csv, p and all."""
+    """Where only one cell has each prompt the sentence is the row of pairs.csv, p and all."""
     cells = [cell("a", "cloze", 0.5), cell("a", "rap", 0.55), cell("a", "cot", 0.52)]
     matters = said(*cells)["Do scale and prompting matter?"]
     for row in made_of(cells)["pairs"].to_dict("records")[:2]:

@@ -22,7 +22,7 @@ MIXED = ("seats.0.agent=llm", "seats.0.model=fake", "seats.0.prompt=cloze")
 
 
 class Stopping:
-    """Runs the command over the server and looks at what was answered and kept."""
+    """Runs the command over the server and checks what was answered and kept."""
 
     def __init__(self, url: str, folder: Path, served: PocketServer) -> None:
         self.folder, self._served = folder, served
@@ -51,12 +51,12 @@ class Stopping:
         return run.returncode, out, err
 
     def answered(self) -> int:
-        """How many different requests the server has answered; each once."""
+        """Count the distinct requests that the server has answered; each once."""
         assert set(self._served.billed.values()) <= {1}, "a request was answered twice"
         return len(self._served.billed)
 
     def stored(self) -> tuple[int, int]:
-        """How many replies are kept, and how many requests may be billed without one."""
+        """Count the replies kept, and the requests that may be billed without one."""
         with sqlite3.connect(self._cache) as base:
             counts = base.execute(
                 "SELECT (SELECT count(*) FROM replies), (SELECT count(*) FROM sent)"

@@ -83,7 +83,7 @@ def test_not_inferior_means_not_below_by_more_than_the_margin() -> None:
 
 
 def test_differences_of_adjusted_results_are_paired_by_deal() -> None:
-    """What both cells share on a deal falls out: the differences hardly vary, the rates do."""
+    """The luck that both cells share cancels: the differences hardly vary, the rates do."""
     shared = np.random.default_rng(1).normal(0.5, 0.3, 400)
     own = np.random.default_rng(2).normal(0.0, 0.02, 400)
     a, b = judged(cell("a", EVEN), shared + 0.02 + own), judged(cell("b", EVEN), shared)

@@ -21,7 +21,7 @@ TEXTS = (
 
 
 def decisions(folder: Path) -> list[dict[str, Any]]:
-    """Those that a model was asked for."""
+    """Return the decisions made by a model."""
     lines = [
         json.loads(line)
         for path in sorted((folder / "records").glob("*.jsonl"))

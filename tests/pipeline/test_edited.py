@@ -39,15 +39,15 @@ VALUES: dict[type, tuple[Any, ...]] = {
     dict: ({}, [], None, "x"),
     type(None): (-1.5, "x", [], 1e300),
 }
-"""What an editor may put in the place of a value of this type."""
+"""Values that an editor may insert in place of one of this type."""
 
 BESIDE = ("seconds", "device_seconds", "clock", "statics", "preparation")
-"""What follows from nothing else in a record: other values that could be are no error."""
+"""Fields that nothing else in a record determines: other possible values are no error."""
 
 
 @dataclass(frozen=True)
 class Edit:
-    """A line that was edited, and in which file it takes the place of which line."""
+    """An edited line, with the file and line that it replaces."""
 
     what: str
     file: str
@@ -115,7 +115,7 @@ Place = tuple[str | int, ...]
 
 
 def places_of(data: Json, above: Place = ()) -> Iterator[tuple[Place, Json]]:
-    """Every place, of a list those in its longest item alone."""
+    """Yield every place; in lists only those in the longest item."""
     longest = sorted(enumerate(data), key=lambda one: -len(str(one[1])))[:1]
     items = data.items() if isinstance(data, dict) else longest
     for key, value in items:
@@ -156,7 +156,7 @@ def moved(name: str, value: int) -> Change:
 
 
 def refused(folder: Path, edit: Edit) -> bool:
-    """Whether a reader of the file takes the line for damaged."""
+    """Whether a reader of the file treats the line as damaged."""
     try:
         Folder(folder).reader(Path(edit.file).stem).record(edit.text)
     except ValueError:
@@ -165,7 +165,7 @@ def refused(folder: Path, edit: Edit) -> bool:
 
 
 def another(folder: Path, edit: Edit) -> bool:
-    """Whether a reader takes the line for another record than the one that was there."""
+    """Whether a reader gets a different record from the line than the original one."""
     if refused(folder, edit):
         return False
     path = folder / "records" / edit.file
@@ -175,7 +175,7 @@ def another(folder: Path, edit: Edit) -> bool:
 
 
 def content(record: Record) -> Json:
-    """What follows from the deal and the replies."""
+    """Return the fields that follow from the deal and the replies."""
     told = decode(encode(record))
     return {name: value for name, value in told.items() if name not in BESIDE}
 
@@ -249,7 +249,7 @@ def test_every_edit_is_refused_or_found_by_a_replay(
 def test_no_command_ends_in_a_traceback(
     played: Path, original: Path, sweep: Sweep, store: Path, capsys: Said, part: int
 ) -> None:
-    """The records that are taken for whole ones, read by everybody; part 1: all of them."""
+    """The accepted edits, read in all ways; part 1: all of them."""
     every = [*batches([one for one in edits(original) if not refused(original, one)])]
     for batch in every if part else every[:1]:
         lay(original, played, batch)
@@ -272,7 +272,7 @@ def test_damaged_lines_with_a_right_checksum_are_played_again(
 
 
 def read(folder: Path, store: Path) -> None:
-    """As every command does; none of which raises."""
+    """Read as every command does; none may raise."""
     assert report.main([str(folder)]) == 0
     assert export.main([str(folder), "--to", str(folder / "out")]) == 0
     assert ratings.main([str(folder), "--store", "none"]) in (0, 2)

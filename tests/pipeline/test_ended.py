@@ -316,7 +316,7 @@ def test_a_round_robin_with_draws_from_its_log(
 def test_a_log_can_be_judged_by_its_score_afterwards(
     sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The same matches, asked for another measure; nothing is played again."""
+    """The same matches with another measure requested; nothing is replayed."""
     game = ("game=tic_tac_toe", "agent=random", "deals=8")
     assert sweep(*game, "measure=win") == 0
     (before,) = pd.read_csv(folder / "summary.csv").to_dict("records")

@@ -197,7 +197,7 @@ def test_lists_outside_an_experiment_are_refused(
 def test_an_interrupt_in_a_user_s_module_stays_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], module: Module
 ) -> None:
-    """Ctrl-C comes from a handler and not from a `raise`."""
+    """Ctrl-C arrives in a handler and not from a `raise`."""
     name = module("import signal\nsignal.raise_signal(signal.SIGINT)\n")
     node = (*BASE, f"game._target_={name}.Mine", f"packages=[{name}]")
     assert compose(node, lambda cells, _: len(build_cells(cells))) == 130
@@ -206,7 +206,7 @@ def test_an_interrupt_in_a_user_s_module_stays_one(
 
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Module:
-    """Writes a module that can be imported, and gives its name."""
+    """Write an importable module, and return its name."""
 
     def write(text: str) -> str:
         name = f"mine_{abs(hash((tmp_path, text)))}"

@@ -135,7 +135,7 @@ def composed(*words: str) -> tuple[Sequence[CellConfig], SweepConfig]:
 
 
 def test_words_of_hydra_that_change_nothing(tmp_path: Path) -> None:
-    """Options between the overrides, and an experiment of one's own."""
+    """Options between the overrides, and a user's own experiment."""
     (tmp_path / "experiment").mkdir()
     mine = "# @package _global_\nname: mine\ndeals: 7\n"
     (tmp_path / "experiment" / "mine.yaml").write_text(mine)

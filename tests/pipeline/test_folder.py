@@ -71,7 +71,7 @@ ODD = {
 
 @pytest.mark.parametrize("name", ODD)
 def test_odd_types_in_the_small_files_are_damage(tmp_path: Path, name: str) -> None:
-    """Also where the checksum fits; without one, all is."""
+    """Also with a valid checksum; without one, everything is."""
     place, kind = Folder(tmp_path), name.strip()
     good = SMALL[kind]
     key, value = ODD[name]

@@ -98,7 +98,7 @@ def counts(cells: int) -> dict[str, float]:
 
 
 def words(figure: Figure) -> list[Text]:
-    """Every text that is seen, after everything has its place."""
+    """Every visible text, after layout."""
     figure.draw_without_rendering()
     beyond = {label for axes in figure.axes for label in unseen(axes)}
     found = [text for text in figure.findobj(Text) if isinstance(text, Text)]

@@ -73,7 +73,7 @@ MADE_INSIDE = {
     *("agents.prompting.label_study.Studied", "agents.prompting.priors.Divided"),
     *("benchmarks.slots.Sleeping", "benchmarks.slots.Asking", "benchmarks.scaling.Asking"),
 }
-"""Classes that no config makes: they need objects that others make."""
+"""Classes that no config makes: they need objects made by others."""
 NOT_LOADED = {
     *("models.api.openai.OpenAI", "models.human.Terminal"),
     "gauntlet.training.environment.outside.Outside",
@@ -85,14 +85,14 @@ WAISTS = {
     "method": {"ask", "labels"},
     "model": {"identity", "check_choices", "load"},
 }
-"""What a class of each kind has."""
+"""Attributes that identify a class of each kind."""
 FILES = {"weights", "path", "records", "parameters"}
 NO_FILES = {
     *("base_url", "brake", "digest", "files", "guess", "mean", "name", "react", "revision"),
     *("policy", "texts", "version", "wording", "inputs", "names", "players", "catalogue"),
     "cache",  # replies of a server, each under the hash of its request
 }
-"""Settings that are text, or may hold it: those that name files, and all others."""
+"""Settings that are or may be text: those that name files, and all others."""
 
 
 @cache
@@ -112,7 +112,7 @@ def kinds() -> dict[str, str]:
 
 
 def modules() -> Iterator[str]:
-    """Those of our packages that may hold such a class."""
+    """Return our packages that may contain such a class."""
     for package in PACKAGES:
         for file in sorted((ROOT / package).rglob("*.py")):
             text = file.read_text()
@@ -132,7 +132,7 @@ def networks(folder: Path) -> Settings:
 
 
 def checkpoint(folder: Path) -> Settings:
-    """The smallest one, with every further file that the library looks for."""
+    """Write the smallest one, with every further file that the library looks for."""
     weights, left_out = ROOT / "models" / "pocket" / "weights", shutil.ignore_patterns("training.*")
     shutil.copytree(weights, folder, ignore=left_out, dirs_exist_ok=True)
     (folder / "additional_chat_templates").mkdir()
@@ -154,7 +154,7 @@ def filed(folder: Path) -> Settings:
 
 
 def tree(folder: Path) -> Settings:
-    """A game of two moves each that OpenSpiel reads."""
+    """A game of two moves each in a format that OpenSpiel reads."""
     ends = [f't "" {n} "" {{ {n} -{n} }}' for n in (1, 2, 3, 4)]
     mine, theirs = 'p "" 1 1 "" { "l" "r" } 0', [f'p "" 2 {n} "" {{ "L" "R" }} 0' for n in (1, 2)]
     lines = ['EFG 2 R "Two" { "A" "B" }', mine, theirs[0], *ends[:2], theirs[1], *ends[2:]]
@@ -205,15 +205,15 @@ def settings(case: str, folder: Path) -> Settings:
 
 
 class Used(NamedTuple):
-    """What a cell's key hashes, and a hash of what was played or answered."""
+    """What a cell's key hashes, and a hash of the matches or replies."""
 
     key: str
     played: str
 
 
 def used(case: str, settings: Settings, before: Sequence[Used] = ()) -> list[Used]:
-    """Builds the class's object and plays matches with it, or lets it answer; a model is loaded
-    only where its key is the same as before. Raises as a run does."""
+    """Build the class's object and play matches with it, or let it answer; a model is loaded only
+    if its key is the same as before. Raises as a run does."""
     name = case.partition(" ")[0]
     kind, supplied = kinds()[name], dict[str, Any]()
     if kind == "game" and "num_seats" not in settings:
@@ -244,7 +244,7 @@ def matched(cell: Cell) -> Used:
 
 
 def cells_with(instance: Any, kind: str) -> Iterator[Cell]:
-    """Cells with the game, agent or method in them; a game is played by one who reads, too."""
+    """Cells with the game, agent or method in them; a game is played with a parsing player, too."""
     others = [(Random(), None)] * 20
     if kind == "game":
         yield cell_of(instance, *others[: instance.num_seats])
@@ -328,8 +328,8 @@ CHANGES: dict[str, Callable[[bytes], bytes]] = {
 
 @contextmanager
 def exchanged(path: Path) -> Iterator[None]:
-    """Other content under this path; of a file of the project itself only as this process reads
-    it."""
+    """Use other content under this path; for a file of the project itself only as read by this
+    process."""
     before, now = path.read_bytes(), CHANGES[path.suffix](path.read_bytes())
     assert now != before
     with pytest.MonkeyPatch.context() as patched:
@@ -353,7 +353,7 @@ def redirected(path: Path, other: Path) -> Callable[..., Any]:
 
 
 def forget() -> None:
-    """Empties what our modules remember: another process would have to read."""
+    """Clear all caches of our modules, as another process would start without them."""
     for name in [name for name in sys.modules if MAY_READ.match(name)]:
         for one in [*vars(sys.modules[name]).values()]:
             if type(one) is functools._lru_cache_wrapper:
@@ -361,7 +361,7 @@ def forget() -> None:
 
 
 MAY_READ = re.compile(r"(agents|games|models|pipeline|tests)\.(?!.*compil)")
-"""Modules whose caches may hold what a file said; compiled engines are code."""
+"""Modules whose caches may depend on a file; compiled engines are code."""
 
 
 # --- the tests
@@ -397,20 +397,21 @@ def test_every_file_that_a_class_reads_counts(
 
 
 def code_files(case: str) -> Mapping[str, str]:
-    """The files of the class's code: `test_fingerprint` holds that a change in one is noticed."""
+    """Return the files of the class's code: `test_fingerprint` checks that changes in them are
+    noticed."""
     module = case.partition(" ")[0].rpartition(".")[0]
     return fingerprint._code(frozenset({module})).files
 
 
 def unnoticed(before: Sequence[Used], after: Sequence[Used], may_be_idle: bool) -> bool:
-    """Whether other matches stand under one key, or no key has changed at all."""
+    """Whether other matches are stored under one key, or no key has changed at all."""
     pairs = [*zip(before, after, strict=True)]
     mixed = any(one.key == two.key and one.played != two.played for one, two in pairs)
     return mixed or (not may_be_idle and all(one.key == two.key for one, two in pairs))
 
 
 def test_every_setting_that_may_name_a_file_is_known() -> None:
-    """Another one has to be listed, and where it names a file the class needs `SETTINGS`."""
+    """New ones must be listed, and if it names a file the class needs `SETTINGS`."""
     for name in kinds():
         module, _, cls = name.rpartition(".")
         kind = getattr(importlib.import_module(module), cls)

@@ -24,12 +24,12 @@ from tests.cluster.brake import braked, words
 from tests.pipeline.logs import finished, matches
 
 A_ROUND = 6
-"""Kills of a round, which has every kind: a write, a driver, three workers and their driver."""
+"""Kills per round, one of every kind: a write, a driver, three workers and their driver."""
 
 COMMAND = ("tracking=none", "baseline=null", "concurrent_matches=8")
 PAUSE = 0.15
-"""Seconds that the braked fake waits before a batch of answers while its sweep is being killed: a
-test process that the machine leaves without a core for a second still finds the sweep under way."""
+"""Seconds that the braked fake waits before a batch while its sweep is being killed: a test process
+that gets no core for a second still finds the sweep running."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Sweep:
 
 
 def wait_for(run: subprocess.Popen[bytes], folder: Path, lines: int) -> bool:
-    """Waits until the log holds `lines` matches; False where the run ended first."""
+    """Wait until the log holds `lines` matches; False if the run ended first."""
     while run.poll() is None:
         if finished(folder) >= lines:
             return True
@@ -62,7 +62,7 @@ def wait_for(run: subprocess.Popen[bytes], folder: Path, lines: int) -> bool:
 
 
 def ray_workers(driver: int) -> Iterator[int]:
-    """Process ids of the workers that play for `driver`."""
+    """Yield the process ids of the Ray workers of `driver`."""
     for status in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             name, pid = status.read_bytes(), int(status.parent.name)
@@ -95,7 +95,7 @@ def ancestors(pid: int) -> list[int]:
 
 @dataclass
 class Killer:
-    """Runs a sweep on `folder` and kills it in rounds, each of every kind; counts them."""
+    """Runs a sweep on `folder` and kills it in rounds, each of every kind; counts the kills."""
 
     folder: Path
     sweep: Sweep
@@ -109,7 +109,7 @@ class Killer:
         return sum(self.counts.values())
 
     def room(self) -> int:
-        """How far the log may grow before the next kill, so that all of them find room."""
+        """Return how far the log may grow before the next kill, so that all of them find room."""
         left = self.sweep.matches - finished(self.folder)
         return max(1, left // (A_ROUND * self.rounds - self.total + 2))
 
@@ -137,7 +137,7 @@ class Killer:
         self.end(run)
 
     def workers(self) -> None:
-        """Kills three workers of one run, and then its driver."""
+        """Kill three workers of one run, and then its driver."""
         run = self.sweep.start(self.folder, "local")
         for _ in range(3):
             assert self.further(run, self.rng.randint(1, self.room()))
@@ -151,7 +151,7 @@ class Killer:
         return wait_for(run, self.folder, finished(self.folder) + matches)
 
     def end(self, run: subprocess.Popen[bytes]) -> None:
-        """Kills the driver, before it was done."""
+        """Kill the driver before it is done."""
         run.send_signal(signal.SIGKILL)
         run.wait()
         self.counts["driver"] += 1

@@ -23,7 +23,7 @@ from tests.pipeline.logs import edited, matches
 from tests.pipeline.records import ended
 
 TURNS = ((0, 1), (1, 0))
-"""Who sits in each seat, by rotation."""
+"""The player in each seat, by rotation."""
 
 
 def measured(folder: Path, *options: str) -> pd.DataFrame:
@@ -178,7 +178,7 @@ def test_everybody_at_a_table_of_five_has_rows(sweep: Sweep, folder: Path, rotat
 
 
 def test_one_player_has_no_correlations(sweep: Sweep, folder: Path) -> None:
-    """And a figure of an earlier call does not stay."""
+    """And a number from an earlier call does not stay."""
     assert sweep("game=uno_arena", "agent=random", "deals=2") == 0
     (folder / "metrics").mkdir()
     (folder / "metrics" / "heat_map.png").write_bytes(b"old")

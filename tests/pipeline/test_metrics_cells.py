@@ -18,7 +18,7 @@ from tests.pipeline.conftest import Sweep
 from tests.pipeline.records import placed, write
 
 OTHER = "0123456789e12345"
-"""A key that a careless reader takes for a number."""
+"""A key that naive readers parse as a number."""
 
 
 @pytest.fixture

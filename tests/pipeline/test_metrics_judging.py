@@ -31,8 +31,8 @@ PLAYOUTS = 30
 
 @dataclass
 class MadeUp:
-    """From the true cards option i wins i + 1 playouts for everybody, from hidden cards dealt
-    afresh none. Keeps the seeds that it was given."""
+    """With the true cards option i wins i + 1 playouts for everybody, with redealt hidden cards
+    none. Records the seeds that it was given."""
 
     true: list[int] = field(default_factory=list)
     seen: list[int] = field(default_factory=list)

@@ -45,19 +45,18 @@ KINDS = {
     "draws": ("game=tic_tac_toe", "measure=match_score", "deals=30"),
 }
 P = re.compile(r"(?<!\S)(?:p(?: (?:Holm|raw|sign))?|z)(?!\S)")
-"""The heading of a column that answers a question by a test."""
+"""Matches headings of columns with a test's p-value."""
 OWN = {"p", "p Holm"}
 SENTENCE = re.compile(r"95% interval (\S+ to \S+), (p[ A-Za-z]*) (\S+?)[;)]")
 ROW = re.compile(r"<tr>(.*?)</tr>", re.DOTALL)
 FIELD = re.compile(r"<t[hd]>(.*?)</t[hd]>", re.DOTALL)
 
 Told = dict[str, set[str]]
-"""What was printed of a question, by the heading of a p-value, or `interval`."""
+"""The printed values about a question, by the heading of a p-value, or `interval`."""
 
 
 def in_terminal(text: str, heading: str) -> list[dict[str, str]]:
-    """The p-values of each row of the table whose heading begins so; numbers end where headings
-    do."""
+    """The p-values of each row of the table with this heading; numbers end where headings do."""
     lines = iter(text.splitlines())
     columns = next(line for line in lines if line.startswith(heading))
     ends = {found.end(): found[0] for found in P.finditer(columns)}

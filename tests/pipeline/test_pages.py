@@ -30,7 +30,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def rows(user: User) -> list[dict[str, object]]:
-    """Of the first table on the page."""
+    """Return the rows of the first table on the page."""
     assert user.client
     with user.client:
         table = next(iter(ElementFilter(kind=ui.table)))

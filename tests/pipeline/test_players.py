@@ -30,7 +30,7 @@ GAMES = {
     **dict.fromkeys(("bayes", "constant", "likeliest", "nearest"), "watch_rps"),
     **dict.fromkeys(("greedy", "one_ply"), "santorini"),
 }
-"""Players that are of other games than UNO."""
+"""Players for games other than UNO."""
 ROUND = ("pairing=round_robin", "players=[random,rule,first]")
 
 
@@ -271,7 +271,7 @@ def test_the_measure_changes_no_match(built: Built) -> None:
 
 @dataclass(frozen=True)
 class Scored(TicTacToe):
-    """Tic-tac-toe that is judged by its marks."""
+    """Tic-tac-toe measured by its marks."""
 
     @property
     def measures(self) -> tuple[Measure, ...]:

@@ -43,7 +43,7 @@ class Watched:
 
 @pytest.fixture
 def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
-    """Every attempt at a match is noted, in the order in which they begin."""
+    """Record every attempt at a match, in order."""
     seen = Watched()
     begin, answer = Table.__init__, FakeModel.answer
 
@@ -104,7 +104,7 @@ def test_a_cell_whose_first_matches_fail_alike_is_stopped_and_tried_again_by_the
 def test_on_a_terminal_each_is_one_row_of_80_columns(
     sweep: Sweep, watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However long the cell's name and the error are, the row says which, and what happened."""
+    """However long the cell's name and the error are, the row shows the cell and the error."""
     shown = StringIO()
     monkeypatch.setattr(
         run_sweep, "console", lambda: Console(file=shown, force_terminal=True, width=80)
@@ -192,7 +192,7 @@ PRICED = ("model.price_in=10", "model.price_out=30")
 
 @pytest.mark.usefixtures("key")
 def test_a_paid_sweep_is_told_what_it_will_cost(sweep: Sweep, capsys: Told, tmp_path: Path) -> None:
-    """As many matches at what the first one cost: what was paid in the end is near it."""
+    """As many matches at the cost of the first: the final cost is near it."""
     with at_work(hostile.good) as (url, _):
         asked = ("model=openai", "model.name=m", f"model.base_url={url}", "prompt=cloze")
         where = (f"model.cache={tmp_path / 'replies.sqlite'}", "model.scores=sampled")
@@ -208,7 +208,7 @@ def test_a_paid_sweep_is_told_what_it_will_cost(sweep: Sweep, capsys: Told, tmp_
 
 
 def admitted(admission: Admission) -> Iterator[str]:
-    """The next tasks as "cell deal", until the others must wait."""
+    """Return the next tasks as "cell deal", until the others must wait."""
     for task in admission.tasks():
         if task is None:
             return

@@ -92,7 +92,7 @@ def found(measure: bool) -> Results:
 
 
 def printed(results: Results) -> dict[str, Sheet]:
-    """What a paper prints of the two main tables."""
+    """The parts of the two main tables that a paper prints."""
     every = {table.name: sheet for table, sheet in sheets(results, PAPER)}
     return {name: every[name] for name in ("summary", "pairs")}
 

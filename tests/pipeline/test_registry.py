@@ -43,7 +43,7 @@ def plies_drawn(results):
 
 @pytest.fixture
 def extended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The package of tables with two files more."""
+    """The package of tables with two additional files."""
     added = tmp_path / "added"
     added.mkdir()
     for name, text in (("own_table", TABLE), ("own_figure", FIGURE)):

@@ -21,8 +21,8 @@ TEXTS = (
 
 
 def test_every_reply_of_the_subject_is_counted() -> None:
-    """A conversation notes each reply; another method's decision is one, by its status; who asks no
-    model has none."""
+    """A conversation records each reply; another method's decision counts as one, by its status;
+    players without a model have none."""
     found = outcome(
         ended(
             decided(1, notes={"answers": ["malformed", 2, "illegal"]}),

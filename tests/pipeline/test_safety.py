@@ -141,7 +141,7 @@ def test_a_checkpoint_runs_no_code(
 
 
 def test_code_that_is_not_needed_is_not_run(checkpoint: Path) -> None:
-    """Many checkpoints of known architectures bring code for old libraries along."""
+    """Many checkpoints of known architectures come with code for old libraries."""
     edit(checkpoint / "config.json", auto_map={"AutoModelForCausalLM": "evil.Evil"})
     Checkpoint(str(checkpoint)).load().close()
     assert not (checkpoint.parent / "ran").exists()

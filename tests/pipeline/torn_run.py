@@ -18,7 +18,7 @@ from gauntlet.pipeline import run
 
 
 def tear_write(number: int) -> None:
-    """Makes the write of matches of that number (from 1) stop half-way, for good."""
+    """Make the write of this number of matches (from 1) stop half-way, for good."""
     real, left = disk.write_all, number
 
     def write(on: Disk, descriptor: int, data: bytes) -> None:

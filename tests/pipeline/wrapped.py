@@ -14,7 +14,7 @@ from gauntlet.games.base import Action, Game, Observation
 
 @dataclass(frozen=True)
 class Wrapped:
-    """The same game, without whatever it can do beyond its rules."""
+    """The same game, without its optional capabilities."""
 
     game: Game[Any]
     num_seats: int = 2
@@ -55,7 +55,7 @@ class Team:
 
 @dataclass(frozen=True)
 class Chosen:
-    """Whichever of its agents is named."""
+    """Uses the agent that is named."""
 
     actors: Mapping[str, Agent]
     name: str

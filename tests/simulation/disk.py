@@ -17,12 +17,12 @@ from gauntlet.common.disk import Disk
 
 
 class Killed(BaseException):
-    """The process is gone, in the middle of whatever it did. Nothing may catch it on the way."""
+    """The process is gone, in the middle of its work. Nothing may catch this."""
 
 
 @dataclass(eq=False)
 class _Inode:
-    """A file: what a process reads, and what a power cut leaves for certain."""
+    """A file: what a process reads, and what surely survives a power cut."""
 
     now: bytes = b""
     safe: bytes = b""
@@ -51,11 +51,11 @@ class SimulatedDisk(Disk):
     _locked: bool = False
 
     def restart(self) -> None:
-        """The process has ended, however; the machine runs on, and its disk is well again."""
+        """The process has ended; the machine keeps running, and its disk works again."""
         self._locked, self.killed_in, self.room, self.broken = False, None, None, 0.0
 
     def power_cut(self) -> None:
-        """The machine has lost its power: what was not safe may be gone, or half there."""
+        """The machine has lost power: unsafe data may be gone, or half there."""
         survive = self.rng.randint(0, len(self._renamed))
         for _, change in self._renamed[:survive]:
             change(self._safe_names)
@@ -69,7 +69,7 @@ class SimulatedDisk(Disk):
         self.restart()
 
     def content(self, folder: Path, name: str) -> dict[str, bytes]:
-        """The files of a folder whose names end so, as a process would read them."""
+        """Return the files of a folder with this ending, as a process would read them."""
         return {
             path.stem: inode.now
             for path, inode in sorted(self._names.items())
@@ -158,7 +158,7 @@ class SimulatedDisk(Disk):
         self._renamed.append((path.parent, change))
 
     def _left(self, inode: _Inode) -> bytes:
-        """What a power cut leaves of a file."""
+        """Return what a power cut leaves of a file."""
         if not inode.now.startswith(inode.safe):
             return self.rng.choice((inode.now, inode.safe))
         tail = bytearray(inode.now[len(inode.safe) :])

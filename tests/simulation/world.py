@@ -48,7 +48,7 @@ class World:
         heapq.heappush(self._coming, (self.now + seconds, next(self._numbers), happens))
 
     def step(self, until: float) -> bool:
-        """The next event, if there is one until then; else it is then."""
+        """Run the next event, if there is one until then; else advance to then."""
         if self.now > HANGS_AFTER:
             raise Violation("the sweep never ends")
         if not self._coming or self._coming[0][0] > until:
@@ -64,7 +64,7 @@ class World:
 
 
 class SimulatedArrivals(Arrivals):
-    """Waiting lets the world go on."""
+    """Waiting advances the world."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -202,7 +202,7 @@ class SimulatedWorker:
         return stale
 
     def _die(self) -> None:
-        """Loses all leases; of the first, the results are only on a long way."""
+        """Loses all leases; the results of the first one arrive much later."""
         held, self._held, self._hangs = self._held, {}, False
         self._free_at = self.world.now
         for number, (future, lease) in enumerate(held.items()):

@@ -24,7 +24,7 @@ SAID = '{"thoughts": "the first will do", "action": "1"}'
 
 
 class Scripted(BaseHTTPRequestHandler):
-    """Answers every chat completion alike, and keeps what was asked."""
+    """Gives every chat completion the same answer, and records the requests."""
 
     asked: list[list[dict[str, Any]]]
     said = SAID

@@ -43,10 +43,10 @@ class LessonTree:
 class Batch:
     """Trees as tensors, padded to the longest one.
 
-    ids, positions: (trees, length). seen: (trees, length, length), the attention mask. asked:
-    (trees, answers), the places (0 where a tree has fewer). real: (trees, answers), False where
-    `asked` is padding. early: (trees, answers), True where the target applies before the last
-    layer.
+    ids, positions: (trees, length). seen: (trees, length, length), the attention mask.
+    asked: (trees, answers), the places (0 where a tree has fewer).
+    real: (trees, answers), False where `asked` is padding.
+    early: (trees, answers), True where the target applies before the last layer.
     """
 
     ids: Tensor
