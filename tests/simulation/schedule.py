@@ -186,8 +186,7 @@ class Schedule:
             raise Violation(f"{task.match} was told of twice")
 
     def _check_log(self) -> None:
-        """Check what any reader may rely on now: nothing safe is lost, nothing
-        duplicated or changed."""
+        """Check what readers may rely on: nothing safe is lost, nothing duplicated or changed."""
         found, prepared = Counter[str](), Counter[str]()
         for stem, content in self.disk.content(FOLDER / "records", ".jsonl").items():
             cell = key_of(stem)

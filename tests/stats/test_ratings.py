@@ -145,8 +145,7 @@ def profile_limit(won: int, deals: int, aim: float, side: Callable[[float, float
 
 
 def test_of_two_players_the_limits_are_those_of_the_binomial_likelihood() -> None:
-    """Matches with a deal to themselves have no design effect; 20 of them and 4
-    shared give t of 23."""
+    """Matches alone on their deals have no design effect; 20 of them and 4 shared: t of 23."""
     low, high = (end[0] for end in rated(duel(15, 20)).limits)
     aim = t.ppf(0.95, 23) ** 2
     assert 2 * low == pytest.approx(profile_limit(15, 20, aim, min), abs=1e-6)
