@@ -1,4 +1,4 @@
-"""Findings about Observer, Not Player, from its formulas, its tables and its prototype's mixes."""
+"""Findings about Observer, Not Player, from its formulas, tables and its prototype's mixes."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ GRIDS: tuple[Grid, ...] = get_args(Grid)
 
 
 def printed(part: str) -> Any:
-    """One part of the paper's numbers."""
+    """Return one part of the paper's numbers."""
     return paper("observer")[part]
 
 
 def outcomes() -> np.ndarray:
-    """Of all pairs, D as the prototype rounds it: float64 (361, 3)."""
+    """Return the outcomes of all pairs, D as the prototype rounds it: float64 (361, 3)."""
     return strategies.grid(legacy_d=True).reshape(-1, 3)
 
 
@@ -215,4 +215,4 @@ OPEN: dict[str, Open] = {
         "not stated for the runs: the prototype changed it on 2025-08-23, so curves may mix both",
     ),
 }
-"""Findings that no number in print decides: the claim, and why."""
+"""Findings that no printed number decides: the claim, and why."""

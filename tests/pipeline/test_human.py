@@ -1,6 +1,6 @@
-"""A person at the terminal in a sweep, with typed lines for a keyboard.
+"""A person at the terminal in a sweep, with typed lines as the keyboard.
 
-Where a person leaves, and where the whole command is looked at, it is a real process.
+Tests where a person leaves, or of the whole command, use a real process.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ TIC_TAC_TOE = ("experiment=play", "game=tic_tac_toe", "model=fake")
 def typing(
     sweep: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Typing:
-    """Plays in this process, to its end, with what is typed; returns what was printed."""
+    """Play in this process, to its end, with the typed input; return the output."""
 
     def go(typed: str, *overrides: str) -> str:
         keyboard, typist = os.pipe()

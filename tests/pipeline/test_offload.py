@@ -16,7 +16,7 @@ ASKED = ("model=pocket", "prompt=cloze", "game=tic_tac_toe", "deals=2")
 
 
 def played(folder: Path) -> dict[str, MatchRecord]:
-    """The matches by their ids, but for how long they took."""
+    """Return the matches by id, without durations."""
     return {
         key: replace(match, seconds=0.0, device_seconds=0.0)
         for key, match in matches(folder).items()

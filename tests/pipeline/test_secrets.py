@@ -1,4 +1,4 @@
-"""No secret comes into a config, whichever way it is asked for."""
+"""No secret gets into a config, however it is referenced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person is told of a sweep: while it runs, after it was killed, when it is done."""
+"""The status of a sweep: while it runs, after it was killed, when it is done."""
 
 from __future__ import annotations
 
