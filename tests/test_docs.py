@@ -201,8 +201,8 @@ sys.exit(status)
 def test_the_conformance_suite_takes_new_games_in(
     extended: Path, figure: Callable[[str], None]
 ) -> None:
-    """All conformance tests of these games, together in no more memory than one of them may
-    take, and without the packages that further tests need."""
+    """All conformance tests of these games, together in no more memory than one may take, and
+    without the packages that further tests need."""
     said = go(extended, "-c", CONFORMANCE, *SEATS)
     seconds, kilobytes = map(float, said.split()[-2:])
     figure(f"conformance of {len(SEATS)} games: {seconds:.1f} s, {kilobytes / 1024:.0f} MB")

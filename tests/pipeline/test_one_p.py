@@ -56,9 +56,10 @@ Told = dict[str, set[str]]
 
 
 def in_terminal(text: str, heading: str) -> list[dict[str, str]]:
-    """The p-values of each row of the table with this heading; numbers end where headings do."""
+    """The p-values of each row of the table whose heading begins so; numbers end where headings
+    do. A wide table continues below under the same first heading."""
     lines = iter(text.splitlines())
-    columns = next(line for line in lines if line.startswith(heading))
+    columns = next(line for line in lines if line.startswith(heading) and P.search(line))
     ends = {found.end(): found[0] for found in P.finditer(columns)}
     rows = []
     for line in lines:
