@@ -99,9 +99,8 @@ def anova(
 
     names: of the axes. within: maps a nested factor to the one around it. Axes with one level are
     dropped, and factors nested in them then count as not nested. Sums of squares by S. R. Searle,
-    G. Casella and C. E. McCulloch (1992), Variance Components, chapter 4.
-
-    Raises ValueError for names that do not match the axes, and if no factor has two levels.
+    G. Casella and C. E. McCulloch (1992), Variance Components, chapter 4. Raises ValueError for
+    names that do not match the axes, and if no factor has two levels.
     """
     x = checks.finite(np.asarray(values, float), "values")
     if x.ndim != len(names):

@@ -168,7 +168,6 @@ def score(
 
     Few games: the limits are nan with fewer than two games that have a critical decision. If all or
     nearly all games agree, a bootstrap sees no spread; `intervals.alike` then supplies the limits.
-
     Raises ValueError for a threshold outside [0, 1] and for an unknown `tie`.
     """
     checks.probabilities(threshold, "threshold")

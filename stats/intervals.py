@@ -28,9 +28,8 @@ def alike(value: float, units: int, span: Limits, level: float = 0.95) -> Limits
     Such data have no spread, so the usual intervals have zero width. But a share of units with
     other values could have gone unseen, as large as Wilson's upper limit of 0 in `units`, z^2 /
     (units + z^2), and each of them could lie at an end of the `span` of all possible values. Where
-    `value` is itself an end, the far limit is Wilson's.
-
-    Raises ValueError for no units or a level outside (0, 1).
+    `value` is itself an end, the far limit is Wilson's. Raises ValueError for no units or a level
+    outside (0, 1).
     """
     unseen = float(wilson(0, checks.at_least_one(units, "units"), level).high)
     return value - unseen * (value - span[0]), value + unseen * (span[1] - value)
@@ -65,9 +64,8 @@ def change(new: ByDeal, old: ByDeal, span: float, level: float = 0.95) -> tuple[
     interval uses Student's t with G-1 degrees of freedom: `stats.paired.clustered_mean` for two
     samples at once. What both sides share on a deal cancels; a deal on only one side contributes to
     that side's mean. With fewer than two deals the limits are nan; where the sides agree on every
-    deal they are those of `alike`.
-
-    Raises ValueError for values without deals, and for a level outside (0, 1).
+    deal they are those of `alike`. Raises ValueError for values without deals, and for a level
+    outside (0, 1).
     """
     checks.inside(level, "level")
     labels = np.concatenate([np.asarray(side[1]) for side in (new, old)])

@@ -49,9 +49,8 @@ def per_deal(values: ArrayLike, deals: ArrayLike) -> Floats:
 
     The mean of the deal's matches; where deals have unequal numbers of matches, the deal's value in
     the linearised ratio of totals, so that the mean over deals remains the mean over matches (R. S.
-    Woodruff (1971), J. Am. Stat. Assoc. 66, 411-414).
-
-    Raises ValueError for lists of different lengths and values not finite.
+    Woodruff (1971), J. Am. Stat. Assoc. 66, 411-414). Raises ValueError for lists of different
+    lengths and values not finite.
     """
     y, labels = checks.finite(np.asarray(values, float), "values"), np.asarray(deals)
     if y.ndim != 1 or y.shape != labels.shape:

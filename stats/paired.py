@@ -109,9 +109,8 @@ def mcnemar(counts: PairCounts, level: float = 0.95) -> McNemar:
     equal; the p-value is two-sided (Q. McNemar (1947), Psychometrika 12, 153-157, in its binomial
     form), 1 where no deal separates the cells. Interval: `stats.means.limits` of the deals'
     differences. While few deals separate the cells, this is the same test inverted; for many it is
-    slightly narrower, so the two may disagree at the edge of significance.
-
-    Raises ValueError for a level outside (0, 1).
+    slightly narrower, so the two may disagree at the edge of significance. Raises ValueError for a
+    level outside (0, 1).
     """
     checks.inside(level, "level")
     if counts.deals == 0:

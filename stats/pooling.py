@@ -46,10 +46,9 @@ def partially_pooled(estimates: ArrayLike, covariance: ArrayLike, level: float =
     the covariance, flat priors on mean and spread, the spread integrated out on a grid (D. B. Rubin
     (1981), J. Educ. Stat. 6, 377-401; A. Gelman et al. (2013), Bayesian Data Analysis, section 5.4,
     with a covariance instead of variances). So the limits include the uncertainty of the spread,
-    unlike empirical Bayes with a point estimate of it (DerSimonian and Laird).
-
-    Raises ValueError for shapes that do not fit, fewer than three estimates, an estimate without an
-    error, and a level outside (0, 1).
+    unlike empirical Bayes with a point estimate of it (DerSimonian and Laird). Raises ValueError
+    for shapes that do not fit, fewer than three estimates, an estimate without an error, and a
+    level outside (0, 1).
     """
     y, s = np.asarray(estimates, float), np.asarray(covariance, float)
     checks.inside(level, "level")

@@ -45,7 +45,6 @@ def clustered_logit(
     Covariance: K.-Y. Liang and S. L. Zeger (1986), Biometrika 73, 13-22, with independence as the
     working correlation and the small-sample factor G/(G-1) (n-1)/(n-k) of statsmodels; limits and
     p-values by Student's t with G-1 degrees of freedom (Cameron and Miller 2015, section VI.D).
-
     Raises ValueError for shapes that do not fit, outcomes other than 0 and 1, numbers that are not
     finite, and a level outside (0, 1).
     """

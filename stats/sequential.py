@@ -55,9 +55,8 @@ def sprt(
     boundaries valid for any number of deals, by Ville's inequality: a win rate of `baseline` or
     less is called above with probability at most `alpha`, one of `rate` or more is called not above
     with at most `beta`. Values between 0 and 1 keep both bounds, since a ratio to a power below 1
-    has at most the expectation of the linear interpolation between win and loss.
-
-    Raises ValueError for a rate that is not above the baseline, and values outside (0, 1).
+    has at most the expectation of the linear interpolation between win and loss. Raises ValueError
+    for a rate that is not above the baseline, and values outside (0, 1).
     """
     won, (win, loss) = np.asarray(wins, float), likelihoods(baseline, rate)
     ratio = np.cumsum(won * win + (1 - won) * loss)
@@ -87,9 +86,8 @@ def confidence_sequence(values: ArrayLike, alpha: float = 0.05) -> Sequence:
         s sqrt(2 (t r^2 + 1) / (t^2 r^2) log(sqrt(t r^2 + 1) / alpha))
 
     at every t with probability 1 - alpha, where r, by their equation 2.8, makes this tightest at
-    TIGHT_AT deals. Asymptotic: entries before FIRST_LOOK values are nan.
-
-    Raises ValueError for values not finite and an alpha outside (0, 1).
+    TIGHT_AT deals. Asymptotic: entries before FIRST_LOOK values are nan. Raises ValueError for
+    values not finite and an alpha outside (0, 1).
     """
     x = checks.finite(np.asarray(values, float), "values")
     strength = -2 * log(checks.inside(alpha, "alpha"))

@@ -44,9 +44,7 @@ class Environment:
     games 1 for a win); or "advantage", for each decision its advantage over the baseline
     (`baseline=`, usually a random player), from `playouts` per option. seed: determines every deal
     and the opponents' luck. words: further arguments of a sweep's command line ("game.size=4",
-    "measure=match_score").
-
-    Raises UserError for unsupported settings.
+    "measure=match_score"). Raises UserError for unsupported settings.
     """
 
     def __init__(
