@@ -110,7 +110,7 @@ def coop(policy: str) -> Cell:
                 seats=(seat("rule"), seat("rule"), seat(policy, subject=True)),
                 measured=(1,),
                 rotate=False,
-                paper_bugs="none",
+                paper_bugs=False,
                 baseline="random",
                 packages=(),
             )
