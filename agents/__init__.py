@@ -1,1 +1,1 @@
-"""Agents: what to do at a turn. An agent that needs a model yields requests and is sent replies."""
+"""Agents decide what to play. One that needs a model yields requests and is sent the replies."""

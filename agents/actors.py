@@ -1,6 +1,6 @@
-"""Actors of a tree that ask no model: movers that are agents with noise, and judges that play on.
+"""Tree-search actors that need no model: agents with noise as movers, playouts as judges.
 
-With these the tree of `lookahead.py`, its votes and its parts run where there is no model at all.
+They run the tree of `lookahead.py`, its votes and its ablations without a model.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from gauntlet.games.playouts import RANDOM, check_policy, lack, play_on
 
 @dataclass(frozen=True)
 class Scripted:
-    """A mover that takes what an agent takes, or with chance `noise` any option alike.
+    """A mover that plays like `agent`, or with probability `noise` a uniform random option.
 
-    Of an agent that scores the options the candidates are the best ones in order, the chance of
-    noise at each place; another one is asked anew for every sample. Raises ValueError unless noise
-    is a probability.
+    If the agent scores its options, the candidates are the best ones in order, with noise applied
+    at each position. Otherwise the agent is called again for every sample. Raises ValueError unless
+    `noise` is a probability.
     """
 
     agent: Agent
@@ -47,7 +47,6 @@ class Scripted:
         check_chance(self.noise)
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError where the agent cannot play the game."""
         check(self.agent, game)
 
     def propose(
@@ -75,7 +74,7 @@ class Scripted:
 
 
 def decided(thinking: Thinking) -> Decision:
-    """What an agent decides that asks nothing. Raises ValueError where it asks a model."""
+    """The decision of an agent that uses no model. Raises ValueError if it yields a request."""
     try:
         question = next(thinking)
     except StopIteration as stop:
@@ -86,8 +85,11 @@ def decided(thinking: Thinking) -> Decision:
 
 @dataclass(frozen=True)
 class Noisy(ABC):
-    """What scripted judges share: the mean of `votes` figures, each of them with chance `noise`
-    any figure from 0 to 1 alike, as a model's may be made up."""
+    """Base of the scripted judges: the mean of `votes` values.
+
+    Each vote is, with probability `noise`, replaced by a uniform random value from 0 to 1, the way
+    a model may make one up.
+    """
 
     noise: float = field(default=0.0, kw_only=True)
     votes: int = field(default=1, kw_only=True)
@@ -118,7 +120,7 @@ class Noisy(ABC):
 
     @abstractmethod
     def worth(self, turn: Turn, state: Any, rng: np.random.Generator) -> float:
-        """What a state in which somebody is to move is worth, from 0 to 1."""
+        """The value, from 0 to 1, of a non-terminal state."""
 
     def _voted(self, worth: float, rng: np.random.Generator) -> float:
         noisy, figures = rng.random((2, self.votes))
@@ -127,8 +129,10 @@ class Noisy(ABC):
 
 @dataclass(frozen=True)
 class Playouts(Noisy):
-    """A leaf is worth what its player gets in the mean of `playouts` games played on from it by
-    the game's scripted `policy` in all seats."""
+    """Values a leaf by the mean result of `playouts` games that continue from it.
+
+    The game's scripted `policy` plays all seats.
+    """
 
     playouts: int = 20
     policy: str = RANDOM
@@ -139,7 +143,6 @@ class Playouts(Noisy):
             raise ValueError(f"playouts is {self.playouts}; a judge plays 1 or more")
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError where the game has no such policy."""
         check_policy(game, self.policy)
 
     def worth(self, turn: Turn, state: Any, rng: np.random.Generator) -> float:
@@ -150,10 +153,10 @@ class Playouts(Noisy):
 
 @dataclass(frozen=True)
 class Perfect(Noisy):
-    """A leaf is worth what perfect play of both seats brings: the small games of `Minimax`."""
+    """Values a leaf by the result of perfect play in both seats, for the small games of
+    `Minimax`."""
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError for a game that minimax does not play."""
         Minimax().check(game)
 
     def worth(self, turn: Turn, state: Any, rng: np.random.Generator) -> float:
@@ -166,10 +169,11 @@ ScriptedJudge = Playouts | Perfect
 
 @dataclass(frozen=True)
 class LookAhead(Tree):
-    """Plays the candidate that a tree of scripted actors finds best; no model is asked.
+    """Plays the candidate that a tree of scripted actors values most; uses no model.
 
-    mover, opponent, judge: M, M_O and M_R. A decision's notes hold under "candidates" the option,
-    the samples and the worth of each candidate.
+    mover, opponent, judge: M, M_O and M_R.
+
+    A decision's notes list, under "candidates", each candidate's option, sample count and value.
     """
 
     mover: Scripted = field(kw_only=True)
@@ -180,7 +184,7 @@ class LookAhead(Tree):
         self.check_tree()
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError where there is no state to start from, or an actor cannot play."""
+        """Raises ValueError if the game gives no state to start from or an actor cannot play it."""
         if not (nothing_hidden(game) or isinstance(game, Sampled)):
             name = type(game).__name__
             raise ValueError(lack(game) or f"{name} has no `sample` to grow a tree from")

@@ -1,7 +1,7 @@
-"""What an agent is: a generator that yields requests, is sent replies, and returns a decision.
+"""The agent interface: a generator that yields requests, is sent replies and returns a decision.
 
-Written so, an agent holds no model, no batching and no state between turns; a test drives it
-with `next` and `send`, and a scheduler runs thousands at once.
+Agents therefore hold no model, no batching and no state between turns. A test drives one with
+`next` and `send`; a scheduler runs thousands at once.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from gauntlet.games.base import Action, Game, Observation
 from gauntlet.models.base import Reply, Request
 
 Question = Request | tuple[Request, ...]
-"""What an agent yields: a request, or several that are answered side by side."""
+"""What an agent yields: one request, or several to be answered concurrently."""
 
 Answer = Reply | tuple[Reply, ...]
-"""What it is sent: the reply, or for a tuple a tuple of the replies in the same order."""
+"""What it is sent: the reply, or a tuple of replies in the order of the requests."""
 
 Status = Literal["ok", "malformed", "illegal", "ambiguous"]
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What a seat plays for: to win, or that the seat `helps` wins.
+    """A seat's goal: its own win, or the win of the seat `helps`.
 
-    points: what is to be collected, in the plural, where the score counts and not the win.
+    points: what to collect, in the plural, in games where the score counts rather than the win.
     """
 
     helps: int | None = None
@@ -41,7 +41,7 @@ class Goal:
 
 @dataclass(frozen=True)
 class Turn:
-    """One seat's turn: its legal actions, its goal, and what it may know, built when asked for."""
+    """One seat's turn: its legal actions, its goal and its observation, which is built lazily."""
 
     game: Game[Any]
     options: tuple[Action, ...]
@@ -55,15 +55,15 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What an agent decided and how.
+    """An agent's decision and how it came about.
 
     option: index into the turn's options.
-    status: "ok", or what was wrong with the model's reply before the fallback took over.
+    status: "ok", or what was wrong with the model's reply before the fallback was used.
     fallback: whether a fallback chose the option.
-    attempts: how many times the model was asked for this decision.
-    scores: one number an option, higher is better; () for agents that do not score.
-    notes: what else the record should tell of this decision, as plain data; nothing as a rule.
-    text: the words that go with the option, where it is an open one.
+    attempts: how many times the model was queried for this decision.
+    scores: one number per option, higher is better; () for agents that do not score.
+    notes: further plain data to record with the decision; usually empty.
+    text: the free text of the move, for a text action.
     """
 
     option: int
@@ -79,13 +79,13 @@ Thinking = Generator[Question, Answer, Decision]
 
 
 class Agent(Protocol):
-    """A way to play. Implementations are frozen dataclasses whose fields are their settings."""
+    """A player. Implementations are frozen dataclasses whose fields are their settings."""
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
-        """Yields requests, is sent each one's reply, returns the decision.
+        """Yields requests, is sent the reply to each, returns the decision.
 
-        Called only where there is a choice to make. `rng` is the turn's own: the same for every
-        agent that sits in this seat at this decision of this deal.
+        Called only when there is a choice to make. `rng` belongs to this turn: every agent in this
+        seat gets the same one at this decision of this deal.
         """
         ...
 
@@ -95,59 +95,61 @@ class Checked(Protocol):
     """An agent that cannot play every game."""
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError where the agent cannot play `game`; the message says why."""
+        """Raises ValueError if the agent cannot play `game`; the message says why."""
         ...
 
 
 def check(part: object, game: Game[Any]) -> None:
-    """Raises ValueError where an agent, or a part of one, cannot play the game."""
+    """Raises ValueError if an agent, or a component of one, cannot play the game."""
     if isinstance(part, Checked):
         part.check(game)
 
 
 @runtime_checkable
 class Aimed(Protocol):
-    """An agent that plays otherwise for or against another seat."""
+    """An agent that can play for or against another seat."""
 
     def aimed(self, game: Game[Any], seat: int, goal: Goal) -> Agent:
-        """The same player in this seat with this goal. Raises ValueError where the goal has to
-        name another seat and does not."""
+        """Return the agent for this seat and goal. Raises ValueError if the goal must name another
+        seat and does not."""
         ...
 
 
 def aimed(agent: Agent, game: Game[Any], seat: int, goal: Goal) -> Agent:
-    """The agent as it plays in this seat with this goal. Raises ValueError as `Aimed` does."""
+    """The agent for this seat and goal. Raises ValueError as `Aimed.aimed` does."""
     return agent.aimed(game, seat, goal) if isinstance(agent, Aimed) else agent
 
 
 def scripted_policy(agent: Agent) -> str | None:
-    """The scripted policy of the game that the agent says, as its `scripted`, that it plays by."""
+    """The name of the game's scripted policy that the agent follows, or None."""
     return getattr(agent, "scripted", None)
 
 
 @runtime_checkable
 class Prepared(Protocol):
-    """An agent that asks its model something once, before its first match."""
+    """An agent that queries its model once, before its first match."""
 
     def prepare(self, game: Game[Any], seat: int, goal: Goal) -> Generator[Question, Answer, Agent]:
-        """Yields requests, is sent each one's reply, returns the agent that is to play.
+        """Yields requests, is sent the reply to each, returns the agent that will play.
 
-        All chance in it is settled by the arguments and the agent's settings, so that every
-        worker comes to the same agent. One that has nothing to ask yields nothing.
+        The result depends only on the arguments, the agent's settings and the replies, so every
+        worker gets the same agent. Yields nothing if there is nothing to ask.
         """
         ...
 
 
 @runtime_checkable
 class Notified(Protocol):
-    """An agent that hears how a match ended."""
+    """An agent that is notified when a match ends."""
 
     def on_end(
         self, seat: int, moves: Sequence[str], ending: str, returns: Sequence[float]
     ) -> Generator[Question, Answer, None]:
-        """Yields requests whose replies nobody needs and no record keeps.
+        """Yields requests whose replies are ignored and not recorded.
 
-        seat: its own. moves: what was played since its last decision. ending: the last state,
-        drawn for a person. returns: as `Game.returns` gives them.
+        seat: the agent's seat.
+        moves: the moves since its last decision.
+        ending: the final state, drawn for a person.
+        returns: as `Game.returns` gives them.
         """
         ...

@@ -1,4 +1,4 @@
-"""Minimax that does not look to the end of the game."""
+"""Depth-limited minimax."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from gauntlet.games.capabilities import nothing_hidden
 from gauntlet.games.playouts import sample
 
 MOST = 6
-"""Plies; more of them are for `Minimax`, which remembers what it has found."""
+"""Maximum depth in plies. `Minimax` searches deeper, with a transposition table."""
 
 
 @dataclass(frozen=True)
 class DepthLimitedMinimax:
-    """Chooses uniformly among the moves that are best as far as it looks, for either seat.
+    """Chooses uniformly among the moves that are best within its search depth, for either seat.
 
-    depth: plies, its own among them: with 1 it takes a win, with 2 it meets a threat. What goes on
-        beyond counts as a draw. Raises ValueError unless it is from 1 to MOST.
+    depth: plies, including its own: 1 finds a win, 2 also meets a threat. Positions beyond count as
+        draws. Raises ValueError unless it is from 1 to MOST.
     """
 
     depth: int = 1
@@ -31,7 +31,8 @@ class DepthLimitedMinimax:
             raise ValueError(f"depth is {self.depth}; it looks 1 to {MOST} plies ahead")
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError unless the game has two seats, that move in turn and see all."""
+        """Raises ValueError unless the game has two seats that alternate and perfect
+        information."""
         name = type(game).__name__
         if game.num_seats != 2 or not nothing_hidden(game):
             raise ValueError(
@@ -50,7 +51,7 @@ class DepthLimitedMinimax:
 
 
 def worth(game: Game[Any], state: Any, seat: int, depth: int) -> float:
-    """What `seat` gets from here where both play their best for `depth` plies; 0 beyond them."""
+    """The minimax value for `seat` at `depth` plies; 0 at the horizon."""
     movers = game.to_move(state)
     if not movers:
         return float(game.returns(state)[seat])

@@ -1,4 +1,4 @@
-"""A player that now and then does anything at all."""
+"""A player that sometimes moves at random."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from gauntlet.games.base import Game
 
 @dataclass(frozen=True)
 class EpsilonRandom:
-    """Plays as `agent` does, but with chance `noise` takes any option alike. Raises ValueError
-    unless noise is a probability."""
+    """Plays like `agent`, but with probability `noise` takes a uniform random option.
+
+    Raises ValueError unless `noise` is a probability.
+    """
 
     agent: Agent
     noise: float = 0.05
@@ -23,7 +25,6 @@ class EpsilonRandom:
         check_chance(self.noise)
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError where the agent cannot play the game."""
         check(self.agent, game)
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
@@ -33,6 +34,6 @@ class EpsilonRandom:
 
 
 def check_chance(noise: float) -> None:
-    """Raises ValueError unless it is one."""
+    """Raises ValueError unless `noise` is a probability."""
     if not 0 <= noise <= 1:
-        raise ValueError(f"noise is {noise:g}; a chance lies from 0 to 1")
+        raise ValueError(f"noise is {noise:g}; a probability lies between 0 and 1")

@@ -1,4 +1,4 @@
-"""The player that looks at nothing: always the option that stands in one place of the list."""
+"""The player that ignores the position: it always takes the option at one place of the list."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from gauntlet.agents.base import Decision, Thinking, Turn
 
 @dataclass(frozen=True)
 class Fixed:
-    """Takes the option of this place in the game's own order.
+    """Takes the option at this place in the game's own order.
 
-    place: from 1 for the first one, from -1 back for the last; where the list is too short, the
-        option nearest to that place. Raises ValueError for 0.
+    place: from 1 for the first option, from -1 backwards for the last; clipped to the length of the
+        list. Raises ValueError for 0.
     """
 
     place: int = 1

@@ -1,4 +1,4 @@
-"""Thoughts side by side: what they ask at a time is asked at once."""
+"""Runs agents' generators concurrently and merges their requests into batches."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Thinking = Generator[Question, Answer, Thought]
 
 
 def together(thoughts: Sequence[Thinking[Thought]]) -> Thinking[list[Thought]]:
-    """What comes of the thoughts, in their order. In every round each that still thinks asks, and
-    all that is asked is one question; a thought that asks nothing is through at once."""
+    """Run the generators in lockstep and return their results in order. Each round yields the
+    requests of all unfinished ones as a single tuple."""
     results: dict[int, Thought] = {}
     asking: dict[int, Question] = {}
 

@@ -1,4 +1,4 @@
-"""A person in a seat, asked as a language model is: the same facts in the same words."""
+"""A person in a seat, who sees the same facts in the same words as a language model."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from gauntlet.games.base import TextAction, TextSpec
 from gauntlet.models.base import Generate, Generation, Prompt, Score, Scores
 
 ATTEMPTS = 20
-"""How often a person is asked for words: a slip of the finger is no decision."""
+"""How often a person is asked for text before the fallback: a typing slip is no decision."""
 
 
 @dataclass(frozen=True)
 class Human:
-    """Plays the option whose number the person types, with the words that they type where it wants
-    words. Without any answer, which the terminal never gives, a uniform random legal move takes its
-    place, and one of the game's examples the place of words: recorded as a fallback."""
+    """Plays the option whose number the person types, with the text they type for text actions.
+
+    Without any answer, which the terminal never gives, a uniform random legal move is played, or
+    one of the game's example texts; both are recorded as fallbacks.
+    """
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
         decision = yield from self._choose(turn, rng)
@@ -62,7 +64,7 @@ class Human:
     def on_end(
         self, seat: int, moves: Sequence[str], ending: str, returns: Sequence[float]
     ) -> Generator[Question, Answer, None]:
-        """Shows the last moves, the end and who won; asks nothing."""
+        """Show the last moves, the final state and the winners; the reply is ignored."""
         winners = [number for number, value in enumerate(returns) if value > 0]
         won = " and ".join("you" if winner == seat else f"player {winner}" for winner in winners)
         lines = ["", *moves, "", "The match is over.", ending, f"Won by {won or 'nobody'}.", "", ""]
@@ -70,8 +72,8 @@ class Human:
 
 
 def question(turn: Turn) -> Prompt:
-    """All moves so far, oldest first, then the situation and the numbered options: what follows
-    the moves that a person knows is what they have not read yet."""
+    """The prompt: all moves so far, oldest first, then the situation and the numbered options. The
+    person has already read a prefix of the moves, so new text always comes last."""
     seen = turn.observation
     history = "".join(f"{move}\n" for move in seen.history)
     options = "".join(f"{number}) {option}\n" for number, option in enumerate(seen.options, 1))

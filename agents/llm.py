@@ -1,4 +1,4 @@
-"""The agent that plays by asking a language model through a prompting method."""
+"""The agent that queries a language model through a prompting method."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from gauntlet.games.base import Game, TextAction
 
 @dataclass(frozen=True)
 class LLM:
-    """Plays what the model answers to `method`; an unusable reply becomes a uniform random legal
-    move, recorded as a fallback with what was wrong. Where the option wants words that the method
-    has not given, the model is asked for them next; one of the game's examples is the fallback.
+    """Plays the option that `method` reads from the model's replies.
+
+    An unusable reply becomes a uniform random legal move, recorded as a fallback with what was
+    wrong. If the option needs text that the method did not give, the model is asked for it next;
+    one of the game's examples is the fallback.
     """
 
     method: Method
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError where the method cannot ask about the game."""
         check(self.method, game)
 
     def prepare(self, game: Game[Any], seat: int, goal: Goal) -> Generator[Question, Answer, LLM]:

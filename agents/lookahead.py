@@ -1,10 +1,10 @@
-"""Thinking ahead: a tree of candidate moves, replies to them and values, backed up by max and min.
+"""Look-ahead search: a tree of candidate moves and replies, with values backed up by max and min.
 
 Source: TALAGA (ICLR 2024 submission iS3fQooCaa), section 4. Three actors build a tree: M proposes
-own moves, M_O the replies of the others, M_R says what the leaves are worth. The chances of
-Equation 2 count as 1, as no model tells them: what is left is plain minimax.
+the player's moves, M_O the other players' replies, M_R values the leaves. The probabilities of
+Equation 2 are set to 1, because no model supplies them; what is left is plain minimax.
 
-All questions of one level are asked at once: M's at the root, M_O's, then M_R's.
+All requests of one level go out together: M's at the root, then M_O's, then M_R's.
 """
 
 from __future__ import annotations
@@ -24,20 +24,19 @@ from gauntlet.games.capabilities import Sampled, nothing_hidden
 from gauntlet.games.playouts import sample
 
 DRAWS = 3
-"""Samples of a mover for each candidate that is wanted."""
+"""Samples per wanted candidate."""
 UNKNOWN = 0.5
-"""What a leaf counts of which no value could be read."""
+"""The value of a leaf for which none could be parsed."""
 
 Note = int | str
-"""What came of a model's reply: the option that it names, "ok", or what was wrong with it."""
+"""How a model's reply was read: the option it names, "ok", or what was wrong with it."""
 Step = tuple[int, str]
-"""A seat and the name of the move that it makes."""
+"""A seat and the name of its move."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """The options that a mover would take, sample by sample, and what came of each reply of a
-    model, where one was asked."""
+    """A mover's options, one per sample, and how each model reply was read, if there were any."""
 
     options: tuple[int, ...]
     answers: tuple[Note, ...] = ()
@@ -45,8 +44,10 @@ class Proposed:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What a leaf is worth to whom the tree is for, from 0 to 1, None where nothing could be read;
-    and what came of each reply."""
+    """A leaf's value and how each reply was read.
+
+    value: for the player of the root turn, from 0 to 1, or None if none could be parsed.
+    """
 
     value: float | None
     answers: tuple[Note, ...] = ()
@@ -58,7 +59,7 @@ class Mover(Protocol):
     def propose(
         self, turns: Sequence[Turn], wanted: int, rng: np.random.Generator
     ) -> Generator[Question, Answer, list[Proposed]]:
-        """For every turn enough samples to find `wanted` different options, or all there are."""
+        """For every turn, enough samples to find `wanted` different options, or all there are."""
         ...
 
 
@@ -68,14 +69,14 @@ class Judge(Protocol):
     def begun(
         self, turn: Turn, rng: np.random.Generator
     ) -> Generator[Question, Answer, tuple[Judge, tuple[Note, ...]]]:
-        """Asks what can be asked before there are leaves: the judge that is to judge them, and
-        what came of each reply."""
+        """Query what can be asked before there are leaves. Returns the judge to use for the leaves
+        and how each reply was read."""
         ...
 
     def judge(
         self, turn: Turn, leaves: Sequence[Node], rng: np.random.Generator
     ) -> Generator[Question, Answer, list[Judged]]:
-        """What each leaf is worth to the player whose turn the root is."""
+        """The value of each leaf for the player whose turn the root is."""
         ...
 
 
@@ -83,11 +84,13 @@ class Judge(Protocol):
 class Node:
     """A position of the tree.
 
-    line: the moves that lead to it from the root. before: the position before the last of them.
-    state: None where the game cannot tell it: where it has no `sample`, and where several seats
-    move at once. turn: of whoever is to move, if one seat is. own: whether that is a seat that the
-    tree is for. option, times: what was chosen in `before`, and by how many samples. value: from 0
-    to 1, of a leaf.
+    line: the moves from the root to this position.
+    before: the position before the last of them.
+    state: None if the game cannot tell it: it has no `sample`, or several seats move at once.
+    turn: the turn of the seat to move, if exactly one is.
+    own: whether that seat is on the side the tree maximises for.
+    option, times: what was chosen in `before`, and in how many samples.
+    value: of a leaf, from 0 to 1.
     """
 
     line: tuple[Step, ...] = ()
@@ -102,7 +105,6 @@ class Node:
 
     @property
     def mover(self) -> int:
-        """The seat that is to move."""
         assert self.turn is not None
         return self.turn.observation.seat
 
@@ -113,7 +115,8 @@ class Node:
 
     @property
     def worth(self) -> float:
-        """The value backed up: the children's most for its own side, for others their least."""
+        """The backed-up value: the children's maximum for the own side, their minimum for
+        others."""
         if not self.children:
             return UNKNOWN if self.value is None else self.value
         return (max if self.own else min)(child.worth for child in self.children)
@@ -121,32 +124,33 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """A grown tree: its root, and what came of each reply of a model."""
+    """A complete tree: its root, and how each model reply was read."""
 
     root: Node
     answers: tuple[Note, ...]
 
     @property
     def best(self) -> Node:
-        """The child of most worth; of equals the one that M took most often, then the first."""
+        """The child of highest value; ties go to the one M sampled most often, then the first."""
         return max(self.root.children, key=lambda child: (child.worth, child.times))
 
     @property
     def candidates(self) -> tuple[tuple[int, int, float], ...]:
-        """Every candidate: its option, how many samples took it, and its worth."""
+        """Every candidate's option, sample count and value."""
         return tuple((one.option, one.times, round(one.worth, 6)) for one in self.root.children)
 
 
 @dataclass(frozen=True)
 class Tree:
-    """How far and how wide to think ahead.
+    """The shape of the search tree.
 
-    k: plies. n1, n2: candidates at the root, and further on; no more than there are legal moves.
-    llm_terminal: whether M_R says what the end of a game is worth too, in place of the rules.
+    k: depth in plies.
+    n1, n2: candidates at the root and below it, at most the number of legal moves.
+    llm_terminal: whether M_R instead of the rules values finished games.
 
-    Where something is hidden the tree grows from one state that `sample` draws to fit what the
-    seat knows: its own facts are told to M and M_R as that state has them, to M_O only what is
-    public. A game without `sample` gives no states: the tree is one ply deep, and M_R is told the
+    With hidden information the tree grows from one state that `sample` draws to fit what the seat
+    knows. M and M_R see the seat's private facts as they are in that state, M_O only the public
+    ones. A game without `sample` gives no states: the tree is one ply deep, and M_R sees the
     situation and the move.
     """
 
@@ -164,7 +168,7 @@ class Tree:
     def think(
         self, turn: Turn, mover: Mover, opponent: Mover, judge: Judge, rng: np.random.Generator
     ) -> Generator[Question, Answer, Thought]:
-        """Grows the tree of this turn, level by level."""
+        """Build the tree for this turn, level by level."""
         root = Node(state=_start(turn, rng), turn=turn)
         asked: list[Any] = [mover.propose([turn], self.n1, rng), judge.begun(turn, rng)]
         (proposed,), (ready, answers) = yield from together(asked)
@@ -188,7 +192,7 @@ class Tree:
         opponent: Mover,
         rng: np.random.Generator,
     ) -> Generator[Question, Answer, tuple[list[Node], list[Note]]]:
-        """The level below: whose turn has more moves than are wanted is asked which to take."""
+        """The next level. Only positions with more than `n2` moves are put to an actor."""
         seat = turn.observation.seat
         going = [node for node in level if node.turn is not None]
         wide = [node for node in going if node.turn and len(node.turn.options) > self.n2]
@@ -217,8 +221,7 @@ class Tree:
         wanted: int,
         rng: np.random.Generator,
     ) -> list[Node]:
-        """The node's children: the first different options that were taken, then others in the
-        game's order."""
+        """The node's children: the proposed options in order, then others in the game's order."""
         assert node.turn is not None
         options = [*dict.fromkeys([*taken, *range(len(node.turn.options))])][:wanted]
         times = Counter(taken)
@@ -228,7 +231,7 @@ class Tree:
     def _child(
         self, root: Turn, node: Node, option: int, times: int, rng: np.random.Generator
     ) -> Node:
-        """The position after an option, with its value where the rules settle it."""
+        """The position after an option, with its value if the rules determine it."""
         game, turn = root.game, node.turn
         assert turn is not None
         seat = node.mover
@@ -251,7 +254,7 @@ def benefits(turn: Turn) -> int:
 
 
 def result(turn: Turn, end: Any) -> float:
-    """What the end of a game is worth to the player of the turn, from 0 to 1."""
+    """The value of a finished game for the player of the turn, from 0 to 1."""
     return (turn.game.returns(end)[benefits(turn)] + 1) / 2
 
 
@@ -262,13 +265,13 @@ def side(turn: Turn) -> frozenset[int]:
 
 
 def _start(turn: Turn, rng: np.random.Generator) -> Any:
-    """A state that fits what the seat knows; None where the game gives none."""
+    """A state consistent with what the seat knows; None if the game gives none."""
     known = nothing_hidden(turn.game) or isinstance(turn.game, Sampled)
     return sample(turn.game, turn.observation, rng) if known else None
 
 
 def _turn_at(root: Turn, state: Any, seat: int) -> Turn:
-    """The turn of a seat in a state of the tree; each other seat plays to win."""
+    """A seat's turn in a state of the tree; every other seat plays to win."""
     goal = root.goal if seat == root.observation.seat else replace(root.goal, helps=None)
     options = root.game.legal(state, seat)
     return Turn(root.game, options, goal, partial(root.game.observe, state, seat))

@@ -1,8 +1,7 @@
-"""Monte Carlo tree search where each action has a reward: a guess of it before it is tried, and
-the reward itself after.
+"""Monte Carlo tree search where each action has a reward, estimated before its first visit.
 
-Source: the search of llm-reasoners at its default settings, as RAP (Hao et al. 2023) and GameBench
-use it. Who looks positions up (a model, a script) is a `World`; the search itself asks nothing.
+Source: the search of llm-reasoners with its default settings, as used by RAP (Hao et al. 2023) and
+GameBench. A `World` (a model or a script) expands positions; the search itself makes no requests.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ A_inv = TypeVar("A_inv")
 
 @dataclass(frozen=True, slots=True)
 class Choice(Generic[A]):
-    """An action and the guess of its reward."""
+    """An action and the estimate of its reward."""
 
     action: A
     guess: float
@@ -30,8 +29,10 @@ class Choice(Generic[A]):
 
 @dataclass(frozen=True, slots=True)
 class Visit(Generic[S, A]):
-    """What an action led to: the position after it, its reward, and what there is to choose from
-    then; () where the branch ends."""
+    """The result of an action: the new position, the reward and the next choices.
+
+    choices: () at the end of a branch.
+    """
 
     position: S
     reward: float
@@ -39,19 +40,21 @@ class Visit(Generic[S, A]):
 
 
 class World(Protocol[S_inv, A_inv]):
-    """Where actions lead."""
+    """The model of the environment."""
 
     def visit(
         self, position: S_inv, choice: Choice[A_inv], last: bool
     ) -> Generator[Question, Answer, Visit[S_inv, A_inv]]:
-        """Tries an action. `last`: the search goes no deeper, and needs no choices after it."""
+        """Try an action. `last`: the search goes no deeper and needs no further choices."""
         ...
 
 
 @dataclass(eq=False)
 class Node(Generic[S, A]):
-    """An action in the tree, or its root. totals: for each run through it the sum of the rewards
-    from here on, its own among them."""
+    """An action in the tree, or the root.
+
+    totals: for each run through it, the sum of the rewards from this node on, inclusive.
+    """
 
     choice: Choice[A] | None
     parent: Node[S, A] | None = None
@@ -61,7 +64,7 @@ class Node(Generic[S, A]):
 
     @property
     def reward(self) -> float:
-        """The reward of the action; until it is visited the guess."""
+        """The reward of the action, or its estimate until it is visited."""
         if self.visit is not None:
             return self.visit.reward
         return 0.0 if self.choice is None else self.choice.guess
@@ -72,7 +75,7 @@ class Node(Generic[S, A]):
 
     @property
     def value(self) -> float:
-        """The mean total of the runs through it; until it is visited the guess."""
+        """The mean total of the runs through it, or the estimate until it is visited."""
         if self.visit is None or not self.totals:
             return self.reward
         return math.fsum(self.totals) / len(self.totals)
@@ -80,15 +83,16 @@ class Node(Generic[S, A]):
 
 @dataclass(frozen=True)
 class Search:
-    """How to search.
+    """Search settings.
 
-    depth: actions in a row. iterations: runs from the root. exploration: what the bonus for
-    actions that were taken seldom is multiplied by.
+    depth: actions in a row.
+    iterations: runs from the root.
+    exploration: weight of the bonus for rarely taken actions.
 
-    A run goes down by the largest UCT value, `Node.value` + exploration * sqrt(ln(runs of the
-    parent) / runs, at least 1), and from the first unvisited action on by the largest guess; of
-    equal actions the first. An action at full depth that UCT takes unvisited stays so, and counts
-    its guess. Every action of the run then counts the rewards from it on.
+    A run descends by the largest UCT value, `Node.value` + exploration * sqrt(ln(runs of the
+    parent) / runs, at least 1), and from the first unvisited action on by the largest estimate;
+    ties go to the first action. An action at full depth that UCT selects unvisited is not visited
+    and counts its estimate. Every action of the run is then credited with the rewards from it on.
     """
 
     depth: int = 2
@@ -105,7 +109,7 @@ class Search:
     def grow(
         self, world: World[S, A], position: S, choices: Sequence[Choice[A]]
     ) -> Generator[Question, Answer, Node[S, A]]:
-        """The tree from a position with these choices; yields what the world asks."""
+        """The tree from a position with these choices; yields the world's requests."""
         root = Node[S, A](None)
         _visited(root, Visit(position, 0.0, tuple(choices)))
         for _ in range(self.iterations):
@@ -129,7 +133,7 @@ class Search:
     def _simulated(
         self, world: World[S, A], path: list[Node[S, A]]
     ) -> Generator[Question, Answer, None]:
-        """Goes on from the end of the path to the end of a branch."""
+        """Extend the path to the end of a branch."""
         while True:
             node = path[-1]
             if node.visit is None:
@@ -145,8 +149,8 @@ class Search:
 
 
 def best_total(node: Node[S, A]) -> float:
-    """The largest sum of rewards from a node on, its own among them, over all branches that were
-    visited to their end; minus infinity where none was."""
+    """The largest sum of rewards from a node on, inclusive; minus infinity without a full branch.
+    Only branches that were visited to their end count."""
     if node.visit is None:
         return -math.inf
     if not node.children:

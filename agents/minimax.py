@@ -16,24 +16,24 @@ from gauntlet.games.capabilities import nothing_hidden
 from gauntlet.games.playouts import sample
 
 POSITIONS = 100_000
-"""The most positions that are looked at for one answer: 3 seconds of tic-tac-toe, and 50 MB."""
+"""Maximum number of positions searched per call: about 3 seconds of tic-tac-toe, and 50 MB."""
 
 SECONDS = 20.0
-"""The most that a game may take of this thread's time to be let in, where its rules are slow."""
+"""Maximum thread time of the search by which `check` admits a game, for slow rules."""
 
 
 @dataclass(frozen=True)
 class Minimax:
-    """Chooses uniformly among the moves whose outcome is best when both seats play perfectly.
+    """Chooses uniformly among the moves that are best under perfect play of both seats.
 
     For zero-sum games of two seats that are small enough to search to the end: tic-tac-toe takes
-    0.05 seconds on 3 x 3 and a second on 4 x 4 with lines of 3, but has no end in sight on 5 x 5.
-    It plays to win whatever the seat's goal. A decision's scores are the outcomes, from -1 to 1.
+    0.05 s on 3 x 3 and 1 s on 4 x 4 with lines of 3, but is out of reach on 5 x 5. It plays to win
+    whatever the seat's goal. A decision's scores are the outcomes, from -1 to 1.
     """
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError unless the game has two seats, that move in turn and see all, and is
-        small enough: a first state is searched to the end."""
+        """Raises ValueError unless the game has two seats that alternate, perfect information,
+        and is small enough to search from a first state to the end."""
         name = type(game).__name__
         if game.num_seats != 2:
             raise ValueError(f"minimax plays games of 2 seats; this {name} has {game.num_seats}")
@@ -60,10 +60,12 @@ class Minimax:
 
 
 def outcome(game: Any, state: Any, seconds: float = math.inf) -> float:
-    """What seat 0 gets from here when both seats play perfectly.
+    """The return of seat 0 from here when both seats play perfectly.
 
-    seconds: how much of this thread's time it may take. Raises ValueError where it takes more, or
-    more than POSITIONS positions, to tell, or where lines of play are too long to follow.
+    seconds: limit on this thread's time.
+
+    Raises ValueError if the search exceeds it, visits more than POSITIONS positions, or meets lines
+    of play too long for the recursion.
     """
     known = outcomes(game)
     if len(known) > POSITIONS:
@@ -81,19 +83,18 @@ def outcome(game: Any, state: Any, seconds: float = math.inf) -> float:
 
 @lru_cache(maxsize=2)
 def outcomes(game: Game[Any]) -> dict[Any, float]:
-    """What `outcome` has found of a game so far: at most twice POSITIONS entries."""
+    """The transposition table of a game: at most twice POSITIONS entries."""
     return {}
 
 
 class _TooBig(Exception):
-    """The search has looked at all positions that it may."""
+    """The search has reached a limit."""
 
 
 def _outcome(
     game: Game[Any], state: Any, cache: dict[Any, float], most: int, until: float
 ) -> float:
-    """As `outcome`; what is found goes into `cache`, which may grow to `most` entries `until` then,
-    by this thread's clock."""
+    """The recursion of `outcome`. The cache may grow to `most` entries; `until`: thread time."""
     if (found := cache.get(state)) is not None:
         return found
     seats = game.to_move(state)

@@ -1,9 +1,9 @@
-"""The same player, asked in prompts that differ in nothing that matters.
+"""The same player with prompts changed in ways that should not matter.
 
-What two prompts make of the same deals may differ by no more than what a meaningless change does.
-So any player that asks can be asked again so: one blank line more between what a seat's prompts
-share and the situation, and the facts in another order. What is said, asked and read stays as it
-is.
+A difference between two prompts means little unless it exceeds that of a meaningless change. Any
+player that uses a model can therefore be rerun with one more blank line between the shared part of
+a seat's prompts and the situation, and with the facts in another order. The wording of facts and
+questions and the parsing of replies stay the same.
 """
 
 from __future__ import annotations
@@ -33,16 +33,14 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Noisy:
-    """Plays as `agent` does, which is told `varied` observations and whose prompts are `spaced`.
+    """Plays like `agent`, with observations passed through `vary` and prompts through `spaced`.
 
-    Of positions that the agent thinks up for itself the facts keep their order; their prompts are
-    spaced as all are.
+    In positions that the agent imagines itself the facts keep their order; the prompts are spaced.
     """
 
     agent: Agent
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError where the agent cannot play the game."""
         check(self.agent, game)
 
     def prepare(self, game: Game[Any], seat: int, goal: Goal) -> Generator[Question, Answer, Noisy]:
@@ -62,8 +60,8 @@ class Noisy:
 
 
 def vary(observation: Observation) -> Observation:
-    """The observation with its facts the other way round: those of all among themselves, and those
-    of this seat alone. A fact is a line under its own name, so their order tells nothing."""
+    """Reverse the order of the facts, public and private ones separately. A fact is a line under
+    its own name, so the order carries no information."""
     return replace(observation, facts=_reversed(observation.facts))
 
 
@@ -73,14 +71,14 @@ def _reversed(facts: Sequence[Fact]) -> tuple[Fact, ...]:
 
 
 def spaced(prompt: Prompt) -> Prompt:
-    """The prompt with a blank line more before its changing text; its end stays as it is."""
+    """Insert a blank line before the prompt's changing text; its end is unchanged."""
     return replace(prompt, changing=f"\n{prompt.changing}")
 
 
 def _spacing(
     thinking: Generator[Question, Answer, Result],
 ) -> Generator[Question, Answer, Result]:
-    """Passes questions on with their prompts spaced, and the answers back."""
+    """Pass questions on with spaced prompts, and the answers back."""
     try:
         question = next(thinking)
         while True:

@@ -1,6 +1,6 @@
-"""Observers without a model: they guess by which policies the players play whom they watch.
+"""Observers without a model: they guess the policies of the players they watch.
 
-Each knows what a language model is told: the catalogue, and what was done in the steps shown.
+Each knows what a language model is shown: the catalogue and the moves in the steps shown.
 """
 
 from __future__ import annotations
@@ -15,72 +15,70 @@ from gauntlet.agents.base import Decision, Thinking, Turn
 from gauntlet.games.base import Game, Observation
 
 ALIKE = 1e-9
-"""Log-likelihoods and distances that differ by less are equal; which of them counts is drawn."""
+"""Tolerance for equal log-likelihoods and distances; ties are broken at random."""
 
 
 @runtime_checkable
 class Watching(Protocol):
-    """A game of one seat that watches players and guesses by which policies they play."""
+    """A one-seat game of watching players and guessing their policies."""
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """What a guess may name: a code for each policy of the catalogue. None has a space."""
+        """One code per policy of the catalogue, without spaces; guesses are made of these."""
         ...
 
     @property
-    def watched(self) -> tuple[str, ...]:
-        """The names of the players that are watched."""
-        ...
+    def watched(self) -> tuple[str, ...]: ...
 
     def guess(self, picked: Sequence[int]) -> str:
-        """The words of a guess: for each watched player the index of a code."""
+        """The text of a guess. picked: for each watched player the index of a code."""
         ...
 
     def progress(self, observation: Observation) -> tuple[int, int]:
-        """How many steps were shown so far, and how many there are."""
+        """The number of steps shown so far, and of all steps."""
         ...
 
     def likelihoods(self, observation: Observation) -> np.ndarray:
-        """The likelihood of what each player did in each step shown, under each policy, float64 of
-        shape (steps, players, policies); 1 where a player did nothing."""
+        """The likelihood of each player's move in each step shown, under each policy. float64 of
+        shape (steps, players, policies); 1 where a player did not move."""
         ...
 
     def frequencies(self, observation: Observation) -> np.ndarray:
-        """How often each player took each option in the steps shown so far, shares of shape
-        (players, options). Raises ValueError where the watched game has no mixes."""
+        """Each player's option frequencies in the steps shown so far, of shape (players, options).
+        Raises ValueError if the watched game has no mixed policies."""
         ...
 
     def mix_table(self) -> np.ndarray:
-        """How often each policy takes each option, float64 of shape (policies, options), NaN for
-        policies that are no mix. Raises ValueError where the watched game has no mixes."""
+        """Each policy's option probabilities, float64 (policies, options); NaN if it is not a mix.
+        Raises ValueError if the watched game has no mixed policies."""
         ...
 
     def losses(self) -> np.ndarray | None:
-        """What each guess costs under each truth, float64 of shape (guesses, truths), each a tuple
-        of policies in lexical order of their indices; None where nothing is known."""
+        """The loss of each guess under each truth, float64 (guesses, truths). Both are tuples of
+        policies in lexical order of their indices. None if the losses are unknown."""
         ...
 
 
 @dataclass(frozen=True)
 class Observer:
-    """What observers share: they play games of watching alone."""
+    """Base of the observers, which play only `Watching` games."""
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError if there is nobody to watch."""
+        """Raises ValueError unless it is a game of watching."""
         watching(game)
 
 
 @dataclass(frozen=True)
 class Constant(Observer):
-    """Guesses the same at every step.
+    """Makes the same guess at every step.
 
-    guess: the words of it; "" for the catalogue's first policy in every place.
+    guess: its text; "" for the catalogue's first policy in every place.
     """
 
     guess: str = ""
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError where the guess is none of this game's."""
+        """Raises ValueError if the guess is not valid in this game."""
         known, codes = watching(game), self.guess.split()
         if self.guess and not (len(codes) == len(known.watched) and set(codes) <= {*known.codes}):
             told = f"{len(known.watched)} of {', '.join(known.codes)}"
@@ -94,10 +92,10 @@ class Constant(Observer):
 
 @dataclass(frozen=True)
 class Nearest(Observer):
-    """Guesses the mixes that lie nearest to how often each player took each option (L2)."""
+    """Guesses the mixes nearest (L2) to each player's option frequencies."""
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError where the watched game has no mixes."""
+        """Raises ValueError if the watched game has no mixed policies."""
         watching(game).mix_table()
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
@@ -109,8 +107,7 @@ class Nearest(Observer):
 
 @dataclass(frozen=True)
 class Likeliest(Observer):
-    """The ideal observer by maximum likelihood: of each player the policy that makes what it did
-    likeliest, over the steps that are told."""
+    """Maximum likelihood: for each player the policy that best explains the steps shown."""
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
         return guessed(turn, log_likelihoods(turn), rng)
@@ -119,9 +116,12 @@ class Likeliest(Observer):
 
 @dataclass(frozen=True)
 class Bayes(Observer):
-    """Guesses what has the least expected loss under the posterior from a uniform prior, of equal
-    ones the likeliest; where the game knows no losses, the likeliest of each player. A decision's
-    notes hold under "confidence" the posterior chance of the guess."""
+    """Guesses with the least expected loss under the posterior from a uniform prior.
+
+    Ties go to the more probable guess. If the game has no losses, it guesses the most probable
+    policy of each player. A decision's notes hold the guess's posterior probability under
+    "confidence".
+    """
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
         game, posterior = watching(turn.game), posteriors(log_likelihoods(turn))
@@ -142,15 +142,14 @@ class Bayes(Observer):
 
 
 def watching(game: Game[Any]) -> Watching:
-    """The game as one of watching. Raises ValueError where it is none."""
+    """The game as a `Watching` game. Raises ValueError if it is not one."""
     if not isinstance(game, Watching):
         raise ValueError(f"{type(game).__name__} has nobody to watch; games of watching have")
     return game
 
 
 def log_likelihoods(turn: Turn) -> np.ndarray:
-    """The logarithm of how likely each policy makes what each player did, over all steps that are
-    told: float64 of shape (players, policies)."""
+    """The log-likelihood of each player's moves in the steps shown, float64 (players, policies)."""
     with np.errstate(divide="ignore"):
         return np.asarray(
             np.log(watching(turn.game).likelihoods(turn.observation)).sum(axis=0), float
@@ -158,8 +157,8 @@ def log_likelihoods(turn: Turn) -> np.ndarray:
 
 
 def posteriors(logs: np.ndarray) -> np.ndarray:
-    """The chance of each policy from a uniform prior, (players, policies): uniform for a player who
-    did what no policy does."""
+    """Posterior probabilities from a uniform prior, (players, policies). Uniform for a player whose
+    moves no policy explains."""
     best = logs.max(axis=1, keepdims=True)
     weights = np.exp(np.where(np.isfinite(best), logs - np.where(np.isfinite(best), best, 0), 0))
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
@@ -175,6 +174,6 @@ def guess_decision(turn: Turn, picked: Sequence[int], notes: Mapping[str, Any]) 
 
 
 def _best(worth: np.ndarray, rng: np.random.Generator) -> int:
-    """The index of the best, drawn among equal ones."""
+    """The index of the maximum, ties broken at random."""
     ties = np.flatnonzero((worth >= worth.max() - ALIKE) | (worth == worth.max()))
     return int(ties[rng.integers(len(ties))])

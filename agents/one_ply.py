@@ -1,4 +1,4 @@
-"""One-ply search: each option is tried, and the position after it is judged by the game."""
+"""One-ply search: try each option and let the game evaluate the position after it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from gauntlet.games.capabilities import Valued, nothing_hidden
 from gauntlet.games.playouts import check_policy, fill_text, lack, sample, scripted_move
 
 ALIKE = 1e-9
-"""Worths that differ by less are equal."""
+"""Tolerance within which two values are equal."""
 
 
 @dataclass(frozen=True)
 class OnePly:
-    """Takes the option after which the seat that it plays for stands best, in the mean over states
-    that fit what it knows; of several best ones any.
+    """Takes the option after which its side stands best, averaged over states it may be in.
 
-    worlds: how many such states; one is enough where nothing is hidden.
-    policy: the scripted player that finds the words of open options, and that moves for the others
-        where seats move at once.
+    Ties are broken at random.
+
+    worlds: number of such states; one is used if nothing is hidden.
+    policy: the scripted player that writes the text of text actions and moves for the others when
+        seats move simultaneously.
     """
 
     worlds: int = 8
@@ -34,7 +35,7 @@ class OnePly:
             raise ValueError(f"worlds is {self.worlds}; a search looks at 1 to 1,000")
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError where the game does not judge positions, or cannot be guessed."""
+        """Raises ValueError if the game has no evaluation or cannot be sampled."""
         if not isinstance(game, Valued):
             name = type(game).__name__
             raise ValueError(f"{name} does not tell what a position is worth: it has no `worth`")
@@ -66,7 +67,7 @@ class OnePly:
         benefits: int,
         rng: np.random.Generator,
     ) -> list[float]:
-        """What each move is worth in one state that fits, the others moving alike after each."""
+        """The value of each move in one sampled state; the others' moves are the same for all."""
         state = sample(game, observation, rng)
         others = {
             seat: scripted_move(game, state, seat, self.policy, rng)

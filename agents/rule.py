@@ -1,4 +1,4 @@
-"""A scripted player: one that comes with its game, as RLCard's rule player for UNO, or random."""
+"""A scripted player: a policy of the game, such as the rule player of RLCard for UNO, or random."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from gauntlet.games.playouts import aimed, check_policy, fill_text, probabilitie
 
 @dataclass(frozen=True)
 class Rule:
-    """Draws its move from the probabilities that the game's scripted policy gives the options, and
-    says with it what that policy says."""
+    """Draws from the option probabilities of the game's scripted policy, and takes its text."""
 
     policy: str = "rule"
 
@@ -25,11 +24,10 @@ class Rule:
         return self.policy
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError where the game has no policy of that name."""
         check_policy(game, self.policy)
 
     def aimed(self, game: Game[Any], seat: int, goal: Goal) -> Rule:
-        """With an eye on the seat that its goal names, if its policy is of that kind."""
+        """Aim the policy at the seat that the goal names, if the policy can be aimed."""
         return replace(self, policy=aimed(game, self.policy, seat, goal.helps))
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:

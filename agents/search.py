@@ -1,4 +1,4 @@
-"""Monte Carlo search: each option is played on many times, hidden cards dealt again."""
+"""Monte Carlo search: play out each option many times, redealing hidden cards."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from gauntlet.games.capabilities import Measure, measures_of
 from gauntlet.games.playouts import check_policy, lack, values
 
 MOST = 100_000
-"""Playouts an option, with an error of at most .0016: ten seconds or so a decision of UNO."""
+"""Maximum playouts per option: an error of at most .0016, and about 10 s per decision in UNO."""
 
 
 @dataclass(frozen=True)
 class Search:
-    """Chooses the option after which the seat that it plays for gets most in the mean.
+    """Chooses the option with the highest mean result for the seat it plays for.
 
-    playouts: how many an option; the error of a share won is at most 0.5 / sqrt(playouts).
-    policy: the scripted player that every seat is taken for in the playouts, and those that move
-        at the same time as it does.
+    playouts: number per option; the error of a win share is at most 0.5 / sqrt(playouts).
+    policy: the scripted player that every seat follows in the playouts, as do seats that move at
+        the same time as the searcher.
 
-    It plays for itself, or for the seat that its goal names, and for what the game's matches are
-    judged by: the win, as a rule. Each playout deals again what it cannot see, so it knows no
-    more than another player in its seat. Ties go to the first listed option. A
-    decision's scores are the means, as shares of the range where the figure has one.
+    It plays for itself or for the seat that its goal names, and for the game's first measure,
+    usually the win. Each playout redeals what it cannot see, so it knows no more than another
+    player in its seat. Ties go to the first listed option. A decision's scores are the means, as
+    shares of the measure's range if that is bounded.
     """
 
     playouts: int = 100
@@ -39,7 +39,7 @@ class Search:
             raise ValueError(f"playouts is {self.playouts}; a search plays 1 to {MOST:,} an option")
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError where the game cannot be played on from what a seat knows."""
+        """Raises ValueError if the game cannot be played out from what a seat knows."""
         if reason := lack(game, measures_of(game)[0].name):
             raise ValueError(reason)
         check_policy(game, self.policy)
@@ -55,6 +55,6 @@ class Search:
 
 
 def scaled(worth: np.ndarray, measure: Measure) -> np.ndarray:
-    """Figures as shares of their measure's range, from 0 to 1; as they are where it has none."""
+    """Values as shares of their measure's range, from 0 to 1; unchanged if it is unbounded."""
     span = measure.high - measure.low
     return (worth - measure.low) / span if isfinite(span) else worth

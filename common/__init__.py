@@ -1,2 +1,1 @@
-"""What every room stands on: one tree of errors, files that are whole or not there, and text from
-outside made fit to be shown."""
+"""Shared basics: the error tree, crash-safe files, process start-up, and sanitized text."""

@@ -1,11 +1,11 @@
-"""Files that are whole or not there.
+"""Crash-safe files: complete or absent.
 
-The few operations that the log needs of a file system are a class, so that a test can bring its
-own: one that fails, writes half, and forgets at a power cut what was not synced.
+The file-system operations that the log needs form a class, so that tests can substitute one that
+fails, writes half, or forgets at a power cut what was not synced.
 
-JSON objects that a run reads again notice damage: the last key is a checksum over all bytes before
-it. CRC-32 finds every burst of up to 32 bits, and any other change but one in four thousand
-million. It is no protection against a deliberate edit.
+JSON objects that a run reads again detect damage: the last key is a checksum over all bytes before
+it. CRC-32 detects every burst of up to 32 bits, and any other change with probability 1 - 2^-32. It
+does not protect against deliberate edits.
 
     {"kind":"match","deal":48,"crc32":"5a0c81f2"}
 """
@@ -23,18 +23,19 @@ from zlib import crc32
 KEY = "crc32"
 SEAL = re.compile(rb',\s*"crc32":\s*"([0-9a-f]{8})"\s*\}\s*\Z')
 LONGEST = 64
-"""More bytes than a seal takes."""
+"""Upper bound on the length of a checksum suffix in bytes."""
 
 
 class Disk:
-    """The real one. Every method raises OSError as the operating system does."""
+    """The real file system. Every method raises OSError as the operating system does."""
 
     def make(self, folder: Path) -> None:
-        """The folder is there, with those above it."""
+        """Create the folder and its parents if missing."""
         folder.mkdir(parents=True, exist_ok=True)
 
     def lock(self, path: Path) -> int:
-        """A descriptor that holds the file's lock; raises BlockingIOError where another has it."""
+        """A descriptor that holds the file's lock. Raises BlockingIOError if another process has
+        it."""
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -47,7 +48,7 @@ class Disk:
         return path.exists()
 
     def logs(self, folder: Path) -> list[Path]:
-        """The files of JSON lines in a folder, by name."""
+        """The JSON lines files in a folder, sorted by name."""
         return sorted(folder.glob("*.jsonl"))
 
     def read(self, path: Path) -> bytes:
@@ -59,35 +60,35 @@ class Disk:
             yield from file
 
     def open(self, path: Path) -> int:
-        """A descriptor to append with; makes the file where there is none."""
+        """A descriptor for appending; creates the file if missing."""
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
 
     def size(self, descriptor: int) -> int:
         return os.fstat(descriptor).st_size
 
     def write(self, descriptor: int, data: bytes | memoryview) -> int:
-        """Appends some of the bytes, at least one. Returns how many."""
+        """Append some of the bytes, at least one. Returns how many."""
         return os.write(descriptor, data)
 
     def truncate(self, descriptor: int, size: int) -> None:
         os.ftruncate(descriptor, size)
 
     def sync(self, descriptor: int) -> None:
-        """Returns when the file's content survives a power cut; its name is `sync_folder`'s."""
+        """Make the file's content survive a power cut; for its name use `sync_folder`."""
         os.fsync(descriptor)
 
     def close(self, descriptor: int) -> None:
         os.close(descriptor)
 
     def replace(self, partial: Path, path: Path) -> None:
-        """Gives the first file the second's name, at once and whole."""
+        """Rename the first file to the second, atomically."""
         partial.replace(path)
 
     def remove(self, path: Path) -> None:
         path.unlink(missing_ok=True)
 
     def sync_folder(self, folder: Path) -> None:
-        """Returns when the names in the folder survive a power cut."""
+        """Make the names in the folder survive a power cut."""
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -99,10 +100,8 @@ DISK = Disk()
 
 
 def append(disk: Disk, path: Path, lines: bytes) -> None:
-    """Adds whole lines to a file: returns when a power cut cannot take them back.
-
-    Raises OSError, and then has taken back what it wrote, as far as the disk lets it.
-    """
+    """Append whole lines to a file; returns once they are durable. Raises OSError, after undoing
+    what was written as far as the disk allows."""
     descriptor = disk.open(path)
     try:
         safe = disk.size(descriptor)
@@ -119,15 +118,13 @@ def append(disk: Disk, path: Path, lines: bytes) -> None:
 
 
 def write_all(disk: Disk, descriptor: int, data: bytes) -> None:
-    """Writes on until nothing is left."""
     view = memoryview(data)
     while view:
         view = view[disk.write(descriptor, view) :]
 
 
 def mend(disk: Disk, path: Path) -> Iterator[bytes]:
-    """The file's whole lines. Once all are read, a torn last one is cut off, and a power cut
-    cannot take back the others."""
+    """Yield the file's complete lines, then cut off a torn last line and sync the file."""
     whole = 0
     for line in disk.lines(path):
         if line.endswith(b"\n"):
@@ -143,7 +140,7 @@ def mend(disk: Disk, path: Path) -> Iterator[bytes]:
 
 
 def write_atomically(path: Path, content: str | bytes, disk: Disk = DISK) -> None:
-    """The file is there whole or, after a crash, as it was before."""
+    """Write a file that after a crash is either complete or as it was before."""
     partial = path.with_name(f".{path.name}.partial")
     disk.remove(partial)
     descriptor = disk.open(partial)
@@ -158,8 +155,8 @@ def write_atomically(path: Path, content: str | bytes, disk: Disk = DISK) -> Non
 
 @contextmanager
 def replacing(path: Path, disk: Disk = DISK) -> Iterator[Path]:
-    """Where to write a file that is too large to be held: it takes the name's place at the end, and
-    is gone after an exception. After a crash the name has what it had before."""
+    """A temporary path for a large file, which replaces `path` at the end. It is removed after an
+    exception; after a crash `path` is unchanged."""
     partial = path.with_name(f".{path.name}.partial")
     disk.remove(partial)
     try:
@@ -176,14 +173,14 @@ def replacing(path: Path, disk: Disk = DISK) -> Iterator[Path]:
 
 
 def sealed(text: bytes) -> bytes:
-    """The object, of at least one key, with its checksum."""
+    """The object, of at least one key, with its checksum appended."""
     body = text[: text.rindex(b"}")].rstrip()
     return b'%b,"crc32":"%08x"}' % (body, crc32(body))
 
 
 def unsealed(text: bytes) -> bytes:
-    """The object without its checksum. Raises ValueError where it has none, where the checksum is
-    another's, or stands elsewhere."""
+    """The object without its checksum. Raises ValueError if the checksum is missing, wrong or
+    misplaced."""
     found = SEAL.search(text, max(0, len(text) - LONGEST))
     if found is None:
         if b'"crc32":' in text:

@@ -1,13 +1,14 @@
-"""The tree of errors, and the words of some. A UserError is one that a user can mend: a run ends
-with its one line and status 2.
+"""The error tree, and helpers for messages.
 
-GauntletError
-├── UserError             something asked for cannot be done
-│   ├── ModelError        a model cannot be used as asked
-│   │   └── Stopped       a model answers no more in this run
-│   └── Halted            a run ends early because of that; what was played is kept
-├── IllegalAction         a move that the rules do not allow
-└── WorkerLost            a worker died with its matches; others play them
+A UserError is one that the user can fix: a run ends with its one-line message and status 2.
+
+    GauntletError
+    ├── UserError             a request cannot be fulfilled
+    │   ├── ModelError        a model cannot be used as configured
+    │   │   └── Stopped       a model gives no more answers in this run
+    │   └── Halted            a run ends early for that reason; played matches are kept
+    ├── IllegalAction         a move that the rules do not allow
+    └── WorkerLost            a worker died with its matches; others play them
 """
 
 from __future__ import annotations
@@ -27,27 +28,29 @@ from gauntlet.common.sanitize import visible
 
 
 class GauntletError(Exception):
-    """Whatever the project itself raises, but for wrong arguments of its functions (ValueError).
-    Its message is fit for a terminal, whatever name it repeats."""
+    """Base of the project's errors, except for wrong arguments of functions (ValueError).
+
+    Its message is safe for a terminal, whatever names it contains.
+    """
 
     def __str__(self) -> str:
         return visible(super().__str__())
 
 
 class UserError(GauntletError):
-    """Something asked for cannot be done; the message is one line that says what would do."""
+    """A request cannot be fulfilled; the message is one line that says what would work."""
 
 
 class ModelError(UserError):
-    """A model cannot be used as asked; the message says which, why, and what would do."""
+    """A model cannot be used as configured; the message says which, why, and what would work."""
 
 
 class Stopped(ModelError):
-    """A model answers no more in this run, whoever asks; the message says why and what would do."""
+    """A model gives no more answers in this run; the message says why and what would help."""
 
 
 class Halted(UserError):
-    """A model answers no more: the run ends early, and all that was played is kept."""
+    """The run ends early because a model gives no more answers; played matches are kept."""
 
 
 class IllegalAction(GauntletError, ValueError):
@@ -59,14 +62,14 @@ class WorkerLost(GauntletError):
 
 
 def raised(error: BaseException) -> str:
-    """What was raised, in one line: its kind and what it says."""
+    """The exception's type and message in one line."""
     said = " ".join(str(error.msg if isinstance(error, SyntaxError) else error).split())
     return f"{type(error).__name__}: {said}".removesuffix(": ")
 
 
 def raised_at(error: BaseException, packages: Collection[str]) -> str:
-    """The file and line in these packages that raised it, the innermost, or of their function that
-    cannot be called as it was; "" where there is none."""
+    """The innermost file and line in these packages that raised the error; "" if there is none. For
+    a call with wrong arguments, the definition of the function."""
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
         return f"{error.filename} line {error.lineno}"
     for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
@@ -89,7 +92,7 @@ def _called(error: BaseException, packages: Collection[str]) -> str:
 
 
 def suggest(word: str, choices: Iterable[str]) -> str:
-    """ "; did you mean 'x'?" where a known name is close to `word`, and the names there are."""
+    """ "; did you mean 'x'?" if a known name is close to `word`, and the list of known names."""
     names = sorted(choices)
     close = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
     hint = f"; did you mean {close[0]!r}?" if close else ""
@@ -97,9 +100,12 @@ def suggest(word: str, choices: Iterable[str]) -> str:
 
 
 def extra(module: str, name: str, package: str = "") -> ModuleType:
-    """The module `module`, which the extra `name` installs. Raises UserError with the command
-    that installs it where it is not there. package: what people know it by, where the module is
-    called otherwise."""
+    """Import `module`, which the extra `name` installs.
+
+    package: the distribution's name, if it differs from the module's.
+
+    Raises UserError with the install command if it is missing.
+    """
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
@@ -110,8 +116,8 @@ def extra(module: str, name: str, package: str = "") -> ModuleType:
 
 
 def require(package: str, name: str) -> None:
-    """Raises what `extra` does, and imports nothing: for packages that take seconds, or that
-    another process needs."""
+    """Raise like `extra` without importing: for packages that are slow to import or only needed
+    by another process."""
     try:
         found = find_spec(package)
     except ModuleNotFoundError:

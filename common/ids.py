@@ -1,9 +1,8 @@
-"""The ids by which records, deals and cell keys know a class.
+"""Class ids, by which records, deals and cell keys refer to classes.
 
-A class's id is its dotted name, without `gauntlet.` if it is ours: `games.nim.Nim`. Deals are
-seeded by it and cells are keyed by it. A class that moves to another module keeps its id by an
-entry in MOVED, so moving it changes no deal and no key. An id is a valid `_target_` too, wherever
-the class is now.
+A class's id is its dotted name, without `gauntlet.` for our own: `games.nim.Nim`. It seeds deals
+and is part of cell keys. A class that moves to another module keeps its id through an entry in
+MOVED, so that no deal or key changes. An id is also a valid `_target_`, wherever the class is now.
 """
 
 from __future__ import annotations
@@ -17,16 +16,16 @@ MOVED: Mapping[str, str] = {
     "agents.depth_limited_minimax.DepthLimitedMinimax": "agents.shallow.Shallow",
     "agents.epsilon_random.EpsilonRandom": "agents.careless.Careless",
 }
-"""The ids of classes of ours that have moved, by their names today without `gauntlet.`."""
+"""Ids of our classes that have moved, by their current names without `gauntlet.`."""
 
 
 def class_id(cls: type) -> str:
-    """The class's id: its dotted name before it was first moved."""
+    """The class's id: its dotted name before its first move."""
     name = f"{cls.__module__}.{cls.__qualname__}".removeprefix(PACKAGE)
     return MOVED.get(name, name)
 
 
 def dotted_name(class_id: str) -> str:
-    """Where the class of this id is now."""
+    """The current dotted name of the class with this id."""
     name = next((name for name, moved in MOVED.items() if moved == class_id), class_id)
     return PACKAGE + name if name.partition(".")[0] in ROOMS else name

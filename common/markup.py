@@ -1,4 +1,4 @@
-"""HTML and SVG by one helper: only tags written here stay unescaped."""
+"""HTML and SVG through one helper: only tags written here stay unescaped."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from gauntlet.common.sanitize import visible
 
 
 def tag(name: str, *inside: object, **attributes: object) -> Markup:
-    """One element. What is no Markup is escaped, in attributes too, its control characters shown
-    by number. An attribute that is None is left out; `class_` is class, `aria_label` aria-label."""
+    """One element.
+
+    Anything but Markup is escaped, in attributes too, with control characters shown by number.
+    Attributes that are None are omitted; `class_` becomes class, `aria_label` aria-label.
+    """
     given = Markup().join(
         Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), text(value))
         for key, value in attributes.items()
@@ -19,10 +22,9 @@ def tag(name: str, *inside: object, **attributes: object) -> Markup:
 
 
 def together(*parts: object) -> Markup:
-    """The parts one after the other."""
     return Markup().join(text(part) for part in parts)
 
 
 def text(part: object) -> Markup:
-    """Any text from a game or a player, safe on a page; Markup stays as it is."""
+    """Any text from a game or a player, escaped for a page; Markup is returned unchanged."""
     return part if isinstance(part, Markup) else escape(visible(str(part)))

@@ -1,4 +1,4 @@
-"""A command as a process of its own: started light and ended at once."""
+"""Running a command as a process: fast start-up and exit."""
 
 from __future__ import annotations
 
@@ -19,26 +19,27 @@ from gauntlet.common.sanitize import visible
 
 ROOT = Path(__file__).resolve().parent.parent
 OBJECTS = 50_000
-"""New objects after which Python looks for unreachable ones. By its own 700 it would go through all
-that thousands of modules hold eight times while they are loaded, and find nothing."""
+"""Garbage collection threshold. The default of 700 would scan everything that thousands of modules
+allocate eight times during import, without finding garbage."""
 
 
 def leave_current_folder() -> None:
-    """`python -m` imports from the current folder first, where people have a models.py or a folder
-    hydra/. Unless Gauntlet itself lies there, only the modules that `packages=` names are looked
-    for in it, after all others (`config/nodes.py`)."""
+    """Remove the current folder from `sys.path`, unless it holds Gauntlet itself.
+
+    `python -m` imports from it first, where people may have a models.py or a folder hydra/. Only
+    modules named by `packages=` are looked up there, after all others (`config/nodes.py`).
+    """
     if sys.argv[0] == "-m" and sys.path[0] == os.getcwd() != str(ROOT):
         del sys.path[0]
 
 
 def collect_seldom() -> None:
-    """From now on Python looks for unreachable objects after OBJECTS new ones."""
     gc.set_threshold(OBJECTS, *gc.get_threshold()[1:])
 
 
 def refuse_pipes(event: str, arguments: tuple[Any, ...]) -> None:
-    """An audit hook: to open a named pipe raises OSError in place of waiting for a writer for ever.
-    Those under /dev, which a shell makes of `<(...)`, are meant."""
+    """An audit hook: opening a named pipe raises OSError instead of waiting for a writer forever.
+    Pipes under /dev, which a shell makes of `<(...)`, are allowed."""
     if event != "open" or not isinstance(arguments[0], (str, bytes, os.PathLike)):
         return
     path = os.fsdecode(arguments[0])
@@ -54,8 +55,7 @@ def _is_pipe(path: str) -> bool:
 
 
 class Outlasting(io.FileIO):
-    """A stream whose reader may stop early, as `head` does: further output is discarded and the
-    writer carries on."""
+    """A stream whose reader may stop early, as `head` does: further output is discarded."""
 
     def write(self, data: Any, /) -> int:
         try:
@@ -67,7 +67,7 @@ class Outlasting(io.FileIO):
 
 
 def outlasting(stream: TextIO) -> TextIO:
-    """The same stream, in which a reader that leaves is no error."""
+    """The same stream, ignoring a reader that leaves."""
     assert isinstance(stream, io.TextIOWrapper), stream
     stream.flush()
     raw = Outlasting(stream.fileno(), "w", closefd=False)
@@ -81,7 +81,7 @@ def outlasting(stream: TextIO) -> TextIO:
 
 
 def _status(main: Callable[[], int]) -> int:
-    """What `main` returns; 2 where the system fails it in a way that no command expects."""
+    """The status of `main`; 2 for system failures that no command handles."""
     try:
         return main()
     except OSError as error:
@@ -98,19 +98,16 @@ def _status(main: Callable[[], int]) -> int:
 
 
 def as_process(main: Callable[[], int]) -> NoReturn:
-    """Runs `main` and ends the process with the status that it returns.
-
-    Whoever waits to be told of the end is told, and what was written is written. But what was
-    loaded is left to the system: Python would take it apart object by object, for a second or two.
-    """
+    """Run `main` and exit with its status. Exit handlers run and output is flushed, but loaded
+    modules are not torn down, which saves a second or two."""
     collect_seldom()
     sys.stdout, sys.stderr = outlasting(sys.stdout), outlasting(sys.stderr)
     sys.addaudithook(refuse_pipes)
     status = _status(main)
     running: Any = threading
-    running._shutdown()  # as Python does: waits for threads that are no daemons
+    running._shutdown()  # as Python does: waits for non-daemon threads
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError):  # a full disk, where it goes to a file
+        with suppress(OSError):  # a full disk, if redirected to a file
             stream.flush()
     os._exit(status)

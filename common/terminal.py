@@ -1,4 +1,4 @@
-"""The terminal that people read."""
+"""Terminal output."""
 
 from __future__ import annotations
 
@@ -15,28 +15,30 @@ from rich.text import Text
 from gauntlet.common.sanitize import visible
 
 WIDTH = 100
-"""The most columns that anything takes."""
+"""Maximum output width in columns."""
 LEAST = 12
-"""Characters that a column of words keeps, however narrow the terminal."""
+"""Minimum width of a text column, however narrow the terminal."""
 
 
 def console(markup: bool = False) -> Console:
-    """A console no wider than 100 columns, whatever the terminal. Without `markup` brackets in a
-    text are brackets; with it, what others wrote must be escaped."""
+    """A console at most 100 columns wide.
+
+    markup: whether brackets are markup; then text by others must be escaped.
+    """
     own = Console()
     width = min(WIDTH, own.width) if own.is_terminal else WIDTH
     return Terminal(highlight=False, markup=markup, width=width)
 
 
 class Terminal(Console):
-    """Shows a control character in a text by its number: a folder may be called anything."""
+    """Shows control characters in text by number: a folder may have any name."""
 
     def render_str(self, text: str, **options: Any) -> Text:
         return super().render_str(visible(text), **options)
 
 
 def print_line(out: Console, line: str) -> None:
-    """One line: cut where a terminal ends, whole where nobody looks."""
+    """Print one line, truncated on a terminal, in full otherwise."""
     if out.is_terminal:
         out.print(Text(visible(line)), no_wrap=True, overflow="ellipsis")
     else:
@@ -44,8 +46,11 @@ def print_line(out: Console, line: str) -> None:
 
 
 class WrappedTable(Table):
-    """A table without lines. Where its columns do not fit side by side, the rest follow below, the
-    first column before them again: nothing is cut."""
+    """A table without lines.
+
+    Columns that do not fit continue in blocks below, each starting with the first column, so
+    nothing is truncated.
+    """
 
     def __init__(self, header_style: str = "bold", gap: int = 1) -> None:
         super().__init__(
@@ -62,11 +67,11 @@ class WrappedTable(Table):
             yield from super(WrappedTable, block).__rich_console__(console, options)
 
     def _blocks(self, console: Console, options: ConsoleOptions) -> Iterator[Sequence[Column]]:
-        """The columns that stand side by side."""
+        """The columns of each block."""
         first, rest = self.columns[:1], self.columns[1:]
         needed = [self.gap + self._least(column, console, options) for column in rest]
         name = sum(self._least(column, console, options) for column in first)
-        if sum(needed) > options.max_width - name:  # names need not be narrow as well
+        if sum(needed) > options.max_width - name:  # names may wrap too
             whole = max((_width(column, console, options) for column in first), default=0)
             name = max(name, min(whole, options.max_width // 3))
         room = options.max_width - name
@@ -83,13 +88,12 @@ class WrappedTable(Table):
         yield [*first, *block]
 
     def _least(self, column: Column, console: Console, options: ConsoleOptions) -> int:
-        """The columns of the terminal that it needs: all of a figure, a few of words."""
+        """The width it needs: in full for numbers, a few characters for text."""
         whole = _width(column, console, options)
         return whole if column.no_wrap else column.min_width or min(whole, LEAST)
 
 
 def _width(column: Column, console: Console, options: ConsoleOptions) -> int:
-    """That of its longest entry."""
     unbounded = options.update(width=10_000)
     entries = (column.header, *column.cells)
     return max(Measurement.get(console, unbounded, one).maximum for one in entries)

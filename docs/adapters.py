@@ -1,7 +1,7 @@
-"""The tables of docs/games/textarena.md and pettingzoo.md: which game works, and why not others.
+"""The tables of docs/games/textarena.md and pettingzoo.md: which games work, and why others do not.
 
-`python docs/adapters.py textarena` plays a match of random players of every game that the installed
-package has, and prints a row for each.
+`python docs/adapters.py textarena` plays a match of random players for every game in the installed
+package, and prints a row for each.
 """
 
 from __future__ import annotations
@@ -27,13 +27,18 @@ from gauntlet.games.textarena.words import why_not
 HEAD = "| game | works | seats | moves | a match of random players |\n|---|---|---|---|---|"
 SEATS = range(1, 16)
 PLIES = 50
-"""When a match is no longer waited for; the row says so."""
+"""Maximum length of a match; the row says if it was reached."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A game: its name, seats that it takes, what moves are, what a match came to; why it does not
-    work, else ""."""
+    """A game.
+
+    seats: the numbers of seats it supports.
+    moves: the kind of moves.
+    match: the length of a random match.
+    why: why it does not work, else "".
+    """
 
     name: str
     seats: Sequence[int] = ()
@@ -66,7 +71,7 @@ def _takes(make: Callable[[int], Game[Any]], seats: int) -> bool:
 
 
 def played(game: Game[Any]) -> tuple[str, str]:
-    """What moves are, and how long a match was."""
+    """The kind of moves, and the length of a random match."""
     rng, most, typed = np.random.default_rng(1), 0, False
     state = game.deal(np.random.default_rng(1))
     ended = f"stopped after {PLIES} moves"
@@ -84,7 +89,7 @@ def played(game: Game[Any]) -> tuple[str, str]:
 
 
 def textarena() -> Iterator[Row]:
-    """The first registered name of each kind of game; others are variants of it."""
+    """The first registered name of each kind of game; the others are variants of it."""
     kinds: dict[str, str] = {}
     for name in sorted(sorted(names()), key=len):
         kinds.setdefault(name.partition("-v0")[0], name)

@@ -1,4 +1,4 @@
-"""What each column of a table means, as Markdown: `python docs/columns.py summary`."""
+"""Print the meaning of a table's columns as Markdown: `python docs/columns.py summary`."""
 
 from __future__ import annotations
 

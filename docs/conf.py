@@ -1,4 +1,4 @@
-"""How Sphinx builds the documents: `make docs`, into docs/_build/html, without the network."""
+"""Sphinx configuration: `make docs` builds into docs/_build/html, without the network."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [
     str(HERE.parent),
     str(HERE),
-]  # the project, which autodoc reads; and the modules here
+]  # for autodoc, and for the modules here
 
 import docstrings  # noqa: E402
 import generated  # noqa: E402
@@ -24,14 +24,14 @@ release = version = _project["version"]
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
 exclude_patterns = ["_build"]
-suppress_warnings = ["misc.highlighting_failure"]  # a log's line with "..." in it is no JSON
+suppress_warnings = ["misc.highlighting_failure"]  # a log line with "..." in it is not JSON
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4
 
-highlight_language = "none"  # blocks without a language are what one types, and sees
+highlight_language = "none"  # blocks without a language are terminal input and output
 
-default_role = "code"  # docstrings are Markdown: what stands in single backticks is code
+default_role = "code"  # docstrings are Markdown: single backticks are code
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
 autodoc_typehints_format = "short"
@@ -39,7 +39,7 @@ python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 90
 add_module_names = False
 nitpicky = True
-# Names of other libraries would need their inventories from the network.
+# References to other libraries would need their inventories from the network.
 nitpick_ignore_regex = [("py:.*", ".*")]
 
 html_theme = "furo"
@@ -50,7 +50,7 @@ html_show_sphinx = False
 html_copy_source = False
 html_theme_options = {"navigation_with_keys": True, "top_of_page_buttons": []}
 
-# Links are checked among the documents only, without the network.
+# Only links between the documents are checked, without the network.
 linkcheck_ignore = [r"https?://.*"]
 
 copybutton_prompt_text = r"\$ "
@@ -58,6 +58,6 @@ copybutton_prompt_is_regexp = True
 
 
 def setup(app: Any) -> None:
-    """The pages that are made of the code and the configs are written before Sphinx looks."""
+    """Write the pages generated from code and configs before Sphinx reads the sources."""
     generated.write(HERE / "reference")
     app.connect("autodoc-process-docstring", docstrings.as_lists)

@@ -1,4 +1,4 @@
-"""Docstrings as Sphinx reads them: they are written to be read as they stand, in Markdown."""
+"""Adapts docstrings, which are written in plain Markdown, for Sphinx."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from typing import Any
 
 FIELD = re.compile(r"(?P<names>\w+(?:, \w+)*): (?P<told>.*)")
-"""A line that tells what a field or an argument is, as `tokens: length of each prompt.`"""
+"""A line that describes a field or an argument, such as `tokens: length of each prompt.`"""
 
 
 def as_lists(
     _app: Any, _kind: str, _name: str, _object: Any, _options: Any, lines: list[str]
 ) -> None:
-    """Sphinx's hook: paragraphs that tell fields become lists; drawings keep their lines."""
+    """Sphinx's hook: paragraphs of field descriptions become lists; drawings keep their lines."""
     lines[:] = [
         line for paragraph in paragraphs(lines) for line in (*format_paragraph(paragraph), "")
     ]
 
 
 def paragraphs(lines: Sequence[str]) -> list[list[str]]:
-    """The lines between empty ones."""
+    """Split the lines at empty ones."""
     found: list[list[str]] = [[]]
     for line in lines:
         if line.strip():
@@ -31,7 +31,7 @@ def paragraphs(lines: Sequence[str]) -> list[list[str]]:
 
 
 def format_paragraph(paragraph: Sequence[str]) -> list[str]:
-    """A paragraph, as a list with an item a field where it tells of some."""
+    """A paragraph, converted to a list if it describes fields."""
     if not FIELD.match(paragraph[0]):
         return _indented(paragraph)
     items: list[str] = []
@@ -46,7 +46,7 @@ def format_paragraph(paragraph: Sequence[str]) -> list[str]:
 
 
 def _indented(paragraph: Sequence[str]) -> list[str]:
-    """A paragraph as it is; one that stands indented throughout is code or a drawing."""
+    """A paragraph as it is; one that is indented throughout becomes a literal block."""
     if paragraph[0].startswith("    "):
         return ["::", "", *paragraph]
     return list(paragraph)

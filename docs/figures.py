@@ -1,14 +1,14 @@
-"""The figures in README.md, CONTRIBUTING.md and docs/**/*.md that a command makes, made again.
+"""Regenerate the command output in README.md, CONTRIBUTING.md and docs/**/*.md.
 
-In Markdown they stand between two comments, each on a line of its own:
+In Markdown it is enclosed by two comments, each on its own line:
 
     <!-- made by: python -m tests.test_layers -->
     what the command printed
     <!-- end -->
 
 `python docs/figures.py` runs every such command in the project's root, with this Python, and puts
-what it prints between its comments. A command prints the same whenever it is run: no times, no
-speeds. One that takes minutes is `made by (slow):` and runs with --slow alone.
+its output between the comments. Commands must be deterministic: no times, no speeds. One that takes
+minutes is marked `made by (slow):` and runs only with --slow.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ HEAD = re.compile(rf"{START}( \(slow\))?: (python .+) -->")
 
 @dataclass(frozen=True)
 class Block:
-    """A command's output as it stands in a file: lines `start` to `end`, `end` not included,
-    counted from 0, between the comments."""
+    """A command's output in a file: lines `start` to `end` (exclusive) between the comments,
+    from 0."""
 
     command: str
     slow: bool
@@ -47,8 +47,8 @@ class Block:
 
 
 def blocks(lines: Sequence[str]) -> Iterator[Block]:
-    """Every block, the first first. Raises UserError for a comment that opens none, and for a block
-    without an end."""
+    """Every block in order. Raises UserError for a malformed comment, and for a block without an
+    end."""
     starts = [number for number, line in enumerate(lines) if line.startswith(START)]
     for number, following in pairwise([*starts, len(lines)]):
         head = HEAD.fullmatch(lines[number])
@@ -60,7 +60,7 @@ def blocks(lines: Sequence[str]) -> Iterator[Block]:
 
 
 def rewritten(text: str, wanted: Callable[[Block], bool], run: Callable[[str], str]) -> str:
-    """The text with what `run` gives for the command of every wanted block. Raises UserError."""
+    """The text with `run`'s output for the command of every wanted block. Raises UserError."""
     lines = text.split("\n")
     for block in reversed([*blocks(lines)]):
         if wanted(block):
@@ -69,7 +69,7 @@ def rewritten(text: str, wanted: Callable[[Block], bool], run: Callable[[str], s
 
 
 def output(command: str) -> str:
-    """What the command prints. Raises UserError where it fails or prints nothing."""
+    """The command's output. Raises UserError if it fails or prints nothing."""
     print(f"{command} ...", flush=True)
     began = time.monotonic()
     try:
@@ -88,7 +88,7 @@ def output(command: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit status: 0; 1 where --check found a difference; 2 where a block or command is wrong."""
+    """Exit status: 0; 1 if --check found a difference; 2 if a block or command is wrong."""
     parser = argparse.ArgumentParser(
         prog="python docs/figures.py", description="The figures in the documents, made again."
     )
@@ -117,7 +117,7 @@ def documents() -> list[Path]:
 
 
 def _same(file: Path, arguments: argparse.Namespace, run: Callable[[str], str]) -> bool:
-    """Whether the file has what its commands give; unless --check, it has so afterwards."""
+    """Whether the file matches its commands' output; updates it unless --check."""
 
     def wanted(block: Block) -> bool:
         return (arguments.slow or not block.slow) and arguments.only in f"{file} {block.command}"

@@ -1,8 +1,8 @@
-"""The reference pages that are made of the project itself, whenever the documents are built.
+"""The reference pages generated from the project whenever the documents are built.
 
-`write` puts into a folder `commands.md` (what each command's --help says), `configs.md` (every key
-of conf/config.yaml and every choice of every group) and `api/*.md` (the docstrings of the modules
-that others build on). None of them is kept in the repository.
+`write` creates `commands.md` (each command's --help), `configs.md` (every key of conf/config.yaml
+and every choice of every group) and `api/*.md` (the docstrings of the modules that others build
+on). None of them is in the repository.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gauntlet.pipeline.config.compose import CONF
 
 ROOT = Path(__file__).parent.parent
 WIDTH = "90"
-"""Columns of what --help says; more would be cut off on a page."""
+"""Columns of the --help text; wider text would be cut off on a page."""
 
 MODULES = {
     "games": ("games.base", "games.capabilities"),
@@ -37,13 +37,13 @@ MODULES = {
         if file.stem[0] != "_"
     ),
 }
-"""What is told of the code, page by page."""
+"""The documented modules, by page."""
 
 KEY = re.compile(r"^(?P<indent> *)(?P<key>\w+): *(?P<value>[^#]*?) *(?:# (?P<told>.*))?$")
 
 
 def write(folder: Path) -> None:
-    """Writes all of them into this folder; a page that is there already and the same stays."""
+    """Write all pages into this folder; unchanged ones are not touched."""
     pages = {"commands": commands(), "configs": configs()}
     pages |= {f"api/{name}": api(name, modules) for name, modules in MODULES.items()}
     for name, text in pages.items():
@@ -54,7 +54,7 @@ def write(folder: Path) -> None:
 
 
 def commands() -> str:
-    """Every command of `gauntlet`, and what its --help says."""
+    """Every command of `gauntlet` with its --help."""
     lines = [
         "# Commands",
         "",
@@ -69,7 +69,6 @@ def commands() -> str:
 
 
 def help_of(name: str) -> str:
-    """What a command says to --help."""
     said = io.StringIO()
     before = os.environ.get("COLUMNS")
     os.environ["COLUMNS"] = WIDTH
@@ -84,7 +83,7 @@ def help_of(name: str) -> str:
 
 
 def configs() -> str:
-    """The keys of a run, and what each group of conf/ has to choose from."""
+    """The keys of a run, and the choices in each group of conf/."""
     lines = [
         "# Configs",
         "",
@@ -122,8 +121,8 @@ def run_keys() -> Iterator[tuple[str, str, str]]:
 
 
 def choices(group: str) -> Iterator[tuple[str, str, str]]:
-    """Each file of a group: its name, what its comment says (or the docstring of its class), and
-    its keys with their defaults."""
+    """Each file of a group: its name, its comment (or the summary of its class's docstring),
+    and its keys with their defaults."""
     for file in sorted((CONF / group).glob("*.yaml")):
         text = file.read_text(encoding="utf-8")
         values = yaml.safe_load(text) or {}
@@ -134,7 +133,7 @@ def choices(group: str) -> Iterator[tuple[str, str, str]]:
 
 
 def api(name: str, modules: tuple[str, ...]) -> str:
-    """The page of some modules' docstrings, for autodoc to fill."""
+    """A page of modules' docstrings, for autodoc to fill."""
     lines = [f"# {name}"]
     for module in modules:
         lines += [
@@ -149,7 +148,7 @@ def api(name: str, modules: tuple[str, ...]) -> str:
 
 
 def _summary(path: str) -> str:
-    """The first line of a class's docstring, read and not run; a module may only hand it on."""
+    """The first paragraph of a class's docstring, parsed without importing; follows re-exports."""
     module, _, name = path.rpartition(".")
     base = ROOT.joinpath(*module.split("."))
     file = base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
@@ -163,7 +162,7 @@ def _summary(path: str) -> str:
 
 
 def _comment(text: str) -> str:
-    """The first sentence of the comment that a file of conf/ begins with."""
+    """The first sentence of the leading comment of a file in conf/."""
     lines = [line for line in text.splitlines() if line != "# @package _global_"]
     opening = itertools.takewhile(lambda line: line.startswith("# "), lines)
     whole = " ".join(line[2:] for line in opening)
@@ -171,7 +170,7 @@ def _comment(text: str) -> str:
 
 
 def _is_told(key: str, value: object) -> bool:
-    """Whether a key is one to set from the command line: no class, no mapping, no list of them."""
+    """Whether a key can be set from the command line: not a class, a mapping, or a list of them."""
     nested = value if isinstance(value, list) else [value]
     return key[0].isalpha() and key != "name" and not any(isinstance(one, dict) for one in nested)
 

@@ -1,8 +1,8 @@
-"""OpenSpiel's games as tables in Markdown: `python docs/openspiel.py`, some minutes.
+"""OpenSpiel's games as Markdown tables: `python docs/openspiel.py`, takes some minutes.
 
 Every registered game is loaded, and played a few times at random through this project's adapter.
-What is printed is the same whenever it is run; `--speed` adds how many games a second were played
-here, through the adapter and by `simulate`.
+The output is deterministic; `--speed` adds how many games per second were played on this machine,
+through the adapter and by `simulate`.
 """
 
 from __future__ import annotations
@@ -26,16 +26,21 @@ from gauntlet.games.openspiel.game import catalogue
 GAMES = 3
 """Games played of each."""
 LOOKED_AT = 20
-"""Plies of a game at which it is tried whether anything hidden can be read off."""
+"""Plies of a game at which leaks of hidden information are tested."""
 SECONDS = 1.0
-"""How long `--speed` plays on."""
+"""How long `--speed` plays each game."""
 HEADS = ("game", "seats", "moves", "most options", "chance", "hidden", "plies", "rules", "works")
 
 
 @dataclass
 class Met:
-    """What was met in a game's plies: how many there were, the most legal actions of a decision,
-    whether a move was typed, and what could be read off that is hidden ("" for nothing)."""
+    """Statistics of a game's plies.
+
+    plies: how many there were.
+    most: the most legal actions of a decision.
+    typed: whether a move was typed.
+    leak: the observation part that reveals hidden information, "" for none.
+    """
 
     plies: int = 0
     most: int = 0
@@ -66,12 +71,12 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def row(game: OpenSpiel, speed: bool) -> tuple[str, ...]:
-    """The cells of one game behind its name."""
+    """The cells of one game's row after its name."""
     met, works = Met(), "yes"
     try:
         for number in range(GAMES):
             play(game, number, met)
-    except Exception as error:  # whatever the library raises, the row says it
+    except Exception as error:  # the row reports whatever the library raises
         works = f"{type(error).__name__}: {' '.join(str(error).split())}"
     together = engine.movers(game.live(game.deal(np.random.default_rng(0))))[1:]
     own = (
@@ -88,7 +93,7 @@ def row(game: OpenSpiel, speed: bool) -> tuple[str, ...]:
 
 
 def hidden(game: OpenSpiel, met: Met) -> str:
-    """Whether anything is, and whether it was tried to read it off."""
+    """Whether there is hidden information, and whether leaks were tested."""
     if game.open_to_all:
         return "nothing"
     if not isinstance(game, Sampled):
@@ -97,7 +102,7 @@ def hidden(game: OpenSpiel, met: Met) -> str:
 
 
 def play(game: OpenSpiel, number: int, met: Met) -> None:
-    """One game at random, deal and moves settled by the number."""
+    """One random game, with deal and moves determined by the number."""
     rng = np.random.default_rng(number)
     state, plies = game.deal(rng), 0
     while seats := game.to_move(state):
@@ -114,7 +119,8 @@ def play(game: OpenSpiel, number: int, met: Met) -> None:
 
 
 def leak(game: Any, state: Any, seat: int, rng: np.random.Generator) -> str:
-    """What the seat is told otherwise if hidden things are drawn anew; "" where nothing is."""
+    """The part of the seat's observation that changes if hidden information is resampled; "" if
+    none."""
     seen = game.observe(state, seat)
     other = game.observe(game.sample(seen, rng), seat)
     parts = ("facts", "history", "options")
@@ -122,7 +128,7 @@ def leak(game: Any, state: Any, seat: int, rng: np.random.Generator) -> str:
 
 
 def speeds(game: OpenSpiel) -> tuple[str, str]:
-    """Games a second by the rules, and by `simulate`."""
+    """Games per second by the rules, and by `simulate`."""
     begun, played = time.monotonic(), 0
     while time.monotonic() - begun < SECONDS:
         play(game, played, Met())

@@ -1,11 +1,11 @@
-"""The pictures of the pages in docs/pages, and of the parser's audit in a report:
+"""Take the screenshots in docs/pages, and of the parser's audit in a report.
 
     python -m docs.screenshots [DIR]
 
-Serves the runs under DIR (default: outputs, in which `make run` has left `quickstart`) and takes
-each page in headless Chromium: light, dark, and 380 pixels wide. The audit is taken where DIR holds
-`audited`, a run with replies that cannot be used: `python -m pipeline.run -m game=tic_tac_toe
-prompt=direct prompt.max_tokens=24,240 deals=20 output_dir=outputs/audited`.
+Serves the runs under DIR (default: outputs, with `quickstart` from `make run`) and captures each
+page in headless Chromium: light, dark, and 380 pixels wide. The audit is captured if DIR holds
+`audited`, a run with unusable replies: `python -m pipeline.run -m game=tic_tac_toe prompt=direct
+prompt.max_tokens=24,240 deals=20 output_dir=outputs/audited`.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ CHROMIUM = "/usr/bin/chromium"
 RUN, AUDITED = "quickstart", "audited"
 LOOKS = {"": ("light", 1200), "_dark": ("dark", 1200), "_narrow": ("light", 380)}
 HEIGHT, COLOURS = 900, 128
-"""Of a picture: pixels, and how many colours it is kept in."""
+"""Height of a screenshot in pixels, and the size of its palette."""
 SETTLED, BEGUN = 4000, 10_000
-"""Milliseconds in which a page has read its run and drawn it, and in which a match has begun."""
+"""Milliseconds until a page has read its run and drawn it, and until a match has begun."""
 BUTTONS = {"play": "Sit down", "observe": "Watch"}
-"""Of pages whose pictures are of what they begin; it is left under DIR."""
+"""Pages captured after clicking this button; what it starts stays under DIR."""
 SECTIONS = ("what-was-wrong-with-replies", "replies-looked-at")
-"""Of a report, by what their headings are called: the audit."""
+"""The audit's sections in a report, by heading ids."""
 NEXT = (
     "one => { do one = one.nextElementSibling; while (one.tagName != 'H2'); return one.offsetTop }"
 )
@@ -44,7 +44,7 @@ NEXT = (
 
 
 def pages(folder: Path) -> dict[str, str]:
-    """Where each picture is taken. The match is one that was lost after a few decisions."""
+    """The URL of each screenshot. The match is a lost one with more than five model decisions."""
     matches = Folder(folder).matches()
     lost = next(
         one
@@ -64,7 +64,7 @@ def pages(folder: Path) -> dict[str, str]:
 
 
 def begun(browser: Browser, address: str, button: str) -> str:
-    """Where the match goes on that this button of a page begins."""
+    """The URL of the match that this button of a page starts."""
     page = browser.new_page()
     page.goto(address)
     page.get_by_role("button", name=button, exact=True).click()
@@ -77,7 +77,7 @@ def begun(browser: Browser, address: str, button: str) -> str:
 
 @contextmanager
 def served(outputs: Path) -> Iterator[str]:
-    """The address of the pages over this directory."""
+    """The address of the pages for this directory."""
     command = [sys.executable, "-m", "pipeline.pages", outputs.name, "--port", "0"]
     where: dict[str, Any] = {"cwd": outputs.parent, "env": {**os.environ, "PYTHONPATH": str(ROOT)}}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **where) as process:
@@ -87,7 +87,6 @@ def served(outputs: Path) -> Iterator[str]:
 
 
 def take(browser: Browser, address: str, file: Path, look: str) -> None:
-    """Writes a picture of a page."""
     scheme, width = LOOKS[look]
     context = browser.new_context(
         viewport={"width": width, "height": HEIGHT},
@@ -106,7 +105,7 @@ def keep(picture: Image.Image, file: Path) -> None:
 
 
 def take_audit(browser: Browser, report: Path, file: Path) -> None:
-    """Writes a picture of a report's SECTIONS, one below the other, their first reply unfolded."""
+    """Write a screenshot of a report's SECTIONS, stacked, with their first reply unfolded."""
     page = browser.new_page(viewport={"width": LOOKS[""][1], "height": HEIGHT})
     page.goto(report.as_uri())
     page.locator(f"#{SECTIONS[-1]} ~ details").first.evaluate("one => one.open = true")

@@ -1,7 +1,6 @@
 """A sweep's table as Markdown: `python docs/sweep.py game=uno agent=random,rule simulate=true`.
 
-Plays the sweep of these words in this process, into a folder that is thrown away, and prints what
-is the same whenever it is played again: no times, no speeds.
+Plays the sweep in a temporary folder, and prints its deterministic parts: no times, no speeds.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from gauntlet.pipeline.tables.terminal import sheet_view
 Rows = Iterator[Sequence[str]]
 
 UNREAD = ("malformed", "illegal")
-"""Replies that a column of `replies` counts."""
+"""The unusable replies that `replies` counts."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -49,7 +48,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def table_markdown(folder: Path, name: str) -> str:
-    """The folder's table of this name in Markdown."""
     if name in VIEWED:
         return VIEWED[name](Results.load(folder))
     file = folder / f"{name}.csv"
@@ -57,14 +55,14 @@ def table_markdown(folder: Path, name: str) -> str:
 
 
 def markdown(rows: Sequence[Sequence[str]]) -> str:
-    """A table of these rows, the headings first; a column without any entry is left out."""
+    """A table of these rows, headings first; empty columns are left out."""
     kept = [place for place, cells in enumerate(zip(*rows[1:], strict=True)) if any(cells)]
     lines = ["| " + " | ".join(row[place] for place in kept) + " |" for row in rows]
     return "\n".join([lines[0], "|" + "---|" * len(kept), *lines[1:]])
 
 
 def summary(table: pd.DataFrame) -> Rows:
-    """What each cell got, with luck taken out too where that was done, and the baseline."""
+    """Each cell's result, also luck-adjusted where available, and the baseline."""
     yield (*_heads(table), "luck-adjusted", "95% interval", "baseline")
     for own, scale, row in _cells(table):
         yield (
@@ -80,7 +78,7 @@ def _heads(table: pd.DataFrame) -> Sequence[str]:
 
 
 def _cells(table: pd.DataFrame) -> Iterator[tuple[Sequence[str], Scale, pd.Series[Any]]]:
-    """What a row tells first, under _heads; its scale and the row itself."""
+    """The first columns of each row, as in `_heads`; its scale and the row itself."""
     named = zip(short_names(table), row_scales(table), table.iterrows(), strict=True)
     for name, scale, (_, row) in named:
         span = _span(scale, row["raw_low"], row["raw_high"])
@@ -88,7 +86,7 @@ def _cells(table: pd.DataFrame) -> Iterator[tuple[Sequence[str], Scale, pd.Serie
 
 
 def debiasing(table: pd.DataFrame) -> Rows:
-    """What each method of `experiment=label_prior` costs, and how often it agrees."""
+    """The cost of each method of `experiment=label_prior`, and how often it agrees."""
     yield ("method", "prompts a decision", "prompts before", "decisions", "agrees", "95% interval")
     wins = Scale("", share=True)
     for _, row in table[table["options"] == "all"].iterrows():
@@ -103,7 +101,7 @@ def debiasing(table: pd.DataFrame) -> Rows:
 
 
 def labels(table: pd.DataFrame) -> Rows:
-    """The mean share of each letter where there are two, three or four options."""
+    """The mean share of each letter for two, three or four options."""
     yield ("options", "decisions", "A", "B", "C", "D")
     for options, own in table[table["options"] <= 4].groupby("options"):
         shares = [percent(share) for share in own["probability"]]
@@ -111,7 +109,7 @@ def labels(table: pd.DataFrame) -> Rows:
 
 
 def components(table: pd.DataFrame) -> Rows:
-    """The spread of one match that is each component's, by game, with its 95% interval."""
+    """The standard deviation of one match due to each component, by game, with its 95% interval."""
     games = list(dict.fromkeys(table["game"]))
     yield ("component", *(head for game in games for head in ("levels", game)))
     for component in dict.fromkeys(table["component"]):
@@ -122,7 +120,7 @@ def components(table: pd.DataFrame) -> Rows:
 
 
 def standings(table: pd.DataFrame) -> Rows:
-    """Each player of a round robin over all its opponents, by how often it won."""
+    """Each player of a round robin over all its opponents, by win rate."""
     interval = "95% interval"
     yield ("player", "matches", "won", interval, "drew", "lost", interval)
     wins = Scale("", share=True)
@@ -139,7 +137,7 @@ def standings(table: pd.DataFrame) -> Rows:
 
 
 def noise(table: pd.DataFrame) -> Rows:
-    """Each cell beside the same player in prompts that differ in nothing that matters."""
+    """Each cell with the same player under a meaningless change of prompts."""
     heads = ("cell", "deals", "result", "again", "difference", "95% interval", "floor")
     yield (*heads, "decisions", "matches")
     wins = Scale("", share=True)
@@ -168,7 +166,7 @@ TABLES: dict[str, Callable[[pd.DataFrame], Rows]] = {
 
 
 def terminal(results: Results) -> str:
-    """What a terminal shows first, as it stands there: the cells, and every two of them."""
+    """The first tables shown on a terminal, verbatim: the cells, and their comparisons."""
     out = console()
     with out.capture() as shown:
         for table, one in sheets(results, TERMINAL):
@@ -181,13 +179,13 @@ def terminal(results: Results) -> str:
 
 
 def sheet(title: str, results: Results) -> str:
-    """The terminal's further table whose title begins so."""
+    """The other terminal table whose title begins with `title`."""
     (found,) = (one for _, one in sheets(results, TERMINAL) if one.title.startswith(title))
     return markdown([found.headings, *found.rows])
 
 
 def replies(results: Results) -> str:
-    """What each cell got, how many of its replies could not be read, and what a decision asked."""
+    """Each cell's result, its share of unreadable replies, and its calls per decision."""
     table = results["summary"]
     read, spent = (results[name].set_index("cell") for name in ("parser", "costs"))
     rows = [(*_heads(table), "malformed", "illegal", "calls a decision")]
@@ -201,7 +199,7 @@ def replies(results: Results) -> str:
 
 
 def pairs(results: Results) -> str:
-    """Every two cells on the deals that both have."""
+    """Every compared pair of cells on their shared deals."""
     interval, names = "95% interval", results.names
     rows = [["pair", "deals", "A only", "B only", "A - B", interval, "luck-adjusted", interval]]
     for _, row in results["pairs"].iterrows():
@@ -220,8 +218,8 @@ def pairs(results: Results) -> str:
 
 
 def precision(results: Results) -> str:
-    """Half of the interval of the first two cells' difference, got in three ways, and how many
-    deals would get as narrow a one."""
+    """The half-width of the interval of the first two cells' difference for three estimators,
+    and how many deals each needs for the same width as the widest."""
     (_, row), cells = next(results["pairs"].iterrows()), results["summary"].set_index("cell")
     own = (cells.loc[row[side]] for side in ("cell_a", "cell_b"))
     halves = {
@@ -247,11 +245,11 @@ VIEWED: dict[str, Callable[[Results], str]] = {
     "pairs": pairs,
     "precision": precision,
 }
-"""Tables that are not in one CSV."""
+"""Tables that are not a single CSV."""
 
 
 def _adjusted(row: pd.Series[Any], written: Callable[..., str], *columns: str) -> Iterator[str]:
-    """A figure of the best estimate where that is the luck-adjusted one, else nothing."""
+    """The best estimate if it is the luck-adjusted one, else ""."""
     luck = "adjusted" in (row.get("estimator"), row.get("test"))
     yield _or_blank(written(*(row[column] for column in columns))) if luck else ""
 
@@ -261,8 +259,7 @@ def _or_blank(text: str) -> str:
 
 
 def _component(rows: pd.DataFrame) -> tuple[str, str]:
-    """Levels and standard deviation in points of at most one row; nothing varies by less than
-    nothing."""
+    """Levels and standard deviation in points of at most one row; negative variances count as 0."""
     if rows.empty:
         return "", ""
     row = rows.iloc[0]

@@ -1,1 +1,1 @@
-"""Games: rules only. A game knows nothing of agents, models, prompts or experiments."""
+"""Games: rules only. A game imports nothing of agents, models, prompts or experiments."""

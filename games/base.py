@@ -1,9 +1,9 @@
-"""What a game is: rules as pure functions of an immutable state, and facts in words.
+"""The Game protocol: rules as pure functions of an immutable state, observations as facts.
 
-A game holds no randomness of its own. `deal` turns a random generator into a first state in
-which all chance is settled (the order of the pile, the seed of later shuffles), so that one deal
-is the same deal whoever plays it. An observation carries facts, never prompt wording: the
-prompting methods under `agents/prompting` decide how the facts are asked about.
+A game has no randomness of its own. `deal` takes a random generator and returns an initial state
+that settles all chance (the order of the deck, the seed of later shuffles), so a deal is the same
+whoever plays it. An observation carries facts, never prompt wording; the prompting methods in
+`agents/prompting` word them.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ import numpy as np
 S = TypeVar("S")
 
 Action = int
-"""An action's number; `Observation.options` gives its name. Where the game takes words with an
-action, `legal` lists it as a `TextAction` and `play` is given a `TextMove`."""
+"""An action's number; `Observation.options` names it. For an action that takes text, `legal` lists
+a `TextAction` and `play` takes a `TextMove`."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextSpec:
-    """What text an action wants, and how it is checked.
+    """The text that an action takes, and how it is validated.
 
-    ask: what is wanted, in words ("one word that hints at your team's cards").
-    examples: texts that would do, one or more; players without words of their own take one.
+    ask: what the text should be ("one word that hints at your team's cards").
+    examples: valid texts, at least one; players that cannot write text use one of them.
     pattern: a regular expression that the whole text must match.
-    max_chars: the most characters that it may have.
-    forbidden: words that must not stand in it, in upper or lower case.
-    instead: the text of a player whose own will not do; "" for one of the examples.
+    max_chars: maximum length in characters.
+    forbidden: words that must not occur, ignoring case.
+    instead: the text to use when a player's own is invalid; "" for one of the examples.
 
-    Raises ValueError without an example, and for an example or `instead` that would not do.
+    Raises ValueError without an example, and for an invalid example or `instead`.
     """
 
     ask: str
@@ -52,7 +52,7 @@ class TextSpec:
                 raise ValueError(f"the example {example!r} of a text ({self.ask}) {fault}")
 
     def fault(self, text: str) -> str:
-        """What is wrong with `text`, as the end of a sentence; "" where it will do."""
+        """Return what is wrong with `text`, as the end of a sentence; "" if it is valid."""
         if len(text) > self.max_chars:
             return f"has {len(text)} characters, and {self.max_chars} are allowed"
         if not re.fullmatch(self.pattern, text):
@@ -63,7 +63,7 @@ class TextSpec:
 
 
 class TextMove(int):
-    """An action and the words that go with it; `parse_move(str(move)) == move`."""
+    """An action with its text; `parse_move(str(move)) == move`."""
 
     text: str
 
@@ -91,7 +91,7 @@ class TextMove(int):
 
 
 class TextAction(int):
-    """An action among those of `legal` that wants words: `text` says which."""
+    """A legal action that takes text, specified by `text`."""
 
     text: TextSpec
 
@@ -105,8 +105,8 @@ class TextAction(int):
 
 
 def move_fault(move: Action, legal: Sequence[Action]) -> str:
-    """Why `play` cannot take `move` where these are the legal actions, as the end of a sentence; ""
-    where it can. An open action wants words that will do, and no other action takes words."""
+    """Return why `move` is not playable given these legal actions, as the end of a sentence; "" if
+    it is. A text action needs a valid text, and no other action takes one."""
     option = next((option for option in legal if int(option) == int(move)), None)
     if option is None:
         return "is not legal"
@@ -117,8 +117,10 @@ def move_fault(move: Action, legal: Sequence[Action]) -> str:
 
 
 def default_text_move(option: Action, rng: np.random.Generator) -> Action:
-    """The move of a player that takes this legal action and has no words of its own: with one of
-    the examples where it wants words. Only then is anything drawn."""
+    """Return the move of a player that takes this legal action but cannot write text.
+
+    A text action gets a random example; `rng` is used only then.
+    """
     if not isinstance(option, TextAction):
         return option
     examples = option.text.examples
@@ -126,12 +128,12 @@ def default_text_move(option: Action, rng: np.random.Generator) -> Action:
 
 
 def move_with(option: Action, text: str) -> Action:
-    """The move that takes this option, with the words where it wants words."""
+    """Return the move for this option; `text` is used only if it is a text action."""
     return TextMove(option, text) if isinstance(option, TextAction) else option
 
 
 def parse_move(written: str) -> Action:
-    """The move that `str` wrote. Raises ValueError for anything else."""
+    """Parse the output of `str(move)`. Raises ValueError for anything else."""
     number, space, text = written.partition(" ")
     if not space:
         return int(number)
@@ -145,8 +147,8 @@ def parse_move(written: str) -> Action:
 class Fact:
     """One named thing that a seat knows, such as ("Hand", "red 3, wild").
 
-    text: one line, or several where it is drawn, as a board is.
-    own: whether it is of this seat alone: what only it holds, what it has to decide.
+    text: one line, or several for a drawing such as a board.
+    own: True if it concerns this seat only: its hidden cards, its pending decision.
     """
 
     name: str
@@ -156,19 +158,19 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What one seat may know at its turn, in facts that any prompting method can word.
+    """What one seat knows at its turn, as facts that any prompting method can word.
 
-    game: the game's name as a person would write it ("UNO").
+    game: the game's display name ("UNO").
     seat: the observing seat, from 0.
-    rules: the rules and how the game is won; equal for every state of a match.
-    facts: the situation, in the order in which it should be told.
+    rules: the rules and how to win; the same in every state of a match.
+    facts: the situation, in the order in which to present it.
     history: the public moves so far, one short clause each, oldest first.
     options: a name for each legal action, in the order of `Game.legal`.
-    view: the same situation as plain data, for scripted players of this game.
-    role: who the seat is in the game, where that is more than a number ("the spymaster").
-    team: the seats that win and lose with this one, itself among them; () where each is alone.
+    view: the same situation as plain data, for the game's scripted players.
+    role: the seat's role in the game ("the spymaster"); "" if it has none.
+    team: the seats that win and lose with this one, itself included; () if there are no teams.
 
-    As the rules do, a seat's role and team hold for the whole match.
+    Like the rules, role and team stay the same for the whole match.
     """
 
     game: str
@@ -183,47 +185,47 @@ class Observation:
 
 
 class Game(Protocol[S]):
-    """The rules of one game. Implementations are frozen dataclasses whose fields are its
+    """The rules of one game. Implementations are frozen dataclasses whose fields are the game's
     parameters; the first is always `num_seats`, checked on construction (ValueError)."""
 
     @property
     def num_seats(self) -> int: ...
 
     def deal(self, rng: np.random.Generator) -> S:
-        """A first state. The only place where randomness enters."""
+        """Return an initial state. This is the only place where randomness enters."""
         ...
 
     def to_move(self, state: S) -> tuple[int, ...]:
-        """The seats that act now: one, several at once (simultaneous moves), or () when over."""
+        """Return the seats that act now: one, several for simultaneous moves, or () when the game
+        is over."""
         ...
 
     def legal(self, state: S, seat: int) -> tuple[Action, ...]:
-        """The actions open to `seat`, in a fixed order; never empty for a seat that is to move.
+        """Return the legal actions of `seat` in a fixed order; never empty for a seat to move.
 
-        One that wants words is `TextAction`, and `play` takes it as `TextMove`.
+        An action that takes text is a `TextAction`; `play` takes it as a `TextMove`.
         """
         ...
 
     def play(self, state: S, moves: Sequence[Action]) -> S:
-        """The state after the seats of `to_move`, in that order, make `moves`.
+        """Return the state after the seats of `to_move`, in that order, make `moves`.
 
-        Raises IllegalAction where a move is not legal, or its words will not do. `state` itself is
-        left as it was.
+        Leaves `state` unchanged. Raises IllegalAction for an illegal move or an invalid text.
         """
         ...
 
     def observe(self, state: S, seat: int) -> Observation:
-        """What `seat`, one of `to_move`, knows: nothing hidden from it may be read off."""
+        """Return what `seat`, one of `to_move`, knows; nothing hidden from it may leak."""
         ...
 
     def returns(self, state: S) -> tuple[float, ...]:
-        """One figure a seat once the game is over: 1 a win, -1 a loss, 0 a draw or no winner.
+        """Return one value per seat once the game is over: 1 win, -1 loss, 0 draw or no winner.
 
-        Games with scores may use the range between. A match is won where the return is above 0;
-        where several seats share a win, it is a full win for each of them.
+        Games with scores may use the range between. A seat wins if its return is above 0; a shared
+        win counts as a full win for each of its seats.
         """
         ...
 
     def show(self, state: S) -> str:
-        """The whole state, hidden parts included, drawn for a person in a few lines."""
+        """Draw the whole state, hidden parts included, in a few lines of text."""
         ...

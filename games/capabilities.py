@@ -1,8 +1,7 @@
-"""What a game may be able to do beyond its rules, and what holds where it does not say.
+"""Optional capabilities of a game, and their defaults.
 
-A game has a capability by having its members; nothing is inherited. What a game does is a protocol
-here. What it only says of itself is an attribute, and a function here that knows what holds without
-it.
+A game has a capability if it has the members; nothing is inherited. Behaviour is a protocol here. A
+declaration is an attribute of the game, read by a function here that supplies the default.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ S_contra = TypeVar("S_contra", contravariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A figure that a match yields for every seat.
+    """A quantity that a match yields for every seat.
 
-    low, high: its range, infinite where there is none.
+    low, high: its range; infinite if unbounded.
     """
 
     name: str
@@ -33,69 +32,69 @@ class Measure:
 
 
 WIN = Measure("win", 0.0, 1.0)
-"""1 where a seat is among the winners (its return is above 0), else 0: every game yields it."""
+"""1 if a seat is among the winners (its return is above 0), else 0. Every game yields it."""
 
 MATCH_SCORE = Measure("match_score", 0.0, 1.0)
-"""1 a win, 1/2 where a seat's return is 0 (a draw), 0 a loss. It follows from the returns, so every
-game has it and no record tells it; a game's own measure of that name goes before."""
+"""1 for a win, 1/2 for a draw (return 0), 0 for a loss. It follows from the returns, so every game
+has it and records do not store it; a game's own measure of that name takes precedence."""
 
 
 def win_or_score(measure: str) -> bool:
-    """Whether the measure of this name is WIN or MATCH_SCORE. Both lie between 0 and 1, and a score
-    spreads no wider than wins of the same mean."""
+    """Return whether this measure is WIN or MATCH_SCORE. Both lie in [0, 1], and a score's variance
+    is at most that of wins with the same mean."""
     return measure in (WIN.name, MATCH_SCORE.name)
 
 
 @runtime_checkable
 class Measured(Protocol[S_contra]):
-    """A game that yields more than who won: chips, points, a score."""
+    """A game that yields more than wins: chips, points, a score."""
 
     @property
     def measures(self) -> Sequence[Measure]:
-        """All that it yields beside `WIN`. The first is what its matches are judged by, unless a
-        config asks for another; a game that is judged by `WIN` lists that first, and is judged by
-        `MATCH_SCORE` where it `has_draws`."""
+        """All measures besides `WIN`. The first is the primary one unless the config names another.
+        A game judged by `WIN` lists that first, and is judged by `MATCH_SCORE` if it `has_draws`.
+        """
         ...
 
     def measure(self, state: S_contra) -> Mapping[str, Sequence[float]]:
-        """For each of `measures`, by name, one figure a seat; `state` is a final one."""
+        """Return one value per seat for each of `measures`, by name; `state` is final."""
         ...
 
 
 def nothing_hidden(game: Game[Any]) -> bool:
-    """Whether the game says, by `perfect_information = True`, that nothing is hidden and seats
-    never move at once. The `view` of its observations is then the state."""
+    """Return whether the game declares `perfect_information = True`: nothing is hidden and seats
+    never move simultaneously. The `view` of its observations is then the state."""
     return bool(getattr(game, "perfect_information", False))
 
 
 def has_draws(game: Game[Any]) -> bool:
-    """Whether the game says, by `draws = True`, that a match which nobody wins is a draw: every
-    seat's return is then 0."""
+    """Return whether the game declares `draws = True`: a match without a winner is a draw, and
+    every seat's return is then 0."""
     return bool(getattr(game, "draws", False))
 
 
 def deal_key_of(game: Game[Any]) -> str:
-    """By what a class that is several games, such as an adapter of another library's, tells them
-    apart: equal deals of two of them are the same cards only where their `deal_key` is equal."""
+    """Return the `deal_key` that separates the games of one class, such as an adapter of another
+    library. Equal deals of two such games are the same cards only if their keys are equal."""
     return str(getattr(game, "deal_key", ""))
 
 
 def retold_of(game: Game[Any]) -> Game[Any]:
-    """The game that this one tells in other words, as its `retold`, and whose deals it meets; else
-    the game itself."""
+    """Return the game that this one renames (its `retold`), with which it shares deals; else the
+    game itself."""
     found: Game[Any] = getattr(game, "retold", game)
     return found
 
 
 def measures_of(game: Game[Any]) -> tuple[Measure, ...]:
-    """All measures that a game's records tell, its own first."""
+    """Return all measures that the game's records store, its own first."""
     own = tuple(game.measures) if isinstance(game, Measured) else ()
     return own if WIN in own else (*own, WIN)
 
 
 def judgeable_by(game: Game[Any]) -> tuple[Measure, ...]:
-    """All measures that a config may ask for, the one first that the game is judged by: those of
-    the game, and `MATCH_SCORE`, which goes before `WIN` where there are draws."""
+    """Return all measures that a config may name, the primary one first: the game's own, and
+    `MATCH_SCORE`, before `WIN` if the game has draws and lists `WIN` first."""
     own = measures_of(game)
     if MATCH_SCORE.name in {one.name for one in own}:
         return own
@@ -104,8 +103,8 @@ def judgeable_by(game: Game[Any]) -> tuple[Measure, ...]:
 
 
 def points_of(game: Game[Any]) -> str:
-    """What a seat is to collect, in the plural as "chips", where matches are judged by a score of
-    the game's own; "" where it is to win. A game may say so itself, as its `points`."""
+    """Return what a seat collects, as a plural ("chips"), if matches are judged by a score of the
+    game; "" if the aim is to win. A game may declare it as `points`."""
     own: str | None = getattr(game, "points", None)
     if own is not None:
         return own
@@ -115,27 +114,29 @@ def points_of(game: Game[Any]) -> str:
 def with_score(
     figures: Mapping[str, Sequence[float]], returns: Sequence[float]
 ) -> dict[str, Sequence[float]]:
-    """What a match yields by measure, and its MATCH_SCORE by its returns; a figure a seat."""
+    """Return the values by measure with MATCH_SCORE added from the returns, one value per seat."""
     score = tuple(0.5 * ((worth > 0) + (worth >= 0)) for worth in returns)
     return {**figures, MATCH_SCORE.name: figures.get(MATCH_SCORE.name, score)}
 
 
 def measured(game: Game[Any], state: Any) -> dict[str, tuple[float, ...]]:
-    """Every measure of a final state by name, one figure a seat."""
+    """Return every measure of a final state by name, one value per seat."""
     own = game.measure(state) if isinstance(game, Measured) else {}
     wins = tuple(float(worth > 0) for worth in game.returns(state))
     return {**{name: tuple(map(float, figures)) for name, figures in own.items()}, WIN.name: wins}
 
 
 def judged(game: Game[Any], state: Any) -> dict[str, Sequence[float]]:
-    """As `measured`, with the MATCH_SCORE."""
+    """As `measured`, with MATCH_SCORE."""
     return with_score(measured(game, state), game.returns(state))
 
 
 def seatings_of(game: Game[Any]) -> tuple[tuple[int, ...], ...]:
-    """For each rotation which player sits in which seat: entry s is the player of seat s, and the
-    first is (0, 1, 2, ...). Every rotation, player p of rotation r in seat p + r, unless the game
-    has `seatings`, because not every rotation is a fair exchange."""
+    """Return, for each rotation, the player in each seat; the first is (0, 1, 2, ...).
+
+    By default every rotation, with player p of rotation r in seat p + r. A game declares `seatings`
+    if not every rotation is a fair exchange.
+    """
     own: tuple[tuple[int, ...], ...] | None = getattr(game, "seatings", None)
     if own is not None:
         return own
@@ -145,80 +146,78 @@ def seatings_of(game: Game[Any]) -> tuple[tuple[int, ...], ...]:
 
 @runtime_checkable
 class Scripted(Protocol):
-    """A game that comes with scripted players beside "random", which every game has.
+    """A game with scripted players besides "random", which every game has.
 
-    Where some of them play for or against another seat, the game also has `aimed(policy, seat, at)
-    -> str`: the name under which it knows `policy` where it sits in `seat` with an eye on seat
-    `at`; `policy` itself where it minds no other seat. Raises ValueError where it needs another
-    seat, and `at` is none.
+    If some of them play for or against another seat, the game also has `aimed(policy, seat, at) ->
+    str`: the name of `policy` when it plays `seat` and targets seat `at`; `policy` itself if it
+    needs no target. It raises ValueError if the policy needs a target and `at` is None.
     """
 
     policies: Sequence[str]
-    """Names that `probabilities` takes."""
+    """The policy names that `probabilities` accepts."""
 
     def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
-        """The chance with which the scripted player takes each option; sums to 1."""
+        """Return the probability of each option for the scripted player; they sum to 1."""
         ...
 
 
 @runtime_checkable
 class Speaking(Protocol):
-    """A game with open actions whose scripted players find words of their own. Those of other games
-    take one of the examples."""
+    """A game with text actions whose scripted players write their own text. In other games they use
+    one of the examples."""
 
     def words(
         self, policy: str, observation: Observation, option: int, rng: np.random.Generator
     ) -> str:
-        """What the scripted player says with the open option of this index; the game takes it."""
+        """Return a valid text of the scripted player for the text option at this index."""
         ...
 
 
 @runtime_checkable
 class Valued(Protocol[S_contra]):
-    """A game that can tell how well a seat stands before it is over: `agent=one_ply`."""
+    """A game that can evaluate unfinished states: `agent=one_ply`."""
 
     def worth(self, state: S_contra, seat: int) -> float:
-        """What `seat` may hope for in a state, over or not, from 0 (all lost) to 1 (all won). It
-        may look at all of the state: whoever asks deals again what the seat cannot see."""
+        """Return the value of a state, finished or not, for `seat`, from 0 (lost) to 1 (won). It
+        may use the whole state: the caller redeals what the seat cannot see."""
         ...
 
 
 @runtime_checkable
 class Sampled(Protocol[S_co]):
-    """A game whose full states can be guessed from what a seat knows. One in which
-    `nothing_hidden` does without."""
+    """A game that can sample full states consistent with what a seat knows. Not needed where
+    `nothing_hidden` holds."""
 
     def sample(self, observation: Observation, rng: np.random.Generator) -> S_co:
-        """A state that fits the observation: what is hidden is drawn by `rng`."""
+        """Return a state consistent with the observation; `rng` draws what is hidden."""
         ...
 
 
 @runtime_checkable
 class Simulated(Protocol):
-    """A game that plays itself from its deals faster than its Game protocol would."""
+    """A game that simulates itself from its deals faster than its Game protocol allows."""
 
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
-        """As `games.playouts.simulate`, which asks this one: "random" is among the policies."""
+        """As `games.playouts.simulate`, which calls it; "random" is among the policies."""
         ...
 
 
 @runtime_checkable
 class PlayedOut(Protocol[S_contra]):
-    """A game that plays itself on after every option faster than its Game protocol would. One
-    seat moves at a time, and there are no open actions."""
+    """A game that runs playouts after every option faster than its Game protocol allows. One seat
+    moves at a time, and there are no text actions."""
 
     def winners(
         self, state: S_contra, policies: Sequence[str], playouts: int, seed: int, hidden: bool
     ) -> np.ndarray:
-        """Who wins after each option of the seat to move, playout by playout.
+        """Return the winners after each option of the seat to move, per playout.
 
-        policies: what every seat plays afterwards, one a seat. hidden: whether each playout deals
-        again what the seat to move cannot see; False plays on from the cards as they lie. Playout i
-        brings the same cards and the same chance after every option: common random numbers, settled
-        by `seed`.
+        policies: what every seat plays afterwards, one per seat. hidden: True redeals what the seat
+        to move cannot see in each playout; False uses the actual cards. Playout i has the same
+        cards and the same chance after every option (common random numbers), determined by `seed`.
 
-        Returns uint16 of shape (options, playouts): bit s is set where seat s is among the
-        winners; options in the order of `legal`.
+        Returns uint16 of shape (options, playouts): bit s is set if seat s is among the winners.
+        Options are in the order of `legal`.
         """
         ...
 
@@ -230,19 +229,19 @@ class PlayedOut(Protocol[S_contra]):
         playouts: int,
         seed: int,
     ) -> np.ndarray:
-        """The chance that seat `measured` wins after each option, float64 of shape (options,):
-        as `winners` with `hidden`, from what the observing seat knows."""
+        """Return the probability that seat `measured` wins after each option, float64 (options,):
+        as `winners` with `hidden`, given what the observing seat knows."""
         ...
 
 
 @runtime_checkable
 class Scored(Protocol[S_contra]):
-    """A game that plays itself faster than its Game protocol would, from its deals and on after
-    every option, for each of its measures, `WIN` among them."""
+    """A game that simulates deals and playouts faster than its Game protocol allows, for each of
+    its measures including `WIN`."""
 
     def scores(self, policies: Sequence[str], games: int, seed: int, measure: str) -> np.ndarray:
-        """What every seat gets in games of scripted players, one policy a seat: float64 of shape
-        (games, seats). Game i of one seed has the same deal whoever plays."""
+        """Return the results of games between scripted players, one policy per seat: float64
+        (games, seats). Game i of a seed has the same deal whoever plays."""
         ...
 
     def outcomes(
@@ -254,25 +253,25 @@ class Scored(Protocol[S_contra]):
         hidden: bool,
         measure: str,
     ) -> np.ndarray:
-        """What every seat gets after each option of the seat to move, playout by playout: float64
-        of shape (options, playouts, seats). As `PlayedOut.winners`; `hidden` cards may be dealt as
-        likely as the policies make them by the moves so far."""
+        """Return every seat's result after each option of the seat to move, per playout: float64
+        (options, playouts, seats). As `PlayedOut.winners`; `hidden` cards may be drawn from their
+        posterior given the policies and the moves so far."""
         ...
 
 
 @runtime_checkable
 class Adjustable(Protocol):
-    """A game that can tell how well a seat decided from how lucky it was.
+    """A game that can separate how well a seat decided from how lucky it was.
 
-    references: policies that decisions can be judged against, the one first to take of a player of
-    whom nothing is known. Any is unbiased; the closer it is to how a player plays, the less that
-    player's advantages vary.
+    references: policies to compare decisions with, the default for an unknown player first. Any of
+    them is unbiased; the closer one is to how a player plays, the lower the variance of that
+    player's advantages.
     """
 
     references: Sequence[str]
 
     def unadjustable(self, measure: str) -> str:
-        """Why results in this measure cannot be adjusted, in words; "" where they can."""
+        """Return why results in this measure cannot be adjusted; "" if they can."""
         ...
 
     def advantage(
@@ -285,55 +284,57 @@ class Adjustable(Protocol):
         playouts: int,
         seed: int,
     ) -> float:
-        """How much the decisions of `seat` in one game raised what `measured` gets, over those of a
-        reference policy, in the measure that can be adjusted. The mean over games is the difference
-        of the two means, if `seat` chose by what it knew and the others played by their policies.
+        """Return how much the decisions of `seat` in one game raised the result of seat `measured`
+        over those of a reference policy, in the measure that can be adjusted.
 
-        start: the first state. moves: for every turn of the game in order, the name of the option
-        taken, as observations give it. policies: one a seat, the reference for `seat`. playouts:
-        how many an option; any number is unbiased. seed: settles the playouts.
-        Raises ValueError where the moves are not a game from this start.
+        The mean over games is the difference of the two means, provided `seat` used only what it
+        knew and the others played their policies.
+
+        start: the initial state. moves: the name of the option taken at every turn, in order, as in
+        the observations. policies: one per seat, the reference for `seat`. playouts: per option;
+        any number is unbiased. seed: determines the playouts.
+        Raises ValueError if the moves are not a game from this start.
         """
         ...
 
 
 @runtime_checkable
 class Imitating(Protocol):
-    """An `Adjustable` game that makes references of how a player has played."""
+    """An `Adjustable` game that fits reference policies to how a player has played."""
 
     def imitate(self, games: Sequence[tuple[Any, Sequence[str], int]]) -> str:
-        """A reference like the player of these games, one or more: for each its first state, its
-        moves as `Adjustable.advantage` takes them, and the player's seat. It is a text from which
-        alone `advantage` and `imitated` know it; the same games give the same."""
+        """Return a reference fitted to the player of these games (at least one), each given as its
+        initial state, its moves as in `Adjustable.advantage`, and the player's seat. The result is
+        a self-contained string for `advantage` and `imitated`; equal games give equal strings."""
         ...
 
     def imitated(self, policies: Sequence[str], seat: int, games: int, seed: int) -> np.ndarray:
-        """What every seat gets in games with such a reference in `seat`, one policy a seat, in the
-        measure that can be adjusted: float64 of shape (games, seats). Game i of one seed has the
-        same deal whoever plays."""
+        """Return the results of games with such a reference in `seat`, one policy per seat, in the
+        measure that can be adjusted: float64 (games, seats). Game i of a seed has the same deal
+        whoever plays."""
         ...
 
 
 @runtime_checkable
 class Headed(Protocol):
-    """A game whose rules are a summary, and headings whose text a player may ask for.
+    """A game whose rules are a summary plus headings whose text a player may request.
 
-    `full_rules` of both is what its observations give as `rules`.
+    Its observations give `full_rules` of both as `rules`.
     """
 
     @property
     def rules_summary(self) -> str:
-        """What the game is about and how it is won, in a few sentences."""
+        """What the game is about and how to win, in a few sentences."""
         ...
 
     @property
     def rules_headings(self) -> Mapping[str, str]:
-        """The text under each heading, one line each, in the order in which they are read."""
+        """The text under each heading, one line each, in reading order."""
         ...
 
 
 def full_rules(game: Headed) -> str:
-    """The summary and all headings with their texts, one after the other, on one line."""
+    """Return the summary and all headings with their texts as one line."""
     return " ".join(
         (game.rules_summary, *(f"{name}: {text}" for name, text in game.rules_headings.items()))
     )
@@ -341,33 +342,34 @@ def full_rules(game: Headed) -> str:
 
 @runtime_checkable
 class Advised(Protocol):
-    """A game with more to tell a player that thinks twice. Players do without where it has not."""
+    """A game with extra information for players that deliberate. Players work without it too."""
 
     def review(self, observation: Observation, moves: int) -> tuple[Fact, ...]:
-        """What the last `moves` public moves add up to, in counts; () where there is nothing to
-        count. Only what the observing seat knows."""
+        """Return what the last `moves` public moves add up to, in counts; () if there is nothing to
+        count. Uses only what the observing seat knows."""
         ...
 
     def advice(self, observation: Observation) -> tuple[str, ...]:
-        """How to play well for a win at such a decision, a sentence each; never which option."""
+        """Return advice on playing well at this decision, one sentence each; it never names an
+        option."""
         ...
 
 
 def move_format_of(game: Game[Any]) -> str | None:
-    """The game's `move_format`: a regular expression, read without regard to case, that fits the
-    name of every option and of moves that are none now; space and underscores within a name do not
-    count. None where moves cannot be told from other words by how they are written."""
+    """Return the game's `move_format`: a case-insensitive regular expression that matches the name
+    of every option and of moves that are currently illegal; spaces and underscores within a name do
+    not matter. None if moves cannot be told from other words by their form."""
     return getattr(game, "move_format", None)
 
 
 def intents_of(game: Game[Any]) -> Sequence[str]:
-    """The few intents that a player may have, as the game's `intents`; () where it names none. Each
-    is a name, a colon and what it means; where moves speak for themselves the name alone."""
+    """Return the game's `intents`, the few intents that a player may have; () if it declares none.
+    Each is a name, a colon and its meaning; the name alone if the moves are self-explanatory."""
     return getattr(game, "intents", ())
 
 
 def fallback_of(game: Game[Any], observation: Observation) -> int | None:
-    """The index of the option for a player that names none, by the game's `fallback`; None where it
-    has no such move, and a random one is taken."""
+    """Return the index of the option for a player that names none, from the game's `fallback`; None
+    if it has no such move and a random one is to be taken."""
     own = getattr(game, "fallback", None)
     return own(observation) if own else None

@@ -1,8 +1,9 @@
-"""Any game played on by scripted players: in its own fast way where it has one, else by its rules.
+"""Simulate any game with scripted players: by the game's own fast path if it has one, else by its
+rules.
 
-Every game has the player "random", which takes each option alike. What a game lacks to be played
-on from what a seat knows, `lack` says. All chance is settled by a seed and the number of the game
-or playout: playout i brings the same deal and the same chance after every option.
+Every game has the policy "random", which is uniform over the options. `lack` says why a game cannot
+be played on from what a seat knows. A seed and the number of the game or playout determine all
+chance: playout i has the same deal and the same chance after every option.
 """
 
 from __future__ import annotations
@@ -30,22 +31,22 @@ from gauntlet.games.capabilities import (
 RANDOM = "random"
 
 LONGEST = 10_000
-"""Plies after which a game that goes on is taken for one that never ends."""
+"""Maximum plies; a longer game is treated as endless."""
 
 DEAL, MOVES, HIDDEN, WORDS = range(4)
-"""What a random stream is for."""
+"""The purpose of a random stream."""
 
 Rng = np.random.Generator
 
 
 def policies_of(game: Game[Any]) -> tuple[str, ...]:
-    """The names of the game's scripted players; "random" is always among them."""
+    """Return the names of the game's scripted players; "random" is always among them."""
     own = tuple(game.policies) if isinstance(game, Scripted) else ()
     return own if RANDOM in own else (RANDOM, *own)
 
 
 def check_policy(game: Game[Any], policy: str) -> None:
-    """Raises ValueError where the game has no scripted player of that name."""
+    """Raises ValueError if the game has no scripted player of that name."""
     if policy not in (known := policies_of(game)):
         raise ValueError(
             f"{type(game).__name__} has no scripted policy {policy!r}; it has {', '.join(known)}"
@@ -53,25 +54,25 @@ def check_policy(game: Game[Any], policy: str) -> None:
 
 
 def check_known_policy(game: str, policy: str, policies: Iterable[str]) -> None:
-    """A game's own check, by its name in words: raises ValueError unless the policy is one of
-    its `policies` ones."""
+    """The check of a game itself, under its display name: raises ValueError unless the policy is
+    among `policies`."""
     if policy not in (names := tuple(policies)):
         raise ValueError(f"{game} has the policies {', '.join(names)}, not {policy!r}")
 
 
 def aimed(game: Game[Any], policy: str, seat: int, at: int | None) -> str:
-    """The name of `policy` where it sits in `seat` with an eye on seat `at`.
+    """Return the name of `policy` when it plays `seat` and targets seat `at`.
 
-    Raises ValueError where it needs another seat to look at, and `at` is none.
+    Raises ValueError if it needs a target and `at` is None.
     """
     own = getattr(game, "aimed", None)
     return policy if own is None else str(own(policy, seat, at))
 
 
 def probabilities(game: Game[Any], policy: str, observation: Observation) -> tuple[float, ...]:
-    """The chance with which a scripted player takes each option; sums to 1.
+    """Return the probability with which a scripted player takes each option; they sum to 1.
 
-    Raises ValueError for a policy that the game does not have.
+    Raises ValueError for an unknown policy.
     """
     if isinstance(game, Scripted) and policy != RANDOM:
         return game.probabilities(policy, observation)
@@ -80,7 +81,7 @@ def probabilities(game: Game[Any], policy: str, observation: Observation) -> tup
 
 
 def chances(game: Game[Any], policies: Sequence[str], observation: Observation) -> np.ndarray:
-    """As `probabilities`, of several policies: float64 of shape (policies, options)."""
+    """As `probabilities`, for several policies: float64 (policies, options)."""
     own = game if isinstance(game, Scripted) else None
     alike = (1 / len(observation.options),) * len(observation.options)
     _check(game, policies, len(policies))
@@ -99,11 +100,11 @@ def simulate(
     seed: int,
     reach: Callable[[int, int], None] = lambda done, games: None,
 ) -> np.ndarray:
-    """Plays `games` games between scripted players, one policy a seat.
+    """Play `games` games between scripted players, one policy per seat.
 
-    reach: told how many are played, of how many, where the game does not play itself.
+    reach: called with (games played, games) unless the game simulates itself.
     Returns int64 counts of shape (num_seats + 1,): wins by seat, then games nobody won. A shared
-    win counts for each of its seats. Raises ValueError unless there is a known policy a seat.
+    win counts for each of its seats. Raises ValueError unless there is one known policy per seat.
     """
     _check(game, policies, game.num_seats)
     if isinstance(game, Simulated):
@@ -118,7 +119,7 @@ def simulate_by_rules(
     seed: int,
     reach: Callable[[int, int], None] = lambda done, games: None,
 ) -> np.ndarray:
-    """As `simulate`, by the rules whatever the game can do faster."""
+    """As `simulate`, always by the rules."""
     counts = np.zeros(game.num_seats + 1, np.int64)
     for number in range(games):
         last, _ = played(game, policies, seed, number)
@@ -129,15 +130,15 @@ def simulate_by_rules(
 
 
 def played(game: Game[Any], policies: Sequence[str], seed: int, number: int) -> tuple[Any, int]:
-    """The game of this number, by its rules: its final state, and its plies."""
+    """Play game `number` by the rules; return its final state and its number of plies."""
     start = game.deal(_stream(seed, DEAL, number))
     return play_on(game, start, policies, _stream(seed, MOVES, number))
 
 
 def play_on(game: Game[Any], state: Any, policies: Sequence[str], rng: Rng) -> tuple[Any, int]:
-    """Plays `state` to its end: the final state, and how many plies it took.
+    """Play `state` to its end; return the final state and the number of plies.
 
-    Raises UserError where there is no end.
+    Raises UserError if the game does not end.
     """
     for plies in range(LONGEST + 1):
         seats = game.to_move(state)
@@ -153,7 +154,7 @@ def play_on(game: Game[Any], state: Any, policies: Sequence[str], rng: Rng) -> t
 
 
 def lack(game: Game[Any], measure: str = WIN.name) -> str:
-    """Why the game cannot be played on from what a seat knows, in words; "" where it can."""
+    """Return why the game cannot be played on from what a seat knows; "" if it can."""
     fast = measure == WIN.name and isinstance(game, PlayedOut)
     if nothing_hidden(game) or isinstance(game, Sampled) or fast:
         return ""
@@ -164,7 +165,7 @@ def lack(game: Game[Any], measure: str = WIN.name) -> str:
 
 
 def sample(game: Game[Any], observation: Observation, rng: Rng) -> Any:
-    """A state that fits what a seat knows. Raises UserError where the game lacks a way."""
+    """Return a state consistent with what a seat knows. Raises UserError if the game cannot."""
     if isinstance(game, Sampled):
         return game.sample(observation, rng)
     if not nothing_hidden(game):
@@ -183,15 +184,15 @@ def results(
     measure: str = WIN.name,
     moves: Mapping[int, Action] | None = None,
 ) -> np.ndarray:
-    """What every seat gets after each option of `seat`, playout by playout.
+    """Return every seat's result after each option of `seat`, per playout.
 
-    policies: what every seat plays, one a seat, and what others do that move together with `seat`.
-    hidden: whether each playout deals again what `seat` cannot see; False plays on from the state
-    as it is. measure: the name of what is got. moves: moves in place of some open options, by their
-    index; the others take an example of the words that they want.
+    policies: what every seat plays, one per seat, including seats that move simultaneously with
+    `seat`. hidden: True redeals what `seat` cannot see in each playout; False plays on from the
+    actual state. measure: the name of the result. moves: moves that replace some text options, by
+    their index; the others use an example text.
 
     Returns float64 of shape (options, playouts, seats), options in the order of `legal`. Raises
-    ValueError for unknown policies, UserError where `lack` has a reason and `hidden` is asked for.
+    ValueError for unknown policies, and UserError if `hidden` is set and `lack` gives a reason.
     """
     _check(game, policies, game.num_seats)
     if isinstance(game, Scored):
@@ -199,7 +200,7 @@ def results(
     if measure == WIN.name and isinstance(game, PlayedOut):
         won = game.winners(state, policies, playouts, seed, hidden)
         seats = np.arange(game.num_seats, dtype=won.dtype)[:, None, None]
-        # A seat's results lie together: an innermost axis of two or three seats is slow.
+        # Keep a seat's results contiguous: an innermost axis of two or three seats is slow.
         return np.moveaxis((won >> seats & 1).astype(float), 0, -1)
     if not hidden:
         return _after(game, lambda rng: state, seat, policies, playouts, seed, measure, moves)
@@ -218,10 +219,10 @@ def values(
     seed: int,
     measure: str = WIN.name,
 ) -> np.ndarray:
-    """What seat `benefits` gets in the mean after each option, float64 of shape (options,).
+    """Return the mean result of seat `benefits` after each option, float64 of shape (options,).
 
-    Estimated by `playouts` games an option, for what the observing seat knows: as `results` with
-    `hidden`, and raises as it does.
+    Estimated from `playouts` games per option, given what the observing seat knows: as `results`
+    with `hidden`, and with the same errors.
     """
     _check(game, policies, game.num_seats)
     if isinstance(game, Scored):
@@ -247,7 +248,7 @@ def _after(
     measure: str,
     moves: Mapping[int, Action] | None = None,
 ) -> np.ndarray:
-    """As `results`, by the rules; each playout starts in a `world` of its own."""
+    """As `results`, by the rules; each playout starts from its own `world`."""
     found = []
     for playout in range(playouts):
         start = world(_stream(seed, HIDDEN, playout))
@@ -267,8 +268,8 @@ def _after(
 
 
 def scripted_move(game: Game[Any], state: Any, seat: int, policy: str, rng: Rng) -> Action:
-    """What a scripted player does. "random" need not look: an observation takes its time. Nor need
-    others whose only option wants no words."""
+    """Return a scripted player's move. Observations are slow, so none is made for "random", nor for
+    a single option that takes no text."""
     options = game.legal(state, seat)
     if policy == RANDOM or (len(options) == 1 and not isinstance(options[0], TextAction)):
         return default_text_move(options[int(rng.random() * len(options))], rng)
@@ -286,8 +287,8 @@ def fill_text(
     at: int,
     rng: Rng,
 ) -> Action:
-    """The move of a scripted player that takes the option of this index: where that wants words,
-    with those that the game finds for it, or with one of the examples."""
+    """Return the move of a scripted player that takes the option at this index. A text option gets
+    the text that the game supplies, or one of the examples."""
     option = options[at]
     if isinstance(option, TextAction) and policy != RANDOM and isinstance(game, Speaking):
         return TextMove(option, game.words(policy, observation, at, rng))

@@ -1,7 +1,7 @@
-"""Seats of games between two teams of several roles each: a seat a team, or a seat a role.
+"""Seats of games between two teams of several roles each: one seat per team, or one per role.
 
-Where a seat is a team, it acts for one of its roles at a time, and each time is told what that role
-knows and no more: who holds several roles is several players that do not talk to each other.
+A seat that plays a team acts for one of its roles at a time and sees only what that role knows, as
+if it were several players that do not talk to each other.
 """
 
 from __future__ import annotations
@@ -16,38 +16,38 @@ T = TypeVar("T")
 class Roles:
     """The roles of a game, from 0.
 
-    names: of each, as a person would say it ("the spymaster of red"). teams: of each, 0 or 1.
+    names: the display name of each ("the spymaster of red"). teams: the team of each, 0 or 1.
     """
 
     names: tuple[str, ...]
     teams: tuple[int, ...]
 
     def check(self, title: str, num_seats: int) -> None:
-        """Raises ValueError unless there are two seats, or as many as roles."""
+        """Raises ValueError unless there are two seats, or one per role."""
         if num_seats not in (2, len(self.teams)):
             raise ValueError(f"{title} seats 2 or {len(self.teams)} players, got {num_seats}")
 
     def seat(self, num_seats: int, role: int) -> int:
-        """Who acts for a role."""
+        """Return the seat that acts for a role."""
         return self.teams[role] if num_seats == 2 else role
 
     def role(self, num_seats: int, role: int) -> str:
-        """What `Observation.role` is while a seat acts for `role`: "" where it has several, since
-        that holds for a whole match; then a fact has to tell which."""
+        """Return `Observation.role` for a seat that acts for `role`: "" if it has several, since a
+        role holds for a whole match; a fact then has to state it."""
         return "" if num_seats == 2 else self.names[role]
 
     def team(self, num_seats: int, role: int) -> tuple[int, ...]:
-        """What `Observation.team` is while a seat acts for `role`."""
+        """Return `Observation.team` for a seat that acts for `role`."""
         alike = [other for other, team in enumerate(self.teams) if team == self.teams[role]]
         return () if num_seats == 2 else tuple(alike)
 
     def each_seat(self, num_seats: int, teams: tuple[T, T]) -> tuple[T, ...]:
-        """For every seat what its team has of the two."""
+        """Return the value of its team for every seat."""
         return teams if num_seats == 2 else tuple(teams[team] for team in self.teams)
 
     def seatings(self, num_seats: int) -> tuple[tuple[int, ...], ...]:
-        """As `capabilities.seatings_of` has it: the two teams exchange their sides, role by role.
-        Teams of different sizes keep theirs where every role has a seat of its own."""
+        """As `capabilities.seatings_of`: the two teams swap sides, role by role. Teams of different
+        sizes keep theirs if every role has a seat of its own."""
         own = tuple(range(num_seats))
         if num_seats == 2:
             return own, (1, 0)

@@ -19,8 +19,8 @@ class State:
     """A position.
 
     marks: each seat's cells, bit i for cell i.
-    moves: the cells in the order in which they were marked; not part of equality, since it is
-        the position that decides what can follow.
+    moves: the cells in the order in which they were marked. Not compared, since the position alone
+        decides what can follow.
     """
 
     marks: tuple[int, int]
@@ -29,10 +29,10 @@ class State:
 
 @dataclass(frozen=True)
 class TicTacToe:
-    """Two seats mark cells of a grid in turn, seat 0 first. An action is a cell, row by row.
+    """Two seats mark cells of a grid in turn, seat 0 first. Actions are cells, row by row.
 
-    size: cells a side, from 2 to 32.
-    win_length: marks in a line that win, from 2 to `size`.
+    size: cells per side, 2 to 32.
+    win_length: marks in a line that win, 2 to `size`.
 
     Raises ValueError for any other number.
     """
@@ -122,9 +122,9 @@ class TicTacToe:
         return tic_tac_toe_policies.chances(policy, own, other, free, lines)
 
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
-        """Random play marks the cells in a random order, and the line that is complete first in
-        that order decides the game; so whole orders are drawn and all games are judged at once.
-        Games of other players go ply by ply."""
+        """Random play marks the cells in random order, and the line completed first decides the
+        game; so whole orders are drawn and all games are scored at once. Other policies go ply by
+        ply."""
         if set(policies) != {playouts.RANDOM}:
             if self.size > tic_tac_toe_policies.MOST:
                 return playouts.simulate_by_rules(self, policies, games, seed)
@@ -142,7 +142,7 @@ class TicTacToe:
         return np.bincount(np.where(nobody, 2, ended % 2), minlength=3).astype(np.int64)
 
     def review(self, observation: Observation, moves: int) -> tuple[Fact, ...]:
-        """The last cells of each seat, and how far its best line has come that is still open."""
+        """The last cells of each seat, and its progress on its best open line."""
         marked: tuple[Action, ...] = observation.view.moves
         recent = range(max(0, len(marked) - moves), len(marked))
         order = (1 - observation.seat, observation.seat)
@@ -170,7 +170,7 @@ class TicTacToe:
 
     @property
     def intents(self) -> Sequence[str]:
-        """Defensive and offensive ones, as in TALAGA (ICLR 2024 submission), Appendix C."""
+        """Defensive and offensive intents, as in TALAGA (ICLR 2024 submission), Appendix C."""
         return (
             "block: defend, keep the other player from completing a line",
             "win: attack, complete a line",
@@ -179,13 +179,14 @@ class TicTacToe:
         )
 
     def _furthest(self, marked: Sequence[Action], seat: int) -> int:
-        """The most marks of `seat` in a line without one of the other seat; 0 where all have."""
+        """Return the most marks of `seat` in a line without one of the other seat; 0 if there is
+        none."""
         own, others = set(marked[seat::2]), set(marked[1 - seat :: 2])
         lines = map(set, _lines(self.size, self.win_length))
         return max((len(line & own) for line in lines if not line & others), default=0)
 
     def _winner(self, state: State) -> int | None:
-        """The seat with a full line. Only the last to move can have one."""
+        """Return the seat with a full line. Only the last to move can have one."""
         seat = (len(state.moves) - 1) % 2
         marks = state.marks[seat]
         won = any(marks & line == line for line in _masks(self.size, self.win_length))

@@ -1,4 +1,4 @@
-"""Tic-tac-toe's grid: crosses, rings, the last mark and the line that won."""
+"""Draws tic-tac-toe's grid: crosses, rings, the last mark and the winning line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gauntlet.games.tic_tac_toe import State, TicTacToe
 STYLE = Path(__file__).with_suffix(".css")
 
 CELL, EDGE = 60, 22
-"""In the drawing's own units: a cell's side, and the room for the names of rows and columns."""
+"""In SVG units: a cell's side, and the margin for the row and column labels."""
 NAMES = ("cross", "ring")
 
 
@@ -24,7 +24,7 @@ def draw_state(game: TicTacToe, state: State) -> Markup:
 
 
 def draw_view(game: TicTacToe, observation: Observation) -> Markup:
-    """Nothing is hidden. A free cell has the number of the option that marks it."""
+    """Nothing is hidden. A free cell shows the number of the option that marks it."""
     state: State = observation.view
     free = game.legal(state, observation.seat)
     return _grid(game, state, {cell: number for number, cell in enumerate(free, 1)})
@@ -77,7 +77,7 @@ def _cell(cell: int, size: int, owner: int | None, last: bool, number: int | Non
 
 
 def _line(game: TicTacToe, state: State) -> Markup:
-    """A stroke through the line that won, which the last mark is part of."""
+    """Draw a stroke through the winning line, which contains the last mark."""
     for step in ((0, 1), (1, 0), (1, 1), (1, -1)):
         ends = [_reach(game, state, (down, right)) for down, right in (step, (-step[0], -step[1]))]
         (y1, x1), (y2, x2) = ends
@@ -88,7 +88,8 @@ def _line(game: TicTacToe, state: State) -> Markup:
 
 
 def _reach(game: TicTacToe, state: State, step: tuple[int, int]) -> tuple[int, int]:
-    """The last cell, as row and column, that is marked as the last mark in a direction from it."""
+    """Return the row and column of the last cell in a direction from the last mark with the same
+    mark."""
     if not state.moves:
         return 0, 0
     row, column = divmod(state.moves[-1], game.size)
@@ -106,8 +107,6 @@ def _owner(state: State, cell: int) -> int | None:
 
 
 def _in_words(game: TicTacToe, state: State) -> str:
-    """The marks in words."""
-
     def named(cells: Sequence[int]) -> str:
         return ", ".join(f"C{c % game.size + 1}R{c // game.size + 1}" for c in cells) or "nowhere"
 

@@ -1,6 +1,6 @@
-"""Tic-tac-toe's scripted players: how likely each marks which cell, and many games between them.
+"""Tic-tac-toe's scripted players: move probabilities, and batched games between them.
 
-A set of cells is a number with bit i for cell i.
+A set of cells is a bit mask with bit i for cell i.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import numpy as np
 from gauntlet.games.playouts import check_known_policy
 
 MOST = 7
-"""Cells a side, at most, of a grid whose cells are told in one 64-bit number."""
+"""Largest grid side whose cells fit a 64-bit mask."""
 BATCH = 50_000
-"""Games that are played at once."""
+"""Games played at once."""
 
 TOLD = {
     "random": "marks any empty cell",
@@ -23,14 +23,14 @@ TOLD = {
     "careful": "completes a line of its own where one mark does it, else blocks such a line of the "
     "other player, else marks any empty cell",
 }
-"""What each does, by name."""
+"""What each policy does, by name."""
 
 
 def chances(
     policy: str, mine: int, other: int, free: Sequence[int], lines: Sequence[int]
 ) -> tuple[float, ...]:
-    """The chance of each of the free cells, in their order. mine, other: the marks of who is to
-    move and of the other seat; lines: those that win. Raises ValueError."""
+    """Return the probability of each free cell, in order. mine, other: the marks of the player to
+    move and of the other; lines: the winning lines. Raises ValueError for an unknown policy."""
     check(policy)
     best: Sequence[int] = ()
     if policy == "first":
@@ -44,19 +44,19 @@ def chances(
 
 
 def _completing(marks: int, free: Sequence[int], lines: Sequence[int]) -> list[int]:
-    """The free cells that complete a line of these marks."""
+    """Return the free cells that complete a line of these marks."""
     return [cell for cell in free if any((marks | 1 << cell) & line == line for line in lines)]
 
 
 def check(policy: str) -> None:
-    """Raises ValueError for a policy that there is not."""
+    """Raises ValueError for an unknown policy."""
     check_known_policy("tic-tac-toe", policy, TOLD)
 
 
 def results(
     policies: Sequence[str], games: int, seed: int, cells: int, lines: Sequence[int]
 ) -> np.ndarray:
-    """How many games seat 0 wins, seat 1 wins and nobody wins: int64 of shape (3,)."""
+    """Return how many games seat 0 wins, seat 1 wins and nobody wins: int64 of shape (3,)."""
     for policy in policies:
         check(policy)
     rng = np.random.default_rng(seed)
@@ -82,7 +82,7 @@ def _batch(
 def _best(
     policy: str, mine: np.ndarray, other: np.ndarray, cells: int, lines: Sequence[int]
 ) -> np.ndarray:
-    """The cells among which a policy chooses, of many positions: int64 of their shape."""
+    """Return the cells among which a policy chooses, for many positions: int64 of their shape."""
     free = (1 << cells) - 1 & ~(mine | other)
     best = np.zeros_like(mine)
     if policy == "first":
@@ -95,7 +95,7 @@ def _best(
 
 
 def _missing(marks: np.ndarray, free: np.ndarray, lines: Sequence[int]) -> np.ndarray:
-    """As `_completing`, of many positions."""
+    """As `_completing`, for many positions."""
     found = np.zeros_like(marks)
     for line in lines:
         left = line & ~marks

@@ -1,8 +1,8 @@
-"""What another library made of the moves of a match, kept for the next move.
+"""A cache of another library's game objects by the moves that led to them.
 
-An adapter's state is a seed and the moves so far. The library's own object for it is found here,
-those used last of each process, so that a step forward is one call of the library and not a match
-played anew. What is kept is never changed: a step makes another one.
+An adapter's state is a seed and the moves so far. This finds the library's object for it, from an
+LRU cache per process, so that a step forward is one library call rather than a replay of the match.
+Cached objects are never changed: a step makes a new one.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ T = TypeVar("T")
 Key = tuple[Any, ...]
 
 KEPT = 512
-"""How many are kept: some for each match that a process plays at once."""
+"""Capacity: several entries for each match that a process plays concurrently."""
 
 
 class TransitionCache(Generic[T]):
-    """By what led to them: start(*game) makes the first, step(last, move) the next."""
+    """An LRU cache of game objects: start(*game) makes the first, step(last, move) the next."""
 
     def __init__(self, start: Callable[..., T], step: Callable[[T, Any], T]) -> None:
         self._start, self._step = start, step
         self._known: OrderedDict[Key, T] = OrderedDict()
 
     def at(self, game: Key, moves: Key) -> T:
-        """What stands after `moves`: kept, a step from one that is, or played anew."""
+        """Return the object after `moves`: cached, a step from a cached one, or replayed."""
         last = len(moves)
         while last and (game, moves[:last]) not in self._known:
             last -= 1

@@ -5,8 +5,8 @@
     results = gauntlet.run("model=pocket", deals=200, prompt=["cloze", "counterfactual"])
     results.summary
 
-The public API is what `__all__` names; `gauntlet/api.py` has it. In a checkout the folders in this
-one are links to those beside it; a wheel has them as they are.
+`__all__` lists the public API, which is in `gauntlet/api.py`. In a checkout the folders in this one
+are links to their siblings; a wheel contains them directly.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ __version__ = version("gauntlet")
 
 
 def __getattr__(name: str) -> Any:
-    """A name of the API, which is loaded when it is first asked for: every command imports this."""
+    """A name of the API, loaded on first use, because every command imports this package."""
     if name not in __all__:
         raise AttributeError(f"module 'gauntlet' has no attribute {name!r}")
     from gauntlet import api

@@ -1,5 +1,6 @@
-"""The command `gauntlet`: one door to all commands. `gauntlet run ...` is
-`python -m pipeline.run ...`, from any folder.
+"""The command `gauntlet`: one entry point for all commands.
+
+`gauntlet run ...` is `python -m pipeline.run ...`, from any folder.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ SHELLS = {"bash": BASH, "zsh": ZSH}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command of the first word with the others. Returns its exit status; 2 for a word
-    that is none."""
+    """Run the command named by the first word with the remaining ones. Returns its exit status; 2
+    for an unknown command."""
     name, *words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     if name in ("-h", "--help"):
         print(usage())
@@ -82,7 +83,7 @@ def usage() -> str:
 
 
 def completion(words: Sequence[str]) -> int:
-    """Prints the script of a shell, or with `settings` what that script completes."""
+    """Print a shell's completion script, or with `settings` the words it completes."""
     if list(words) == ["settings"]:
         print("\n".join(settings()))
         return 0
@@ -104,7 +105,7 @@ def settings() -> Iterator[str]:
 
 
 def command() -> NoReturn:
-    """What `gauntlet` in a shell calls."""
+    """The console script `gauntlet`."""
     as_process(main)
 
 

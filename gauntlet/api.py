@@ -7,8 +7,8 @@
     results.matches.groupby("prompt")["win"].mean()
     gauntlet.load("outputs/quickstart").table("outcomes")
 
-What is not named here is private and may change. A game, an agent, a model source or a prompting
-method of your own implements one of the protocols below (docs/extending.md).
+Everything not named here is private and may change. Custom games, agents, model sources and
+prompting methods implement one of the protocols below (docs/extending.md).
 """
 
 from __future__ import annotations
@@ -56,18 +56,18 @@ OF_A_DECISION = (
 
 @dataclass(frozen=True)
 class Results:
-    """What an output folder holds, as data frames."""
+    """The results in an output folder, as data frames."""
 
     folder: Path
 
     @property
     def summary(self) -> pd.DataFrame:
-        """A row a cell, with its estimate, interval and test: summary.csv."""
+        """One row per cell with its estimate, interval and test: summary.csv."""
         return self.table("summary")
 
     @property
     def pairs(self) -> pd.DataFrame:
-        """A row for every two cells that are compared: pairs.csv."""
+        """One row per comparison of two cells: pairs.csv."""
         return self.table("pairs")
 
     def table(self, name: str) -> pd.DataFrame:
@@ -84,8 +84,11 @@ class Results:
 
     @property
     def matches(self) -> pd.DataFrame:
-        """A row a match, also of deals that are not finished: the labels of its cell, its place,
-        and of every measure the mean over the measured seats."""
+        """One row per match, including those of unfinished deals.
+
+        Columns: the labels of its cell, match, deal, rotation, plies and times, and each measure as
+        the mean over the measured seats.
+        """
         return pd.DataFrame(
             {
                 **_labels(about),
@@ -100,8 +103,11 @@ class Results:
 
     @property
     def decisions(self) -> pd.DataFrame:
-        """A row a decision, of all seats: the labels of its cell, match, deal, rotation and turn
-        (from 0), whether its seat is under study (`subject`), and the fields of the record."""
+        """One row per decision of any seat.
+
+        Columns: the labels of its cell, match, deal, rotation and turn (from 0), whether its seat
+        is under study (`subject`), and the fields of the record.
+        """
         return pd.DataFrame(
             {
                 **_labels(about),
@@ -122,17 +128,19 @@ class Results:
 
 
 def load(folder: str | Path) -> Results:
-    """The results of an output folder. Raises UserError where it holds no sweep."""
+    """The results of an output folder. Raises UserError if it holds no sweep."""
     if not Folder(Path(folder)).played:
         raise UserError(f"{folder} holds no sweep")
     return Results(Path(folder))
 
 
 def run(*words: str, **settings: Any) -> Results:
-    """Plays a sweep, or what is missing of it, as `gauntlet run -m WORDS` does.
+    """Play a sweep, or what is missing of it, like `gauntlet run -m WORDS`.
 
-    words: as typed on the command line, such as "model=pocket". settings: the same by keyword; a
-    list is swept over. Raises UserError for a mistake in them, or where no match could be played.
+    words: as on the command line, such as "model=pocket".
+    settings: the same by keyword; a list is swept over.
+
+    Raises UserError for a mistake in them, or if no match could be played.
     """
     from gauntlet.pipeline.sweep import run_sweep
 
@@ -149,7 +157,7 @@ def run(*words: str, **settings: Any) -> Results:
 
 
 def _typed(value: object) -> str:
-    """A value in the words of the command line."""
+    """A value in command-line syntax."""
     if isinstance(value, (list, tuple)):
         return ",".join(map(_typed, value))
     if value is None or isinstance(value, bool):

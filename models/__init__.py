@@ -1,1 +1,1 @@
-"""Models: things that answer requests. A model knows nothing of games or agents."""
+"""Models answer requests. They know nothing of games or agents."""

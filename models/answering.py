@@ -1,4 +1,4 @@
-"""A batch answered so that one request cannot fail others."""
+"""Answers batches such that one request cannot fail the others."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from gauntlet.models.base import Generation, Model, Reply, Request, Scores
 
 
 def answer_each(model: Model, requests: Sequence[Request]) -> Sequence[Reply | Exception]:
-    """The model's replies, an error in place of one it cannot give; where the batch fails, each
-    request is asked alone. A model that is Stopped is not asked again."""
+    """The model's replies, with an exception for each reply it cannot give. If the batch fails,
+    each request is sent alone. After Stopped the model is not called again."""
     try:
         return _checked(model.answer(requests), len(requests))
     except Stopped as error:
         return [error] * len(requests)
-    except BaseException as error:  # whatever a model raises belongs to whoever asked
+    except BaseException as error:  # any exception goes to the caller
         if len(requests) > 1:
             return [answer_each(model, [request])[0] for request in requests]
         return [error if isinstance(error, Exception) else RuntimeError(f"it raised {error!r}")]
 
 
 def _checked(replies: Sequence[Reply], wanted: int) -> Sequence[Reply]:
-    """The replies, if that is what they are: whoever waits for one that never comes waits on."""
+    """Check count and types: a waiter whose reply is missing would wait forever."""
     if len(replies) != wanted:
         raise TypeError(f"the model gave {len(replies)} replies to {wanted} requests")
     for reply in replies:

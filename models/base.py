@@ -1,7 +1,7 @@
-"""Requests, replies and the one method that every model has.
+"""Requests, replies and the model interface.
 
-An agent asks in plain prompts. How requests are batched, cached or sharded is the model's own
-affair; nothing in a request speaks of it.
+Agents send plain prompts. Batching, caching and sharding are internal to a model; nothing in a
+request refers to them.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from typing import Any, Protocol, runtime_checkable
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a model reads. As raw text it is the three parts joined.
+    """A model's input. As raw text it is the four parts joined, system text first.
 
     static: the part that a seat's decisions share (role, goal, rules); ends in a line break.
     changing: the situation, the options and the question.
     cue: how the answer begins ("Answer:"); with a chat template it opens the model's turn.
-    system: what stands before the conversation, in a message of its own where the model has such;
-        as raw text it comes first. Ends in a line break, or is empty.
+    system: a system message where the model supports it. Ends in a line break, or is empty.
     """
 
     static: str
@@ -33,16 +32,17 @@ class Prompt:
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """What was said, without cues: by whoever asks, by the model, in turn."""
+        """The messages without cues, alternating between user and model."""
         return (self.static + self.changing,)
 
 
 @dataclass(frozen=True, slots=True)
 class Dialogue(Prompt):
-    """A prompt that was answered, and what was said since. As raw text all is joined, each message
-    to the model followed by the cue.
+    """A prompt that was answered, and the conversation since.
 
-    turns: in order, what the model replied and the next message to it.
+    As raw text everything is joined, with the cue after each message to the model.
+
+    turns: in order, the model's reply and the next message to it.
     """
 
     turns: tuple[tuple[str, str], ...] = ()
@@ -60,11 +60,11 @@ class Dialogue(Prompt):
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Asks how likely each choice is as the next token after each of the prompts.
+    """Requests the probability of each choice as the next token after each prompt.
 
-    The prompts are those of one decision: they usually share most of their text, and are at the
-    same place of the same dialogue if of any. A choice is a word that is one token of the
-    tokenizer, with or without a space before it.
+    The prompts belong to one decision: they usually share most of their text, and are at the same
+    point of the same dialogue, if any. A choice is a word that is a single token, with or without a
+    leading space.
     """
 
     prompts: tuple[Prompt, ...]
@@ -75,12 +75,12 @@ class Score:
 class Scores:
     """The reply to Score.
 
-    logprobs: natural logarithms of shape (prompts, choices), normalised over the whole
-        vocabulary; of a choice's two spellings (with and without a leading space) the likelier.
-        Minus infinity for a choice that the model did not report.
+    logprobs: natural logarithms of shape (prompts, choices), normalised over the whole vocabulary;
+        the larger of a choice's two spellings (with and without a leading space). Minus infinity
+        for a choice that the model did not report.
     tokens: length in tokens of each prompt as sent.
-    ceilings: for each prompt the most that the logprob of an unreported choice can be; () where
-        every choice was reported.
+    ceilings: for each prompt an upper bound on the logprob of an unreported choice; () if every
+        choice was reported.
     """
 
     logprobs: tuple[tuple[float, ...], ...]
@@ -90,11 +90,11 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Generate:
-    """Asks for text after a prompt: at most `max_tokens` tokens, ended early by a stop string.
+    """Requests text after a prompt: at most `max_tokens` tokens, ended early by a stop string.
 
-    n: how many samples of it, each drawn independently; sample i is the same whatever n is.
-    json: whether the text is to be one JSON object. A model that can be held to that is; another
-        one is not, and what it writes is for the asker to check.
+    n: number of independent samples; sample i is the same whatever n is.
+    json: whether the text should be one JSON object. Models without constrained output ignore it,
+        so the caller must check the text.
     """
 
     prompt: Prompt
@@ -108,9 +108,10 @@ class Generate:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """The reply to Generate: the text (stop string left off) and the tokens read and written.
+    """The reply to Generate: the text (without the stop string) and the tokens read and written.
 
-    others: the further samples, where more than one was asked for. tokens: of all of them.
+    tokens: written, over all samples.
+    others: the further samples, if more than one was requested.
     """
 
     text: str
@@ -120,7 +121,6 @@ class Generation:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """All samples, in order."""
         return (self.text, *self.others)
 
 
@@ -132,18 +132,20 @@ class Model(Protocol):
     """Answers batches of requests."""
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
-        """One reply a request, in order. A batch of one is not special."""
+        """One reply per request, in order. A batch of one is not special."""
         ...
 
     def close(self) -> None:
-        """Frees what the model holds."""
+        """Free the model's resources."""
         ...
 
 
 @runtime_checkable
 class Concurrent(Protocol):
-    """A model that answers requests one by one, several at a time, as an API does. `answer` may be
-    called from `slots` threads at once, and is given one request a call: none waits for another."""
+    """A model that answers single requests concurrently, like an API.
+
+    `answer` may be called from `slots` threads at once, with one request per call.
+    """
 
     @property
     def slots(self) -> int: ...
@@ -151,10 +153,10 @@ class Concurrent(Protocol):
 
 @runtime_checkable
 class Cancellable(Protocol):
-    """A model whose answer may be long in coming, such as a person's."""
+    """A model that may take long to answer, such as a person."""
 
     def cancel(self) -> None:
-        """Called from another thread: an answer under way, and any later one, is a ModelError."""
+        """Called from another thread: answers in progress and later ones raise ModelError."""
         ...
 
 
@@ -164,31 +166,34 @@ class Paid(Protocol):
 
     @property
     def timeout(self) -> float:
-        """Seconds that an answer under way may take."""
+        """Timeout of one answer in seconds."""
         ...
 
     @property
     def in_flight(self) -> int:
-        """How many requests are under way at a time."""
+        """Number of concurrent requests."""
         ...
 
     def price(self, read: int, written: int) -> float:
-        """The price of prompt tokens read and completion tokens written; 0 where it is unknown."""
+        """The price of prompt tokens read and completion tokens written; 0 if unknown."""
         ...
 
     def account(self) -> str:
-        """What was paid so far and for what, in one line."""
+        """What was paid so far and for what, as one line."""
         ...
 
 
 class ModelSource(Protocol):
-    """Where a model comes from: small, hashable, picklable, cheap to build (see conf/model)."""
+    """A model's configuration: small, hashable, picklable, cheap to build (see conf/model)."""
 
     def __hash__(self) -> int: ...
 
     def identity(self) -> Mapping[str, Any]:
-        """All that can change an answer (content hash of the weights and tokenizer, dtype, chat
-        template), and nothing that cannot (path, device). Raises ModelError if it is not there."""
+        """Everything that can change an answer (content hash of the weights and tokenizer,
+        dtype, chat template), and nothing that cannot (path, device).
+
+        Raises ModelError if the model is missing.
+        """
         ...
 
     def check_choices(self, choices: Sequence[str]) -> None:

@@ -1,6 +1,6 @@
 """Checkpoints: language models in a local folder or on the Hugging Face hub, run by this project.
 
-Importing this module costs nothing: torch and transformers are imported by `load`.
+Importing this module is cheap: `load` imports torch and transformers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Dtype = Literal["float32", "bfloat16", "float16"]
 Engine = Literal["packed", "reference"]
 Device = Literal["auto", "cpu", "cuda"]
 Quantization = Literal["none", "fp8"]
-Offload = Literal["none", "layers"]
+Offload = Literal["none", "disk"]
 
 
 @dataclass(frozen=True)
@@ -30,21 +30,21 @@ class Checkpoint:
     """A causal language model of the transformers library, with safetensors weights.
 
     path: a folder, a hub model as organisation/name, or `pkg:` and a folder of this project.
-    dtype: of weights and activations; log-probabilities are computed in float32 always.
+    dtype: of weights and activations; log-probabilities are always computed in float32.
     chat: wrap each prompt in the tokenizer's chat template (static and changing part are the
-        user's message, the cue opens the model's turn); otherwise the prompt is read as it is.
-    engine: "packed" shares work between prompts; "reference" asks them one at a time.
-    device: "auto" takes the GPU if there is one.
+        user's message, the cue opens the model's turn); otherwise the prompt is used as it is.
+    engine: "packed" shares work between prompts; "reference" runs them one at a time.
+    device: "auto" uses the GPU if there is one.
     revision: branch, tag or commit of a hub model.
-    batch_invariant: promise that a score's bits depend on nothing else that is asked, in 16-bit
-        dtypes too, at some cost of speed; in float32 that is so anyway.
-    quantization: "fp8" halves the memory of a bfloat16 model on a GPU that multiplies 8-bit
-        floats; the log then tells how scores changed.
-    shards: the number of devices that run a replica together, each holding its part.
-    offload: "layers" leaves the layers in their files and reads them anew for every pass, for
-        checkpoints that are larger than memory; it changes no score.
+    batch_invariant: guarantee that a score's bits do not depend on the other requests, in 16-bit
+        dtypes too, at some cost in speed; float32 is always batch-invariant.
+    quantization: "fp8" halves the memory of a bfloat16 model on GPUs with FP8 matrix
+        multiplication; the log shows how scores changed.
+    shards: number of devices that share the weights of one replica.
+    offload: "disk" leaves the weights that do not fit in memory on disk and reads them again for
+        every pass; scores do not change.
 
-    Raises ValueError where a field has a value that is not allowed.
+    Raises ValueError if a field has a value that is not allowed.
     """
 
     path: str
@@ -83,10 +83,10 @@ class Checkpoint:
                 f"model {self.path!r}: quantization 'fp8' is for one device, not for "
                 f"{self.shards} shards; set one of the two back"
             )
-        if self.offload == "layers" and (self.quantization == "fp8" or self.shards > 1):
+        if self.offload == "disk" and (self.quantization == "fp8" or self.shards > 1):
             other = "quantization 'fp8'" if self.quantization == "fp8" else f"{self.shards} shards"
             raise ValueError(
-                f"model {self.path!r}: offload 'layers' is for one device and weights as they are "
+                f"model {self.path!r}: offload 'disk' is for one device and weights as they are "
                 f"stored, not for {other}; set one of the two back"
             )
 
@@ -101,7 +101,7 @@ class Checkpoint:
         return {**source, "dtype": self.dtype, "chat": self.chat, **self._rounding()}
 
     def _rounding(self) -> Mapping[str, Any]:
-        """The settings that change the last bits of scores, where they are not the usual ones."""
+        """The non-default settings that change the last bits of scores."""
         rounding: dict[str, Any] = {}
         if self.quantization != "none":
             rounding["quantization"] = self.quantization
@@ -114,8 +114,8 @@ class Checkpoint:
         self._tokens(self._folder()).spellings(tuple(choices))
 
     def load(self) -> Local:
-        """The whole model on one device, whatever `shards` says. Raises ModelError, in one line,
-        where that is impossible."""
+        """Load the whole model on one device, ignoring `shards`. Raises ModelError with one
+        line."""
         from gauntlet.models.engine.local import Local, load_network
 
         folder = self._folder()
@@ -126,7 +126,7 @@ class Checkpoint:
         return Local(network, tokens, self.engine, self._invariant)
 
     def load_part(self, rank: Rank) -> Local:
-        """One rank's part of the model. All ranks load at a time, and are then asked the same
+        """Load one rank's part of the model. All ranks load concurrently and must then get the same
         requests in the same order. Raises ModelError."""
         from gauntlet.models.engine.local import Local
         from gauntlet.models.engine.shards import load_part

@@ -1,4 +1,4 @@
-"""What a model was asked and answered, as a log holds it: plain data that gives both back."""
+"""Requests and replies in log form: plain data from which both can be restored."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from gauntlet.models.base import (
 )
 
 MOST = 2**32
-"""Counts are smaller: tables hold them in 32 bits."""
+"""Exclusive bound on counts: tables store them in 32 bits."""
 
 Count = Annotated[int, Meta(ge=0, lt=MOST)]
 Logprob = Annotated[float, Meta(ge=-1e15, le=1.0)]
-"""Above 0 by rounding alone; its exponential is a number."""
+"""Above 0 only by rounding; its exponential is finite."""
 Temperature = Annotated[float, Meta(ge=0, le=1e6)]
 Turns = tuple[tuple[str, str], ...]
 
@@ -33,12 +33,13 @@ Turns = tuple[tuple[str, str], ...]
 class Exchanged(
     Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True, gc=False
 ):  # fmt: skip
-    """What both kinds have of their prompts. A line leaves out what is as it is by default.
+    """The prompt fields of both kinds. Default values are omitted from a line.
 
-    system, static: hashes of the texts that many prompts share, see `statics` of a record; no
-        system text is "". shared: the changing text, or what the prompts have in common of it.
-    turns: of a dialogue; None for a prompt that is none.
-    logical_tokens: read and written, what is shared counted for every prompt.
+    system, static: hashes of the texts that many prompts share, see `statics` of a record; "" for
+        no system text.
+    shared: the changing text, or the part of it that the prompts have in common.
+    turns: of a dialogue; None for a plain prompt.
+    logical_tokens: read and written, with shared text counted for every prompt.
     """
 
     system: str = ""
@@ -50,7 +51,7 @@ class Exchanged(
 
     @property
     def named(self) -> tuple[str, ...]:
-        """The hashes of the shared texts that it needs."""
+        """The hashes of the shared texts it needs."""
         return (self.system, self.static) if self.system else (self.static,)
 
     def prompt(self, statics: Mapping[str, str], branch: str = "") -> Prompt:
@@ -63,10 +64,11 @@ class Exchanged(
 
 
 class ScoreExchange(Exchanged, frozen=True, kw_only=True, tag="score", gc=False):
-    """A Score and its Scores: a branch, a row of logprobs and a length a prompt.
+    """A Score and its Scores: one branch, row of logprobs and length per prompt.
 
-    logprobs: None for minus infinity, which JSON does not have. unreported: how many choices the
-        model did not report. ceilings: the most that each of them can have had.
+    logprobs: None for minus infinity, which JSON lacks.
+    unreported: number of choices that the model did not report.
+    ceilings: per prompt, an upper bound on their logprobs.
     """
 
     branches: Annotated[tuple[str, ...], Meta(min_length=1)]
@@ -89,7 +91,6 @@ class ScoreExchange(Exchanged, frozen=True, kw_only=True, tag="score", gc=False)
             raise ValueError("more unreported choices than there are")
 
     def restored(self, statics: Mapping[str, str]) -> tuple[Request, Reply]:
-        """The request and its reply."""
         prompts = tuple(self.prompt(statics, branch) for branch in self.branches)
         logprobs = tuple(
             tuple(-math.inf if value is None else value for value in row) for row in self.logprobs
@@ -100,8 +101,9 @@ class ScoreExchange(Exchanged, frozen=True, kw_only=True, tag="score", gc=False)
 class TextExchange(Exchanged, frozen=True, kw_only=True, tag="text", gc=False):
     """A Generate and its Generation.
 
-    settings: max_tokens, temperature, stop strings, seed. tokens: read, written. n, json, others:
-        as in `Generate` and `Generation`.
+    settings: max_tokens, temperature, stop strings, seed.
+    tokens: read, written.
+    n, json, others: as in `Generate` and `Generation`.
     """
 
     settings: tuple[Count, Temperature, tuple[str, ...], int]
@@ -116,7 +118,6 @@ class TextExchange(Exchanged, frozen=True, kw_only=True, tag="text", gc=False):
             raise ValueError("more samples than were asked for")
 
     def restored(self, statics: Mapping[str, str]) -> tuple[Request, Reply]:
-        """The request and its reply."""
         asked = Generate(self.prompt(statics), *self.settings, n=self.n, json=self.json)
         return asked, Generation(self.text, *self.tokens, others=self.others)
 
@@ -125,13 +126,13 @@ Exchange = ScoreExchange | TextExchange
 
 
 class Asker(Struct, frozen=True, gc=False):
-    """What of a record's decision or preparation a model has to do with."""
+    """The exchanges of one decision or preparation in a record."""
 
     asked: tuple[Exchange, ...]
 
 
 class RecordedExchanges(Struct, frozen=True, kw_only=True):
-    """What of a record a model has to do with: what was asked, and the texts of its prompts."""
+    """The exchanges of a record, and the texts of its prompts."""
 
     statics: dict[str, str]
     decisions: tuple[Asker, ...] = ()
@@ -142,6 +143,6 @@ _DECODER = Decoder(RecordedExchanges)
 
 
 def asked_in(line: bytes) -> RecordedExchanges:
-    """What was asked in a line of a records file. Raises ValueError or RecursionError for a line
-    that is no record."""
+    """The exchanges in a line of a records file. Raises ValueError or RecursionError for other
+    lines."""
     return _DECODER.decode(line)

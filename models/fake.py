@@ -16,13 +16,13 @@ from gauntlet.models.base import Generate, Generation, Prompt, Reply, Request, S
 
 @dataclass(frozen=True)
 class Fake:
-    """A model source whose model answers at once, and the same in every process.
+    """A model source whose model answers instantly, and identically in every process.
 
-    seed: another seed gives another fake, with other opinions.
-    texts: what it may say when it is asked to write; the prompt decides which. Without any it
-        takes one of the moves that the prompt lists, in the form that the prompt asks for.
+    seed: selects the fake and its preferences.
+    texts: the texts it may generate; the prompt decides which. Without any it picks one of the
+        moves that the prompt lists, in the format that the prompt asks for.
 
-    A word counts as a token. A choice may be any word. What it writes is not held to JSON.
+    A word counts as a token. A choice may be any word. Its text is not constrained to JSON.
     """
 
     seed: int = 0
@@ -42,7 +42,7 @@ class Fake:
 
 @dataclass(frozen=True)
 class FakeModel:
-    """Answers as `source` says; holds nothing."""
+    """The stateless model of `source`."""
 
     source: Fake
 
@@ -68,7 +68,7 @@ class FakeModel:
         return Generation(text, _length(request.prompt), sum(lengths), tuple(others))
 
     def _sample(self, request: Generate, number: int) -> tuple[str, int]:
-        """The text of one sample, and how many words it took."""
+        """The text of one sample, and its length in words."""
         luck = [str(request.seed), *([str(number)] if number else [])]
         drawn = self._number(request.prompt.text, *(luck if request.temperature > 0 else ["0"]))
         texts = self.source.texts
@@ -80,7 +80,7 @@ class FakeModel:
         return text, len(words[: request.max_tokens])
 
     def _number(self, *texts: str) -> float:
-        """A number above 0 and below 1 that the seed and the texts settle."""
+        """A number strictly between 0 and 1, determined by the seed and the texts."""
         data = repr((self.source.seed, texts)).encode()
         return (int.from_bytes(hashlib.sha256(data).digest()[:6], "big") + 0.5) / 2**48
 
@@ -93,17 +93,17 @@ LEGAL = re.compile(r"^Legal moves:(?: (.+)|((?:\n- .+)+))$", re.MULTILINE)
 FIGURE = re.compile(r"^(.+ is) N$", re.MULTILINE)
 OBJECT = re.compile(r"one JSON object.*?(\{.*\})")
 TAGGED = re.compile(r"between <(\w+)> and </\1>")
-"""How a prompt shows what it wants: a move of a list, a line that ends in a number, a JSON object,
-something between tags. The last in a prompt counts; one that shows none wants a letter."""
+"""How a prompt shows its answer format: a move of a list, a line ending in a number, a JSON object,
+or something between tags. The last in a prompt counts; if there is none, a letter is expected."""
 LISTED = r"^({})\) "
-"""How a line begins that lists an option under its number or letter."""
+"""Starts a line that lists an option under its number or letter."""
 INTENT = re.compile(r"^- (\w+)", re.MULTILINE)
 EXAMPLE = re.compile(r'such as "([^"]*)"')
 CODE = re.compile(r"(?:by code:|;) (\w+): ")
 
 
 def reply_in_form(prompt: str, share: float) -> str:
-    """A reply in the form that the prompt shows. share: from 0 to 1, which of the moves."""
+    """A reply in the format that the prompt shows. share: from 0 to 1, selects the move."""
     forms = {LEGAL: _move, FIGURE: _figure, OBJECT: _object, TAGGED: _between}
     found = [(last, form) for at, form in forms.items() for last in [*at.finditer(prompt)][-1:]]
     if not found:
@@ -125,7 +125,7 @@ def _figure(form: re.Match[str], prompt: str, share: float) -> str:
 
 
 def _object(form: re.Match[str], prompt: str, share: float) -> str:
-    """Every key that the prompt names, with a value that fits."""
+    """Every key that the prompt names, with a fitting value."""
     words = EXAMPLE.findall(prompt) or ["well"]
     values = {
         "action": _pick(_listed(prompt, r"\d+") or ["1"], share),

@@ -1,8 +1,8 @@
-"""A person as a model: reads what a language model would read, and answers; here by typing.
+"""A person as a model, who reads what a language model would read and types answers.
 
-A person remembers. What a prompt shares with the one before, line by line from the start, is not
-printed again: of a game's rules and moves each is read once. What another player said may hold
-control characters; they are shown, not obeyed.
+People remember, so the leading lines that a prompt shares with the previous one are not printed
+again: rules and moves are shown once. Control characters in other players' text are displayed, not
+executed.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ KEYBOARD = 0
 """The file descriptor of standard input."""
 
 POLL_SECONDS = 0.1
-"""How often a wait for a line looks whether it should end."""
+"""How often a wait for a line checks whether to end."""
 
 
 @dataclass(frozen=True)
 class Terminal:
-    """The model source of whoever sits at this terminal. A word counts as a token."""
+    """The model source for the person at this terminal. A word counts as a token."""
 
     def identity(self) -> Mapping[str, Any]:
         return {"human": "terminal"}
 
     def check_choices(self, choices: Sequence[str]) -> None:
-        """A person can type any word."""
+        """Accepts any word: a person can type it."""
 
     def load(self) -> PersonModel:
         return TerminalModel(KEYBOARD)
@@ -48,24 +48,24 @@ class PersonModel(ABC):
 
     def __init__(self) -> None:
         self.gone = threading.Event()
-        """Set once nobody waits for the person any more."""
+        """Set once nothing waits for the person any more."""
 
     @abstractmethod
     def show(self, prompt: Prompt) -> None: ...
 
     @abstractmethod
     def line(self, cue: str) -> str:
-        """What the person answers. Raises ModelError where nobody is there to."""
+        """The person's answer. Raises ModelError if there is no one to answer."""
 
     @abstractmethod
     def refuse(self, message: str) -> None:
-        """Tells why the line is asked for again."""
+        """Say why the line is asked for again."""
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
-        """A choice that is given is certain, all others impossible; anything else is asked again.
-        A Generate that leaves no room for words is shown, and nothing is read.
+        """Score: the typed choice gets probability 1, the others 0; invalid input is asked for
+            again.
 
-        Raises ModelError where nobody is there to answer.
+        A Generate with max_tokens 0 is only shown. Raises ModelError if there is no one to answer.
         """
         return [self._write(r) if isinstance(r, Generate) else self._choose(r) for r in requests]
 
@@ -95,8 +95,10 @@ class PersonModel(ABC):
 
 
 class TerminalModel(PersonModel):
-    """Prints, and reads lines. The end of the input interrupts the program, as Ctrl-C does: without
-    the person there is no going on.
+    """Prints prompts and reads lines.
+
+    The end of input interrupts the program like Ctrl-C, because it cannot continue without the
+    person.
 
     keyboard: the file descriptor to read from.
     """
@@ -108,7 +110,7 @@ class TerminalModel(PersonModel):
         self._read: list[str] = []
 
     def show(self, prompt: Prompt) -> None:
-        """Prints the prompt from the first line on that the one before did not have there."""
+        """Print the prompt from the first line that differs from the previous prompt."""
         before, self._read = self._read, _prompt_text(prompt).splitlines()
         pairs = zip(before, self._read, strict=False)
         known = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
@@ -118,7 +120,7 @@ class TerminalModel(PersonModel):
         print(visible(cue), end=" ", flush=True)
         while b"\n" not in self._typed:
             if self.gone.is_set():
-                raise ModelError("nobody is at the terminal any more")
+                raise ModelError("nobody is at the terminal")
             if select.select([self._keyboard], [], [], POLL_SECONDS)[0]:
                 self._take_in(os.read(self._keyboard, 4096))
         line, _, self._typed = self._typed.partition(b"\n")
@@ -130,13 +132,12 @@ class TerminalModel(PersonModel):
     def _take_in(self, typed: bytes) -> None:
         self._typed += typed
         if not typed:
-            os.kill(os.getpid(), signal.SIGINT)  # to the process: its main thread wakes
+            os.kill(os.getpid(), signal.SIGINT)  # to the process, to wake its main thread
             self.gone.wait()
 
 
 def _names(prompt: Prompt, choices: Sequence[str]) -> dict[str, str]:
-    """What a person may say for each choice: the choice, or what the prompt lists it as, "2) CALL"
-    in a line of its own."""
+    """What a person may type for each choice: itself, or its label as in "2) CALL"."""
     lines = prompt.changing.splitlines()
     listed = {
         _normalize(line.removeprefix(f"{choice}) ")): choice
@@ -148,7 +149,7 @@ def _names(prompt: Prompt, choices: Sequence[str]) -> dict[str, str]:
 
 
 def _normalize(text: str) -> str:
-    """Whatever its case, spaces and underscores."""
+    """The text without case, underscores and extra spaces."""
     return " ".join(text.replace("_", " ").split()).casefold()
 
 

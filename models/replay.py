@@ -1,4 +1,4 @@
-"""A model that answers from the log of an earlier run: the same play again, without any model."""
+"""A model that answers from the log of an earlier run, to replay it without the original model."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from gauntlet.models.exchanges import Exchange, RecordedExchanges, asked_in
 
 @dataclass(frozen=True)
 class Replay:
-    """A model source that knows the replies in a log, and no others.
+    """A model source that knows exactly the replies in a log.
 
-    records: a file of records, or a folder of them. All must come from one model: where the
-        same request has two different replies, name the file of one cell instead of the folder.
+    records: a file of records, or a folder of them. All must come from one model: if the same
+        request has two different replies, give the file of one cell instead of the folder.
     """
 
     records: str
 
     def identity(self) -> Mapping[str, Any]:
-        """The hash of the records' contents, wherever they lie."""
+        """The hash of the records' contents, independent of their location."""
         digest = hashlib.sha256()
         for file in self._files():
             with file.open("rb") as stream:
@@ -33,7 +33,7 @@ class Replay:
         return {"replay": digest.hexdigest()}
 
     def check_choices(self, choices: Sequence[str]) -> None:
-        """Any choice will do: the model that was asked first had to have it."""
+        """Accepts any choice: the original model was checked."""
 
     def load(self) -> ReplayModel:
         replies: dict[bytes, Reply] = {}
@@ -57,13 +57,13 @@ class Replay:
 
 @dataclass(frozen=True)
 class ReplayModel:
-    """Answers requests by their key."""
+    """Looks up replies by request key."""
 
     replies: Mapping[bytes, Reply]
     origin: str
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
-        """Raises ModelError for a request that the log does not hold."""
+        """Raises ModelError for a request that is not in the log."""
         return [self._reply(request) for request in requests]
 
     def close(self) -> None:
@@ -79,13 +79,13 @@ class ReplayModel:
 
 
 def key(request: Request) -> bytes:
-    """What tells requests apart, in 16 bytes: equal requests have equal keys."""
+    """A 16-byte hash of the request: equal requests have equal keys."""
     return hashlib.blake2b(repr(request).encode(), digest_size=16).digest()
 
 
 def exchanges(file: Path) -> Iterator[tuple[Request, Reply]]:
-    """Every request and its reply in a file of records. A torn last line is left out. Raises
-    ModelError for a line that is damaged, and for one whose prompts have lost a text."""
+    """Every request and its reply in a file of records, without a torn last line. Raises ModelError
+    for a damaged line, and for one whose prompt texts are missing."""
     statics: dict[str, str] = {}
     late: list[tuple[int, Exchange]] = []
     for number, record in _records(file):
@@ -96,7 +96,7 @@ def exchanges(file: Path) -> Iterator[tuple[Request, Reply]]:
                     yield asked.restored(statics)
                 else:
                     late.append((number, asked))
-    for number, asked in late:  # a match that was played again brings its texts further on
+    for number, asked in late:  # a replayed match may hold its texts further on
         if not statics.keys() >= {*asked.named}:
             raise ModelError(
                 f"line {number} of {file} has lost a text of its prompts: the sweep that wrote it, "

@@ -1,4 +1,4 @@
-"""The pipeline: config to plan to match to record to table."""
+"""The pipeline: from config to plan to match to record to table."""
 
 from gauntlet.common.process import leave_current_folder
 

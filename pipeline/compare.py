@@ -1,10 +1,10 @@
-"""Two sweeps side by side: `python -m pipeline.compare DIR DIR`.
+"""Compare two sweeps: `python -m pipeline.compare DIR DIR`.
 
-Every cell of the first against every cell of the second, on the deals that both have finished; of
-many cells those that differ in one factor at most (`tables/claims.py`). Two cells that one
-folder holds both of are in its own pairs.csv and not here, so no question has two corrected
-p-values.
-Only sweeps of one seed can be compare_pairs: the seed is what makes deal 7 the same cards in both.
+Pairs every cell of the first with every cell of the second on the deals that both have finished;
+with many cells, only those that differ in at most one factor (`tables/claims.py`). Two cells
+that are in one folder are compared in its pairs.csv and not here, so that no comparison has two
+corrected p-values. Only sweeps with the same seed can be paired: the seed makes deal 7 the same
+cards in both.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from gauntlet.pipeline.tables.terminal import sheet_view
 
 
 def compare(first: Path, second: Path) -> Results:
-    """The cells of both, whose table `pairs` pairs those of one with those of the other; a cell's
-    name is led by its folder's.
+    """The cells of both folders, with a table `pairs` across the folders.
 
-    Raises UserError where the folders hold no sweeps, other seeds, or no two cells to pair.
+    A cell's name is prefixed with its folder's. Raises UserError if the folders hold no sweeps,
+    have different seeds, or no two cells can be paired.
     """
     ours, theirs = (load_cells(folder) for folder in (first, second))
     seeds = [Folder(folder).seed for folder in (first, second)]
@@ -72,7 +72,7 @@ def _named(result: CellResults, folder: Path) -> CellResults:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m pipeline.compare",
-        description="The cells of two sweeps, compare_pairs on the deals that both have finished.",
+        description="The cells of two sweeps, paired on the deals that both have finished.",
     )
     parser.add_argument("first", type=Path, metavar="DIR", help="the output_dir of a sweep (A)")
     parser.add_argument("second", type=Path, metavar="DIR", help="that of another one (B)")

@@ -1,4 +1,4 @@
-"""A folder's matches and decisions as Parquet: `python -m pipeline.export outputs/quickstart`."""
+"""Export matches and decisions as Parquet: `python -m pipeline.export outputs/quickstart`."""
 
 from __future__ import annotations
 

@@ -1,26 +1,26 @@
-"""How good each decision of a log was: `python -m pipeline.metrics DIR`.
+"""The quality of each decision in a log: `python -m pipeline.metrics DIR`.
 
-Reads the log of any game that can be played on from what a seat knows (`games.capabilities`) and
+Reads the log of any game that can be played out from what a seat knows (`games.capabilities`) and
 writes, in DIR/metrics:
 
-    metrics.csv      a row a player, source of values, threshold and number of options: ODHR and ADR
+    metrics.csv      ODHR and ADR, one row per player, source of values, threshold and number of
+                     options
     decisions.jsonl  every judged decision: its options, their values, the option taken, its rank
-    traces.csv       after every ply of the first deals, each seat's chance to be among the winners
-    traces.png       the same, drawn
-    decision_quality.png  ODHR and ADR of every player, drawn
-    heat_map.png     with three players or more: what of ODHR and ADR goes with winning
+    traces.csv       each seat's chance to be among the winners after every ply of the first deals
+    traces.png       the same as a plot
+    decision_quality.png  ODHR and ADR of every player
+    heat_map.png     with three players or more: how ODHR and ADR correlate with winning
 
-`true` values are played on from the cards as they lay, as UNO Arena has it; for `seen` values the
-cards that the deciding seat could not see are dealt afresh, uniformly: what past moves tell of them
-is left out. `key` tells cells of one name apart. Decisions that a fallback took are left out, and
-counted in rows of their own; `odhr_chance` and `adr_chance` are those of a player that takes every
-option alike. Only the gap-free deals of a cell count, as in every table. The matches are judged on
-the threads of this process, or by Ray with --launch; the files are the same to the byte, in
-whatever order the matches ended. What is judged is kept in DIR/judged at once
-(`judging/judgement_cache.py`).
+`true` values are played out from the actual cards, as in UNO Arena; for `seen` values the cards
+that the deciding seat could not see are redealt uniformly, ignoring what past moves reveal about
+them. `key` distinguishes cells of the same name. Decisions taken by a fallback are excluded and
+counted in separate rows; `odhr_chance` and `adr_chance` are those of a uniform random player. As in
+every table, only the gap-free deals of a cell count. Matches are judged on this process's threads,
+or by Ray with --launch; the files are byte-identical whatever order the matches finish in.
+Judgements are stored in DIR/judged as they are made (`judging/judgement_cache.py`).
 
-Without --playouts it is the first deals alone that are judged, as many as take two minutes or so;
-how many hangs on the log, not on the machine. Wins are always those of all matches.
+Without --playouts only the first deals are judged, as many as take about two minutes; their number
+depends on the log, not on the machine. Wins always cover all matches.
 """
 
 from __future__ import annotations
@@ -71,18 +71,18 @@ from gauntlet.pipeline.tracking.store import STORE, tracking_uri
 from gauntlet.stats.decisions import Tie
 
 PLAYOUTS, SLOW_PLAYOUTS = 1_000, 200
-"""Playouts an option where nothing else is asked for: in games that play themselves, and where one
-is played by its rules."""
+"""Default playouts per option: for games with a fast playout, and for those played by their
+rules."""
 
 PLIES, SLOW_PLIES = 2_000_000_000, 5_000_000
-"""How much is then judged, in plies of playouts: two minutes or so on two cores."""
+"""The default budget in plies of playouts: about two minutes on two cores."""
 
 THRESHOLDS = (0.0, 0.15)
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a person asked for; the command's options say what each is."""
+    """The user's options; see the command's help."""
 
     playouts: int | None = None
     thresholds: tuple[float, ...] = THRESHOLDS
@@ -108,8 +108,8 @@ class Options:
         return Reading(self.playouts, self.thresholds, self.tie, self.traces)
 
     def settled(self, cells: Sequence[RecordedCell]) -> Options:
-        """With playouts that these games can be asked for, and as many deals as they allow, where
-        a person did not say."""
+        """Fill in playouts suited to these games, and the number of deals in budget, where
+        unset."""
         if self.playouts is not None:
             return self
         fast = all(isinstance(cell.game, PlayedOut | Scored) for cell in cells)
@@ -121,10 +121,12 @@ class Options:
 
 
 def measure(folder: Path, options: Options, out: Console | None = None) -> pd.DataFrame:
-    """Judges every cell of an output_dir and writes the files. Returns metrics.csv.
+    """Judge every cell of an output_dir and write the files. Returns metrics.csv.
 
-    out: where progress is shown; nowhere by default. Raises UserError where there is no log, or
-    a cell's game cannot be played on from what a seat knows.
+    out: where to show progress; by default nowhere.
+
+    Raises UserError if there is no log, or a cell's game cannot be played out from what a seat
+    knows.
     """
     found, seed = [cell_of(folder, result) for result in load_cells(folder)], Folder(folder).seed
     options = options.settled(found)
@@ -147,7 +149,11 @@ def measure(folder: Path, options: Options, out: Console | None = None) -> pd.Da
 
 @dataclass(frozen=True)
 class Job:
-    """A cell to be judged. records: the matches. known: by match id what is found."""
+    """A cell to judge.
+
+    records: its matches.
+    known: existing judgements by match id.
+    """
 
     cell: RecordedCell
     work: Work
@@ -167,7 +173,7 @@ def job_of(folder: Path, cell: RecordedCell, options: Options, seed: Seed) -> Jo
 
 
 def describe_jobs(jobs: Sequence[Job], options: Options) -> str:
-    """What is judged, and how to have more of it."""
+    """What is judged, and how to judge more."""
     deals = max((one.deal + 1 for job in jobs for one in job.cell.records), default=0)
     lines = [f"{options.playouts:,} playouts an option"]
     if options.deals is not None and options.deals < deals:
@@ -181,7 +187,7 @@ def describe_jobs(jobs: Sequence[Job], options: Options) -> str:
 
 
 def judge_job(job: Job, options: Options, spread: Map, bar: Bar) -> JudgedCell:
-    """Judges the matches that are left, by whoever there is to do it, and keeps each at once."""
+    """Judge the remaining matches in parallel and store each judgement at once."""
     found, left, cell = dict(job.known), job.left, job.cell
     for record, one in zip(left, spread(partial(judge, cell.game, job.work), left), strict=True):
         job.kept.add(record, one)
@@ -226,7 +232,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"gauntlet: {error.filename or folder}: {error.strerror}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("\ninterrupted; what is judged is kept, the same command goes on", file=sys.stderr)
+        print("\ninterrupted; what is judged is kept; the same command continues", file=sys.stderr)
         return 130
     judged_so = Results(folder, (), {"metrics": table})
     for sheet in tables()["metrics"].sheets(judged_so, TERMINAL):
@@ -243,7 +249,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """SIGTERM ends it as Ctrl-C does."""
+    """Make SIGTERM end it as Ctrl-C does."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
@@ -259,7 +265,7 @@ def _parser() -> argparse.ArgumentParser:
     add("folder", type=Path, metavar="DIR", help="the output_dir of a sweep")
     add("--playouts", type=int, help=f"playouts an option (default {PLAYOUTS:,}; {SLOW_PLAYOUTS} "
         "where a game of the log cannot play itself)")  # fmt: skip
-    add("--deals", type=int, help="judge the first so many deals of each cell alone (default: all "
+    add("--deals", type=int, help="judge only the first N deals of each cell (default: all "
         "with --playouts, else what two minutes allow)")  # fmt: skip
     add("--thresholds", type=float, nargs="+", default=THRESHOLDS, metavar="P",
         help="judge decisions whose best and worst option are P or more apart")  # fmt: skip

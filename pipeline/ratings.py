@@ -1,8 +1,8 @@
 """Ratings of the players of any logs, across games: `python -m pipeline.ratings DIR...`.
 
-Reads the records of one or more output_dirs and writes, beside the tables that it prints,
-ratings.csv, ratings_by_game.csv, ratings_pairs.csv, ratings_left_out.csv and figures
-(docs/ratings.md). Where MLflow knows the sweeps, the ratings join their runs.
+Reads the records of one or more output_dirs, prints tables, and writes ratings.csv,
+ratings_by_game.csv, ratings_pairs.csv, ratings_left_out.csv and figures (docs/ratings.md). If
+MLflow has the sweeps, the ratings are added to their runs.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from gauntlet.stats.matches import Ties
 from gauntlet.stats.ratings import LEVEL, By, Fit, rated
 
 NONE = "none"
-"""The store that is none."""
+"""The value of --store for no store."""
 SEVERAL = Path("outputs/ratings")
-"""Where the ratings of several folders go."""
+"""Output folder for ratings of several folders."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,7 +1,7 @@
-"""A match of a log, move by move: `python -m pipeline.replay MATCH`.
+"""Show a match of a log move by move: `python -m pipeline.replay MATCH`.
 
-The cards are dealt again from the sweep's seed and the recorded moves are played by the game's
-own rules, so hands and pile are shown as they were. Prompts and scores come from the record.
+The cards are dealt again from the sweep's seed and the recorded moves are replayed by the game's
+rules, which restores all hands and piles. Prompts and scores come from the record.
 """
 
 from __future__ import annotations
@@ -27,10 +27,8 @@ TEMPLATE = Path(__file__).parent / "replay.html.j2"
 
 
 def replay(match: str, folders: Sequence[Path]) -> MatchView:
-    """The match of that id from the first of the folders that holds it.
-
-    Raises UserError where none does, or where the game no longer plays as it was recorded.
-    """
+    """The match with this id from the first folder that holds it. Raises UserError if there is
+    none, or if the game no longer plays as recorded."""
     for folder in folders:
         for record in Folder(folder).matches():
             if record.match == match:
@@ -44,7 +42,6 @@ def replay(match: str, folders: Sequence[Path]) -> MatchView:
 
 
 def page(match: MatchView) -> str:
-    """The match as one self-contained page."""
     facts = [Entry(term, values) for term, values in match.facts]
     return render(
         TEMPLATE, match=match, facts=facts, style=html.style(match), plies=html.plies(match)

@@ -1,4 +1,4 @@
-"""The tables and the page of a folder again: `python -m pipeline.report outputs/quickstart`."""
+"""Write the tables and report of a folder again: `python -m pipeline.report outputs/quickstart`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The entry point: `python -m pipeline.run`. Hydra composes, the project's launcher runs."""
+"""Run a sweep: `python -m pipeline.run`. Hydra composes the config, our launcher runs it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from gauntlet.pipeline.config.read import CellConfig, SweepConfig
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Composes the command line and plays it; returns the exit status."""
+    """Compose the command line and play it; returns the exit status."""
     given = sys.argv[1:] if arguments is None else arguments
     return compose(given, partial(play, given))
 
 
 def play(arguments: Sequence[str], cells: Sequence[CellConfig], sweep: SweepConfig) -> int:
-    """Plays the sweep, or hands the command line that asked for it to SLURM."""
+    """Play the sweep here, or submit the command line to SLURM."""
     if sweep.launch["kind"] == "slurm":
         from gauntlet.pipeline.launch import slurm
 

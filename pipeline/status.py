@@ -1,7 +1,7 @@
-"""How a sweep is going: `python -m pipeline.status OUTPUT_DIR`.
+"""The progress of a sweep: `python -m pipeline.status OUTPUT_DIR`.
 
-Reads the log and the small file that a run keeps beside it, and writes nothing, so it may look
-from any machine that sees the folder, while the sweep runs elsewhere or after it was killed.
+Reads only the log and the status file that a run updates, so it works from any machine that sees
+the folder, while the sweep runs elsewhere or after it was killed.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from gauntlet.pipeline.tables.formatting import Scale, duration, heading, number
 from gauntlet.pipeline.tables.registry import LABELS, short_names
 
 SILENT_SECONDS = 30.0
-"""A run that says it plays but has not written for so long is probably gone."""
+"""A run in state playing that has not written for this long is probably gone."""
 REFRESH_SECONDS = 2.0
 BAR = 90
 NOTABLE = 3
-"""How many of the last warnings are shown."""
+"""Number of recent warnings to show."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A cell as the status shows it. `planned` is None where no run has told."""
+    """A cell's line in the status. `planned` is None if no run has reported it."""
 
     key: str
     name: str
@@ -62,7 +62,7 @@ class Row:
 
 @dataclass
 class Status:
-    """What is known of a folder's sweep; `look` brings it up to date. Raises UserError."""
+    """The state of a folder's sweep; `look` updates it. Raises UserError."""
 
     folder: Folder
     now: float = 0.0
@@ -76,7 +76,6 @@ class Status:
         self._tail = Tail(self.folder)
 
     def look(self) -> None:
-        """Reads what is new."""
         self.now, self.run = time.time(), self.folder.status or {}
         abouts = self.folder.abouts() if self.folder.described or not self.run else []
         for about in abouts:
@@ -100,7 +99,6 @@ class Status:
         ]
 
     def _take(self, record: MatchRecord, place: Place, ended: Outcome) -> None:
-        """Takes in a match that is new."""
         self._running[record.cell].add(ended)
 
     def _row(self, name: str, about: CellInfo, failed: list[str], stops: Mapping[str, Any]) -> Row:
@@ -117,7 +115,7 @@ class Status:
 
     @property
     def left(self) -> int | None:
-        """Matches still to play in the cells of the latest run; None where no run has told."""
+        """Matches still to play in the cells of the latest run; None if no run has reported."""
         known = [row.left for row in self.rows if row.left is not None]
         return sum(known) if known else None
 
@@ -128,12 +126,12 @@ class Status:
 
     @property
     def playing(self) -> bool:
-        """Whether a run is at it, as far as can be seen."""
+        """Whether a run seems to be in progress."""
         return self.run.get("state") in ("loading", "playing", "judging") and not self.gone
 
     @property
     def gone(self) -> bool:
-        """Whether the latest run ended without saying so."""
+        """Whether the latest run ended without recording it."""
         if self.run.get("state") not in ("loading", "playing", "judging"):
             return False
         if self.run["host"] == socket.gethostname():
@@ -153,10 +151,9 @@ def view(status: Status) -> RenderableType:
 
 
 def headline(status: Status) -> str:
-    """Which sweep, and whether anyone plays it."""
     run, name = status.run, visible(status.folder.path.name)
     if not run:
-        return f"{name}: no run has told how it goes; this is what the log holds"
+        return f"{name}: no run has reported its progress; this is what the log holds"
     who = f"process {run['process']} on {run['host']}"
     if status.gone:
         ago = duration(status.now - run["updated"])
@@ -169,7 +166,6 @@ def headline(status: Status) -> str:
 
 
 def pace(status: Status) -> str:
-    """Done, left, rate, time left."""
     parts = [f"{len(status.rows)} cell(s)", f"{status.done:,} matches done"]
     if status.left is not None:
         parts.append(f"{status.left:,} left")
@@ -203,7 +199,7 @@ def _cells(status: Status) -> WrappedTable:
 
 
 def _figures(row: Row, named: bool) -> Iterator[str]:
-    """named: whether the mean is told with its measure's name."""
+    """named: whether the mean is shown with its measure's name."""
     running = row.running
     yield f"{running.matches:,}"
     yield "-" if row.left is None else f"{row.left:,}"
@@ -216,7 +212,6 @@ def _figures(row: Row, named: bool) -> Iterator[str]:
 
 
 def _notable(status: Status) -> list[str]:
-    """The last warnings and errors of the latest run."""
     since = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(status.run.get("started", 0)))
     told = [
         f"{entry['time'][11:19]} {entry['event']}: "

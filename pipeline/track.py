@@ -1,4 +1,4 @@
-"""The MLflow runs of a folder again, from its records: `python -m pipeline.track OUTPUT_DIR`."""
+"""Recreate the MLflow runs of a folder from its records: `python -m pipeline.track OUTPUT_DIR`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The MLflow UI: `python -m pipeline.ui`, on the runs of outputs/mlflow or of another store."""
+"""The MLflow UI: `python -m pipeline.ui`, for the runs of outputs/mlflow or another store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gauntlet.pipeline.tracking.store import STORE, tracking_uri
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serves until a signal ends it. Returns the exit status: 2 where there are no runs."""
+    """Serve until a signal arrives. Returns the exit status: 2 if there are no runs."""
     parser = argparse.ArgumentParser(
         prog="python -m pipeline.ui", description="The MLflow UI, on this machine alone."
     )
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"gauntlet: {given.store} has no mlflow.db: no sweep was tracked", file=sys.stderr)
         return 2
     try:
-        require("flask", "ui")  # mlflow-skinny logs runs, and does not show them
+        require("flask", "ui")  # mlflow-skinny logs runs but has no UI
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2

@@ -1,12 +1,12 @@
-"""Is a folder's log whole? `python -m pipeline.verify OUTPUT_DIR`
+"""Check the integrity of a folder's log: `python -m pipeline.verify OUTPUT_DIR`.
 
-Reads every line of the log and every small file beside it, says of each that is damaged where it
-is and why, and writes nothing. The status is 0 where all is well, else 1. Files that are no part of
-the log and gaps that a run yet has to fill are told too, and are no damage.
+Reads every line of the log and every metadata file, reports where and how each damaged one is
+wrong, and writes nothing. The status is 0 if all is well, else 1. Files that are not part of the
+log and gaps that a run has yet to fill are reported, but are not damage.
 
-`--replay N` also plays N matches again, or all of them, and names each whose record is not what
-comes of it: a line that was edited and given a new checksum. Models are not asked: their replies
-are the record's.
+`--replay N` also replays N matches, or all, and reports each whose record differs from the result:
+a line that was edited and given a new checksum. Models are not used: their replies are taken from
+the record.
 """
 
 from __future__ import annotations
@@ -39,18 +39,22 @@ from gauntlet.pipeline.plan.cells import digest
 from gauntlet.pipeline.play.rematch import Again, Unrecorded
 
 SHOWN = 3
-"""How many differences of a match are named."""
+"""Number of differences of a match to report."""
 LONGEST = 100
-"""Characters of a value that differs."""
+"""Characters of a differing value to show."""
 MATCH = re.compile(rb'"match":\s*"([!-~]{1,16}?)"')
 
 
 @dataclass
 class Findings:
-    """What is wrong, by file; what is worth knowing and no damage; and how many lines were read.
+    """The result of a check.
 
-    places: the line of each match, by the stem of its file. replayed: how many matches were played
-    again. edited: how many of them differ from their record.
+    wrong: problems by file.
+    told: notes that are not damage.
+    lines: number of lines read.
+    places: the line of each match, by the stem of its file.
+    replayed: number of matches replayed.
+    edited: number of those that differ from their record.
     """
 
     folder: Folder
@@ -69,7 +73,7 @@ class Findings:
 
 
 def verify(folder: Path) -> Findings:
-    """Looks through an output folder. Raises UserError where it holds no sweep."""
+    """Check an output folder. Raises UserError if it holds no sweep."""
     place = Folder(folder)
     if not place.played and not place.cells_folder.is_dir():
         raise UserError(f"{folder} holds no finished or begun sweep")
@@ -96,7 +100,6 @@ def verify(folder: Path) -> Findings:
 
 
 def _cell(findings: Findings, file: Path) -> CellInfo | None:
-    """The cell of a description, where it holds one."""
     try:
         data = parsed(file.read_bytes(), Described)
         about = CellInfo.read(data)
@@ -111,7 +114,7 @@ def _cell(findings: Findings, file: Path) -> CellInfo | None:
 
 
 def _records(findings: Findings, path: Path, about: CellInfo | None) -> None:
-    """Every line of a cell's records, and what they lack together."""
+    """Check every line of a cell's records, then what they lack together."""
     reader = findings.folder.reader(path.stem)
     named: dict[str, int] = {}
     texts: set[str] = set()
@@ -137,7 +140,7 @@ def _records(findings: Findings, path: Path, about: CellInfo | None) -> None:
 
 
 def _gaps(findings: Findings, path: Path, about: CellInfo, places: set[tuple[int, int]]) -> None:
-    """Matches that a finished run planned and the log lacks; else those below the last deal."""
+    """Report matches missing from a finished run's plan; else gaps below the last deal."""
     place = findings.folder
     entries = (one for one in place.failed_matches if one["cell"] == about.key)
     ended = places | {(one["deal"], one["rotation"]) for one in entries}
@@ -166,7 +169,7 @@ def _lines(findings: Findings, path: Path, read: Callable[[bytes], Any]) -> None
 
 
 def _small(findings: Findings) -> None:
-    """The small files that hold one object each."""
+    """Check the metadata files that hold one object each."""
     place = findings.folder
     luck = sorted((place.path / "luck").glob("*.json"))
     kinds = [(place.stop_file, Stops), (place.status_file, Status)]
@@ -187,9 +190,12 @@ def replay(
     reach: Callable[[int, int], None],
     packages: Sequence[str] = (),
 ) -> None:
-    """Plays `most` of the matches again, or all, and adds what is wrong with them. The choice
-    depends on the seed alone, and takes as many of each cell as it can. packages: which further
-    ones may be imported to play."""
+    """Replay `most` of the matches, or all, and report problems.
+
+    The choice depends only on the seed and is balanced over cells.
+
+    packages: further packages that may be imported to play.
+    """
     stems = sorted(findings.places, key=lambda stem: digest([seed, stem]))
     orders = [
         [(stem, match) for match in sorted(findings.places[stem], key=lambda m: digest([seed, m]))]
@@ -208,7 +214,7 @@ def replay(
 def _replayed(
     findings: Findings, stem: str, matches: Collection[str], packages: Sequence[str]
 ) -> Iterator[None]:
-    """Plays these matches of a cell again, one at each step."""
+    """Replay these matches of a cell, one per step."""
     place, left = findings.folder, Counter[str]()
     path = place.records_file(stem)
     if not matches:
@@ -233,7 +239,7 @@ def _replayed(
 
 
 def _again(findings: Findings, stem: str, packages: Sequence[str]) -> Again | UserError:
-    """The cell, ready to be played; why it cannot be."""
+    """The cell prepared for replay, or why it cannot be."""
     place, why = findings.folder, "what its players asked beforehand is not what the log has of it"
     try:
         description = place.description(about := _about(place, stem))
@@ -253,12 +259,12 @@ def _about(place: Folder, stem: str) -> CellInfo:
 
 
 def _differs(again: Again, record: MatchRecord) -> str:
-    """What is wrong with the record; "" where nothing is."""
+    """What is wrong with the record; "" if nothing is."""
     try:
         found = again.differences(record)
     except Unrecorded as error:
         return str(error)
-    except Exception as error:  # whatever a game or an agent makes of a reply that was edited
+    except Exception as error:  # whatever a game or agent raises on an edited reply
         return f"it fails: {type(error).__name__}: {one_line(str(error), 200)}"
     pairs = [(f"{one.where} is", one.other, one.one) for one in found[:SHOWN]]
     told = [f"{where} {_short(now)}, not {_short(then)}" for where, now, then in pairs]
@@ -270,7 +276,6 @@ def _short(value: Any) -> str:
 
 
 def report(findings: Findings) -> Iterator[str]:
-    """The findings, file by file, and a last line that sums up."""
     for path, wrong in findings.wrong.items():
         yield path
         yield from (f"  {visible(what)}" for what in wrong)
@@ -286,7 +291,7 @@ def report(findings: Findings) -> Iterator[str]:
 
 
 def count(text: str) -> int | None:
-    """How many matches; None for all."""
+    """Parse a number of matches; None for all."""
     if text != "all" and not (text.isascii() and text.isdigit() and int(text)):
         raise argparse.ArgumentTypeError(f"{text!r} is neither a number from 1 on nor 'all'")
     return None if text == "all" else int(text)

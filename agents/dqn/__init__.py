@@ -1,1 +1,1 @@
-"""The learning player: a deep Q-network for any game that tells its decisions in numbers."""
+"""The learning player: a deep Q-network for any game that encodes its decisions as numbers."""

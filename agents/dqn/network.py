@@ -1,4 +1,4 @@
-"""The Q-network at play, in numpy: trained weights, and what they say each code is worth."""
+"""Inference of the Q-network in numpy: trained weights and the value of each action code."""
 
 from __future__ import annotations
 
@@ -14,21 +14,24 @@ import numpy as np
 from gauntlet.common.disk import write_atomically
 
 UNREADABLE = (EOFError, KeyError, OSError, TypeError, ValueError, zipfile.BadZipFile, zlib.error)
-"""What numpy raises for a file that is cut short, damaged, or holds something else."""
+"""What numpy raises for a truncated or damaged file, or one of another format."""
 
 
 class Network(NamedTuple):
     """A multilayer perceptron with tanh between its layers.
 
-    weights: a float32 matrix a layer, of shape (inputs, outputs). biases: float32 of (outputs,).
+    weights: one float32 matrix per layer, of shape (inputs, outputs).
+    biases: one float32 vector per layer, of shape (outputs,).
     """
 
     weights: tuple[np.ndarray, ...]
     biases: tuple[np.ndarray, ...]
 
     def values(self, features: np.ndarray) -> np.ndarray:
-        """features: (decisions, features). Returns the worth of every code, legal or not: the
-        discounted result expected of it, float32 of shape (decisions, codes)."""
+        """The expected discounted result of every code, legal or not, float32 (decisions, codes).
+
+        features: (decisions, features).
+        """
         hidden = features @ self.weights[0] + self.biases[0]
         for weight, bias in zip(self.weights[1:], self.biases[1:], strict=True):
             hidden = np.tanh(hidden) @ weight + bias
@@ -36,7 +39,7 @@ class Network(NamedTuple):
 
 
 def save(path: Path, networks: Sequence[Network]) -> None:
-    """Writes networks of one shape, one a seed, atomically; the same bytes for the same weights.
+    """Write networks of one shape, one per seed, atomically. The bytes depend only on the weights.
     Raises OSError."""
     arrays = {}
     for layer in range(len(networks[0].weights)):
@@ -48,7 +51,7 @@ def save(path: Path, networks: Sequence[Network]) -> None:
 
 
 def load(path: Path) -> tuple[Network, ...]:
-    """The networks that `save` wrote, one a seed. Raises ValueError where the file holds none."""
+    """The networks that `save` wrote, one per seed. Raises ValueError if the file holds none."""
     try:
         weights, biases = _read(path)
     except UNREADABLE as error:
@@ -61,7 +64,7 @@ def load(path: Path) -> tuple[Network, ...]:
 
 
 def _read(path: Path) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Weights and biases by layer, each of which leads with the seeds."""
+    """Weights and biases by layer, each with a leading seed axis."""
     with path.open("rb") as file, np.load(file) as arrays:
         layers = range(max(1, len(arrays.files) // 2))
         weights = [arrays[f"weight{layer}"] for layer in layers]

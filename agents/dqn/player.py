@@ -1,4 +1,4 @@
-"""The learnt player: it takes the option whose code the trained network values highest."""
+"""The DQN player: takes the option whose code the trained network values most."""
 
 from __future__ import annotations
 
@@ -20,43 +20,43 @@ SHIPPED = Path(__file__).parent / "weights"
 
 @runtime_checkable
 class Encoded(Protocol):
-    """A game whose decisions can be told in numbers, for players that learn.
+    """A game that encodes its decisions as numbers, for learning players.
 
-    One that plays a learner's games faster than its Game protocol would also has `practice(seat,
-    seed) -> Practice`: games of `seat`, all chance in them settled by `seed` and their numbers.
+    A game with a faster way to play training games also has `practice(seat, seed) -> Practice`:
+    games of `seat`, with all randomness and encodings fixed by `seed`.
     """
 
     num_codes: ClassVar[int]
-    """Codes, from 0, are what a learner tells apart among the options of all decisions."""
+    """Codes count from 0 and label the distinct options over all decisions."""
 
     @property
     def encoding(self) -> str:
-        """The name of this way to tell decisions, fit for a file: what was learnt under it fits
-        any game that gives the same name."""
+        """The name of this encoding, usable as a file name. Networks trained under it fit any game
+        with the same name."""
         ...
 
     def encode(self, observation: Observation) -> np.ndarray:
-        """What the observing seat knows, float32 of a shape that is the same for all decisions."""
+        """What the seat knows, as float32 of the same shape for all decisions."""
         ...
 
     def option_codes(self, observation: Observation) -> tuple[tuple[int, ...], ...]:
-        """The codes of each option, one or more: an option is worth what its best code is."""
+        """One or more codes per option; an option has the value of its best code."""
         ...
 
 
 @dataclass(frozen=True)
 class DQN:
-    """A Q-network trained by `python -m training.dqn.train`, at play without exploring.
+    """A Q-network trained by `python -m training.dqn.train`, playing without exploration.
 
-    seed: which of the networks, each trained alone from a seed of its own.
-    weights: a folder that the trainer wrote; none for the networks that come with the project.
-    digest: of the folder's networks, which make the player; where they lie does not. None for those
-        that lie there; any other value must be theirs.
+    seed: which of the networks, each trained from its own seed.
+    weights: a folder written by the trainer; None for the networks shipped with the project.
+    digest: hash of the folder's networks. It identifies the player; the folder's location does not.
+        None accepts whatever is there; any other value must match.
 
-    An option is worth what its best code is; ties go to the option that the game lists first.
-    Where a game asks for a choice in two plies whose codes are those of one, as UNO Arena does
-    for a wild and its colour, both are read off the same values, so the second ply takes the code
-    for which the first was taken. It plays for its own win, whatever its goal is.
+    An option has the value of its best code; ties go to the option listed first. Where a game
+    splits one choice into two plies that share their codes, as UNO Arena does for a wild card and
+    its colour, both plies read the same values, so the second takes the code that decided the
+    first. It always plays for its own win, whatever its goal.
     """
 
     seed: int = 0
@@ -76,7 +76,7 @@ class DQN:
         return SHIPPED if self.weights is None else Path(self.weights)
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError where there are no networks for the game, or none of the seed."""
+        """Raises ValueError if there is no network for the game or for the seed."""
         if not isinstance(game, Encoded):
             raise ValueError(f"{type(game).__name__} does not tell its decisions in numbers")
         trained = sorted(file.stem for file in self.folder.glob("*.npz"))
@@ -89,7 +89,7 @@ class DQN:
             raise ValueError(f"seed is {self.seed}; {game.encoding} has seeds 0 to {last}")
 
     def _fits(self, network: Network, game: Any) -> None:
-        """Raises ValueError for a network of another shape than the game's."""
+        """Raises ValueError if the network's shape does not match the game's."""
         dealt = game.deal(np.random.default_rng(0))
         told = game.encode(game.observe(dealt, game.to_move(dealt)[0]))
         wanted = len(told), game.num_codes
@@ -111,14 +111,14 @@ class DQN:
         yield
 
     def networks(self, game: Encoded) -> tuple[Network, ...]:
-        """Those for the game, one a seed. Raises ValueError where their file is damaged, and
-        Stopped where others have taken their place since the player was made."""
+        """The game's networks, one per seed. Raises ValueError if their file is damaged, and
+        Stopped if they were replaced since the player was made."""
         assert self.digest is not None
         return _networks(self.folder, game.encoding, self.digest)
 
 
 def digest(folder: Path) -> str | None:
-    """16 hex digits of all networks in a folder; None where there are none. Raises ValueError."""
+    """A hash of all networks in a folder, 16 hex digits; None if it has none. Raises ValueError."""
     files = sorted(folder.glob("*.npz"))
     read = hashlib.sha256()
     try:
@@ -131,12 +131,12 @@ def digest(folder: Path) -> str | None:
 
 @lru_cache
 def _networks(folder: Path, encoding: str, wanted: str) -> tuple[Network, ...]:
-    """A worker reads them later than the player was made, and perhaps again."""
+    """Checks the digest again: a worker loads them after the player was made, maybe repeatedly."""
     before = digest(folder)
     networks = load(folder / f"{encoding}.npz") if before == wanted else ()
     if digest(folder) != wanted or before != wanted:
         raise Stopped(
-            f"the networks in {folder} were exchanged while the run goes; put the old ones back, "
-            "or start the run again to play the new ones as cells of their own"
+            f"the networks in {folder} changed during the run; put the old ones back, or start "
+            "the run again to play the new ones as new cells"
         )
     return networks

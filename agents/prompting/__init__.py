@@ -1,1 +1,1 @@
-"""Prompting methods: one file each. A method words a game's facts and reads the model's reply."""
+"""Prompting methods, one per file. A method phrases a game's facts and parses the model's reply."""

@@ -1,4 +1,4 @@
-"""Actions in JSON, with words where they want some: how they are told, and how a reply is read."""
+"""Actions as JSON, with free text for text actions: the prompt and the parser."""
 
 from __future__ import annotations
 
@@ -22,17 +22,20 @@ NO_HEADING = "\nThere is no such heading; they are {headings}.\n"
 NO_WORDS = "\nThat action wants words, as openended_response.\n"
 UNSAID = "was left out"
 SHOWN = 3
-"""Examples of words that a prompt shows."""
+"""Number of example texts in a prompt."""
 EXPLAIN = re.compile(r"explain\s*\(\s*(.*?)\s*\)", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a reply says.
+    """A parsed reply.
 
-    note: the option, "ok" for an explanation, or what is wrong. told: the message back, "" where
-    there is nothing more to ask. option: what it chooses, also where the words will not do. text:
-    its words. explained: the heading that it asks for. fault: what is wrong with its words.
+    note: the option, "ok" for an explanation, or what is wrong.
+    told: the message to send back, "" if there is nothing more to ask.
+    option: the chosen option, even if its text is invalid.
+    text: the text of the action.
+    explained: the heading it asks about.
+    fault: what is wrong with the text.
     """
 
     note: Note
@@ -48,7 +51,7 @@ class Reading:
 
 
 def actions(turn: Turn) -> str:
-    """The actions under their numbers, a line each, and the words that some of them want."""
+    """The numbered actions, one per line, and what text some of them need."""
     told = listed(turn.observation.options, ABOVE)
     for wanted in textspecs(turn):
         numbers = [n for n, option in enumerate(turn.options, 1) if _wants(option, wanted)]
@@ -57,19 +60,19 @@ def actions(turn: Turn) -> str:
 
 
 def textspecs(turn: Turn) -> list[TextSpec]:
-    """What words the actions want, each kind once, in order."""
+    """The distinct text specifications of the actions, in order."""
     return list(dict.fromkeys(o.text for o in turn.options if isinstance(o, TextAction)))
 
 
 def describe_text(wanted: TextSpec) -> str:
-    """What is wanted, some examples, and what is checked."""
+    """What text is wanted, some examples, and the constraints."""
     examples = ", ".join(f'"{example}"' for example in wanted.examples[:SHOWN])
     told = f"{wanted.ask}, such as {examples}; at most {wanted.max_chars} characters"
     return told + f"; without {', '.join(wanted.forbidden)}" * bool(wanted.forbidden)
 
 
 def form(turn: Turn) -> str:
-    """What a reply has to look like."""
+    """The required format of a reply."""
     opened = [isinstance(option, TextAction) for option in turn.options]
     if all(opened):
         return FORM.format(object=WORDED_OBJECT)
@@ -78,7 +81,7 @@ def form(turn: Turn) -> str:
 
 
 def read(reply: str, turn: Turn, headings: Mapping[str, str]) -> Reading:
-    """What a reply says: an action by its number or name, with its words, or Explain(a heading)."""
+    """Parse a reply: an action by number or name, with its text, or Explain(a heading)."""
     answer = first_object(reply) or {}
     action = _text(answer.get("action"))
     if action is None:
@@ -92,7 +95,7 @@ def read(reply: str, turn: Turn, headings: Mapping[str, str]) -> Reading:
 
 
 def _read_text(option: int, text: str | None, turn: Turn) -> Reading:
-    """An action that was named, with the words that came with it."""
+    """The reading of a valid action and the text that came with it."""
     wanted = turn.options[option]
     if not isinstance(wanted, TextAction):
         return Reading(option, option=option)
@@ -105,7 +108,7 @@ def _read_text(option: int, text: str | None, turn: Turn) -> Reading:
 
 
 def _explained(wanted: str, turn: Turn, headings: Mapping[str, str]) -> Reading:
-    """A heading that was asked for, by its number or its name."""
+    """The reading of a request to explain a heading, given by number or name."""
     for number, (name, text) in enumerate(headings.items(), 1):
         if wanted.casefold() in (f"h{number}", str(number), name.casefold()):
             return Reading("ok", f"\n{name}: {text}\n{form(turn)}", explained=name)
@@ -113,7 +116,7 @@ def _explained(wanted: str, turn: Turn, headings: Mapping[str, str]) -> Reading:
 
 
 def _text(value: Any) -> str | None:
-    """A text or a whole number as text."""
+    """A string or an integer as text, else None."""
     known = isinstance(value, str | int) and not isinstance(value, bool)
     return writable(str(value)) if known else None
 
@@ -123,7 +126,7 @@ def _wants(option: int, wanted: TextSpec) -> bool:
 
 
 def _ranges(numbers: Sequence[int]) -> str:
-    """Ascending numbers, those that follow each other as a range: "1 to 3, 5"."""
+    """Format ascending numbers with ranges for consecutive ones: "1 to 3, 5"."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and runs[-1][-1] == number - 1:

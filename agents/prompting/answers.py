@@ -1,7 +1,7 @@
-"""Answers in JSON: the question for one, and the option that a reply names.
+"""JSON answers: the request for one, and the option that a reply names.
 
-Source of the reading: UNO Arena (Qin et al. 2024) and its published code: a reply's first object
-counts, text around it does not, and nothing is asked again.
+The parsing follows UNO Arena (Qin et al. 2024) and its published code: only the first object of a
+reply counts, text around it is ignored, and nothing is asked again.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from gauntlet.agents.prompting.wording import PLAIN
 
 
 def listed(options: Sequence[str], above: str = PLAIN.options) -> str:
-    """The options under their numbers, from 1, a line each."""
+    """The options numbered from 1, one per line."""
     lines = (f"{number}) {option}\n" for number, option in enumerate(options, 1))
     return above + "".join(lines)
 
 
 def wanted(reasoning: str) -> str:
-    """Asks for an object of `reasoning` ("thoughts") and an action."""
+    """The request for a JSON object with `reasoning` ("thoughts") and an action."""
     return (
         f'Reply with one JSON object: {{"{reasoning}": "one or two short sentences", '
         '"action": "the number of your option"}\n'
@@ -29,20 +29,19 @@ def wanted(reasoning: str) -> str:
 
 
 def named(reply: str, options: Sequence[str]) -> int | Status:
-    """The index of the option that a reply names by its number, from 1, or by its name; or what is
-    wrong with the reply.
+    """The index of the option that a reply names by number (from 1) or by name; or the error.
 
-    "malformed": from the first opening to the first closing brace there is no JSON object with an
-    action that is text or an integer. "illegal": the action is none of the options. Of equal
-    options the first is meant; a number that is also a name is meant as a number.
+    "malformed": there is no JSON object between the first opening and the first closing brace, or
+    its action is not a string or an integer. "illegal": the action is none of the options. Among
+    equal options the first is meant; a number that is also a name is read as a number.
     """
     action = _action(reply)
     return "malformed" if action is None else option_called(action, options)
 
 
 def option_called(action: str, options: Sequence[str]) -> int | Status:
-    """The index of the option of this number, from 1, or of this name in upper or lower case; else
-    "illegal". Of equal options the first is meant; a number that is also a name is a number."""
+    """The index of the option with this number (from 1) or name (case-insensitive); else "illegal".
+    Among equal options the first is meant; a number that is also a name is read as a number."""
     numbers = {str(index + 1): index for index in range(len(options))}
     if action in numbers:
         return numbers[action]
@@ -51,7 +50,7 @@ def option_called(action: str, options: Sequence[str]) -> int | Status:
 
 
 def first_object(reply: str) -> Mapping[str, Any] | None:
-    """The JSON object that begins with a reply's first brace; None where there is none."""
+    """The JSON object that starts at a reply's first brace; None if there is none."""
     try:
         answer, _ = json.JSONDecoder(strict=False).raw_decode(reply[max(reply.find("{"), 0) :])
     except (ValueError, RecursionError):
@@ -60,8 +59,8 @@ def first_object(reply: str) -> Mapping[str, Any] | None:
 
 
 def writable(text: str) -> str:
-    """A text without space around it, half a character, which no file can hold, as a question
-    mark."""
+    """The text stripped, with lone surrogates, which no file can hold, replaced by question
+    marks."""
     return text.encode(errors="replace").decode().strip()
 
 

@@ -1,8 +1,8 @@
-"""Contextual calibration: one prompt, divided by what the model answers to no content at all.
+"""Contextual calibration: one prompt, divided by the model's answer to content-free input.
 
-Source: Zhao, Wallace, Feng, Klein and Singh (2021), Calibrate Before Use, section 5: the
-prediction for a content-free input is the bias, and a diagonal matrix takes it out. Of several
-such inputs they average the probabilities, then normalise over the answers.
+Source: Zhao, Wallace, Feng, Klein and Singh (2021), Calibrate Before Use, section 5: the prediction
+for a content-free input is the bias, which a diagonal matrix removes. With several such inputs they
+average the probabilities and then normalise over the answers.
 """
 
 from __future__ import annotations
@@ -23,26 +23,27 @@ from gauntlet.games.base import Fact, Game, Observation
 from gauntlet.models.base import Score, Scores
 
 NOTHING = ("N/A",)
-"""What stands in the place of every fact, move and option: one input or more."""
+"""Replaces every fact, move and option: one or more inputs."""
 PUBLISHED = (*NOTHING, "", "[MASK]")
 """The three inputs of the paper."""
 COUNTS = range(2, len(LETTERS) + 1)
-"""Numbers of options that are asked about."""
+"""The numbers of options to calibrate for."""
 PLIES = 1000
-"""How far to look for a turn whose names of facts the content-free prompt takes over."""
+"""Plies to search for a turn whose fact names the content-free prompt reuses."""
 
 
 @dataclass(frozen=True)
 class Calibrated(HasWording):
-    """One prompt a decision; each letter's probability is divided by the probability that it has
-    where every fact, move and option reads "N/A".
+    """One prompt per decision, divided by each letter's probability for content-free input.
+
+    In the content-free prompt every fact, move and option reads "N/A".
 
     moves: number of recent moves in the prompt.
-    inputs: what they read instead, "N/A" or others; of several the mean probability counts. The
-        default is older than the setting, so it is no part of a cell's key
+    inputs: the replacement texts, "N/A" or others; the mean probability over them is used. The
+        default predates the setting and is left out of the cell key
         (`pipeline.plan.identity.describe`).
 
-    The content-free answers depend on the number of options alone: 25 prompts an input, asked once.
+    The content-free answers depend only on the number of options: 25 prompts per input, asked once.
     """
 
     moves: int = 5
@@ -72,8 +73,8 @@ class Calibrated(HasWording):
 def content_free(
     game: Game[Any], seat: int, goal: Goal, moves: int, inputs: Sequence[str], words: Wording
 ) -> Generator[Question, Answer, list[Rows]]:
-    """For each input what a turn's question tells without its content, for every number of
-    options; nothing where there is no turn with a choice."""
+    """For each input the content-free answers, for every number of options; [] if no turn has a
+    choice."""
     turn = next(sampled_turns(game, seat, goal, PLIES), None)
     if turn is None:
         return []
@@ -87,7 +88,8 @@ def content_free(
 
 
 def content_free_priors(inputs: Sequence[Rows]) -> Priors:
-    """The priors that some inputs of `content_free` tell together, for every number of letters."""
+    """The priors from the answers of `content_free`, averaged over inputs, per number of
+    letters."""
     priors = {
         count: averaged([rows[place][:count] for rows in inputs])
         for place, count in enumerate(COUNTS)

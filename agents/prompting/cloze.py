@@ -1,8 +1,8 @@
-"""Cloze prompting: the options stand under letters and the model fills in one letter.
+"""Cloze prompting: the options are lettered and the model fills in one letter.
 
-A model favours some letters whatever stands beside them, so the question is asked once for
-every rotation of the options, and an option's score is the sum of the probabilities that its
-letter received (LLM-UNO, Sec. IV-A).
+A model favours some letters whatever they label, so the question is asked once for every rotation
+of the options, and an option's score is the sum of the probabilities of its letters (LLM-UNO, Sec.
+IV-A).
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Cloze(HasWording):
 
     moves: number of recent moves in the prompt.
 
-    Ties go to the first listed option. Where there are more options than letters,
-    each rotation shows the first 26 of its order, so every option is shown equally often.
+    Ties go to the first listed option. With more options than letters, each rotation shows the
+    first 26 of its order, so every option is shown equally often.
     """
 
     moves: int = 5
@@ -49,7 +49,7 @@ class Cloze(HasWording):
 
 
 def decided(reply: Scores) -> Decision | Unusable:
-    """The option whose letters received most over the rotations of `rotated`."""
+    """The option whose letters received the most probability over the rotations of `rotated`."""
     scores = received(reply)
     if not max(scores) > 0:
         return Unusable("malformed", attempts=1)
@@ -64,13 +64,14 @@ def rotated(turn: Turn, moves: int, words: Wording = PLAIN) -> Score:
 
 
 def received(reply: Scores) -> tuple[float, ...]:
-    """What the letters of each option received together, over the rotations of `rotated`."""
+    """The probability that each option's letters received in total over the rotations of
+    `rotated`."""
     count = len(reply.logprobs)
     parts: list[list[float]] = [[] for _ in reply.logprobs]
     for rotation, row in enumerate(reply.logprobs):
         for place, logprob in enumerate(row):
             parts[(rotation + place) % count].append(math.exp(logprob))
-    return tuple(map(math.fsum, parts))  # exact, so that a tie does not hang on the order
+    return tuple(map(math.fsum, parts))  # exact, so that ties do not depend on the order
 
 
 def prompts(
@@ -80,13 +81,14 @@ def prompts(
     rotations: Iterable[int],
     words: Wording = PLAIN,
 ) -> tuple[Prompt, ...]:
-    """A prompt a rotation; rotation r puts option r first and moves those before it to the end."""
+    """One prompt per rotation; rotation r puts option r first and moves those before it to the
+    end."""
     static, told = role_and_rules(observation, goal, words), situation(observation, moves, words)
     orders = (observation.options[r:] + observation.options[:r] for r in rotations)
     return tuple(Prompt(static, told + question(order, words), words.cue) for order in orders)
 
 
 def question(options: tuple[str, ...], words: Wording = PLAIN) -> str:
-    """The options under as many letters as there are, and the question."""
+    """The lettered options, as many as there are letters, and the question."""
     lines = [f"{letter}) {option}\n" for letter, option in zip(LETTERS, options, strict=False)]
     return f"{words.options}{''.join(lines)}{words.letter}"

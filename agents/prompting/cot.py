@@ -1,5 +1,7 @@
-"""Chain of thought: thoughts first, then the move (Wei et al. 2022); of several samples the move
-that most of them come to (self-consistency, Wang et al. 2022)."""
+"""Chain of thought (Wei et al. 2022), with a majority vote over several samples.
+
+The vote is self-consistency (Wang et al. 2022).
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,9 @@ THINK = (
 
 @dataclass(frozen=True)
 class Cot(Retrying):
-    """Asks for thoughts and a move; the move that most samples name, of equals the first named.
+    """Asks for thoughts and a move; plays the move most samples name, ties to the first named.
 
-    samples: how many, all asked for at once.
+    samples: number of samples, all requested at once.
     """
 
     samples: int = 1

@@ -1,8 +1,8 @@
-"""Methods that reason in words before they name a move, and the parts that their prompts share.
+"""Methods that reason in text before they name a move, and their shared prompt parts.
 
-The order of the parts is that of TALAGA (ICLR 2024 submission iS3fQooCaa), Appendix A: system text;
-head with rules, how moves are written and who plays; situation and legal moves; instruction; form
-of the answer. The wording is ours.
+The parts are in the order of TALAGA (ICLR 2024 submission iS3fQooCaa), Appendix A: system text;
+head with rules, move notation and players; situation and legal moves; instruction; answer format.
+The wording is ours.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ THOUGHT = "Thought: your thoughts\n"
 MOVE_CUE, THOUGHT_CUE = "Move:", "Thought:"
 
 Heard = tuple[str, int | Status]
-"""A reply that was to name a move, and what it names."""
+"""A reply that should name a move, and the option it names or its error."""
 
 
 @dataclass(frozen=True)
 class Reasoned:
-    """What these methods share.
+    """Base of the reasoning methods.
 
     moves: number of recent moves in a prompt.
     max_tokens: limit on a reply's length.
-    temperature: of all replies, which are seeded by the decision. 0 takes the likeliest words.
+    temperature: of all replies, seeded by the decision. 0 is greedy decoding.
 
-    A decision's notes hold under "answers", reply by reply, the option that it names, "ok" where it
-    was to name none, or what is wrong with it.
+    A decision's notes list under "answers", for each reply, the option it names, "ok" if it needed
+    to name none, or what is wrong with it.
     """
 
     moves: int = 5
@@ -66,7 +66,7 @@ class Reasoned:
             raise ValueError(f"temperature is {self.temperature:g}; it lies from 0 to 2")
 
     def check_samples(self, **counts: int) -> None:
-        """Raises ValueError unless that many samples of a prompt can be drawn and differ."""
+        """Raises ValueError unless the counts are positive and their samples can differ."""
         for name, count in counts.items():
             if count < 1:
                 raise ValueError(f"{name} is {count}; it is 1 or more")
@@ -82,33 +82,33 @@ class Reasoned:
     def written(
         self, prompt: Prompt, rng: np.random.Generator, n: int = 1, stop: tuple[str, ...] = ()
     ) -> Generate:
-        """Asks for n samples, seeded by the decision's luck."""
+        """A request for n samples, seeded by the decision's rng."""
         seed = int(rng.integers(2**31))
         return Generate(prompt, self.max_tokens, self.temperature, stop, seed, n)
 
     def situation(self, observation: Observation) -> str:
-        """The facts and what was played lately."""
+        """The facts and the recent moves."""
         recent = PLAIN.recent.format(moves="; ".join(observation.history[-self.moves :]))
         told = recent * bool(self.moves) if observation.history else FIRST
         return told_facts(observation.facts) + told
 
     def prompt(self, turn: Turn, instruction: str, form: str, cue: str) -> Prompt:
-        """Situation and legal moves, then what to do with them and how to answer."""
+        """Situation and legal moves, then the instruction and the answer format."""
         return self.prompt_of(turn.observation, aim(turn.goal), instruction, form, cue)
 
     def prompt_of(
         self, observation: Observation, goal: str, instruction: str, form: str, cue: str
     ) -> Prompt:
-        """The same of what a seat is told and of what it plays for, in words."""
+        """The same from an observation and a goal in words."""
         told = f"{self.situation(observation)}{legal(observation)}{instruction}{FORM}{form}"
         return Prompt(head(observation, goal), told, cue, SYSTEM)
 
 
 @dataclass(frozen=True)
 class Retrying(Reasoned):
-    """Asks again where no legal move was named.
+    """Asks again while no legal move is named.
 
-    retries: how often, with the legal moves named; after that the game's own fallback decides, or
+    retries: how often, with the legal moves listed; after that the game's own fallback decides, or
         else a random move.
     """
 
@@ -122,8 +122,8 @@ class Retrying(Reasoned):
     def heard(
         self, turn: Turn, prompt: Prompt, rng: np.random.Generator, n: int = 1
     ) -> Generator[Question, Answer, list[Heard]]:
-        """Asks for n samples, and again while none of them names a legal move: all that was said,
-        of which the last n count."""
+        """Request n samples, and again until one names a legal move. Returns all replies; the last
+        n count."""
         seen, form = turn.observation, move_format_of(turn.game)
         said: list[Heard] = []
         for _ in range(self.retries + 1):
@@ -137,17 +137,17 @@ class Retrying(Reasoned):
 
 
 def head(observation: Observation, goal: str) -> str:
-    """The static part: the rules, how moves are written, who the model is and what it plays for."""
+    """The static part: the rules, move notation, role and goal."""
     return f"{PLAIN.rules.format(rules=observation.rules)}{WRITTEN}{role(observation)}{goal}{USER}"
 
 
 def legal(observation: Observation) -> str:
-    """The legal moves, on a line if they can be told apart there."""
+    """The legal moves, on one line if they can be separated there."""
     return f"Legal moves:{on_a_line(observation.options)}\n"
 
 
 def again(prompt: Prompt, reply: str, observation: Observation) -> Dialogue:
-    """The conversation so far, the reply, and that it names no legal move."""
+    """The conversation so far, the reply, and the message that it names no legal move."""
     told = f"\nThat names no legal move. {legal(observation)}Answer in the same form.\n"
     before = prompt.turns if isinstance(prompt, Dialogue) else ()
     return Dialogue(
@@ -158,8 +158,11 @@ def again(prompt: Prompt, reply: str, observation: Observation) -> Dialogue:
 def concluded(
     turn: Turn, answers: Sequence[Note], named: Sequence[int], **notes: Any
 ) -> Decision | Unusable:
-    """The option that is named most often, of equals the first; where none is, the game's own
-    fallback or none. answers: what came of every reply."""
+    """The option named most often, ties to the first; if there is none, the game's fallback or
+    none.
+
+    answers: how every reply was read.
+    """
     told = {"answers": tuple(answers), **notes}
     if named:
         ((option, _),) = Counter(named).most_common(1)

@@ -1,6 +1,6 @@
-"""Counterfactual prompting: the model judges each option on its own as good or bad.
+"""Counterfactual prompting: the model judges each option separately as good or bad.
 
-One prompt an option, without letters; the score is P(good) - P(bad) of the first word of the
+One prompt per option, without letters; the score is P(good) - P(bad) for the first word of the
 answer (LLM-UNO, Sec. IV-A). Each option is judged once, so nothing is averaged.
 """
 
@@ -27,7 +27,7 @@ VERDICTS = ("good", "bad")
 
 @dataclass(frozen=True)
 class Counterfactual(HasWording):
-    """Asks of every option whether it is good or bad.
+    """Asks for every option whether it is good or bad.
 
     moves: number of recent moves in the prompt.
 

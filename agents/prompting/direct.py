@@ -1,4 +1,4 @@
-"""Direct prompting: the move alone, without a word of reasoning (TALAGA's "Prompt")."""
+"""Direct prompting: the move alone, without reasoning (TALAGA's "Prompt")."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""GameBench's way to ask a model for an action: rules under headings that it may have explained,
-the situation, the actions, some of which want words, and a JSON object for an answer.
+"""GameBench's prompt for an action: rules under headings, situation, actions, JSON answer.
 
-The slots, their order, the three attempts and what is told back follow GameBench (Costarelli et al.
-2024), Appendix G, and its published code. The wording is ours.
+The model can have headings explained, and some actions need text. The slots, their order, the three
+attempts and the feedback follow GameBench (Costarelli et al. 2024), Appendix G, and its published
+code. The wording is ours.
 """
 
 from __future__ import annotations
@@ -44,18 +44,17 @@ ACT = "\nNow act. "
 
 @dataclass(frozen=True)
 class Base:
-    """Asks for an action and its words, and again where the reply is none.
+    """Asks for an action and its text, and again if the reply is unusable.
 
-    attempts: replies in all; an explanation takes one of them.
+    attempts: replies in total; an explanation uses one of them.
     moves: number of recent moves in the prompt.
-    max_tokens: limit on a reply's length, besides the words of an open action.
-    temperature: of all replies, which are seeded by the decision.
+    max_tokens: limit on a reply's length, excluding the text of a text action.
+    temperature: of all replies, seeded by the decision.
 
-    After the last attempt the null action takes the model's place: the game's own fallback, or else
-    a random legal one, with an example of the words that it wants; so does an example where only
-    the words would not do. A decision's notes hold under "answers" what came of each reply, "ok"
-    for one that named no action and needed not to; under "explained" the headings that were read,
-    and under "faults" what was wrong with words.
+    After the last attempt the null action is played: the game's own fallback, or else a random
+    legal action, with an example for its text. If only the text is invalid, an example replaces it.
+    A decision's notes hold how each reply was read under "answers" ("ok" if it needed to name no
+    action), the headings explained under "explained", and what was wrong with texts under "faults".
     """
 
     attempts: int = 3
@@ -82,8 +81,10 @@ class Base:
     def acted(
         self, turn: Turn, prompt: Prompt, before: Sequence[Note], rng: np.random.Generator
     ) -> Generator[Question, Answer, Decision]:
-        """The action that comes of a conversation which has just asked for one; `before`, what came
-        of earlier replies."""
+        """The action from a conversation that has just asked for one.
+
+        before: how earlier replies were read.
+        """
         headings = headings_of(turn.game)
         seed, heard = int(rng.integers(2**31)), list[Reading]()
         while len(heard) < self.attempts:
@@ -96,7 +97,7 @@ class Base:
         return decided(turn, before, heard, rng)
 
     def generate(self, turn: Turn, prompt: Prompt, seed: int) -> Generate:
-        """Asks for a JSON object, with room for the longest words: a character may be a token."""
+        """Request a JSON object with room for the longest text: a character may be a token."""
         longest = max((text.max_chars + AROUND for text in textspecs(turn)), default=0)
         tokens = self.max_tokens + longest
         return Generate(prompt, tokens, self.temperature, seed=seed, json=True)
@@ -104,9 +105,9 @@ class Base:
 
 @dataclass(frozen=True)
 class GamebenchCot(Base):
-    """Asks to think aloud first, and then for an action in the same conversation.
+    """Asks for reasoning first, then for an action in the same conversation.
 
-    thoughts: how many tokens the thinking may take.
+    thoughts: token limit of the reasoning.
     """
 
     thoughts: int = 512
@@ -129,7 +130,7 @@ class GamebenchCot(Base):
 
 
 def first_prompt(turn: Turn, moves: int, question: str) -> Prompt:
-    """What a conversation begins with: the goal, the rules, the situation, the actions."""
+    """The start of a conversation: the goal, the rules, the situation, the actions."""
     seen = turn.observation
     return Prompt(
         static=role(seen) + rules(turn),
@@ -140,13 +141,12 @@ def first_prompt(turn: Turn, moves: int, question: str) -> Prompt:
 
 
 def goal(goal: Goal) -> str:
-    """What the model plays for."""
     own, other = (SCORE, HELP_SCORE) if goal.points else (WIN, HELP)
     return (own if goal.helps is None else other).format(helps=goal.helps, points=goal.points)
 
 
 def rules(turn: Turn) -> str:
-    """The summary of the rules and their headings, or all rules where they have none."""
+    """The rules summary and headings, or the full rules of a game without headings."""
     if not isinstance(turn.game, Headed):
         return PLAIN.rules.format(rules=turn.observation.rules)
     names = "".join(f"H{n} {name}\n" for n, name in enumerate(headings_of(turn.game), 1))
@@ -154,12 +154,12 @@ def rules(turn: Turn) -> str:
 
 
 def headings_of(game: Any) -> dict[str, str]:
-    """The headings that a model may have explained, with what stands under them."""
+    """The headings a model may have explained, with their texts."""
     return dict(game.rules_headings) if isinstance(game, Headed) else {}
 
 
 def continue_dialogue(prompt: Prompt, reply: str, message: str) -> Dialogue:
-    """The conversation so far, the reply, and what is said to it."""
+    """The conversation so far, the reply, and the message that answers it."""
     before = prompt.turns if isinstance(prompt, Dialogue) else ()
     return Dialogue(
         prompt.static, prompt.changing, prompt.cue, prompt.system, (*before, (reply, message))
@@ -169,7 +169,7 @@ def continue_dialogue(prompt: Prompt, reply: str, message: str) -> Dialogue:
 def decided(
     turn: Turn, before: Sequence[Note], heard: Sequence[Reading], rng: np.random.Generator
 ) -> Decision:
-    """The last reading if it is an action, or else what takes its place."""
+    """The last reading if it is an action, else its replacement."""
     notes: dict[str, Any] = {"answers": (*before, *(reading.note for reading in heard))}
     for name, told in (
         ("explained", tuple(reading.explained for reading in heard if reading.explained)),
@@ -190,8 +190,8 @@ def decided(
 def null_action(
     turn: Turn, status: Status, attempts: int, notes: dict[str, Any], rng: np.random.Generator
 ) -> Decision:
-    """What is done for a model that gave no action: the game's own fallback, or else any option,
-    with an example of the words that it wants."""
+    """The replacement for a missing action: the game's fallback, or else any option, with
+    example text."""
     option = fallback_of(turn.game, turn.observation)
     if option is None:
         option = int(rng.integers(len(turn.options)))
@@ -199,6 +199,6 @@ def null_action(
 
 
 def words_for(turn: Turn, option: int, rng: np.random.Generator) -> str:
-    """Words for the option of this index from the game, "" where it wants none."""
+    """Text from the game for the option of this index, "" if it needs none."""
     wanted = turn.options[option]
     return stand_in(wanted.text, rng) if isinstance(wanted, TextAction) else ""

@@ -1,4 +1,4 @@
-"""Plays by full rotation, and notes what each cheaper method would have chosen in its place."""
+"""Plays by full rotation, and records what each cheaper method would have chosen."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from gauntlet.models.base import Scores
 
 @dataclass(frozen=True)
 class Studied(HasWording):
-    """Full rotation, with what `cheaper` methods make of its unrotated prompt.
+    """Full rotation, plus the choices of the `cheaper` methods from its unrotated prompt.
 
     moves: number of recent moves in the prompt.
-    cheaper: each method's name, and the priors that it divides by.
+    cheaper: each method's name and the priors it divides by.
 
-    A decision's notes hold under "cheaper", for each method, the option that it would have chosen
-    (None where it could not), the prior, and how many prompts that took before the first match.
+    A decision's notes hold under "cheaper", for each method, the option it would have chosen (None
+    if it could not), the prior, and the number of prompts it needed before the first match.
     """
 
     moves: int
@@ -50,9 +50,12 @@ class Studied(HasWording):
 
 @dataclass(frozen=True)
 class LabelStudy(Rotating):
-    """Plays as `Cloze` does, and notes the choices of a single unrotated prompt, of `Calibrated`
-    by one input and by the three published ones, and of `Pride` by either mean: what debiasing
-    changes, and whether the cheaper ways come to the same."""
+    """Plays like `Cloze` and records the choices of cheaper methods.
+
+    They are a single unrotated prompt, `Calibrated` with one input and with the three published
+    ones, and `Pride` with either mean. They show what debiasing changes, and whether the cheaper
+    methods agree.
+    """
 
     def prepare(
         self, game: Game[Any], seat: int, goal: Goal

@@ -1,8 +1,9 @@
-"""One letter, written: the options stand under letters, in an order turned by the decision's luck.
+"""One generated letter: the options are lettered, in an order rotated by the decision's rng.
 
-What a model writes to one rotation of cloze (`agents.prompting.cloze`): a decision costs one prompt
-and a token or two, and its taste for some letters becomes noise, not a preference for some options.
-Of more options than letters the prompt shows the first 26 of its order, each option equally often.
+This is one rotation of cloze (`agents.prompting.cloze`) with a generated answer: a decision takes
+one prompt and a token or two, and letter bias becomes noise instead of a preference for some
+options. With more options than letters the prompt shows the first 26 of its order, each option
+equally often.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from gauntlet.agents.prompting.wording import HasWording
 from gauntlet.models.base import Generate, Generation
 
 ANSWER = re.compile(r"\W*([A-Z])\b")
-"""The first word of a reply, where that is one capital letter."""
+"""The first word of a reply, if it is one capital letter."""
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 """Observing: the model watches players and names, step by step, the strategy of each.
 
-The protocol is that of "Observer, Not Player" and its prototype: catalogue, role, the last steps,
-a JSON object of guesses and a confidence, now and then a reasoning; one request a step, which
-remembers nothing of those before it. Ours: one retry with a reminder, and after it no guess, where
-the prototype guesses. The wording is ours.
+The protocol is that of "Observer, Not Player" and its prototype: catalogue, role, the last steps, a
+JSON object of guesses and a confidence, sometimes with reasoning; one request per step, without
+memory of earlier ones. Ours differs in one retry with a reminder, and no guess after it, where the
+prototype guesses. The wording is ours.
 """
 
 from __future__ import annotations
@@ -32,19 +32,18 @@ REASON = (
 )
 REMINDER = "\nThat is not in the form asked for. {form}Codes: {codes}\n"
 CONFIDENCE = 0.6
-"""Of a reply that gives none, as in the prototype."""
+"""The confidence of a reply that gives none, as in the prototype."""
 
 
 @dataclass(frozen=True)
 class Observe:
-    """Asks once a step for a guess, and once more where the reply is none.
+    """Asks once per step for a guess, and once more if the reply is unusable.
 
-    temperature: of all replies, which are seeded by the decision. max_tokens: limit on a reply's
-    length.
-    reasons: every so many steps, and at the last one, the model is to give its reasons; 0 for
-    never.
+    temperature: of all replies, seeded by the decision.
+    max_tokens: limit on a reply's length.
+    reasons: the model gives reasons at every `reasons`-th step and at the last one; 0 for never.
 
-    A decision's notes hold the reply's "confidence" and, where one was given, its "reasoning".
+    A decision's notes hold the reply's "confidence" and, if given, its "reasoning".
     """
 
     temperature: float = 0.2
@@ -61,7 +60,6 @@ class Observe:
             raise ValueError(f"temperature is {self.temperature:g}; it lies from 0 to 2")
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError if there is nobody to watch."""
         watching(game)
 
     def labels(self) -> tuple[str, ...]:
@@ -82,7 +80,6 @@ class Observe:
         return none(turn, status)
 
     def prompt(self, turn: Turn) -> Prompt:
-        """What the model reads at this step."""
         game, seen = watching(turn.game), turn.observation
         shown, steps = game.progress(seen)
         reason = self.reasons and (shown % self.reasons == 0 or shown == steps)
@@ -97,24 +94,23 @@ class Observe:
 
 
 def form(game: Watching) -> str:
-    """What the reply is to be."""
+    """The required format of a reply."""
     guesses = "".join(f'"{key}": a code, ' for key in keys(game))
     return FORM.format(keys=f'{guesses}"confidence": a number from 0 to 1')
 
 
 def keys(game: Watching) -> list[str]:
-    """Under what a reply has the guess for each player."""
     return [f"guess_s{name}" for name in game.watched]
 
 
 def reminded(prompt: Prompt, reply: str, game: Watching) -> Dialogue:
-    """The conversation so far, the reply, and what form it should have."""
+    """The conversation so far, the reply, and a reminder of the format."""
     told = REMINDER.format(form=form(game), codes=", ".join(game.codes))
     return Dialogue(prompt.static, prompt.changing, prompt.cue, turns=((reply, told),))
 
 
 def object_in(reply: str) -> Mapping[str, Any] | None:
-    """The JSON object from the first opening brace of a reply to its last closing one."""
+    """The JSON object from the first opening to the last closing brace of a reply."""
     try:
         answer = json.loads(reply[max(reply.find("{"), 0) : reply.rfind("}") + 1], strict=False)
     except (ValueError, RecursionError):
@@ -123,8 +119,8 @@ def object_in(reply: str) -> Mapping[str, Any] | None:
 
 
 def guess_in(answer: Mapping[str, Any] | None, game: Watching) -> tuple[int, ...] | Status:
-    """Of each player the index of the code that a reply names, in upper or lower case; or what is
-    wrong with it: "malformed" where a guess is missing, "illegal" where one is no code."""
+    """For each player the index of the code that a reply names (case-insensitive), or the error.
+    "malformed": a guess is missing. "illegal": one is not a code."""
     said = [None if answer is None else answer.get(key) for key in keys(game)]
     if not all(isinstance(one, str) for one in said):
         return "malformed"
@@ -136,7 +132,6 @@ def guess_in(answer: Mapping[str, Any] | None, game: Watching) -> tuple[int, ...
 
 
 def notes(answer: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What else a reply says."""
     told = answer or {}
     reasoning = told.get("reasoning")
     kept = {"reasoning": _text(reasoning)} if reasoning else {}
@@ -144,7 +139,7 @@ def notes(answer: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def confidence(value: Any) -> float:
-    """A confidence as a number from 0 to 1; CONFIDENCE where none is given."""
+    """A confidence clipped to 0 to 1; CONFIDENCE if none is given."""
     try:
         figure = float(value) if not isinstance(value, bool) else math.nan
     except (TypeError, ValueError, OverflowError):
@@ -153,14 +148,13 @@ def confidence(value: Any) -> float:
 
 
 def none(turn: Turn, status: Status) -> Decision:
-    """No guess: what stands in for words that will not do."""
+    """No guess: the text specification's replacement."""
     (option,) = turn.options
     assert isinstance(option, TextAction), option
     return Decision(0, status, fallback=True, attempts=2, text=option.text.instead)
 
 
 def _text(reasoning: Any) -> str:
-    """A reasoning as one text; a list of phrases is one with semicolons. Half a character, which
-    no file can hold, counts as a question mark."""
+    """As one text without lone surrogates, which no file can hold; phrases joined by semicolons."""
     phrases: Sequence[Any] = reasoning if isinstance(reasoning, list) else [reasoning]
     return "; ".join(map(str, phrases)).encode(errors="replace").decode()

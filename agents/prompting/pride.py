@@ -1,11 +1,11 @@
-"""PriDe: one prompt, divided by a prior that full rotation of a few decisions told.
+"""PriDe: one prompt, divided by a prior estimated from full rotation of a few decisions.
 
 Source: Zheng, Zhou, Meng, Zhou and Huang (2024), Large Language Models Are Not Robust Multiple
-Choice Selectors, section 4: what a model says is taken as prior of the letter times preference
-for the option. Over all rotations of a decision each letter meets each option once, so in the
-mean of the logarithms the preference is the same for every letter and only the prior is left.
-The paper then takes the arithmetic mean of the decisions' priors; the default here is older, and
-takes the geometric one.
+Choice Selectors, section 4: the model's answer is modelled as the letter's prior times the
+preference for the option. Over all rotations of a decision each letter meets each option once, so
+in the mean logarithm the preference is the same for every letter and only the prior is left. The
+paper then takes the arithmetic mean over the decisions' priors; the default here predates that
+setting and takes the geometric mean.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from gauntlet.models.base import Scores
 
 
 def geometric(decisions: Sequence[Rows]) -> Logs | None:
-    """The softmax of the mean logarithm over the rotations of all decisions: but for a norm, the
-    geometric mean of the priors that the decisions tell (of up to 26 options)."""
+    """The softmax of the mean logarithm over the rotations of all decisions. Up to normalisation,
+    the geometric mean of the decisions' priors (of up to 26 options)."""
     return learnt([row for rows in decisions for row in rows])
 
 
 def arithmetic(decisions: Sequence[Rows]) -> Logs | None:
-    """The mean of the priors that the decisions tell, each normalised: as published."""
+    """The mean of the decisions' normalised priors, as published."""
     priors = [learnt(rows) for rows in decisions]
     return averaged([prior for prior in priors if prior is not None])
 
@@ -49,9 +49,9 @@ class Rotating(HasWording):
     """A method that learns priors from full rotation of a few decisions.
 
     moves: number of recent moves in the prompt.
-    estimate: how many decisions of each number of options the prior is estimated from, at most.
-    plies: how far random play goes in search of them. `Priors.of` says what stands in for a
-        number of options that it does not meet.
+    estimate: maximum number of decisions per number of options that the prior is estimated from.
+    plies: length of the random play that searches for them. `Priors.log_prior` extrapolates to
+        numbers of options that it does not meet.
     """
 
     moves: int = 5
@@ -72,7 +72,8 @@ class Rotating(HasWording):
     def rotated_decisions(
         self, game: Game[Any], seat: int, goal: Goal
     ) -> Generator[Question, Answer, dict[int, list[Rows]]]:
-        """By number of letters, what up to `estimate` decisions tell under all their rotations."""
+        """By number of letters, the answers to up to `estimate` decisions under all their
+        rotations."""
         told: defaultdict[int, list[Rows]] = defaultdict(list)
         for turn in sampled_turns(game, seat, goal, self.plies):
             letters = min(len(turn.options), len(LETTERS))
@@ -84,7 +85,7 @@ class Rotating(HasWording):
 
 
 def rotation_priors(by_letters: Mapping[int, Sequence[Rows]], mean: Mean) -> Priors:
-    """The priors that `rotated_decisions` tell by this mean."""
+    """The priors estimated from `rotated_decisions` with this mean."""
     priors = {letters: mean(decisions) for letters, decisions in by_letters.items()}
     known = {letters: logs for letters, logs in priors.items() if logs is not None}
     return Priors(known, sum(len(rows) for decisions in by_letters.values() for rows in decisions))
@@ -92,10 +93,10 @@ def rotation_priors(by_letters: Mapping[int, Sequence[Rows]], mean: Mean) -> Pri
 
 @dataclass(frozen=True)
 class Pride(Rotating):
-    """One prompt a decision; each letter's probability is divided by its estimated prior.
+    """One prompt per decision; each letter's probability is divided by its estimated prior.
 
-    mean: of the decisions' priors, "geometric" or, as published, "arithmetic". The default is older
-        than the setting, so it is no part of a cell's key (`pipeline.plan.identity.describe`).
+    mean: over the decisions' priors, "geometric" or, as published, "arithmetic". The default
+        predates the setting and is left out of the cell key (`pipeline.plan.identity.describe`).
     """
 
     mean: str = field(default="geometric", metadata={"told": "unless default"})

@@ -1,8 +1,7 @@
-"""What a model gives to letters whatever stands beside them, and one prompt without it.
+"""Letter priors: a model's bias towards letters, and decisions from one prompt corrected for it.
 
-A model favours some letters. Where that favour, the prior, is known for a question with K
-letters, one prompt is enough: each letter's probability is divided by its prior. How a prior is
-learnt is the affair of `calibrated.py` and `pride.py`.
+If the prior is known for a question with K letters, one prompt is enough: each letter's probability
+is divided by its prior. `calibrated.py` and `pride.py` estimate the prior.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from gauntlet.agents.prompting.wording import HasWording
 from gauntlet.models.base import Score, Scores
 
 Logs = tuple[float, ...]
-"""A natural logarithm of a probability for each letter."""
+"""Log-probabilities (natural), one per letter."""
 Rows = tuple[Logs, ...]
 """Those of several prompts."""
 
@@ -29,7 +28,7 @@ Rows = tuple[Logs, ...]
 class Priors:
     """Log-priors by number of letters, each normalised over its letters.
 
-    prompts: how many prompts it took to learn them.
+    prompts: number of prompts used to estimate them.
     """
 
     known: Mapping[int, Logs] = field(default_factory=dict)
@@ -38,9 +37,9 @@ class Priors:
     def log_prior(self, letters: int) -> Logs:
         """The log-prior for a question with that many letters.
 
-        Where it was not learnt, the nearest number of letters stands in, of two the larger: its
-        surplus letters are left out, and letters that it lacks take the prior of its last one.
-        Where nothing was learnt, the letters are equally likely.
+        If it was not estimated, the nearest number of letters is used, the larger one on a tie:
+        surplus letters are dropped, and missing letters take the prior of the last one. Without any
+        estimate the prior is uniform.
         """
         if not self.known:
             return (-math.log(letters),) * letters
@@ -50,12 +49,14 @@ class Priors:
 
 
 def learnt(rows: Sequence[Logs]) -> Logs | None:
-    """The log-prior that prompts with the same letters tell by the geometric mean: log softmax of
-    the mean over the prompts of each letter's log-probability.
+    """The log-prior from prompts with the same letters, by the geometric mean.
 
-    rows: log-probabilities of shape (prompts, letters). In a row, a letter that the model calls
-    impossible counts as the least likely possible one; a row without a possible letter tells
-    nothing. None where no row tells anything.
+    It is the log softmax of each letter's mean log-probability over the prompts.
+
+    rows: log-probabilities of shape (prompts, letters). In a row, impossible letters count as the
+        least likely possible one; rows without a possible letter are ignored.
+
+    Returns None if no row is left.
     """
     telling = _telling(rows)
     if not telling:
@@ -64,8 +65,8 @@ def learnt(rows: Sequence[Logs]) -> Logs | None:
 
 
 def averaged(rows: Sequence[Logs]) -> Logs | None:
-    """The log-prior that the same rows tell by the arithmetic mean: the logarithm of each letter's
-    mean probability, normalised. One row tells the same, to the bit, as to `learnt`."""
+    """The log-prior from the same rows by the arithmetic mean of probabilities, normalised. For a
+    single row the result is bit-identical to that of `learnt`."""
     telling = _telling(rows)
     if not telling:
         return None
@@ -73,8 +74,8 @@ def averaged(rows: Sequence[Logs]) -> Logs | None:
 
 
 def divided(logprobs: Sequence[float], prior: Sequence[float]) -> tuple[float, ...] | None:
-    """Probabilities divided by their priors, both given as logarithms, and normalised; None where
-    no letter is possible."""
+    """Probabilities divided by their priors and normalised; None if no letter is possible. Both
+    arguments are logarithms."""
     ratios = [value - known for value, known in zip(logprobs, prior, strict=True)]
     if max(ratios) == -math.inf:
         return None
@@ -82,26 +83,25 @@ def divided(logprobs: Sequence[float], prior: Sequence[float]) -> tuple[float, .
 
 
 def normalised(logs: Sequence[float]) -> Logs:
-    """The same logarithms moved so that their exponentials sum to 1."""
+    """Shift the logarithms so that their exponentials sum to 1."""
     whole = _log_sum(logs)
     return tuple(value - whole for value in logs)
 
 
 def _log_sum(logs: Sequence[float]) -> float:
-    """The logarithm of the sum of the exponentials."""
     top = max(logs)
     return top + math.log(math.fsum(math.exp(value - top) for value in logs))
 
 
 @dataclass(frozen=True)
 class Divided(HasWording):
-    """One prompt a decision, its options in order under letters, each letter's probability divided
-    by its prior.
+    """One prompt per decision with lettered options, each probability divided by the letter's
+    prior.
 
     moves: number of recent moves in the prompt.
 
-    Ties go to the first listed option. More options than letters take as few prompts
-    as show them all, each 26 of them; an option scores its mean over those that show it.
+    Ties go to the first listed option. With more options than letters it takes as few prompts as
+    show them all, 26 each; an option scores its mean over the prompts that show it.
     """
 
     moves: int
@@ -141,10 +141,10 @@ class Divided(HasWording):
 
 
 def _telling(rows: Sequence[Logs]) -> list[list[float]]:
-    """The rows with a possible letter, the impossible ones as the least likely possible one."""
+    """The rows with a possible letter; impossible letters become the least likely one."""
     return [[max(value, _least(row)) for value in row] for row in rows if _least(row) < math.inf]
 
 
 def _least(row: Sequence[float]) -> float:
-    """The smallest log-probability above minus infinity; infinity where there is none."""
+    """The smallest finite log-probability; infinity if there is none."""
     return min((value for value in row if value > -math.inf), default=math.inf)

@@ -1,8 +1,9 @@
-"""Reasoning via planning: tree search with the model as its own model of the game.
+"""Reasoning via planning: tree search with the language model as the world model.
 
-Sources: RAP (Hao et al. 2023) as GameBench (Costarelli et al. 2024), Appendix H and its published
-code, asks for it. An action's guess is P(its letter | which?) + P(yes | is it good?); once it is
-visited its reward is that + 2 P(yes | will you win?) - 1 at the position that the model foretells.
+Sources: RAP (Hao et al. 2023), with the prompts of GameBench (Costarelli et al. 2024), Appendix H
+and its published code. An action's estimate is P(its letter | which?) + P(yes | is it good?); once
+it is visited, its reward is that + 2 P(yes | will you win?) - 1 at the position that the model
+predicts.
 """
 
 from __future__ import annotations
@@ -33,18 +34,18 @@ class Rap(Search):
     """Takes the first action of the branch with the largest sum of rewards.
 
     moves: number of recent moves in the prompt.
-    max_tokens: how long what is foretold may be.
-    temperature: of what is foretold; a decision's luck seeds it.
-    letters: whether yes and no are asked for as A and B, for models in which they are not one
-        token each.
+    max_tokens: limit on a prediction's length.
+    temperature: of the predictions, seeded by the decision's rng.
+    letters: whether yes and no are asked for as A and B, for models in which they are not single
+        tokens.
 
-    Open actions are given words first, an example where none will do. What the model foretells
-    counts as it stands between its tags; a position or actions that cannot be read end the branch.
-    Where neither a letter nor a verdict is possible at the root, the null action is taken.
+    Text actions get their text first, an example if the model gives none. Predictions are used as
+    they stand between their tags; an unreadable position or action list ends the branch. If neither
+    a letter nor a verdict is possible at the root, the null action is taken.
 
-    A decision's notes hold, an entry an option: "visits", the runs through it; "guesses"; "totals",
-    the largest sum of a branch through it that was visited to its end, None without one. "answers"
-    are what came of the replies in words: "ok", or what was wrong.
+    A decision's notes hold, per option: "visits", the runs through it; "guesses"; "totals", the
+    largest sum of a fully visited branch through it, None without one. "answers" lists how each
+    text reply was read: "ok", or what was wrong.
     """
 
     moves: int = 10
@@ -85,9 +86,10 @@ class Rap(Search):
 
 @dataclass
 class Foretold:
-    """The model as its own model of the game: the `agents.mcts.World` of one decision.
+    """The language model as world model: the `agents.mcts.World` of one decision.
 
-    answers: what came of each reply in words so far. asked: how many requests were made.
+    answers: how each text reply so far was read.
+    asked: number of requests made.
     """
 
     rap: Rap
@@ -107,7 +109,7 @@ class Foretold:
     def visit(
         self, position: str, choice: Choice[str], last: bool
     ) -> Generator[Question, Answer, Visit[str, str]]:
-        """What the model foretells of an action, and what it makes of that."""
+        """The position the model predicts after an action, and how it judges it."""
         others = self.others.get(position)
         if others is None:
             others = (yield from self._foretold("others", position)) or UNKNOWN
@@ -131,8 +133,12 @@ class Foretold:
     def guessed(
         self, position: str, actions: Sequence[str]
     ) -> Generator[Question, Answer, tuple[Choice[str], ...]]:
-        """The actions with the guesses of their rewards: which one the model takes, in groups of
-        about one size where they are more than letters, and whether it calls each a good one."""
+        """The actions with the estimates of their rewards.
+
+        An estimate adds the probability that the model chooses the action, asked in groups of about
+        equal size if there are more actions than letters, and the probability that it calls the
+        action good.
+        """
         groups = grouped(actions)
         letters = LETTERS[: len(groups[0])]
         which = Score(tuple(self.questions.which(position, group) for group in groups), letters)
@@ -177,7 +183,7 @@ class Foretold:
         return text
 
     def _reward(self, choice: Choice[str], reply: Answer) -> float:
-        """The full reward; a verdict that is not possible counts one half."""
+        """The full reward; an impossible verdict counts one half."""
         assert isinstance(reply, Scores), reply
         yes, _ = shares(reply.logprobs[0]) or (0.5, 0.5)
         return choice.guess + 2 * yes - 1
@@ -186,8 +192,8 @@ class Foretold:
 def filled(
     turn: Turn, rng: np.random.Generator
 ) -> Generator[Question, Answer, tuple[dict[int, Decision], list[Note]]]:
-    """Every open option with its words, by its index, and what came of the replies in the order in
-    which they came: the options are asked about side by side."""
+    """Every text action with its text, by option index, and how the replies were read, in order.
+    The options are asked about concurrently."""
     wanting = [
         number for number, option in enumerate(turn.options) if isinstance(option, TextAction)
     ]
@@ -202,8 +208,8 @@ def filled(
 
 
 def grouped(actions: Sequence[str]) -> list[Sequence[str]]:
-    """The actions in order, in as few groups as the letters allow, the largest first; their sizes
-    are at most one apart."""
+    """The actions in order, in as few groups as the letters allow, largest first. Group sizes
+    differ by at most one."""
     count = -(-len(actions) // len(LETTERS))
     size, more = divmod(len(actions), count)
     ends = [size * n + min(n, more) for n in range(count + 1)]
@@ -211,7 +217,7 @@ def grouped(actions: Sequence[str]) -> list[Sequence[str]]:
 
 
 def shares(logprobs: Sequence[float]) -> tuple[float, ...] | None:
-    """Probabilities among these words alone; None where none is possible."""
+    """Probabilities normalised over these words; None if none is possible."""
     top = max(logprobs)
     if top == -math.inf:
         return None
@@ -220,7 +226,7 @@ def shares(logprobs: Sequence[float]) -> tuple[float, ...] | None:
 
 
 def tree(root: Node[str, str], totals: Sequence[float]) -> dict[str, Any]:
-    """What the record tells of the tree."""
+    """The tree's statistics to record."""
     children = root.children
     return {
         "visits": tuple(len(child.totals) for child in children),

@@ -1,6 +1,6 @@
-"""ReAct: a thought, an intent of a small set, then the move (Yao et al. 2022), in one reply.
+"""ReAct: a thought, an intent from a small set, then the move (Yao et al. 2022), in one reply.
 
-Source of the sets: TALAGA, Appendix C. The game gives its own.
+Source of the sets: TALAGA, Appendix C. A game provides its own.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ GENERAL = (
     "defend: spoil what another player is about to do",
     "prepare: keep the moves that will be worth more later",
 )
-"""The intents in a game that names none."""
+"""The intents for games that define none."""
 ACT = (
     "First think about your situation, then say with which action you meet it, then choose one of "
     "the legal moves that carries it out.\nActions:\n"
@@ -40,8 +40,11 @@ SAID = "(?i)action:(.*)"
 
 @dataclass(frozen=True)
 class React(Retrying):
-    """Asks for a thought, an action and a move. The move counts; which action was named stands in
-    the notes under "actions", reply by reply, None where it was none of the set."""
+    """Asks for a thought, an action and a move. Only the move counts.
+
+    A decision's notes list under "actions" the action that each reply names, None if it is not in
+    the set.
+    """
 
     def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
         intents = intents_of(turn.game) or GENERAL
@@ -54,7 +57,7 @@ class React(Retrying):
 
 
 def action_in(reply: str, intents: Sequence[str]) -> str | None:
-    """The name of the intent that a reply names last behind "Action:"."""
+    """The name of the intent that a reply names last after "Action:"."""
     said = folded("".join(re.findall(SAID, reply)[-1:]))
     names = [intent.partition(":")[0] for intent in intents]
     found = [name for name in names if folded(name) in said]

@@ -1,7 +1,7 @@
-"""What a written answer says: a move, a vote, a share of 100.
+"""Parsers of written answers: a move, a vote, a percentage.
 
-Sources: TALAGA (ICLR 2024 submission iS3fQooCaa), Appendix A, and the program of GTBench (Duan et
-al. 2024): the last move that an answer mentions counts.
+Sources: TALAGA (ICLR 2024 submission iS3fQooCaa), Appendix A, and the code of GTBench (Duan et al.
+2024): the last move that an answer mentions counts.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ NUMBER = r"-?\d+(?:\.\d+)?"
 
 
 def move_in(reply: str, options: Sequence[str], form: str | None = None) -> int | Status:
-    """The index of the option that a reply names last, or what is wrong with the reply. Case,
-    space and underscores do not count; of equal options the first is meant.
+    """The index of the option that a reply names last, or the error.
 
-    form: how moves are written, as a regular expression, where they can be told from other words.
-        Without it a move stands between < and >, or alone behind the last "Move:" or in the last
+    Case, whitespace and underscores are ignored; among equal options the first is meant.
+
+    form: a regular expression for moves, for games whose moves can be told from other words.
+        Without it a move stands between < and >, or alone after the last "Move:" or on the last
         line.
 
-    "malformed": no move at all. "illegal": one that is none of the options.
+    "malformed": no move at all. "illegal": a move that is none of the options.
     """
     names = [folded(option) for option in options]
     if form is not None:
@@ -40,12 +41,12 @@ def move_in(reply: str, options: Sequence[str], form: str | None = None) -> int 
 
 
 def folded(name: str) -> str:
-    """A name without what does not count in it."""
+    """The name without case, whitespace and underscores."""
     return re.sub(r"[\s_]+", "", name).casefold()
 
 
 def _bare(reply: str) -> list[str]:
-    """Where a move may stand without signs around it; the last place is the one that counts."""
+    """Where an unmarked move may stand; the last entry takes precedence."""
     lines = [
         line.strip(" .*\t") for line in re.split(AFTER, reply)[-1].splitlines() if line.strip()
     ]
@@ -53,8 +54,8 @@ def _bare(reply: str) -> list[str]:
 
 
 def vote_in(reply: str, candidates: int) -> int | None:
-    """The index of the candidate that a reply votes for: the last whole number behind "best choice
-    is", counted from 1. None where there is none, or no such candidate."""
+    """The index of the candidate that a reply votes for; None if there is none. It is the last
+    integer after "best choice is", counted from 1."""
     behind = re.split(CHOSEN, reply, maxsplit=1)[1:]
     numbers = re.findall(r"\d+", "".join(behind))
     place = int(numbers[-1][:9]) if numbers else 0
@@ -62,8 +63,8 @@ def vote_in(reply: str, candidates: int) -> int | None:
 
 
 def share_in(reply: str) -> float | None:
-    """The figure of a reply's last line, from 0 to 100, as a share from 0 to 1: the first number
-    behind its last "is". None where there is none in that range."""
+    """The percentage in a reply's last line as a share from 0 to 1; None if there is none in range.
+    It is the first number after the line's last "is"."""
     lines = [line for line in reply.splitlines() if line.strip()]
     found = re.search(NUMBER, lines[-1].rpartition(" is ")[2]) if lines else None
     figure = float(found.group()) if found else -1.0

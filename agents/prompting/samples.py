@@ -1,4 +1,4 @@
-"""Turns of a game to learn from before the first match: of no deal that a sweep plays."""
+"""Turns of a game to learn from before the first match, from deals that no sweep plays."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from gauntlet.agents.base import Goal, Turn
 from gauntlet.games.base import Game, default_text_move
 
 SEED = 20_240_607
-"""Two numbers seed these deals, and more than two those of a sweep: no deal is both."""
+"""These deals are seeded by two numbers, those of a sweep by more, so the two never coincide."""
 
 
 def sampled_turns(game: Game[Any], seat: int, goal: Goal, plies: int) -> Iterator[Turn]:
-    """Every turn on which `seat` has a choice in `plies` plies of random play, over as many deals
-    as these fill; always the same turns."""
+    """Every turn with a choice for `seat` in `plies` plies of random play; always the same turns.
+    New deals start as games end."""
     state, deals = None, 0
     for _ in range(plies):
         if state is None or not game.to_move(state):

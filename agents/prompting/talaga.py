@@ -1,8 +1,8 @@
-"""TALAGA: a tree of moves, replies and values, each asked of the model, backed up by max and min.
+"""TALAGA: a tree of moves, replies and values, all from the model, backed up by max and min.
 
 Source: "Large language models as gaming agents" (ICLR 2024 submission iS3fQooCaa), sections 4 and
-5.1, Appendix A; its hallucination control asks M_R several times, and once more in other words.
-The wording is ours. `agents/lookahead.py` grows the tree.
+5.1, Appendix A. Its hallucination control samples M_R several times, and again with a reworded
+question. The wording is ours. `agents/lookahead.py` builds the tree.
 """
 
 from __future__ import annotations
@@ -46,22 +46,23 @@ OTHERWISE = (
 )
 
 BAD, REWORDED = ("malformed", "illegal"), "reworded"
-"""What came of a reply that says nothing of a move or a value."""
+"""How a reply without a move or a value was read."""
 
 
 @dataclass(frozen=True)
 class Talaga(Reasoned, Tree):
-    """Thinks ahead by asking: candidates of M, replies of M_O, and what M_R says of the leaves.
+    """Look-ahead with model actors: candidates of M, replies of M_O, values of the leaves by M_R.
 
-    mover, opponent, judge: M, M_O and M_R where they are scripted; null is the model.
-    votes: samples of M_R on a leaf. perturbations: how often the question is put in other words,
-        and samples: of each of those; 0 perturbations and 1 vote are no hallucination control.
-    reward: what M_R is asked for: the chances in the leaf's "situation", or the advantage of the
-        last "move" before it, which counts against us where another player made it.
+    mover, opponent, judge: scripted M, M_O and M_R; None for the model.
+    votes: samples of M_R per leaf.
+    perturbations: how many rewordings of the question.
+    samples: samples per rewording. 0 perturbations and 1 vote disable hallucination control.
+    reward: what M_R is asked for: the winning chances in the leaf's "situation", or the advantage
+        of the last "move" before it, which counts against the player if an opponent made it.
 
-    All samples of M are asked for at once, `DRAWS` for each candidate; then those of M_O; then all
-    of M_R. Nothing is asked again: where M is short of candidates others fill up, and a leaf
-    without a figure counts one half. Only where not one reply can be read a fallback decides.
+    All samples of M are requested at once, `DRAWS` per candidate; then those of M_O; then all of
+    M_R. Nothing is asked again: missing candidates of M are filled up with other moves, and a leaf
+    without a value counts one half. A fallback decides only if no reply at all can be read.
     """
 
     votes: int = 3
@@ -84,7 +85,6 @@ class Talaga(Reasoned, Tree):
             raise ValueError("temperature is 0, where a mover has one candidate; set it above 0")
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError where a scripted actor cannot play the game."""
         for actor in (self.mover, self.opponent, self.judge):
             if actor is not None:
                 actor.check(game)
@@ -102,10 +102,10 @@ class Talaga(Reasoned, Tree):
 
 @dataclass(frozen=True)
 class AskedMover:
-    """M at its own turns; at those of others M_O, which plays to beat it, or for it in its team.
+    """M on the player's turns; on the others' M_O, which plays against the player, or for its team.
 
-    It is asked as by direct prompting. Of another seat's turn it is told what that seat may know;
-    where something is hidden, only what is public.
+    It uses direct prompting. For another seat's turn the prompt holds what that seat may know; with
+    hidden information, only what is public.
     """
 
     method: Talaga
@@ -138,7 +138,10 @@ class AskedMover:
 
 @dataclass(frozen=True)
 class AskedJudge:
-    """M_R. questions: the ones in other words, once they are there."""
+    """M_R.
+
+    questions: the rewordings, once generated.
+    """
 
     method: Talaga
     questions: tuple[str, ...] = ()
@@ -146,7 +149,7 @@ class AskedJudge:
     def begun(
         self, turn: Turn, rng: np.random.Generator
     ) -> Generator[Question, Answer, tuple[AskedJudge, tuple[Note, ...]]]:
-        """Has the question put in other words. It is the same at every leaf."""
+        """Have the question reworded. It is the same at every leaf."""
         method = self.method
         if not method.perturbations:
             return self, ()
@@ -187,8 +190,7 @@ class AskedJudge:
         return self.method.written(prompt, rng, n)
 
     def _describe_position(self, turn: Turn, node: Node) -> str:
-        """The position as the player sees it at its own turns; else its situation at the root, and
-        the moves that are supposed since."""
+        """The position itself on the player's turns; else the root and the supposed moves."""
         seat = turn.observation.seat
         if node.turn is not None and node.mover == seat:
             return self.method.situation(node.turn.observation) + YOURS
@@ -196,7 +198,7 @@ class AskedJudge:
         return self.method.situation(turn.observation) + SUPPOSED.format(line=line)
 
     def _judged(self, turn: Turn, leaf: Node, texts: Sequence[Sequence[str]]) -> Judged:
-        """The mean of all figures that can be read."""
+        """The mean of all values that can be parsed."""
         figures = [share_in(text) for several in texts for text in several]
         answers = tuple("malformed" if figure is None else "ok" for figure in figures)
         read = [figure for figure in figures if figure is not None]
@@ -207,7 +209,7 @@ class AskedJudge:
 
 
 def public(observation: Observation) -> Observation:
-    """What all may know of an observation, with its options."""
+    """The public part of an observation, with its options."""
     return replace(observation, facts=tuple(fact for fact in observation.facts if not fact.own))
 
 

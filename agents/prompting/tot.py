@@ -1,7 +1,7 @@
 """Tree of thoughts: plans, a vote on them, moves by the best plan, a vote on those.
 
-Sources: Yao et al. 2023 in the two steps of its text task; TALAGA, Appendix C; the numbers of
-samples and votes of both.
+Sources: Yao et al. 2023, the two steps of its text task; TALAGA, Appendix C; the numbers of samples
+and votes are those of both.
 """
 
 from __future__ import annotations
@@ -41,12 +41,14 @@ PLAN = "Your plan:\n"
 
 @dataclass(frozen=True)
 class Tot(Retrying):
-    """Four questions a decision: plans, votes, continuations of the best plan, votes.
+    """Four questions per decision: plans, votes, continuations of the best plan, votes.
 
-    samples: plans, and continuations. votes: on either. All of one question are samples of one
-    prompt. The candidate with most votes is kept, of equals the first; without a vote that can be
-    read the first. Continuations that name no legal move are no candidates, and one alone is
-    taken without a vote.
+    samples: number of plans and of continuations.
+    votes: on either.
+
+    All answers to one question are samples of one prompt. The candidate with most votes is kept,
+    ties and unreadable votes to the first. Continuations that name no legal move are not
+    candidates, and a single one is taken without a vote.
     """
 
     samples: int = 3
@@ -76,14 +78,14 @@ class Tot(Retrying):
         return concluded(turn, answers, moves[best][1:], plan=kept)
 
     def _continuing(self, prompt: Prompt, plan: str) -> Prompt:
-        """The first question with the plan below it, and the move to be named."""
+        """The first prompt with the plan appended, asking for the move."""
         told = f"{prompt.changing}{PLAN}{plan.strip()}\n"
         return replace(prompt, changing=told, cue=MOVE_CUE)
 
     def _voted(
         self, turn: Turn, above: str, candidates: Sequence[str], rng: np.random.Generator
     ) -> Generator[Question, Answer, tuple[int, list[Note]]]:
-        """The candidate with most votes, and what came of each vote."""
+        """The candidate with most votes, and how each vote was read."""
         seen = turn.observation
         listed = "".join(f"{n}) {text.strip()}\n" for n, text in enumerate(candidates, 1))
         told = f"{self.situation(seen)}{legal(seen)}{above}{listed}{VOTE}"
@@ -95,6 +97,6 @@ class Tot(Retrying):
 
 
 def elected(votes: Sequence[int | None]) -> int:
-    """The candidate with most votes, of equals the one listed first; the first without any."""
+    """The candidate with most votes, ties to the first; 0 without votes."""
     counts = Counter(vote for vote in votes if vote is not None)
     return min(counts, key=lambda candidate: (-counts[candidate], candidate), default=0)

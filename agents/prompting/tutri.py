@@ -1,9 +1,9 @@
 """TUTRI: an answer, then two reflections on it in the same conversation.
 
-Source: UNO Arena (Qin et al. 2024), sections 4 and 5. The model answers as to `Vanilla`; it is
-shown what the moves so far add up to and answers again; it is shown advice for the game and
-answers again. The last answer that names an option counts. The wording is ours;
-that of the reflections is one, whatever the first question's.
+Source: UNO Arena (Qin et al. 2024), sections 4 and 5. The model answers as for `Vanilla`, then
+answers again after a review of the moves so far, and again after advice for the game. The last
+answer that names an option counts. The wording is ours; the reflections have only one wording,
+whatever that of the first question.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from gauntlet.games.capabilities import Advised
 from gauntlet.models.base import Dialogue, Generate, Generation
 
 NO_CHALLENGE, HAND = "draw four cards", "Your hand"
-"""What UNO Arena calls an option and a fact; the published slip is of this game."""
+"""UNO Arena's names of an option and a fact; the published bug concerns this game."""
 
 
 @dataclass(frozen=True)
 class Tutri(Vanilla):
-    """Asks as `Vanilla` does, then reflects; every decision takes one reply more for each.
+    """Asks like `Vanilla`, then reflects; each reflection takes one more reply per decision.
 
     history: whether to reflect on the moves so far, the last `moves` of them.
     strategy: whether to reflect on advice.
-    least: with fewer moves made than that, the history counts as unknown.
-    legacy_truthiness: whether to read answers as the published code does, which takes card number
-        0 of the hand and the No to a challenge for no answer. They stand in the notes under
-        "dropped", by the number of the reply, from 0.
+    least: with fewer moves than that, the history counts as unknown.
+    legacy_truthiness: whether to read answers like the published code, which takes card number 0 of
+        the hand and the No to a challenge for no answer. Such replies are listed in the notes under
+        "dropped", by reply number from 0.
     """
 
     history: bool = True
@@ -65,7 +65,6 @@ class Tutri(Vanilla):
         return settled(answers, falsy(turn.observation) if self.legacy_truthiness else None)
 
     def _reflections(self, turn: Turn) -> Iterator[str]:
-        """What the model is told after its first answer, message by message."""
         seen = turn.observation
         advised = turn.game if isinstance(turn.game, Advised) else None
         if self.history:
@@ -77,17 +76,19 @@ class Tutri(Vanilla):
 
 
 def falsy(observation: Observation) -> int | None:
-    """The option that the published code takes for no answer, which is a bug of it: not to
-    challenge, or to play the hand's first card, whose number there is 0. None where that is no
-    option; a colour is text, which is never taken so."""
+    """The option that a bug of the published code takes for no answer; None if it is no option.
+
+    That is not to challenge, or to play the hand's first card, whose number there is 0. A colour is
+    text, which is never affected.
+    """
     first = next((fact.text.split(", ")[0] for fact in observation.facts if fact.name == HAND), "")
     dropped = (NO_CHALLENGE, first)
     return next((at for at, option in enumerate(observation.options) if option in dropped), None)
 
 
 def history_message(facts: tuple[Fact, ...], enough_known: bool) -> str:
-    """What the moves add up to, if enough are known, and the question about it. Of a game that
-    adds up nothing the moves speak for themselves."""
+    """The review of the moves, if enough are known, and the question about it. Without a review
+    from the game it refers to the moves above."""
     told = "Unknown: too few moves have been made.\n"
     if enough_known:
         told = told_facts(facts)
@@ -100,7 +101,7 @@ def history_message(facts: tuple[Fact, ...], enough_known: bool) -> str:
 
 
 def strategy_message(advice: tuple[str, ...]) -> str:
-    """The advice, and the question about it. A game that gives none has the one that fits all."""
+    """The advice, and the question about it. Games without advice get a generic sentence."""
     sentences = advice or ("Compare where each option leads, for you and for the other players.",)
     told = "".join(f"- {sentence}\n" for sentence in sentences)
     return (

@@ -1,8 +1,8 @@
 """Vanilla prompting: one prompt, answered by a JSON object of thoughts and an action.
 
-The slots, their order and the handling of answers follow UNO Arena (Qin et al. 2024): role,
-public facts, the last moves by number, what the seat holds and has to decide, options, rules and
-goal, the form of the answer. The wording is ours.
+The slots, their order and the parsing follow UNO Arena (Qin et al. 2024): role, public facts, the
+last moves by number, the seat's private facts, options, rules and goal, answer format. The wording
+is ours.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Vanilla(HasWording):
     """Asks once for thoughts and an action; temperature 0.
 
     moves: number of recent moves in the prompt.
-    max_tokens: limit on a reply's length; a longer one is cut, and then malformed.
+    max_tokens: limit on a reply's length; a longer one is truncated, and so malformed.
 
     A decision's notes list under "answers" the option that each reply names, or what is wrong with
     it.
@@ -56,7 +56,7 @@ class Vanilla(HasWording):
 
 
 def first_prompt(turn: Turn, moves: int, words: Wording = PLAIN) -> Prompt:
-    """The situation, the numbered options, the rules, and what form the answer has."""
+    """The situation, the numbered options, the rules and the answer format."""
     seen = turn.observation
     parts = (
         told_facts(fact for fact in seen.facts if not fact.own),
@@ -70,7 +70,7 @@ def first_prompt(turn: Turn, moves: int, words: Wording = PLAIN) -> Prompt:
 
 
 def last_moves(history: Sequence[str], moves: int, words: Wording = PLAIN) -> str:
-    """The last `moves` public moves, a line each, under their numbers in the match from 1."""
+    """The last `moves` public moves, one per line, numbered from 1 within the match."""
     if not history:
         return words.no_last
     numbered = list(enumerate(history, 1))[-moves:]
@@ -78,9 +78,9 @@ def last_moves(history: Sequence[str], moves: int, words: Wording = PLAIN) -> st
 
 
 def settled(answers: Sequence[int | Status], no_answer: int | None = None) -> Decision | Unusable:
-    """The last answer that names an option. Where none does, what is wrong with the last.
+    """The last answer that names an option; if there is none, the error of the last.
 
-    no_answer: an option whose naming counts as a missing answer.
+    no_answer: an option that counts as a missing answer when named.
     """
     dropped = [reply for reply, answer in enumerate(answers) if answer == no_answer]
     notes = {"answers": tuple(answers), **({"dropped": tuple(dropped)} if dropped else {})}

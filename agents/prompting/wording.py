@@ -1,7 +1,7 @@
-"""The words around a game's facts, in more than one wording: same content, same order.
+"""The text around a game's facts, in several wordings with the same content and order.
 
-A result that holds in one wording only is a result about the wording. `prompt.wording=plain,terse,
-formal` asks in each of them; docs/statistics.md says what comes of it.
+A result that holds for one wording only is a result about the wording. `prompt.wording=plain,terse,
+formal` sweeps over them; docs/statistics.md describes the analysis.
 """
 
 from __future__ import annotations
@@ -14,13 +14,19 @@ from gauntlet.common.errors import suggest
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """What methods say, with places for what the game and the seat tell.
+    """The text templates of the methods.
 
-    you: tells {game}, {seat} and {who}, which is `who` where the seat has a {role}. team: with
-    {partners}. win, help: the goal; {helps}. score, help_score: the same where {points} are
-    collected. rules: {rules}. recent: {moves}, or `none`. options: what stands above a list.
-    letter, number: the question. verdict: the same of one {option} among {options}. last, no_last:
-    above the moves under their numbers, and in their place. cue: how the answer begins.
+    you: with {game}, {seat} and {who}, which is `who` if the seat has a {role}.
+    team: with {partners}.
+    win, help: the goal; {helps}.
+    score, help_score: the goal if {points} are collected.
+    rules: {rules}.
+    recent: {moves}, or `none`.
+    options: heads a list.
+    letter, number: the question.
+    verdict: the question about one {option} among {options}.
+    last, no_last: heads the numbered moves; replaces them.
+    cue: how the answer begins.
     """
 
     you: str
@@ -113,10 +119,10 @@ WORDINGS: Mapping[str, Wording] = {"plain": PLAIN, "terse": TERSE, "formal": FOR
 
 @dataclass(frozen=True)
 class HasWording:
-    """What methods share that can ask in more than one wording.
+    """Base of the methods that support several wordings.
 
-    wording: "plain", "terse" or "formal". The default is older than the setting, so it is no part
-    of a cell's key (`pipeline.plan.identity.describe`).
+    wording: "plain", "terse" or "formal". The default predates the setting and is left out of the
+        cell key (`pipeline.plan.identity.describe`).
     """
 
     wording: str = field(default="plain", kw_only=True, metadata={"told": "unless default"})
@@ -132,8 +138,7 @@ class HasWording:
 
 
 def on_a_line(names: Sequence[str]) -> str:
-    """What stands behind a colon: the names one after the other, or where one of them has a comma
-    of its own a line each."""
+    """Names after a colon: comma-separated, or one per line if a name contains a comma."""
     if any("," in name for name in names):
         return "".join(f"\n- {name}" for name in names)
     return f" {', '.join(names)}"

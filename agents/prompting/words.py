@@ -1,7 +1,7 @@
-"""The words that an open option wants: asked for once it is chosen, whatever way it was chosen.
+"""The text of a text action, asked for once the option is chosen, by whatever method.
 
-The model is told the situation, its choice and what is wanted, and replies with a JSON object.
-Words that will not do are told back to it with what is wrong with them.
+The prompt has the situation, the choice and what text is wanted; the reply is a JSON object.
+Invalid text is sent back with what is wrong with it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from gauntlet.games.base import TextAction, TextSpec
 from gauntlet.models.base import Dialogue, Generate, Generation, Prompt
 
 ATTEMPTS = 3
-"""How often a model is asked before an example takes the place of its words."""
+"""How often a model is asked before an example is used instead."""
 MOVES = 20
 """Number of recent moves in the prompt."""
 AROUND = 32
-"""Tokens for what stands around the words in a reply; of the words a character may be a token."""
+"""Extra reply tokens around the text; a character of the text may be a token."""
 CUE = "Words:"
 MALFORMED = "is not a JSON object with text"
 
@@ -30,7 +30,7 @@ Wording = Generator[Question, Answer, Decision]
 
 
 def add_text(turn: Turn, decision: Decision, rng: np.random.Generator) -> Wording:
-    """The decision with the words of the option that it chose; as it is where that wants none."""
+    """The decision with the text of its option; unchanged if the option needs none."""
     option = turn.options[decision.option]
     if not isinstance(option, TextAction):
         return decision
@@ -48,7 +48,7 @@ def add_text(turn: Turn, decision: Decision, rng: np.random.Generator) -> Wordin
 
 
 def words_prompt(turn: Turn, chosen: int, wanted: TextSpec) -> Prompt:
-    """The situation, the option that was chosen, and what is wanted with it."""
+    """The situation, the chosen option and the wanted text."""
     seen = turn.observation
     return Prompt(
         static=role_and_rules(seen, turn.goal),
@@ -58,7 +58,7 @@ def words_prompt(turn: Turn, chosen: int, wanted: TextSpec) -> Prompt:
 
 
 def choice(option: str, wanted: TextSpec) -> str:
-    """The option, what is wanted with it, and what is checked."""
+    """The option, what text is wanted with it, and the constraints."""
     told = f"Your choice: {option}\nIt wants words: {wanted.ask}\n"
     told += f"They have at most {wanted.max_chars} characters.\n"
     if wanted.forbidden:
@@ -74,14 +74,14 @@ def told_back(prompt: Prompt, reply: str, wanted: TextSpec, fault: str) -> Dialo
 
 
 def words_of(reply: str) -> str | None:
-    """The text of the first JSON object in a reply, without space around it; None where there is
-    none. Half a character, which no file can hold, counts as a question mark."""
+    """The stripped text of the first JSON object in a reply; None if there is none. Lone
+    surrogates, which no file can hold, become question marks."""
     text = (first_object(reply) or {}).get("text")
     return writable(text) if isinstance(text, str) else None
 
 
 def with_words(decision: Decision, text: str, faults: Sequence[str]) -> Decision:
-    """The decision with the words that would do, after others with these faults."""
+    """The decision with a valid text, after others with these faults."""
     asked = decision.attempts + len(faults) + 1
     return replace(decision, text=text, attempts=asked, notes=_notes(decision, faults))
 
@@ -89,8 +89,7 @@ def with_words(decision: Decision, text: str, faults: Sequence[str]) -> Decision
 def without_words(
     decision: Decision, wanted: TextSpec, faults: Sequence[str], rng: np.random.Generator
 ) -> Decision:
-    """The decision with what stands in for words, or one of the examples: a fallback, as none of
-    the words would do."""
+    """The decision with a replacement text, as a fallback: no text was valid."""
     malformed = faults[-1] == MALFORMED
     return replace(
         decision,
@@ -103,12 +102,11 @@ def without_words(
 
 
 def stand_in(wanted: TextSpec, rng: np.random.Generator) -> str:
-    """The words of a player whose own will not do."""
+    """Replacement text for a player without a valid one."""
     return wanted.instead or wanted.examples[int(rng.integers(len(wanted.examples)))]
 
 
 def _notes(decision: Decision, faults: Sequence[str]) -> dict[str, object]:
-    """What else is recorded: under "faults" what was wrong with words that would not do."""
     return {**decision.notes, **({"faults": tuple(faults)} if faults else {})}
 
 

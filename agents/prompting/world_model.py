@@ -1,8 +1,8 @@
-"""What a model is asked that is to be its own model of a game: what others do, what it sees next,
-what it can do then, which action it would take, whether one is good, and whether it wins.
+"""Questions for a language model that serves as world model.
 
-The questions, their slots and their one example, the three doors, are those of GameBench
-(Costarelli et al. 2024), Appendix H. The wording is ours.
+What do the others do, what comes next, what can be done then, which action would it take, is one
+good, and does it win? The questions, their slots and their one example, the three doors, are those
+of GameBench (Costarelli et al. 2024), Appendix H. The wording is ours.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WHAT = {
     "state": "what you see after that",
     "actions": "which actions you have now, a line each",
 }
-"""What is foretold, by the tag that it stands between."""
+"""What is predicted, by tag."""
 
 EXAMPLE = "First an example, of another game.\n{asked}You answer: <{tag}>{answer}</{tag}>\n\n"
 DOORS = (
@@ -54,18 +54,18 @@ ANSWERED = {
         "\npoint at the left door\npoint at the middle door\npoint at the right door\n",
     ),
 }
-"""What else the example is told, and its answer."""
+"""The example's further input, and its answer."""
 
 UNKNOWN = "unknown"
-"""What the others do where the model did not say."""
+"""The others' moves if the model did not predict them."""
 NUMBERED = re.compile(r"^(?:\d+[.):]|[A-Z][.)]|[-*])\s+")
 MOST = len(LETTERS)
-"""Actions of a position that was foretold; of more the first count."""
+"""Maximum number of predicted actions; later ones are dropped."""
 
 
 @dataclass(frozen=True)
 class Questions:
-    """The questions of one decision; positions and actions are told in words.
+    """The questions of one decision; positions and actions are text.
 
     letters: whether yes and no are asked for as A and B.
     """
@@ -80,30 +80,28 @@ class Questions:
         return ("A", "B") if self.letters else ("yes", "no")
 
     def predict(self, tag: str, position: str, event: str = "") -> Prompt:
-        """Asks for what stands between a tag, after an example; `event` is what happens first."""
+        """Ask for a prediction of what the tag names, after an example; `event` happens first."""
         before, answer = ANSWERED[tag]
         asked = FORETELL.format(what=WHAT[tag], tag=tag)
         example = EXAMPLE.format(asked=DOORS + before + asked, tag=tag, answer=answer)
         return self._prompt(position, event + asked, example + "Now your game.\n")
 
     def after(self, position: str, action: str, others: str) -> Prompt:
-        """Asks what is seen once the action and those of the others are done."""
+        """Ask for the position after the action and the others' moves."""
         told = CHOSEN.format(text=action) + OTHERS.format(text=others)
         return self.predict("state", position, told)
 
     def which(self, position: str, actions: Sequence[str]) -> Prompt:
-        """Asks for the letter of an action."""
         listed = "\n".join(
             f"{letter}) {action}" for letter, action in zip(LETTERS, actions, strict=False)
         )
         return self._prompt(position, ACTIONS.format(text=listed) + WHICH)
 
     def good(self, position: str, action: str) -> Prompt:
-        """Asks whether an action is a good one."""
         return self._prompt(position, CHOSEN.format(text=action) + GOOD + self._verdict)
 
     def will_win(self, position: str) -> Prompt:
-        """Asks whether the seat that the model plays for wins in the end."""
+        """Ask whether the seat that the model plays for wins in the end."""
         who = "you" if self.goal.helps is None else f"player {self.goal.helps}"
         return self._prompt(position, WILL_WIN.format(who=who) + self._verdict)
 
@@ -117,14 +115,13 @@ class Questions:
 
 
 def between(tag: str, reply: str) -> str | None:
-    """What stands behind an opening tag, up to the closing one if there is one; None where there
-    is nothing."""
+    """The text after an opening tag, up to the closing one if present; None if empty."""
     _, _, behind = reply.partition(f"<{tag}>")
     text, _, _ = behind.partition(f"</{tag}>")
     return text.encode(errors="replace").decode().strip() or None
 
 
 def actions_in(text: str) -> tuple[str, ...]:
-    """The different actions of a text, a line each, without numbers before them."""
+    """The distinct actions of a text, one per line, without numbering."""
     lines = (NUMBERED.sub("", line.strip()).strip() for line in text.splitlines())
     return tuple(dict.fromkeys(line for line in lines if line))[:MOST]

@@ -1,8 +1,8 @@
-"""The figures of the pages beside this file, drawn of a sweep that was played.
+"""Draw the figures of the neighbouring pages from a finished sweep.
 
 `python docs/concepts/drawn.py DIR`: DIR is an output folder with two cells of pocket in UNO, the
-first asked by `cloze`, as `python -m pipeline.run prompt=cloze,counterfactual deals=400
-output_dir=DIR` leaves it. Says what it drew.
+first with `cloze`, as left by `python -m pipeline.run prompt=cloze,counterfactual deals=400
+output_dir=DIR`. Prints what it drew.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from gauntlet.stats.means import limits, reaching
 HERE = Path(__file__).parent
 POCKET = HERE.parent.parent / "models" / "pocket" / "weights"
 LEAST = 25
-"""Deals from which on running figures are drawn: of fewer an interval says little."""
+"""Running values start at this many deals: with fewer an interval says little."""
 STEP = 5
-"""Deals from one point of a line to the next."""
+"""Deals between the points of a line."""
 SHARE, DIFFERENCE = (0.0, 1.0), (-1.0, 1.0)
 """The ranges of a win rate and of a difference of two."""
 OPTIONS = 7
-"""Of the decision whose prompts are drawn."""
+"""Number of options of the decision whose prompts are drawn."""
 
 Floats = NDArray[np.float64]
 
@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def played(folder: Path) -> list[CellResults]:
-    """The folder's two cells, cloze first, with their luck. Raises UserError for other ones."""
+    """The folder's two cells, cloze first, luck-adjusted. Raises UserError for other folders."""
     found = [result for result in load_cells(folder) if result.about.labels["model"] == "pocket"]
     found.sort(key=lambda result: result.about.labels["prompt"])
     if len(found) < 2 or any(result.adjusted is None for result in found[:2]):
@@ -81,7 +81,7 @@ def played(folder: Path) -> list[CellResults]:
 
 
 def pairing(first: CellResults, second: CellResults) -> Figure:
-    """How wide the interval of their difference is: over deals, in three ways."""
+    """The interval width of their difference against deals, for three estimators."""
     raw, clean = differences(first, second)
     apart = np.hypot(*(half(result.by_deal()[1], SHARE) for result in (first, second)))
     lines = {
@@ -106,7 +106,7 @@ def pairing(first: CellResults, second: CellResults) -> Figure:
 
 
 def differences(first: CellResults, second: CellResults) -> tuple[Floats, Floats]:
-    """Deal by deal, of the deals that both have: of wins, and with the luck taken out."""
+    """Differences by deal, for the deals both have: of wins, and luck-adjusted."""
     deals = min(first.complete_deals, second.complete_deals)
     won = first.by_deal()[1][:deals] - second.by_deal()[1][:deals]
     assert first.adjusted is not None
@@ -115,13 +115,15 @@ def differences(first: CellResults, second: CellResults) -> tuple[Floats, Floats
 
 
 def points(deals: int) -> range:
-    """The numbers of deals that a line has points at; the last is all of them."""
+    """The numbers of deals at which a line has points; the last is all of them."""
     return range(deals, LEAST - 1, -STEP)[::-1]
 
 
 def running(values: Floats, span: tuple[float, float], estimated: bool = False) -> Floats:
-    """The 95% limits, low and high, of the mean of the first deals at every point. estimated: the
-    values are luck-adjusted ones, which may lie outside the range."""
+    """The 95% limits, low and high, of the running mean at every point.
+
+    estimated: the values are luck-adjusted, and may lie outside the range.
+    """
     parts = (values[:deals] for deals in points(len(values)))
     return np.array([limits(part, reaching(part, span) if estimated else span) for part in parts]).T
 
@@ -133,7 +135,7 @@ def half(values: Floats, span: tuple[float, float], estimated: bool = False) -> 
 
 
 def lucky(result: CellResults) -> Figure:
-    """One cell's mean as deals come in, as it is and with the luck taken out."""
+    """One cell's running mean, raw and luck-adjusted."""
     assert result.adjusted is not None
     lines = {
         "wins": (result.by_deal()[1], False),
@@ -166,7 +168,7 @@ def lucky(result: CellResults) -> Figure:
 
 
 def tree(folder: Path) -> Figure:
-    """The prompts of one decision, cut into what they share and what they do not."""
+    """The prompts of one decision, split into shared and separate parts."""
     prompts, static = first_prompts(folder)
     tokenizer = AutoTokenizer.from_pretrained(POCKET)
     read = [tokenizer.encode(prompt, add_special_tokens=False) for prompt in prompts]
@@ -198,7 +200,7 @@ def tree(folder: Path) -> Figure:
 
 
 def first_prompts(folder: Path) -> tuple[list[str], str]:
-    """The prompts of the log's first decision of seven options, and the part that never changes."""
+    """The prompts of the log's first decision of seven options, and their static part."""
     statics: dict[str, str] = {}
     for record in Folder(folder).records():
         statics |= getattr(record, "statics", None) or {}

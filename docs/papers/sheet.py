@@ -1,11 +1,10 @@
-"""A paper's numbers beside our own, as Markdown: `python docs/papers/sheet.py PAPER ...`.
+"""Compare a paper's numbers with ours, as Markdown: `python docs/papers/sheet.py PAPER ...`.
 
-The words after it are those of `python -m papers.reproduce`, which is run into a folder that is
-thrown away, or with --out into one that stays, where only what is missing is played. A model or a
-file that is absent ends it with an error: a sheet is whole or is not made. Prints how many results
-agree, how many lines of each kind have each verdict, then section by section every printed line
-that has one of ours beside it and what is ours alone, and counts the rest. An audit has claims
-instead. Prints the same whenever it is run again.
+Further arguments are those of `python -m papers.reproduce`, which runs into a temporary folder, or
+with --out into a permanent one, where only what is missing is played. A missing model or file is an
+error: a sheet is complete or not made. Prints how many results agree, the verdicts by kind of line,
+then by section every line that has both a published number and ours, those that are ours only, and
+counts of the rest. An audit has claims instead. The output is deterministic.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ HEADS = (
     *("line", "kind", "published", "n", "ours", "95% interval", "n", "deals"),
     *("difference", "95% interval", "matters", "p", "verdict"),
 )
-"""Theirs, ours, and what comes of both; docs/llm_uno.md says what each is."""
+"""Published, ours, and the comparison; docs/llm_uno.md explains the columns."""
 ALONE = ("line", "ours", "95% interval", "n", "deals")
 CLAIMS = ("id", "claim", "recomputed", "verdict")
 
@@ -38,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python docs/papers/sheet.py", description="A paper's numbers beside our own."
     )
     parser.add_argument("paper", help="as of python -m papers.reproduce, with all its options")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where what is played stays")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where played matches are kept")
     parser.add_argument("--matches", type=Path, metavar="FILE", help="as there")
     given, words = parser.parse_known_args(arguments)
     read = ("--matches", str(given.matches)) if given.matches else ()
@@ -53,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def page_lines(table: pd.DataFrame, matches: Path | None = None) -> Iterator[str]:
-    """The lines of a page, of a reproduction or of an audit. matches: the file that was read."""
+    """The lines of a page, of a reproduction or an audit. matches: the file that was read."""
     if matches:
         digest = sha256(matches.read_bytes()).hexdigest()
         yield from (f"Of `{matches.name}` with SHA-256 `{digest}`.", "")
@@ -71,7 +70,7 @@ def page_lines(table: pd.DataFrame, matches: Path | None = None) -> Iterator[str
 
 
 def of_section(lines: pd.DataFrame) -> Iterator[str]:
-    """Both sides where both are; ours alone where it has an interval; the rest by its number."""
+    """Lines with both numbers; ours only, if it has an interval; and counts of the rest."""
     both = lines["published"].notna() & lines["ours"].notna()
     alone = lines["published"].isna() & lines["ci_low"].notna()
     rest = lines[~both & ~alone]["verdict"].value_counts()
@@ -88,7 +87,7 @@ def of_section(lines: pd.DataFrame) -> Iterator[str]:
 
 
 def fields(row: pd.Series) -> tuple[str, ...]:
-    """A line that is ours alone; nothing where there is nothing."""
+    """A line with our number only; missing values are blank."""
     name = f"`{row['id'].split('.', 2)[-1]}`"
     return (
         name,
@@ -100,7 +99,6 @@ def fields(row: pd.Series) -> tuple[str, ...]:
 
 
 def compared(row: pd.Series) -> tuple[str, ...]:
-    """A line of both sides."""
     name, *ours = fields(row)
     unknown = row["verdict"] == "not_computable"
     return (
@@ -134,7 +132,6 @@ def figure(value: float) -> str:
 
 
 def rows(heads: Sequence[str], cells: Iterable[Sequence[object]]) -> Iterator[str]:
-    """A table in Markdown."""
     yield "| " + " | ".join(heads) + " |"
     yield "|" + "---|" * len(heads)
     for row in cells:

@@ -1,4 +1,4 @@
-"""Air, Land & Sea as a game of this project, with its rules and facts in words."""
+"""Air, Land & Sea: the Game class, with rules and facts as text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ from gauntlet.games.capabilities import MATCH_SCORE, Measure, full_rules
 
 
 def facts(state: State, seat: int, goal: int, paper_bugs: bool) -> tuple[Fact, ...]:
-    """The facts that the choosing seat sees."""
     other = 1 - seat
     own, theirs = state.points[seat], state.points[other]
     place = "first: you win ties" if state.first == seat else "second: the opponent wins ties"
@@ -74,7 +73,6 @@ def summary(goal: int) -> str:
 
 
 def headings(paper_bugs: bool) -> Mapping[str, str]:
-    """The rules by heading; paper_bugs: as the published code has them."""
     order = (
         "New abilities are carried out before older ones."
         if paper_bugs
@@ -122,7 +120,7 @@ _DISRUPT = "The player whom Disrupt serves chooses both cards."
 
 
 def _table(points: tuple[int, ...]) -> str:
-    """From the points by cards in hand: "2 with 5 or 6 cards, 3 with 3 or 4, ..."."""
+    """Return the points by cards in hand: "2 with 5 or 6 cards, 3 with 3 or 4, ..."."""
     parts = []
     for gained in sorted(set(points)):
         cards = [str(count) for count, own in enumerate(points) if own == gained]
@@ -132,7 +130,6 @@ def _table(points: tuple[int, ...]) -> str:
 
 
 def _cards(at: int) -> str:
-    """The cards of a theatre, by strength."""
     own = [card for card in range(len(FACES)) if theatre(card) == at]
     parts = (f"{strength(card)} {FACES[card].name}, {FACES[card].text or 'plain'}" for card in own)
     return "; ".join(parts) + "."
@@ -140,14 +137,13 @@ def _cards(at: int) -> str:
 
 @dataclass(frozen=True)
 class AirLandSea:
-    """Two seats fight battles with eighteen cards over three theatres, until one has the points.
+    """Two seats fight battles with eighteen cards over three theatres until one has enough points.
 
-    goal: victory points that end the game, from 1 to 100.
+    goal: victory points that end the game, 1 to 100.
     paper_bugs: True plays as the published code of GameBench does where that differs from the rules
         (docs/games/air_land_sea.md).
 
-    Every choice that an ability leaves is a move of its own. Raises ValueError for invalid
-    settings.
+    Every choice that an ability offers is a separate move. Raises ValueError for invalid settings.
     """
 
     num_seats: int = 2
@@ -195,7 +191,7 @@ class AirLandSea:
         )
 
     def returns(self, state: State) -> tuple[float, ...]:
-        """Twice the share of all victory points less one."""
+        """Twice the share of all victory points, minus one."""
         return tuple(2 * own - 1 for own in share(state))
 
     def measure(self, state: State) -> Mapping[str, Sequence[float]]:

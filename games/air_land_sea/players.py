@@ -1,8 +1,8 @@
-"""Air, Land & Sea's scripted players, and how well a seat stands.
+"""Air, Land & Sea's scripted players and state evaluation.
 
-A seat stands by its chance to win the battle, and what that is worth in the match. The chance is
-computed theatre by theatre. A lead counts against how much may still come, told as the spread of a
-normal distribution; cards in hand count a part of their strength where they belong.
+A seat's value combines its chance to win the battle with what that win is worth in the match. The
+chance is computed theatre by theatre: a lead is weighed against what may still come, modelled as a
+normal distribution; cards in hand count a fraction of their strength in their own theatre.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ TOLD = {
     "greedy": "takes the option that leaves it most theatres, then the greatest lead in all "
     "strengths, by the strengths on the board alone; it never withdraws",
 }
-"""What each does, by name."""
+"""What each policy does, by name."""
 
 
 def chances(policy: str, state: State, seat: int, paper_bugs: bool) -> tuple[float, ...]:
-    """The chance of each option, in their order. Raises ValueError for an unknown policy."""
+    """Return the probability of each option, in order. Raises ValueError for an unknown policy."""
     check_known_policy("air, land & sea", policy, TOLD)
     legal = options(state)
     best = list(legal)
@@ -62,7 +62,8 @@ def _value(state: State | None, seat: int, paper_bugs: bool) -> tuple[int, int]:
 
 
 def _after(state: State, seat: int, move: int) -> State | None:
-    """The board after an option, without what it calls up; None for what is not to be done."""
+    """Return the board after an option, before any ability it triggers; None for options that
+    greedy avoids."""
     if move == WITHDRAW:
         return None
     if move < WITHDRAW or move >= LAY:
@@ -111,22 +112,22 @@ def _put(state: State, seat: int, at: int, column: tuple[Placed, ...]) -> State:
 
 
 HELD = 0.3
-"""Part of its strength that a card in hand counts in its theatre."""
+"""Fraction of its strength that a card in hand counts in its theatre."""
 TEMPO = 1.0
-"""Lead in every theatre for a card more in hand."""
+"""Lead in every theatre per extra card in hand."""
 SPREAD, SETTLED = 1.6, 0.2
-"""Variance of a lead for every card in hand, and with none."""
+"""Variance of a lead: per card in hand, and with none."""
 
 
 def share(state: State) -> tuple[float, float]:
-    """Each seat's share of the points; half while there are none."""
+    """Return each seat's share of the points; half each while there are none."""
     both = sum(state.points)
     own = state.points[0] / both if both else 0.5
     return own, 1 - own
 
 
 def worth(state: State, seat: int, goal: int, paper_bugs: bool) -> float:
-    """What the seat may hope to have of all points at the end, 0 to 1."""
+    """Return the share of all points that the seat can expect at the end, 0 to 1."""
     if max(state.points) >= goal:
         return share(state)[seat]
     if state.tasks and not (state.tasks[0].card == REDEPLOY and state.tasks[0].step):
@@ -142,14 +143,15 @@ def worth(state: State, seat: int, goal: int, paper_bugs: bool) -> float:
 
 @cache
 def hope(mine: int, other: int, goal: int) -> float:
-    """The share to expect with so many points if every battle to come is even and is fought out."""
+    """Return the expected final share from these points if every battle to come is even and fought
+    out."""
     if max(mine, other) >= goal:
         return mine / (mine + other)
     return (hope(mine + WON, other, goal) + hope(mine, other + WON, goal)) / 2
 
 
 def won(state: State, seat: int, paper_bugs: bool) -> float:
-    """The chance that the seat wins the battle; a battle that has just been dealt is even."""
+    """Return the probability that the seat wins the battle; a battle just dealt is even."""
     if state.columns == BARE and not state.lost:
         return 0.5
     sums = totals(state, paper_bugs)

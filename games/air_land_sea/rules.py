@@ -1,10 +1,10 @@
-"""How a choice changes a state: cards played, abilities carried out in turn, battles scored.
+"""Air, Land & Sea's transitions: cards played, abilities resolved in order, battles scored.
 
-With paper bugs, strengths are kept as the published code of GameBench keeps them
-(games/air_land_sea/game.py there). Every card has a strength of its own, set when it is played or
-flipped and brought up to date before each choice, but not when a battle is judged. Escalation and
-Cover Fire raise nothing while they lie in the leftmost theatre, and what they raised falls back
-only once they are gone.
+With paper bugs, strengths are tracked as in the published code of GameBench
+(games/air_land_sea/game.py there). Every card has its own strength, set when it is played or
+flipped and updated before each choice, but not when a battle is judged. Escalation and Cover Fire
+raise nothing while they lie in the leftmost theatre, and what they raised falls back only once they
+are gone.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from gauntlet.games.air_land_sea.state import (
 
 
 def reckoned(state: State) -> State:
-    """The state with its strengths brought up to date."""
+    """Return the state with its strengths updated."""
     first, second = (tuple(_column(state, seat, at) for at in range(3)) for seat in range(2))
     return replace(state, columns=(first, second))
 
@@ -75,9 +75,10 @@ def _column(state: State, seat: int, at: int) -> Column:
 
 
 WON = 6
-"""Points of a battle that is fought to its end."""
+"""Points for a battle that is fought to its end."""
 FIRST, SECOND = (6, 6, 4, 3, 3, 2, 2), (6, 4, 3, 3, 2, 2, 2)
-"""Points of who plays first, and second, where the other withdraws with so many cards in hand."""
+"""Points for the first and the second player when the other withdraws, by cards left in its hand.
+"""
 
 BARE: tuple[Side, Side] = (((), (), ()), ((), (), ()))
 
@@ -85,7 +86,6 @@ T = TypeVar("T")
 
 
 def begun(seed: int, order: tuple[int, int, int], first: int) -> State:
-    """The first battle."""
     return _battle(seed, 1, order, first, (0, 0), ())
 
 
@@ -113,12 +113,12 @@ def _battle(
 
 
 def withdrawal(state: State, seat: int) -> int:
-    """The points that the other gets if `seat` withdraws."""
+    """Return the points that the other seat gets if `seat` withdraws."""
     return (SECOND if state.first == seat else FIRST)[len(state.hands[seat])]
 
 
 def act(state: State, move: int, goal: int, paper_bugs: bool) -> State:
-    """The state after one of its `options` is chosen."""
+    """Return the state after one of its `options` is chosen."""
     if move == WITHDRAW:
         gained = withdrawal(state, state.turn)
         told = words.withdrew(state.turn)
@@ -131,7 +131,7 @@ def act(state: State, move: int, goal: int, paper_bugs: bool) -> State:
 
 
 def _carried_out(state: State, task: Task, move: int, paper_bugs: bool) -> State:
-    """One choice of the first task, which is then done unless it has another step."""
+    """Apply one choice of the first task, which is then done unless it has another step."""
     state = replace(state, tasks=state.tasks[1:])
     if move == NOTHING:
         return _add_history(state, words.nothing(task))
@@ -152,8 +152,8 @@ def _carried_out(state: State, task: Task, move: int, paper_bugs: bool) -> State
 
 
 def _disrupted(state: State, task: Task, move: int, paper_bugs: bool) -> State:
-    """Both flip before what they flipped takes effect. The published code carries out new abilities
-    before older ones, but these two in their order."""
+    """Both flips happen before the flipped cards take effect. The published code resolves new
+    abilities before older ones, but these two in order."""
     before = len(state.tasks)
     state = _flipped(state, move, task.waiting if paper_bugs else before)
     if task.step == 1:
@@ -163,7 +163,7 @@ def _disrupted(state: State, task: Task, move: int, paper_bugs: bool) -> State:
 
 
 def _played(state: State, seat: int, move: int, paper_bugs: bool) -> State:
-    """A card from the hand, face up or down."""
+    """Play a card from the hand, face up or down."""
     up = move < IMPROVISE
     card, at = divmod(move - (DEPLOY if up else IMPROVISE), 3)
     state = replace(
@@ -181,7 +181,7 @@ def _played(state: State, seat: int, move: int, paper_bugs: bool) -> State:
 def _laid(
     state: State, seat: int, card: int, at: int, up: bool, clause: str, stoppable: bool
 ) -> State:
-    """A card put on its column, or destroyed on its way."""
+    """Put a card on its column, or destroy it on its way."""
     reason = destroyer(state, at, up) if stoppable else None
     if reason is not None:
         lost = (*state.lost, Lost(card, seat, up))
@@ -191,7 +191,7 @@ def _laid(
 
 
 def _flipped(state: State, move: int, place: int) -> State:
-    """The uncovered card of a place turned over; what it can do then is the task at `place`."""
+    """Flip the uncovered card of a column; its ability, if any, becomes the task at `place`."""
     seat, at = divmod(move - FLIP, 3)
     *below, top = state.columns[seat][at]
     up = not top.up
@@ -203,7 +203,7 @@ def _flipped(state: State, move: int, place: int) -> State:
 
 
 def _triggered(state: State, card: int, seat: int, at: int, place: int) -> State:
-    """The ability of a card that has come to lie face up, put among the tasks."""
+    """Add the ability of a card that is now face up to the tasks."""
     if card == AIR_DROP:
         return replace(state, drop=_with(state.drop, seat, True))
     if card not in INSTANT:
@@ -242,8 +242,8 @@ def _find_card(state: State, seat: int, card: int) -> tuple[int, Placed]:
 
 
 def _settled(state: State, goal: int, paper_bugs: bool) -> State:
-    """The next state with something to choose: abilities that can do nothing are passed over, and
-    when all are done it is the other's turn, or the battle is over."""
+    """Return the next state with a choice to make: abilities that can do nothing are skipped, and
+    when all are done it is the other's turn or the battle is over."""
     while state.tasks:
         state = reckoned(_draw_reinforcement(state)) if paper_bugs else _draw_reinforcement(state)
         if options(state):
@@ -258,7 +258,7 @@ def _settled(state: State, goal: int, paper_bugs: bool) -> State:
 
 
 def _draw_reinforcement(state: State) -> State:
-    """With the card of Reinforce drawn, if that is the next task and there is a card."""
+    """Draw the card of Reinforce if that is the next task and the deck is not empty."""
     task, *rest = state.tasks
     if task.card != REINFORCE or not state.deck:
         return state
@@ -267,7 +267,7 @@ def _draw_reinforcement(state: State) -> State:
 
 
 def _judged(state: State, goal: int, paper_bugs: bool) -> State:
-    """A battle that was fought to its end."""
+    """Score a battle that was fought to its end."""
     held = holders(state, paper_bugs)
     winner = int(held.count(1) >= 2)
     told = words.fought(state, totals(state, paper_bugs), held)
@@ -277,8 +277,8 @@ def _judged(state: State, goal: int, paper_bugs: bool) -> State:
 def _scored(
     state: State, winner: int, gained: int, clause: str, goal: int, paper_bugs: bool
 ) -> State:
-    """Points for the winner, and the next battle. The published code turns the theatres the other
-    way round."""
+    """Give the winner its points and start the next battle. The published code rotates the theatres
+    the other way."""
     points = _with(state.points, winner, state.points[winner] + gained)
     state = _add_history(replace(state, points=points), clause)
     state = _add_history(state, words.scored(winner, gained, points))

@@ -1,10 +1,11 @@
-"""A state of Air, Land & Sea: its cards, what one seat sees, who holds a theatre, what is legal.
+"""Air, Land & Sea's state: cards, what one seat sees, who holds a theatre, legal actions.
 
-There are eighteen cards, six of each theatre, of strength 1 to 6. A card is a number: six times its
-theatre and its strength less one. Names, strengths and abilities are those of the revised edition,
-which GameBench plays (arXiv 2406.06613, appendix K).
+There are eighteen cards, six per theatre, of strength 1 to 6. A card is a number: six times its
+theatre plus its strength minus one. Names, strengths and abilities are those of the revised
+edition, which GameBench plays (arXiv 2406.06613, appendix K).
 
-Actions are numbers. A flip names a place, not a card: who flips may not know what lies there.
+Actions are numbers. A flip names a place, not a card, since the player may not know what lies
+there.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ THEATRES = ("air", "land", "sea")
 AIR, LAND, SEA = range(3)
 CARDS = range(18)
 HAND = 6
-"""Cards that each player is dealt for a battle."""
+"""Cards dealt to each player for a battle."""
 DOWN = 2
-"""Strength of a card that lies face down."""
+"""Strength of a face-down card."""
 RAISED = 4
 """Strength that Escalation and Cover Fire give."""
 
@@ -30,11 +31,11 @@ RAISED = 4
 (TRANSPORT, ESCALATION, SEA_MANEUVER, REDEPLOY, BLOCKADE, SUPER_BATTLESHIP) = range(12, 18)
 MANEUVERS = (AIR_MANEUVER, LAND_MANEUVER, SEA_MANEUVER)
 INSTANT = (*MANEUVERS, AIR_DROP, REINFORCE, AMBUSH, DISRUPT, TRANSPORT, REDEPLOY)
-"""Cards that do something once, as soon as they lie face up."""
+"""Cards with a one-time effect as soon as they lie face up."""
 
 
 class Card(NamedTuple):
-    """What stands on a card; no text where it has no ability."""
+    """The face of a card; no text if it has no ability."""
 
     name: str
     text: str = ""
@@ -69,12 +70,12 @@ NAMES = tuple(face.name for face in FACES)
 
 
 def theatre(card: int) -> int:
-    """The theatre that the card matches."""
+    """Return the theatre that the card matches."""
     return card // 6
 
 
 def strength(card: int) -> int:
-    """What is printed on the card, 1 to 6."""
+    """Return the strength printed on the card, 1 to 6."""
     return card % 6 + 1
 
 
@@ -83,8 +84,8 @@ HIDDEN = -1
 
 
 class Placed(NamedTuple):
-    """A card in a theatre. seen: whether it ever lay face up. worth: its strength as the published
-    code has last computed it; 0 without paper bugs."""
+    """A card in a theatre. seen: whether it ever lay face up. worth: its strength as last computed
+    by the published code; 0 without paper bugs."""
 
     card: int
     up: bool
@@ -93,7 +94,7 @@ class Placed(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """A card that was destroyed. seen: whether both seats know which it was."""
+    """A destroyed card. seen: whether both seats know which it was."""
 
     card: int
     owner: int
@@ -101,11 +102,11 @@ class Lost(NamedTuple):
 
 
 class Task(NamedTuple):
-    """An ability to be carried out.
+    """A pending ability.
 
-    card: whose ability. owner: the seat that it is of. theatre: where the card lay when it came
-    into effect. step: how far it has come. drawn: the card that Reinforce drew. waiting: how many
-    abilities its first step has called up (Disrupt).
+    card: whose ability it is. owner: the seat that it serves. theatre: where the card lay when it
+    took effect. step: how many steps are done. drawn: the card that Reinforce drew. waiting: how
+    many abilities its first step triggered (Disrupt).
     """
 
     card: int
@@ -122,14 +123,14 @@ Side = tuple[Column, ...]
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A state, in the middle of a battle or over.
+    """A state, mid-battle or final.
 
-    seed: settles the deals of later battles. order: the theatres from left to right. first: the
+    seed: determines the deals of later battles. order: the theatres from left to right. first: the
     seat that plays first and wins ties. turn: whose turn it is. hands: sorted. columns: by seat and
-    theatre, the uncovered card last. deck: the card to be drawn next is the last. lost: what was
-    destroyed in this battle. drop: seats whose next card may go anywhere (Air Drop). shown: by
-    seat, cards that the other knows it to hold, in hand or face down. tasks: abilities in the order
-    in which they are carried out; the first waits for a choice.
+    theatre, the uncovered card last. deck: the next card to draw is the last. lost: cards destroyed
+    in this battle. drop: seats whose next card may go anywhere (Air Drop). shown: by seat, cards
+    that the other seat knows it holds, in hand or face down. tasks: pending abilities in order; the
+    first waits for a choice.
     """
 
     seed: int
@@ -149,7 +150,7 @@ class State:
 
 
 def seen_by(state: State, seat: int) -> State:
-    """The state with `HIDDEN` for every card that the seat does not see, and no seed."""
+    """Return the state with `HIDDEN` for every card that the seat does not see, and no seed."""
     other = 1 - seat
     hands, columns = list(state.hands), list(state.columns)
     hands[other] = (HIDDEN,) * len(hands[other])
@@ -170,8 +171,8 @@ def seen_by(state: State, seat: int) -> State:
 
 
 def redeal(state: State, seat: int, rng: np.random.Generator) -> State:
-    """A state that looks like this to the seat: what it does not see is dealt again. Cards that the
-    other seat is known to hold go to its hand or its face-down cards."""
+    """Return a state that looks the same to the seat, with everything unseen dealt again. Cards
+    that the other seat is known to hold go to its hand or its face-down cards."""
     other = 1 - seat
     known = {p.card for side in state.columns for column in side for p in column}
     known |= {one.card for one in state.lost} | {*state.hands[seat], *state.shown[other]}
@@ -204,12 +205,12 @@ Totals = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 def adjacent(order: tuple[int, int, int], at: int) -> tuple[int, ...]:
-    """The theatres next to `at`, from left to right."""
+    """Return the theatres next to `at`, from left to right."""
     return (order[1],) if at != order[1] else (order[0], order[2])
 
 
 def face_up(state: State, seat: int, card: int) -> int | None:
-    """The theatre in which the card lies face up on the seat's side."""
+    """Return the theatre in which the card lies face up on the seat's side, if any."""
     for at, column in enumerate(state.columns[seat]):
         for placed in column:
             if placed.up and placed.card == card:
@@ -218,7 +219,7 @@ def face_up(state: State, seat: int, card: int) -> int | None:
 
 
 def strengths(state: State, seat: int, at: int) -> tuple[int, ...]:
-    """The strength of each card of a column, in their order, by the rules."""
+    """Return the strength of each card of a column, in order, by the rules."""
     down = RAISED if face_up(state, seat, ESCALATION) is not None else DOWN
     found = [strength(p.card) if p.up else down for p in state.columns[seat][at]]
     for place, placed in enumerate(state.columns[seat][at]):
@@ -228,7 +229,7 @@ def strengths(state: State, seat: int, at: int) -> tuple[int, ...]:
 
 
 def totals(state: State, paper_bugs: bool) -> Totals:
-    """The strength of each seat in each theatre."""
+    """Return the strength of each seat in each theatre."""
     return _side(state, 0, paper_bugs), _side(state, 1, paper_bugs)
 
 
@@ -243,7 +244,7 @@ def _side(state: State, seat: int, paper_bugs: bool) -> tuple[int, ...]:
 
 
 def holders(state: State, paper_bugs: bool) -> tuple[int, ...]:
-    """The seat that holds each theatre; the first player where it is a tie."""
+    """Return the seat that holds each theatre; the first player wins ties."""
     own, other = totals(state, paper_bugs)
     return tuple(
         state.first if mine == theirs else int(theirs > mine)
@@ -252,7 +253,7 @@ def holders(state: State, paper_bugs: bool) -> tuple[int, ...]:
 
 
 def deployable(state: State, seat: int, card: int) -> tuple[int, ...]:
-    """The theatres to which the seat may play the card face up."""
+    """Return the theatres to which the seat may play the card face up."""
     if state.drop[seat]:
         return (0, 1, 2)
     if strength(card) <= 3 and face_up(state, seat, AERODROME) is not None:
@@ -261,7 +262,7 @@ def deployable(state: State, seat: int, card: int) -> tuple[int, ...]:
 
 
 def destroyer(state: State, at: int, up: bool) -> int | None:
-    """The card that destroys one played to a theatre, face up or down; None where none does."""
+    """Return the card that destroys one played to a theatre, face up or down; None if none does."""
     if not up and any(face_up(state, seat, CONTAINMENT) is not None for seat in (0, 1)):
         return CONTAINMENT
     for seat in (0, 1):
@@ -273,7 +274,7 @@ def destroyer(state: State, at: int, up: bool) -> int | None:
 
 
 def uncovered(state: State, seat: int, at: int) -> Placed | None:
-    """The seat's card on top in a theatre."""
+    """Return the seat's top card in a theatre."""
     column = state.columns[seat][at]
     return column[-1] if column else None
 
@@ -290,7 +291,8 @@ LAST = LAY + 2
 
 
 def decider(state: State, paper_bugs: bool) -> int:
-    """The seat whose choice it is; in the published code its owner has both of Disrupt."""
+    """Return the seat that chooses; in the published code the owner of Disrupt makes both
+    choices."""
     if not state.tasks:
         return state.turn
     task = state.tasks[0]
@@ -298,12 +300,12 @@ def decider(state: State, paper_bugs: bool) -> int:
 
 
 def flipper(task: Task) -> int:
-    """The seat of whose cards Disrupt flips one; the owner of any other ability."""
+    """Return the seat whose card Disrupt flips; the owner for any other ability."""
     return 1 - task.owner if task.card == DISRUPT and task.step == 1 else task.owner
 
 
 def options(state: State) -> tuple[int, ...]:
-    """What may be chosen; () where the ability in hand leaves nothing to choose."""
+    """Return the legal actions; () if the current ability leaves nothing to choose."""
     if not state.tasks:
         return (*_plays(state, state.turn), WITHDRAW)
     return tuple(_ability(state, state.tasks[0]))

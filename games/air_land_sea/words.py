@@ -1,4 +1,4 @@
-"""Air, Land & Sea in words: what happens, what may be chosen, what lies where."""
+"""Air, Land & Sea as text: events, options, the board."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _way(up: bool) -> str:
 
 
 def option(state: State, seat: int, move: int) -> str:
-    """The name of an action, as the seat that may choose it reads it."""
+    """Return the name of an action, as the seat that may choose it reads it."""
     if move < WITHDRAW:
         card, at = divmod(move % IMPROVISE, 3)
         verb = "deploy" if move < IMPROVISE else "improvise"
@@ -127,7 +127,6 @@ def _flip(state: State, seat: int, owner: int, at: int) -> str:
 
 
 def _where(state: State, seat: int, card: int) -> str:
-    """The theatre where the seat's card lies."""
     return next(
         THEATRES[at]
         for at, column in enumerate(state.columns[seat])
@@ -136,7 +135,6 @@ def _where(state: State, seat: int, card: int) -> str:
 
 
 def decision(state: State, seat: int) -> str:
-    """What the seat has to decide."""
     if not state.tasks:
         return "your turn: play a card, or withdraw"
     task = state.tasks[0]
@@ -160,7 +158,7 @@ def decision(state: State, seat: int) -> str:
 
 
 def face(card: int) -> str:
-    """A card as its holder reads it: "Support (air 1): while face up, ..."."""
+    """Return a card as its holder reads it: "Support (air 1): while face up, ..."."""
     return _short(card) + f": {FACES[card].text}" * bool(FACES[card].text)
 
 
@@ -173,8 +171,8 @@ def hand(cards: Sequence[int]) -> str:
 
 
 def board(state: State, seat: int, paper_bugs: bool) -> str:
-    """The theatres from left to right, a line each, as the seat sees them; the uncovered card is
-    the last of its side."""
+    """Return the theatres from left to right, one line each, as the seat sees them; the last card
+    of a side is uncovered."""
     return "\n".join(
         f"{THEATRES[at]}: you {side(state, seat, at, True, paper_bugs)}; "
         f"opponent {side(state, 1 - seat, at, False, paper_bugs)}"
@@ -183,8 +181,8 @@ def board(state: State, seat: int, paper_bugs: bool) -> str:
 
 
 def side(state: State, owner: int, at: int, all_known: bool, paper_bugs: bool) -> str:
-    """A side of a theatre: its strength, and its cards with theirs. all_known: whether its reader
-    knows them all."""
+    """Return a side of a theatre: its strength, and its cards with theirs. all_known: whether the
+    reader knows them all."""
     total = totals(state, paper_bugs)[owner][at]
     column = state.columns[owner][at]
     worths = [p.worth for p in column] if paper_bugs else strengths(state, owner, at)
@@ -201,7 +199,6 @@ def _lying(placed: Placed, all_known: bool) -> str:
 
 
 def show_state(state: State, paper_bugs: bool) -> str:
-    """The state with all its cards, drawn for a person."""
     first, second = state.points
     lines = [f"battle {state.battle}, player {state.first} is first; points {first} to {second}"]
     lines += [

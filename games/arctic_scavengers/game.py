@@ -1,4 +1,4 @@
-"""Arctic Scavengers as a game of this project, with GameBench's cards."""
+"""Arctic Scavengers: the Game class, with GameBench's cards."""
 
 from __future__ import annotations
 
@@ -33,21 +33,22 @@ from gauntlet.games.capabilities import full_rules
 
 KEEPS, STRIKES = 6, 7
 NONE = BLOCK - 1
-"""Beside the actions of `rules.actions`: KEEPS or STRIKES times BLOCK and the kind of a card, NONE
-for no card."""
+"""Actions besides those of `rules.actions`: KEEPS or STRIKES times BLOCK plus the kind of a card,
+NONE for no card."""
 
 Choice = Action | int | None
-"""What an option is: an action of whoever gathers, or a kind of card to keep or strike, or none."""
+"""The meaning of an option: an action of the gathering seat, or a kind of card to keep or strike,
+or none."""
 
 
 @dataclass(frozen=True)
 class ArcticScavengers:
     """Two tribes of GameBench's Arctic Scavengers.
 
-    rounds: from 1 to 20; the last five end in a skirmish each. paper_bugs: as the published code
-    has it: five rounds at most, hiring costs nothing, any number of tools on one card, all fight
-    values count, no snipers, saboteurs that never tire, a dug card must be kept, and in the end
-    only the people of the last hand count, ties for player 1.
+    rounds: 1 to 20; the last five end in a skirmish each. paper_bugs: plays as the published code
+    does: five rounds at most, hiring is free, any number of tools on one card, all fight values
+    count, no snipers, saboteurs can strike repeatedly, a dug card must be kept, and at the end only
+    the people of the last hand count, with ties for player 1.
 
     Raises ValueError for invalid settings.
     """
@@ -67,7 +68,7 @@ class ArcticScavengers:
 
     @cached_property
     def settings(self) -> Rules:
-        """The settings as the rules take them."""
+        """The settings in the form that the rules take."""
         rounds = min(self.rounds, len(CONTESTED)) if self.paper_bugs else self.rounds
         return Rules(rounds, self.paper_bugs)
 
@@ -89,7 +90,7 @@ class ArcticScavengers:
         return tuple(self._choices(state)) if self.to_move(state) == (seat,) else ()
 
     def _choices(self, state: State) -> Mapping[int, Choice]:
-        """What each legal action is, in order."""
+        """Return the meaning of each legal action, in order."""
         if state.phase == GATHER:
             return rules.actions(self.settings, state)
         if state.phase == LOOK:
@@ -150,8 +151,9 @@ class ArcticScavengers:
         return words.strike(choice)
 
     def sample(self, observation: Observation, rng: np.random.Generator) -> State:
-        """A state that fits what the seat knows, all hidden cards equally likely anywhere. It does
-        not count on what the seat could remember of cards at the junkyard's bottom."""
+        """Return a state consistent with what the seat knows, with hidden cards uniformly
+        distributed. It ignores what the seat could remember of cards at the bottom of the junkyard.
+        """
         return guessed(observation.view, observation.seat, observation.history, rng)
 
     def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
@@ -166,7 +168,7 @@ class ArcticScavengers:
 
     @property
     def draws(self) -> bool:
-        """By the published code a tie is the second tribe's."""
+        """In the published code a tie goes to the second tribe."""
         return not self.paper_bugs
 
     def returns(self, state: State) -> tuple[float, ...]:
@@ -176,7 +178,8 @@ class ArcticScavengers:
         return (1.0, -1.0) if first > second else (-1.0, 1.0)
 
     def worth(self, state: State, seat: int) -> float:
-        """By the people of both tribes, what their cards will bring, and this round's skirmish."""
+        """From the people of both tribes, what their cards will bring, and this round's
+        skirmish."""
         return worth(self.settings, state, seat)
 
     def show(self, state: State) -> str:

@@ -1,6 +1,5 @@
-"""Arctic Scavengers' scripted players, and what cards and positions are worth to them, in people of
-the tribe at the end.
-"""
+"""Arctic Scavengers' scripted players and their evaluation of cards and positions, in people of the
+tribe at the end."""
 
 from __future__ import annotations
 
@@ -39,17 +38,17 @@ TOLD = {
     "greedy": "hunts with the fewest cards that pay a mercenary, hires the best one, digs where "
     "that costs little fight value, trashes junk, keeps the rest, and strikes whenever it can",
 }
-"""What each does, by name."""
+"""What each policy does, by name."""
 
 
 def check(policy: str) -> None:
-    """Raises ValueError for a policy that is not known."""
+    """Raises ValueError for an unknown policy."""
     check_known_policy("Arctic Scavengers", policy, TOLD)
 
 
 def greedy(rules: Rules, view: View, options: Sequence[Action | int | None]) -> int:
-    """Which of the options a greedy player takes: actions where it gathers, else kinds of cards, or
-    None for none."""
+    """Return the index of the greedy player's option. The options are actions while it gathers,
+    else kinds of cards, or None for none."""
     left = rules.rounds - 1 - view.round
     if view.phase == GATHER:
         actions = [one for one in options if isinstance(one, Action)]
@@ -82,7 +81,8 @@ def _gathered(rules: Rules, view: View, actions: Sequence[Action], left: int) ->
 
 
 def _hurt(rules: Rules, hand: Hand, kind: int) -> tuple[int, int, int]:
-    """How much it hurts the other seat to lose a card: of a hand that is shown, in fight value."""
+    """Return how much losing a card hurts the other seat; for a shown hand, first in fight
+    value."""
     if kind < 0:
         return (0, 0, 0)
     lost = loss(hand, without(hand, (kind,)), rules.loose) if hand else 0
@@ -90,27 +90,27 @@ def _hurt(rules: Rules, hand: Hand, kind: int) -> tuple[int, int, int]:
 
 
 PER_ROUND = {FIGHT: 0.12, HUNT: 0.08, DIG: 0.06, DRAW: 0.05}
-"""What a point of each value brings in a round that is yet to come."""
+"""What a point of each value brings per remaining round."""
 CURE = 0.08
-"""What a point of medicine brings in such a round."""
+"""What a point of medicine brings per remaining round."""
 CROWDING = 0.08
-"""What every card costs in a round to come by standing between better ones."""
+"""What every card costs per remaining round by diluting the deck."""
 SPREAD = 1.0
-"""Fight values that differ by as much are taken to win a skirmish about three times in four."""
+"""Lead in fight value that wins a skirmish about three times in four."""
 SCALE = 4.0
-"""People by which the tribes differ where one is about three times as likely to win."""
+"""Lead in people that makes a tribe about three times as likely to win."""
 
 
 @lru_cache(maxsize=1 << 10)
 def asset(kind: int, left: int) -> float:
-    """What a card is worth to its owner with so many rounds to come."""
+    """Return the value of a card to its owner with `left` rounds to come."""
     card = CARDS[kind]
     brings = sum(rate * max(card.values[action], 0) for action, rate in PER_ROUND.items())
     return card.people + left * (brings + CURE * card.medicine - CROWDING)
 
 
 def worth(rules: Rules, state: State, seat: int) -> float:
-    """What `seat` may hope for, from 0 to 1."""
+    """Return the value of the state for `seat`, 0 to 1."""
     if state.phase == OVER:
         return score(rules, state, seat)
     if state.phase == RESPOND:
@@ -122,12 +122,11 @@ def worth(rules: Rules, state: State, seat: int) -> float:
 
 
 def back(state: State) -> State:
-    """The state as if the other seat had not been asked for its response."""
+    """Return the state as if the other seat had not been offered a response."""
     return state._replace(phase=GATHER, seat=state.turn, pending=None)
 
 
 def score(rules: Rules, state: State, seat: int) -> float:
-    """The score of a game that is over."""
     first, second = tribes_count(rules, state)
     if first == second and not rules.loose:
         return 0.5
@@ -135,7 +134,7 @@ def score(rules: Rules, state: State, seat: int) -> float:
 
 
 def _lead(rules: Rules, state: State) -> float:
-    """By how much seat 0 is ahead, in people."""
+    """Return the lead of seat 0, in people."""
     left = rules.rounds - 1 - state.round
     first, second = (sum(asset(kind, left) for kind in tribe.cards) for tribe in state.tribes)
     if rules.loose and left == 0:
@@ -149,7 +148,7 @@ def _lead(rules: Rules, state: State) -> float:
 
 
 def _promised(rules: Rules, state: State, left: int) -> float:
-    """What the acting seat can have at once: a dug card, a mercenary for the food that it has."""
+    """Return what the acting seat can get at once: a dug card, or a mercenary it can pay for."""
     if state.phase == LOOK:
         cards = state.junkyard[: state.looking]
         return max(0.0, *(asset(kind, left) for kind in cards))
@@ -159,7 +158,7 @@ def _promised(rules: Rules, state: State, left: int) -> float:
 
 
 def _skirmish(rules: Rules, state: State) -> float:
-    """The chance that seat 0 wins this round's skirmish."""
+    """Return the probability that seat 0 wins this round's skirmish."""
     fights = [float(strength(tribe.hand, rules.loose)) for tribe in state.tribes]
     edge = fights[0] - fights[1]
     if edge == 0:
@@ -168,5 +167,4 @@ def _skirmish(rules: Rules, state: State) -> float:
 
 
 def loss(hand: Hand, after: Hand, loose: bool) -> int:
-    """How much fight value a hand loses."""
     return strength(hand, loose) - strength(after, loose)

@@ -1,6 +1,6 @@
-"""The rules of Arctic Scavengers as functions of a state: what may be done, and what comes of it.
+"""The rules of Arctic Scavengers as functions of a state: legal actions and transitions.
 
-`Rules` has the settings that they depend on. What is said of it stands in `words`.
+`Rules` holds the settings that they depend on; `words` has the texts.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ from gauntlet.games.arctic_scavengers.state import (
 )
 
 Use = tuple[int, ...]
-"""The cards that are used, sorted."""
+"""The cards used, sorted."""
 
 
 @lru_cache(maxsize=1 << 15)
 def uses(hand: Hand, action: int, loose: bool) -> tuple[Use, ...]:
-    """All sets of cards with which a hand can dig, draw or hunt, the fewest cards first.
+    """Return all sets of cards with which a hand can dig, draw or hunt, fewest cards first.
 
-    At least one card acts itself. A card that acts may use one tool, and one pair of group leaders;
-    where `loose`, any number. A card that adds nothing is left out: one of value 0 acts only where
-    it is needed to use a tool.
+    At least one card acts itself. An acting card may use one tool and one pair of group leaders; if
+    `loose`, any number. Cards that add nothing are left out: one of value 0 acts only if it is
+    needed to use a tool.
     """
     fit = sorted({kind for kind in hand if CARDS[kind].values[action] != NOT})
     counts = (range(hand.count(kind) + 1) for kind in fit)
@@ -90,8 +90,8 @@ def _allowed(use: Use, action: int, loose: bool) -> bool:
 
 @lru_cache(maxsize=1 << 12)
 def payment(hand: Hand, cure: int) -> Use | None:
-    """The medicine of a hand that pays a cost: as little too much as can be, then the fewest cards;
-    None where there is not enough."""
+    """Return the medicine cards of a hand that pay a cost with the least overpayment, then the
+    fewest cards; None if there is not enough."""
     cards = tuple(kind for kind in hand if CARDS[kind].medicine)
     if medicine(cards) < cure:
         return None
@@ -105,7 +105,7 @@ def payment(hand: Hand, cure: int) -> Use | None:
 
 
 ROUND, JUNK, TIE = range(3)
-"""What chance settles."""
+"""The purpose of a random stream."""
 
 HAND = 5
 """Cards drawn for a round."""
@@ -113,19 +113,19 @@ HAND = 5
 
 @dataclass(frozen=True)
 class Rules:
-    """rounds: how many are played. loose: whether the slips of the published code hold."""
+    """rounds: the number of rounds. loose: whether the bugs of the published code apply."""
 
     rounds: int
     loose: bool
 
     @property
     def peaceful(self) -> int:
-        """How many rounds, the first ones, end without a skirmish: there are cards for the last."""
+        """The number of initial rounds without a skirmish: contested cards last for the final
+        rounds."""
         return max(0, self.rounds - len(CONTESTED))
 
 
 def dealt(rules: Rules, rng: np.random.Generator) -> State:
-    """A first state."""
     seed = int(rng.integers(2**63))
     tribe = Tribe((), START)
     state = State(seed, (tribe, tribe), shuffled(JUNKYARD, rng), shuffled(CONTESTED, rng), PILES)
@@ -133,7 +133,7 @@ def dealt(rules: Rules, rng: np.random.Generator) -> State:
 
 
 def _round(rules: Rules, state: State) -> State:
-    """The state with new hands drawn from all cards of each tribe."""
+    """Return the state with new hands drawn from all cards of each tribe."""
     rng = chance(state, ROUND)
     tribes = []
     for tribe in state.tribes:
@@ -146,22 +146,22 @@ def _round(rules: Rules, state: State) -> State:
 
 
 def _turn(rules: Rules, state: State, seat: int, second: bool) -> State:
-    """The state in which `seat` begins to gather."""
+    """Return the state in which `seat` begins to gather."""
     return _gathering(
         rules, state._replace(phase=GATHER, seat=seat, second=second, food=0, taken=())
     )
 
 
 def _gathering(rules: Rules, state: State) -> State:
-    """The state, or where nothing is left to do but to stop, the one after that."""
+    """Return the state, or the one after it if the seat can only stop."""
     state = state._replace(phase=GATHER, pending=None, looking=0)
     idle = not state.tribes[state.seat].hand and (HIRE in state.taken or not hires(rules, state))
     return stopped(rules, state) if idle else state
 
 
 def actions(rules: Rules, state: State) -> Mapping[int, Action]:
-    """What the gathering seat may do, in order, by number: the verb times BLOCK, and a place among
-    the sets of cards that can be used so, or the kind of a card."""
+    """Return what the gathering seat may do, in order, by number: the verb times BLOCK, plus the
+    index among the usable sets of cards, or the kind of the card."""
     hand, bare = state.tribes[state.seat].hand, not state.junkyard
     return _actions(hand, state.food, state.taken, state.piles, bare, rules.loose)
 
@@ -183,7 +183,7 @@ def _actions(
 
 
 def hires(rules: Rules, state: State) -> tuple[Action, ...]:
-    """The mercenaries that the gathering seat can pay, with the medicine that it would pay."""
+    """Return the mercenaries that the gathering seat can afford, with the medicine it would pay."""
     return _hires(state.tribes[state.seat].hand, state.food, state.piles, rules.loose)
 
 
@@ -199,8 +199,8 @@ def _hires(hand: Hand, food: int, piles: Hand, loose: bool) -> tuple[Action, ...
 
 
 def announced(rules: Rules, state: State, action: Action) -> State:
-    """The state after the gathering seat has said what it does: the other seat may respond where it
-    can, under loose rules never; else it is done."""
+    """Return the state after the gathering seat announces an action. The other seat may respond if
+    it can (never under loose rules); otherwise the action takes effect."""
     seat = state.seat
     if action.verb == STOP:
         return stopped(rules, state)
@@ -214,7 +214,7 @@ def announced(rules: Rules, state: State, action: Action) -> State:
 
 
 def targets(rules: Rules, hand: Hand, cards: Sequence[int], struck: Hand = ()) -> tuple[int, ...]:
-    """Which of the cards a hand can snipe or sabotage; struck: those that it has used for that.
+    """Return the cards that a hand can snipe or sabotage. struck: its strikers already used.
 
     A Sniper Team strikes people, a Saboteur other cards. Loose rules have no snipers.
     """
@@ -226,7 +226,7 @@ def targets(rules: Rules, hand: Hand, cards: Sequence[int], struck: Hand = ()) -
 
 
 def done(rules: Rules, state: State, action: Action) -> State:
-    """The state after an action of the gathering seat that nobody stopped."""
+    """Return the state after an action of the gathering seat that nobody stopped."""
     tribe = state.tribes[state.seat]
     hand = without(tribe.hand, action.cards)
     if action.verb == TRASH:
@@ -256,14 +256,14 @@ def _trashed(rules: Rules, state: State, action: Action) -> State:
 
 
 def _buried(state: State, kind: int, purpose: int, number: int) -> tuple[int, ...]:
-    """The junkyard with a card put in anywhere."""
+    """Return the junkyard with a card inserted at a random place."""
     at = int(chance(state, purpose, number).integers(len(state.junkyard) + 1))
     return (*state.junkyard[:at], kind, *state.junkyard[at:])
 
 
 def keep_card(rules: Rules, state: State, kind: int | None) -> State:
-    """The state after a digger has kept a card of those it looked at, or none; the others go to the
-    bottom of the junkyard."""
+    """Return the state after a digger keeps one of the cards it looked at, or none; the others go
+    to the bottom of the junkyard."""
     top, rest = state.junkyard[: state.looking], state.junkyard[state.looking :]
     tribe = state.tribes[state.seat]
     if kind is not None:
@@ -275,8 +275,8 @@ def keep_card(rules: Rules, state: State, kind: int | None) -> State:
 
 
 def responded(rules: Rules, state: State, kind: int | None) -> State:
-    """The state after the other seat has let the pending action happen, or stopped it by striking
-    one of its cards: that one and the striker are used up for the round, the others stay."""
+    """Return the state after the other seat lets the pending action happen, or stops it by striking
+    one of its cards: that card and the striker are used up for the round, the others stay."""
     seat, action = state.turn, state.pending
     assert action is not None
     back = state._replace(phase=GATHER, seat=seat, pending=None)
@@ -294,7 +294,7 @@ def _used(tribe: Tribe, kind: int) -> Tribe:
 
 
 def stopped(rules: Rules, state: State) -> State:
-    """The state after the gathering seat has stopped: the other gathers, or hands are compared."""
+    """Return the state after the gathering seat stops: the other gathers, or hands are compared."""
     told = (*state.history, words.rests(state.seat, len(state.tribes[state.seat].hand)))
     state = state._replace(history=told, pending=None, looking=0)
     if not state.second:
@@ -308,20 +308,20 @@ def stopped(rules: Rules, state: State) -> State:
 
 
 def _skirmish(rules: Rules, state: State, seat: int, second: bool) -> State:
-    """The state in which `seat` may strike, or where it cannot, the one after that."""
+    """Return the state in which `seat` may strike, or the one after it if it cannot."""
     state = state._replace(phase=SKIRMISH, seat=seat, second=second, struck=(), food=0, taken=())
     return state if strikes(rules, state) else held(rules, state)
 
 
 def strikes(rules: Rules, state: State) -> tuple[int, ...]:
-    """Which cards of the other hand the acting seat can strike in a skirmish."""
+    """Return which cards of the other hand the acting seat can strike in a skirmish."""
     struck = () if rules.loose else state.struck
     own, other = state.tribes[state.seat], state.tribes[1 - state.seat]
     return targets(rules, own.hand, other.hand, struck)
 
 
 def struck(rules: Rules, state: State, kind: int) -> State:
-    """The state after the acting seat has struck a card in a skirmish; the striker stays."""
+    """Return the state after the acting seat strikes a card in a skirmish; the striker stays."""
     seat = state.seat
     other = _used(state.tribes[1 - seat], kind)
     told = (*state.history, words.strikes(seat, kind))
@@ -333,8 +333,8 @@ def struck(rules: Rules, state: State, kind: int) -> State:
 
 
 def held(rules: Rules, state: State) -> State:
-    """The state after the acting seat has struck enough: the other may strike, or the skirmish is
-    decided."""
+    """Return the state after the acting seat stops striking: the other may strike, or the skirmish
+    is decided."""
     if not state.second:
         return _skirmish(rules, state, 1 - state.seat, True)
     scores = [(strength(t.hand, rules.loose), people(t.hand)) for t in state.tribes]
@@ -356,14 +356,14 @@ def _next(rules: Rules, state: State) -> State:
 
 
 def tribes_count(rules: Rules, state: State) -> tuple[int, int]:
-    """What the tribes are compared by in the end: their people; loose rules count those of the last
-    hands alone."""
+    """Return what decides the game: the people of each tribe; under loose rules only those of the
+    last hands."""
     first, second = (people(tribe.hand if rules.loose else tribe.cards) for tribe in state.tribes)
     return first, second
 
 
 def chance(state: State, purpose: int, number: int = 0) -> np.random.Generator:
-    """The random numbers of an event of this round."""
+    """Return the random generator of an event of this round."""
     return np.random.default_rng((state.seed, state.round, purpose, number))
 
 

@@ -1,4 +1,4 @@
-"""A state of Arctic Scavengers, its cards as GameBench's code has them, and what a seat sees."""
+"""Arctic Scavengers' state, its cards as in GameBench's code, and what a seat sees."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 DIG, DRAW, HUNT, FIGHT = range(4)
-"""What a card may be good for."""
+"""What a card can be used for."""
 ACTIONS = ("dig", "draw", "hunt", "fight")
 
 NOT = -1
-"""The value of what a card cannot do; 0 is what it does only with a tool."""
+"""The value for an action that a card cannot do; 0 means only with a tool."""
 
 Hand = tuple[int, ...]
 """Cards by kind, sorted."""
@@ -23,9 +23,9 @@ Hand = tuple[int, ...]
 class Card(NamedTuple):
     """A kind of card.
 
-    people: in the tribe of its owner. values: by what it is good for, NOT where it is not. adds:
-    whether the values count only beside a card that acts itself. medicine: what it is worth when
-    somebody is hired. food, cure: what a mercenary costs, in food and in medicine.
+    people: in its owner's tribe. values: by action, NOT if it cannot do it. adds: whether its
+    values count only next to a card that acts itself. medicine: its value as payment for hiring.
+    food, cure: the price of a mercenary, in food and medicine.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Card(NamedTuple):
 
     @property
     def is_tool(self) -> bool:
-        """Whether it adds and is nobody: a card that acts may use one such card."""
+        """Whether it adds and has no people: an acting card may use one such card."""
         return self.adds and not self.people
 
 
@@ -103,28 +103,27 @@ PILES = _dealt(
         "Thugs": 5,
     }
 )
-"""Every mercenary that can be hired."""
+"""All mercenaries for hire."""
 
 
 def people(cards: Iterable[int]) -> int:
-    """How many people stand on some cards."""
     return sum(CARDS[kind].people for kind in cards)
 
 
 def medicine(cards: Iterable[int]) -> int:
-    """What the medicine among some cards is worth."""
+    """Return the total value of the medicine among some cards."""
     return sum(CARDS[kind].medicine for kind in cards)
 
 
 def total(cards: Iterable[int], action: int) -> int:
-    """The sum of the cards' values for an action, of all that are good for it."""
+    """Return the sum of the cards' values for an action, over those that can do it."""
     return sum(max(CARDS[kind].values[action], 0) for kind in cards)
 
 
 @lru_cache(maxsize=1 << 16)
 def strength(hand: Hand, loose: bool) -> int:
-    """The fight value of a hand. Each card that fights may use one tool and one pair of group
-    leaders, and takes the best; where `loose`, all values of all cards count."""
+    """Return the fight value of a hand. Each fighting card may use one tool and one pair of group
+    leaders, the best first; if `loose`, all values of all cards count."""
     if loose:
         return total(hand, FIGHT)
     values = [(CARDS[kind], CARDS[kind].values[FIGHT]) for kind in hand]
@@ -136,12 +135,12 @@ def strength(hand: Hand, loose: bool) -> int:
 
 
 def striker(kind: int) -> int:
-    """The kind of card that can strike this one."""
+    """Return the kind of card that can strike this one."""
     return SNIPER if CARDS[kind].people else SABOTEUR
 
 
 def named(cards: Iterable[int], between: str = ", ") -> str:
-    """Some cards in words, equal ones counted: "2 Refugee, Spear"."""
+    """Return some cards as text, equal ones counted: "2 Refugee, Spear"."""
     counts = Counter(cards)
     return (
         between.join(
@@ -153,7 +152,7 @@ def named(cards: Iterable[int], between: str = ", ") -> str:
 
 
 def without(cards: Hand, gone: Iterable[int]) -> Hand:
-    """The cards less some of them, in the same order."""
+    """Return the cards without some of them, in the same order."""
     left = list(cards)
     for kind in gone:
         left.remove(kind)
@@ -163,7 +162,7 @@ def without(cards: Hand, gone: Iterable[int]) -> Hand:
 HIRE, TRASH, STOP = range(3, 6)
 
 BLOCK = 1000
-"""More than there are ways to use a hand for one verb: actions are numbered by verb and way."""
+"""Exceeds the number of ways to use a hand for one verb: actions are numbered by verb and way."""
 
 __all__ = ["BLOCK", "DIG", "DRAW", "HIRE", "HUNT", "STOP", "TRASH"]
 
@@ -172,12 +171,12 @@ T = TypeVar("T")
 
 GATHER, LOOK, RESPOND, SKIRMISH, OVER = range(5)
 """What has to be decided: how to use cards, which dug card to keep, whether to stop the other's
-action, whom to snipe or sabotage."""
+action, what to snipe or sabotage."""
 
 
 class Tribe(NamedTuple):
     """The cards of a seat. hand: sorted. reserve: in order, the next first. aside: used this round.
-    secret: those dug up that the other seat has not seen, sorted, wherever they are."""
+    secret: dug cards that the other seat has not seen, sorted, wherever they are."""
 
     hand: Hand
     reserve: tuple[int, ...]
@@ -186,12 +185,12 @@ class Tribe(NamedTuple):
 
     @property
     def cards(self) -> Hand:
-        """All of them, sorted."""
+        """All cards, sorted."""
         return tuple(sorted((*self.hand, *self.reserve, *self.aside)))
 
 
 class Action(NamedTuple):
-    """What a seat does in its turn to gather: the verb, the cards used, the mercenary hired."""
+    """An action of the gathering seat: the verb, the cards used, the mercenary hired."""
 
     verb: int
     cards: Hand = ()
@@ -201,13 +200,13 @@ class Action(NamedTuple):
 class State(NamedTuple):
     """A state.
 
-    seed: settles all chance to come. round: from 0. phase, seat: what has to be decided by whom.
-    second: whether the seat whose turn it is follows the other one. tribes: by seat. food: of the
-    gathering seat. taken: the verbs that it has used. pending: what waits for the other seat's
-    response. looking: dug cards on top of the junkyard. struck: the snipers and saboteurs that the
+    seed: determines all chance to come. round: from 0. phase, seat: what has to be decided, by
+    whom. second: whether the acting seat goes second. tribes: by seat. food: of the gathering seat.
+    taken: the verbs it has used. pending: the action that waits for the other seat's response.
+    looking: number of dug cards on top of the junkyard. struck: the snipers and saboteurs that the
     acting seat has used in the skirmish. junkyard, contested: in order, the next first. piles: the
-    mercenaries left, sorted. history: what was public. trashed: cards so far, which tells apart
-    their chances.
+    mercenaries left, sorted. history: public events. trashed: cards trashed so far, which separates
+    their random streams.
     """
 
     seed: int
@@ -229,14 +228,14 @@ class State(NamedTuple):
 
     @property
     def turn(self) -> int:
-        """The seat whose turn it is; the other one may respond to it."""
+        """The seat whose turn it is; the other one may respond."""
         return 1 - self.seat if self.phase == RESPOND else self.seat
 
 
 class View(NamedTuple):
-    """What the acting seat sees: its own cards, with the reserve sorted; of the other's the hand
-    where it lies open or as far as it is used, what is used, what else is known, and how many lie
-    where; all cards that may be in the junkyard or among those the other has dug up."""
+    """What the acting seat sees: its own cards, with the reserve sorted; of the other seat, the
+    shown part of the hand, the used cards, the other known cards, and the counts of hand and secret
+    cards; and all cards that may be in the junkyard or among those the other has dug up."""
 
     own: Tribe
     shown: Hand
@@ -259,23 +258,21 @@ class View(NamedTuple):
 
 
 def exchanged(pair: tuple[T, T], seat: int, new: T) -> tuple[T, T]:
-    """The pair with the entry of a seat replaced."""
     return (new, pair[1]) if seat == 0 else (pair[0], new)
 
 
 def with_tribe(state: State, seat: int, tribe: Tribe) -> State:
-    """The state with other cards of a seat."""
     return state._replace(tribes=exchanged(state.tribes, seat, tribe))
 
 
 def known_cards(tribe: Tribe) -> Hand:
-    """What the other seat knows a tribe to have."""
+    """Return the cards that the other seat knows a tribe to have."""
     return without(tribe.cards, tribe.secret)
 
 
 def show(tribe: Tribe, cards: Iterable[int]) -> Tribe:
-    """The tribe after it has shown cards of its hand. Beside those used this round, whatever of
-    them was not known to be there is no secret any more."""
+    """Return the tribe after it has shown cards of its hand. Together with those used this round,
+    any that were not known to be there are no longer secret."""
     if not tribe.secret:
         return tribe
     out = Counter((*tribe.aside, *cards))
@@ -285,7 +282,6 @@ def show(tribe: Tribe, cards: Iterable[int]) -> Tribe:
 
 
 def seen_by(state: State, seat: int) -> View:
-    """What `seat`, which is to act, sees."""
     own, other = state.tribes[seat], state.tribes[1 - seat]
     top = state.junkyard[: state.looking] if state.phase == LOOK else ()
     shown: Hand = ()
@@ -316,8 +312,8 @@ def seen_by(state: State, seat: int) -> View:
 
 
 def guessed(view: View, seat: int, history: tuple[str, ...], rng: np.random.Generator) -> State:
-    """A state that fits what `seat` sees: what the other has dug up, both reserves, the other's
-    hand, the junkyard and the contested cards are dealt again."""
+    """Return a state consistent with what `seat` sees: the other's dug cards and hand, both
+    reserves, the junkyard and the contested cards are dealt again."""
     unseen = shuffled(view.unseen, rng)
     secret, junkyard = unseen[: view.secret], (*view.top, *unseen[view.secret :])
     rest = shuffled(without((*view.known, *secret), (*view.aside, *view.shown)), rng)
@@ -350,5 +346,4 @@ def guessed(view: View, seat: int, history: tuple[str, ...], rng: np.random.Gene
 
 
 def shuffled(cards: Sequence[int], rng: np.random.Generator) -> tuple[int, ...]:
-    """The cards in a random order."""
     return tuple(rng.permutation(np.array(cards, np.int64)).tolist())

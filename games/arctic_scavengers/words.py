@@ -1,4 +1,4 @@
-"""Arctic Scavengers in words: its rules, facts, options and what happens."""
+"""Arctic Scavengers as text: rules, facts, options and history clauses."""
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ OTHERS = {DIG: "digs", DRAW: "draws", HUNT: "hunts"}
 
 
 def summary(rounds: int, loose: bool) -> str:
-    """What the game is about."""
     end = (
         "After the last round the tribe with more people in its hand wins, player 1 if there are "
         "as many."
@@ -57,7 +56,6 @@ def summary(rounds: int, loose: bool) -> str:
 
 
 def headings(peaceful: int, loose: bool) -> Mapping[str, str]:
-    """The rules under their headings."""
     beside = "any number of tools" if loose else "one tool and one Group Leaders"
     return {
         "Round": "Both shuffle their cards, draw five, and have the rest as reserve. One gathers, "
@@ -121,7 +119,7 @@ def _list(cards: Iterable[int], costs: bool = False) -> str:
 
 
 def _card(kind: int, costs: bool = False) -> str:
-    """A card's name and all that it is good for."""
+    """Return a card's name and everything it can do."""
     card = CARDS[kind]
     told = [f"{card.people} people"] if card.people > 1 else ["1 person"] if card.people else []
     sign = "+" if card.adds else ""
@@ -134,14 +132,12 @@ def _card(kind: int, costs: bool = False) -> str:
 
 
 def price(kind: int) -> str:
-    """What a mercenary costs."""
     card = CARDS[kind]
     parts = [f"{card.food} food"] * bool(card.food) + [f"{card.cure} medicine"] * bool(card.cure)
     return " + ".join(parts)
 
 
 def facts(view: View, seat: int, rounds: int, peaceful: int, loose: bool) -> tuple[Fact, ...]:
-    """The facts that the acting seat sees."""
     own, other = view.own, 1 - seat
     peace = "no skirmish" if view.round < peaceful else "a skirmish at its end"
     told = [
@@ -215,7 +211,6 @@ def _infinitive(action: Action) -> str:
 
 
 def option(action: Action, loose: bool) -> str:
-    """What the gathering seat may do, as the name of an option."""
     if action.verb == STOP:
         return "stop gathering"
     if action.verb == TRASH:
@@ -228,22 +223,18 @@ def option(action: Action, loose: bool) -> str:
 
 
 def strike(kind: int) -> str:
-    """To strike a card, as the name of an option."""
     return f"{'snipe' if CARDS[kind].people else 'sabotage'} {CARDS[kind].name}"
 
 
 def keep(kind: int | None) -> str:
-    """To keep a dug card or none, as the name of an option."""
     return "keep none" if kind is None else f"keep {CARDS[kind].name}"
 
 
 def begins(number: int, seat: int) -> str:
-    """How a round begins, as a clause of the history."""
     return f"round {number + 1}: player {seat} begins"
 
 
 def does(seat: int, action: Action) -> str:
-    """What a seat does, as a clause of the history."""
     if action.verb == TRASH:
         return f"player {seat} trashes {named(action.cards)}"
     told = _infinitive(action)
@@ -252,37 +243,30 @@ def does(seat: int, action: Action) -> str:
 
 
 def keeps(seat: int, any_card: bool) -> str:
-    """How a dig ends, as a clause of the history."""
     return f"player {seat} keeps {'a' if any_card else 'no'} dug card"
 
 
 def stops(seat: int, kind: int) -> str:
-    """How an action is stopped, as a clause of the history."""
     return f"player {seat} stops that: a {CARDS[striker(kind)].name} strikes {CARDS[kind].name}"
 
 
 def strikes(seat: int, kind: int) -> str:
-    """A strike in a skirmish, as a clause of the history."""
     return f"player {seat}'s {CARDS[striker(kind)].name} strikes {CARDS[kind].name}"
 
 
 def rests(seat: int, cards: int) -> str:
-    """How a seat stops gathering, as a clause of the history."""
     return f"player {seat} stops with {_cards(cards)} in hand"
 
 
 def peace(number: int) -> str:
-    """The end of a round without a skirmish, as a clause of the history."""
     return f"round {number + 1} has no skirmish"
 
 
 def brings(seat: int, hand: Hand) -> str:
-    """What a seat brings to a skirmish, as a clause of the history."""
     return f"player {seat} brings {named(hand)}"
 
 
 def decided(scores: Sequence[tuple[int, int]], card: int) -> str:
-    """How a skirmish ends, as a clause of the history."""
     (fight, count), (other, others) = scores
     how = f"fight {fight} to {other}"
     if fight == other:

@@ -1,4 +1,4 @@
-"""Are You the Traitor? as a game of this project, with GameBench's five roles."""
+"""Are You the Traitor?: the Game class, with GameBench's five roles."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ from gauntlet.games.base import Action, Observation, TextAction, TextMove, move_
 from gauntlet.games.capabilities import full_rules
 
 ANSWERS, PASSES, STOPS = range(5, 8)
-"""Actions beside those that are about a name: 0 to 4, its number."""
+"""Actions besides the names, which are 0 to 4."""
 
 ROUND, EXCHANGE, ORDER, RINGS = range(4)
-"""What chance settles."""
+"""The purpose of a random stream."""
 
 STOPPERS = tuple(role for role in range(5) if role != TRAITOR)
 
@@ -59,10 +59,10 @@ class AreYouTheTraitor:
     """The conversation game of GameBench: evil (traitor, evil wizard) against good (good wizard,
     key holder, guard).
 
-    num_seats: 2, a team each, or 5, a role each. points: of one role, to win; from 1 to
-    `MOST_POINTS`. exchanges: of a round at most, from 1 to 50. paper_bugs: as the published
-    code has it, every role has the same name all game, the traitor is not told who holds the key,
-    and evil wins where both teams have the points.
+    num_seats: 2, one per team, or 5, one per role. points: that one role needs to win, 1 to
+    `MOST_POINTS`. exchanges: maximum per round, 1 to 50. paper_bugs: plays as the published code
+    does: every role keeps its name all game, the traitor does not know who holds the key, and evil
+    wins if both teams have the points.
 
     Raises ValueError for invalid settings.
     """
@@ -100,7 +100,7 @@ class AreYouTheTraitor:
         return self._round(blank)
 
     def _round(self, state: State) -> State:
-        """The state with names dealt and the first asker drawn."""
+        """Return the state with names dealt and the first asker drawn."""
         rng = _chance(state, ROUND)
         names = tuple(range(5)) if self.paper_bugs else tuple(rng.permutation(5).tolist())
         told = words.dealt(state.round, *wizards(names))
@@ -124,7 +124,7 @@ class AreYouTheTraitor:
         )
 
     def _forced(self, state: State) -> bool:
-        """Whether the acting role is the last one asked after the last exchange."""
+        """Whether the acting role is the last one offered to stop after the last exchange."""
         last = state.exchange == self.exchanges - 1 and not state.order
         return state.phase == STOP and last
 
@@ -150,8 +150,8 @@ class AreYouTheTraitor:
         return replace(state, phase=ACCUSE, order=())
 
     def _accused(self, state: State, name: int) -> State:
-        """The round is over: its winners take treasure, rings are used, and it goes on if nobody
-        has the points."""
+        """End the round: its winners take treasure, rings are used, and a new round begins if
+        nobody has the points."""
         accuser, accused = state.actor, state.names.index(name)
         right = TARGETS[accuser] == accused
         team = ROLES.teams[accuser] if right else 1 - ROLES.teams[accuser]
@@ -174,12 +174,13 @@ class AreYouTheTraitor:
         return self._round(replace(after, round=state.round + 1, exchange=0))
 
     def _revealed(self, state: State, role: int) -> str:
-        """Whoever was part of an accusation; his role is told where names are dealt again."""
+        """Return the name of someone involved in an accusation, with the role if names are dealt
+        again."""
         name = NAMES[state.names[role]]
         return name if self.paper_bugs else f"{name} ({ROLES.names[role]})"
 
     def _winner(self, piles: Piles, team: int) -> int:
-        """The team that has won the game, -1 for none; `team` won the round."""
+        """Return the team that has won the game, -1 for none; `team` won the round."""
         evil, good = (richest(piles, side) for side in (EVIL, GOOD))
         if max(evil, good) < self.points:
             return -1
@@ -188,7 +189,6 @@ class AreYouTheTraitor:
         return team if evil == good else EVIL if evil > good else GOOD
 
     def view(self, state: State) -> View:
-        """What the acting role sees."""
         return View(
             state.actor,
             state.phase,
@@ -217,8 +217,8 @@ class AreYouTheTraitor:
         )
 
     def sample(self, observation: Observation, rng: np.random.Generator) -> State:
-        """A state that fits what the acting role knows; who is who is drawn as likely as it is by
-        what was said, if all talk as the greedy players do."""
+        """Return a state consistent with what the acting role knows; the assignment of roles is
+        drawn from its posterior given the talk, assuming that all talk as the greedy players do."""
         view: View = observation.view
         worlds, weights = beliefs(view.known, view.wizards, view.talk, not self.paper_bugs)
         names = worlds[int(rng.choice(len(worlds), p=weights))]
@@ -237,7 +237,7 @@ class AreYouTheTraitor:
         )
 
     def _order(self, view: View, rng: np.random.Generator) -> tuple[int, ...]:
-        """Who is asked to stop after the acting role, which cannot know it."""
+        """Return the roles offered to stop after the acting role, which cannot know them."""
         if view.phase != STOP or view.forced:
             return ()
         others = rng.permutation([role for role in STOPPERS if role != view.role]).tolist()
@@ -262,7 +262,7 @@ class AreYouTheTraitor:
         return ROLES.each_seat(self.num_seats, (evil, -evil))
 
     def worth(self, state: State, seat: int) -> float:
-        """By the points of each team's richest role, and by who is likely to win this round."""
+        """From the points of each team's richest role and the odds of this round."""
         evil = self._worth_to_evil(state)
         return ROLES.each_seat(self.num_seats, (evil, 1 - evil))[seat]
 
@@ -275,8 +275,9 @@ class AreYouTheTraitor:
         )
 
     def _round_to_evil(self, state: State) -> float:
-        """The chance that evil wins the round: where an accuser is chosen, that its best guess by
-        what it knows is right, else a mean over those who may yet accuse, surer ones more often."""
+        """Return the probability that evil wins the round. Once an accuser is chosen it follows
+        from how sure that role's best guess is; before, it is a mean over possible accusers,
+        weighted by how sure they are."""
         if state.phase == ACCUSE:
             sure = max(self._suspects(state, state.actor))
             return sure if state.actor == EVIL_WIZARD else 1 - sure
@@ -310,7 +311,7 @@ class AreYouTheTraitor:
 
 
 def _exchange(state: State) -> State:
-    """The state with somebody drawn who asks."""
+    """Return the state with a random asker."""
     actor = int(_chance(state, EXCHANGE).integers(5))
     return replace(state, phase=ASK, actor=actor, order=())
 

@@ -1,7 +1,7 @@
-"""The scripted players: whom they ask, what they say and understand, when they accuse whom.
+"""The scripted players: whom they ask, what they say and infer, whom they accuse.
 
-A role asks about some topics more than about others, and its answers depend on what it knows. The
-same habits say what greedy players say, and how likely a world makes what was said (Bayes).
+Each role has topics it prefers to ask about, and its answers depend on what it knows. The same
+habits generate what greedy players say and the likelihood of the talk in each world (Bayes).
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from gauntlet.games.base import TextSpec
 from gauntlet.games.playouts import check_known_policy
 
 Claim = tuple[int, int] | None
-"""Somebody's name and the role that he is said to have; None where no such thing is said."""
+"""A name and the role claimed for it; None if no claim is made."""
 
 SELF, KEY, TREASON, WIZARDS = range(4)
-"""What a question is about."""
+"""The topic of a question."""
 
 QUESTIONS = (
     "Who are you?",
@@ -58,7 +58,7 @@ SPEAKER = len(NAMES)
 LINE = (
     r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f\u2028\u2029]*"
 )
-"""One line with something in it."""
+"""One non-blank line."""
 MOST = 200
 SUBJECT = "|".join(("I", *NAMES))
 CLAIM = re.compile(
@@ -69,13 +69,12 @@ NOT = re.compile(r"\b(?:not|never|no)\b|n't", re.IGNORECASE)
 
 @cache
 def question_spec() -> TextSpec:
-    """What a question may be."""
     return TextSpec("a question that all will hear, in one line", QUESTIONS, LINE, MOST)
 
 
 @cache
 def answer_spec() -> TextSpec:
-    """What an answer may be. Its examples are all that scripted players say."""
+    """Return the spec of an answer. Its examples are everything that scripted players say."""
     own = [sentence((SPEAKER, role), SPEAKER) for role in (GUARD, KEY_HOLDER, GOOD_WIZARD)]
     others = [
         sentence((name, role), SPEAKER)
@@ -91,7 +90,7 @@ def answer_spec() -> TextSpec:
 
 
 def sentence(claim: Claim, speaker: int) -> str:
-    """A claim in words."""
+    """Return a claim as text."""
     if claim is None:
         return SILENCE
     name, role = claim
@@ -105,7 +104,7 @@ def sentence(claim: Claim, speaker: int) -> str:
 
 @lru_cache(maxsize=4096)
 def topic(question: str) -> int:
-    """What a question is about, by the words in it."""
+    """Return the topic of a question, by the words in it."""
     words = question.casefold()
     for about, word in ((KEY, "key"), (TREASON, "traitor"), (WIZARDS, "wizard")):
         if word in words:
@@ -115,8 +114,8 @@ def topic(question: str) -> int:
 
 @lru_cache(maxsize=4096)
 def claimed(answer: str, speaker: int) -> Claim:
-    """The first plain statement in an answer that somebody has a role ("I am the guard", "Dee must
-    be the traitor"); one with a "not" is none."""
+    """Return the first plain statement in an answer that somebody has a role ("I am the guard",
+    "Dee must be the traitor"); negated statements do not count."""
     for found in CLAIM.finditer(answer):
         if NOT.search(found["what"]):
             continue
@@ -136,14 +135,15 @@ ASKING = {
 """How often each role asks about itself, the key, the traitor, the wizards."""
 
 SLIP = 0.1
-"""How often somebody says what no habit says: others than greedy players talk too."""
+"""Probability of saying something outside the habits: not only greedy players talk."""
 
 
 def answers(role: int, about: int, known_names: World) -> dict[Claim, float]:
-    """What a role says when it is asked, and how often. known_names: the names that it knows.
+    """Return the distribution of a role's answers. known_names: the names that it knows.
 
-    Wizards both say that they are the good one. The guard draws suspicion of the key to itself, the
-    key holder passes for a guard, the traitor blames the guard and lets slip who holds the key.
+    Both wizards claim to be the good one. The guard claims to hold the key, to draw suspicion to
+    itself; the key holder passes for a guard; the traitor blames the guard and lets slip who holds
+    the key.
     """
     own = known_names[role]
     if role in (EVIL_WIZARD, GOOD_WIZARD):
@@ -163,7 +163,7 @@ def answers(role: int, about: int, known_names: World) -> dict[Claim, float]:
 
 @cache
 def worlds(wizards: tuple[int, int]) -> tuple[World, ...]:
-    """The twelve ways in which names and roles can go together where these two are the wizards."""
+    """Return the twelve assignments of names to roles in which these two are the wizards."""
     others = [name for name in range(len(NAMES)) if name not in wizards]
     return tuple(
         (traitor, evil, good, key, guard)
@@ -176,7 +176,7 @@ def worlds(wizards: tuple[int, int]) -> tuple[World, ...]:
 def likelihoods(
     wizards: tuple[int, int], talk: tuple[Exchange, ...], informed: bool
 ) -> tuple[float, ...]:
-    """How likely each of the worlds makes the talk, up to a common factor."""
+    """Return the likelihood of the talk in each world, up to a common factor."""
     if not talk:
         return (1.0,) * len(worlds(wizards))
     before = likelihoods(wizards, talk[:-1], informed)
@@ -204,7 +204,8 @@ def _blind(world: World) -> World:
 def beliefs(
     known_names: World, wizards: tuple[int, int], talk: tuple[Exchange, ...], informed: bool
 ) -> tuple[tuple[World, ...], tuple[float, ...]]:
-    """The worlds that fit what a role knows, and the chance of each by the talk."""
+    """Return the worlds consistent with what a role knows, and the probability of each given the
+    talk."""
     pairs = [
         (world, weight)
         for world, weight in zip(worlds(wizards), likelihoods(wizards, talk, informed), strict=True)
@@ -221,7 +222,7 @@ def suspects(
     talk: tuple[Exchange, ...],
     informed: bool,
 ) -> tuple[float, ...]:
-    """The chance of each name to be whom `role` has to accuse."""
+    """Return the probability of each name to be the target of `role`."""
     chances = [0.0] * len(NAMES)
     for world, chance in zip(*beliefs(known_names, wizards, talk, informed), strict=True):
         chances[world[TARGETS[role]]] += chance
@@ -233,17 +234,17 @@ TOLD = {
     "greedy": "asks about what its role wants to know, lies about what it hides, and says STOP as "
     "soon as somebody's words give them away",
 }
-"""What each does, by name."""
+"""What each policy does, by name."""
 
 
 def check(policy: str) -> None:
-    """Raises ValueError for a policy that is not known."""
+    """Raises ValueError for an unknown policy."""
     check_known_policy("the traitor game", policy, TOLD)
 
 
 def greedy(view: View, names: Sequence[int]) -> tuple[float, ...]:
-    """The chance of each option. names: whom each option of ASK and ACCUSE is about; for STOP the
-    options are to pass, where that is allowed, and to stop."""
+    """Return the probability of each option. names: whom each option of ASK and ACCUSE concerns;
+    for STOP the options are to pass, if allowed, and to stop."""
     if view.phase == ASK:
         return _even(_worth_asking(view, names))
     if view.phase == STOP:
@@ -257,7 +258,7 @@ def greedy(view: View, names: Sequence[int]) -> tuple[float, ...]:
 
 
 def say(view: View, rng: np.random.Generator) -> str:
-    """The words of a greedy player for its question or its answer."""
+    """Return the text of a greedy player's question or answer."""
     if view.phase == ASK:
         return QUESTIONS[_draw(ASKING[view.role], rng)]
     habit = answers(view.role, topic(view.talk[-1].question), view.known)
@@ -266,10 +267,10 @@ def say(view: View, rng: np.random.Generator) -> str:
 
 
 def given_away(view: View) -> set[int]:
-    """Whom a plain sign shows to be the role's target.
+    """Return the names that a clear sign reveals as the role's target.
 
-    Who names another as holder of the key knows it, so is the traitor, and the named one has it. A
-    wizard that asks about the key is the evil one, so the other is good.
+    Whoever names another as the key holder knows it, so is the traitor, and the named one holds the
+    key. A wizard that asks about the key is the evil one, so the other is good.
     """
     if view.role == TRAITOR:
         return set()
@@ -286,7 +287,7 @@ def given_away(view: View) -> set[int]:
 
 
 def possible(view: View, names: Iterable[int]) -> set[int]:
-    """Those of the names that can be the role's target by what it knows for sure."""
+    """Return the names that can be the role's target given what it knows for sure."""
     known = {name for name in view.known if name != UNKNOWN}
     wizards = set(view.wizards)
     return {
@@ -297,7 +298,7 @@ def possible(view: View, names: Iterable[int]) -> set[int]:
 
 
 def _worth_asking(view: View, names: Sequence[int]) -> list[bool]:
-    """Wizards and the guard ask those who are no wizards, the others the wizards."""
+    """Wizards and the guard ask non-wizards; the others ask the wizards."""
     wanted = view.role in (TRAITOR, KEY_HOLDER)
     return [(name in view.wizards) == wanted for name in names]
 

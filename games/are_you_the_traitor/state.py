@@ -1,4 +1,4 @@
-"""A state of Are You the Traitor?, what a role sees of one, and the treasure."""
+"""Are You the Traitor?: the state, what a role sees, and the treasure."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ ASK, ANSWER, STOP, ACCUSE = range(4)
 """What the acting role has to do."""
 
 World = tuple[int, ...]
-"""The name of each role, by numbers."""
+"""The name of each role, by number."""
 
 UNKNOWN = -1
 
 
 class Exchange(NamedTuple):
-    """A question and its answer, "" while there is none; asker and asked by name."""
+    """A question and its answer, "" if there is none yet; asker and asked by name."""
 
     asker: int
     asked: int
@@ -48,11 +48,11 @@ class Exchange(NamedTuple):
 class State:
     """A state.
 
-    seed: settles all chance to come. round, exchange: from 0, the exchanges of a round anew.
+    seed: determines all chance to come. round, exchange: from 0, exchanges counted per round.
     names: the name of each role. phase, actor: what has to be done, and the role that does it.
-    order: the roles that are asked after the actor whether they say STOP.
-    talk: the exchanges of this round. piles: the treasure of each role, kinds of `treasure`.
-    deck: the treasure to come, the next first. history: what was public. winner: a team, or -1.
+    order: the roles that may say STOP after the actor. talk: the exchanges of this round. piles:
+    the treasure of each role, indices into `KINDS`. deck: the treasure to come, the next first.
+    history: public events. winner: a team, or -1.
     """
 
     seed: int
@@ -72,9 +72,9 @@ class State:
 class View(NamedTuple):
     """What the acting role sees.
 
-    role, phase: as in `State`. known: the name of each role as far as it knows, else UNKNOWN.
-    wizards: the names of both, lower number first. forced: whether it may not pass. deck: the kinds
-    of treasure to come, sorted. The rest is as in `State`.
+    role, phase: as in `State`. known: the name of each role it knows, else UNKNOWN. wizards: the
+    names of both, lower number first. forced: whether it must say STOP. deck: the kinds of treasure
+    to come, sorted. The rest is as in `State`.
     """
 
     role: int
@@ -90,14 +90,14 @@ class View(NamedTuple):
 
 
 def wizards(names: World) -> tuple[int, int]:
-    """The names of the two wizards, which are public, lower number first."""
+    """Return the names of the two wizards, which are public, lower number first."""
     first, second = sorted((names[EVIL_WIZARD], names[GOOD_WIZARD]))
     return first, second
 
 
 def knowledge(names: World, role: int, informed: bool) -> World:
-    """The name of each role as far as `role` knows it. A wizard knows the other one; the traitor,
-    where it is `informed`, who holds the key, and so who is the guard."""
+    """Return the name of each role that `role` knows, else UNKNOWN. Wizards know each other; an
+    `informed` traitor knows who holds the key, and so who is the guard."""
     known = {role}
     if role in (EVIL_WIZARD, GOOD_WIZARD):
         known = {EVIL_WIZARD, GOOD_WIZARD}
@@ -115,33 +115,33 @@ KINDS = (
     ("magic ring", 5, 1),
     ("gilded statue", 2, 0),
 )
-"""Name, cards and points of each kind."""
+"""Name, number of cards and points of each kind."""
 
 RING, STATUE = 5, 6
 DECK = tuple(kind for kind, (_, cards, _) in enumerate(KINDS) for _ in range(cards))
 MOST_POINTS = 15
-"""With this goal a player has it before the deck is empty: five players with a point less each hold
-70, and of the 98 in the deck at most 5 go with the rings and 10 lie in the last two cards."""
+"""With this goal a player reaches it before the deck is empty: five players with one point less
+each hold 70, and of the 98 in the deck at most 5 go with the rings and 10 lie in the last two
+cards."""
 
 Piles = tuple[tuple[int, ...], ...]
 
 
 def points(pile: tuple[int, ...]) -> int:
-    """What a pile is worth."""
     return sum(KINDS[kind][2] for kind in pile)
 
 
 def richest(piles: Piles, team: int) -> int:
-    """The points of the richest player of a team."""
+    """Return the points of a team's richest role."""
     return max(points(pile) for role, pile in enumerate(piles) if ROLES.teams[role] == team)
 
 
 def use_rings(piles: Piles, rng: np.random.Generator) -> tuple[Piles, tuple[str, ...]]:
-    """The piles after each role with a ring has used one, in the order of roles, and what happened.
+    """Return the piles after each role with a ring uses one, in role order, and what happened.
 
-    A ring takes a card from a random player of the other team that has any: a gilded statue where
-    there is one, else any card. The ring is then out of the game. Where nobody has a card to take,
-    it stays. Who had no ring before the first was used does not use one.
+    A ring takes a card from a random player of the other team that has any: a gilded statue if
+    there is one, else a random card. The ring then leaves the game; it stays if nobody has a card
+    to take. A role that had no ring at the start does not use one.
     """
     left = [list(pile) for pile in piles]
     told = []

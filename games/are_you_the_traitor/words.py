@@ -1,4 +1,4 @@
-"""Are You the Traitor? in words: its rules, facts and what happens."""
+"""Are You the Traitor? as text: rules, facts and history clauses."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ SUMMARY = (
 
 
 def headings(goal: int, exchanges: int, paper_bugs: bool) -> Mapping[str, str]:
-    """The rules under their headings."""
     names = ", ".join(NAMES)
     dealt = (
         f"The five are called {names}; who has which name stays the same all game."
@@ -78,7 +77,6 @@ def headings(goal: int, exchanges: int, paper_bugs: bool) -> Mapping[str, str]:
 
 
 def facts(view: View, exchanges: int) -> tuple[Fact, ...]:
-    """The facts that the acting role sees."""
     first, second = view.wizards
     wizards = f"{NAMES[first]} and {NAMES[second]}, one good and one evil"
     told = (
@@ -139,7 +137,7 @@ def _lines(exchange: Exchange) -> list[str]:
 
 
 def scores(piles: Piles) -> str:
-    """The points of each role, evil ones first."""
+    """Return the points of each role, evil ones first."""
     evil, good = (
         ", ".join(
             f"{name} {points(pile)}"
@@ -152,7 +150,7 @@ def scores(piles: Piles) -> str:
 
 
 def options(view: View, names: Iterable[int]) -> tuple[str, ...]:
-    """Names of the options; `names` are whom those of ASK and ACCUSE are about."""
+    """Return the names of the options; `names` are whom those of ASK and ACCUSE concern."""
     if view.phase == ANSWER:
         return (f"answer {NAMES[view.talk[-1].asker]}",)
     if view.phase == STOP:
@@ -162,26 +160,22 @@ def options(view: View, names: Iterable[int]) -> tuple[str, ...]:
 
 
 def dealt(number: int, first: int, second: int) -> str:
-    """How a round begins, as a clause of the history."""
     return f"round {number + 1}: {NAMES[first]} and {NAMES[second]} are wizards"
 
 
 def asks(exchange: Exchange) -> str:
-    """A question as a clause of the history."""
     return f'{NAMES[exchange.asker]} asks {NAMES[exchange.asked]} "{exchange.question}"'
 
 
 def responds(exchange: Exchange) -> str:
-    """An answer as a clause of the history."""
     return f'{NAMES[exchange.asked]} answers "{exchange.answer}"'
 
 
 def accuses(accuser: str, accused: str, right: bool) -> str:
-    """An accusation as a clause of the history."""
     return f"{accuser} says STOP and accuses {accused}, and is {'right' if right else 'wrong'}"
 
 
 def takes(team: int, cards: Mapping[int, int]) -> str:
-    """What the team that won a round takes, as a clause of the history; a kind by role."""
+    """History clause: what the team that won a round takes, a kind by role."""
     told = ", ".join(f"{ROLES.names[role]} a {KINDS[kind][0]}" for role, kind in cards.items())
     return f"the {TEAMS[team]} team takes treasure: {told}"

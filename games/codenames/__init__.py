@@ -1,4 +1,4 @@
-"""Codenames: clues of one word, by the rules that GameBench played."""
+"""Codenames: one-word clues, by the rules that GameBench played."""
 
 from gauntlet.games.codenames.game import Codenames
 

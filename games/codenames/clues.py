@@ -1,8 +1,7 @@
-"""The nouns of the board, what scripted players associate with them, and which words will do as
-clues.
+"""The nouns of the board, their associations for scripted players, and which words are valid clues.
 
-Each association goes with the nouns that it brings to mind. The nouns are no compounds and no forms
-of each other, so that a clue that shares a part with one is easily told.
+Each association lists the nouns that it fits. No noun is a compound or a form of another, so a clue
+that shares a part with one is easy to detect.
 """
 
 from __future__ import annotations
@@ -302,7 +301,7 @@ _BROAD = {
     "wilderness": "nature geography weather woods jungle",
     "work": "tool office machine harvest science",
 }
-"""Associations that go with all that narrower ones go with."""
+"""Broad associations, as unions of narrow ones."""
 
 _NARROW = {clue: tuple(nouns.split()) for clue, nouns in _TABLE.items()}
 
@@ -310,19 +309,19 @@ ASSOCIATIONS = _NARROW | {
     broad: tuple(dict.fromkeys(noun for clue in clues.split() for noun in _NARROW[clue]))
     for broad, clues in _BROAD.items()
 }
-"""Every association and the nouns that go with it."""
+"""Every association and the nouns that it fits."""
 
 NOUNS = tuple(sorted({noun for nouns in ASSOCIATIONS.values() for noun in nouns}))
-"""All that may lie on a board, in alphabetical order."""
+"""All words that may lie on a board, in alphabetical order."""
 
 BY_NOUN = {
     noun: tuple(clue for clue, nouns in ASSOCIATIONS.items() if noun in nouns) for noun in NOUNS
 }
-"""Every noun and the associations that it brings to mind."""
+"""Every noun and its associations."""
 
 
 LONGEST = 24
-"""Characters of a clue."""
+"""Maximum length of a clue in characters."""
 
 PARTS = {
     "airport": ("air", "port"),
@@ -336,7 +335,7 @@ PARTS = {
     "television": ("vision", "tv"),
     "thermometer": ("meter",),
 }
-"""Words that are part of one that may lie on the board, or short for it."""
+"""Words that are part of a board word, or short for it."""
 
 IRREGULAR = {"foot": "feet", "goose": "geese", "mouse": "mice", "tooth": "teeth"}
 
@@ -346,11 +345,11 @@ ASK = (
 )
 ASK_ANY = "a clue without a comma"
 ANY = r"[^\s,]+( [^\s,]+)*"
-"""With paper bugs nothing else is checked: the published code takes what stands before a comma."""
+"""With paper bugs nothing else is checked: the published code takes what precedes a comma."""
 
 
 def forms(noun: str) -> tuple[str, ...]:
-    """The noun, and what its other forms begin with where that is not the noun itself."""
+    """Return the noun, and the stems of its other forms that do not begin with the noun itself."""
     found = [noun, IRREGULAR.get(noun, noun)]
     for end, others in (("y", ("ie",)), ("fe", ("ve",)), ("f", ("ve",)), ("e", ("ing", "y"))):
         if noun.endswith(end):
@@ -360,8 +359,8 @@ def forms(noun: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=512)
 def wanted(board: tuple[str, ...], paper_bugs: bool) -> TextSpec:
-    """The clue that a spymaster may give over this board, whatever lies open of it. Its examples
-    are all associations of words on it that will do without paper bugs."""
+    """Return the spec of a spymaster's clue for this board, whatever is open. Its examples are all
+    associations of board words that are valid without paper bugs."""
     starts = "|".join(form for noun in board for form in forms(noun))
     parts = "|".join(part for noun in board for part in PARTS.get(noun, ())) or "-"
     ends = "|".join(board)
@@ -380,7 +379,7 @@ def wanted(board: tuple[str, ...], paper_bugs: bool) -> TextSpec:
 
 @lru_cache(maxsize=512)
 def associated(board: tuple[str, ...]) -> dict[str, int]:
-    """For every association of words on the board their places, as bits."""
+    """Return the places of every association of words on the board, as a bit mask."""
     found: dict[str, int] = {}
     for place, noun in enumerate(board):
         for clue in BY_NOUN[noun]:

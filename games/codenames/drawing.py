@@ -1,4 +1,4 @@
-"""Codenames' board: every word with its colour where it lies open, and where the key is known."""
+"""Draws Codenames' board: every word, with its colour if it is open or the viewer knows the key."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ UNKNOWN = -1
 
 
 def draw_state(game: Codenames, state: State) -> Markup:
-    """With the key."""
+    """Includes the key."""
     return _drawn(state.words, state.key, state.turns, "")
 
 
 def draw_view(game: Codenames, observation: Observation) -> Markup:
-    """With the key for a spymaster; for an operative only what lies open."""
+    """Includes the key for a spymaster; an operative sees only open words."""
     view: View = observation.view
     return _drawn(view.words, view.seen, view.turns, f"You are {ROLES.names[view.role]}.")
 
@@ -47,14 +47,13 @@ def _drawn(words: Sequence[str], kinds: Sequence[int], turns: Sequence[Turn], wh
 
 
 def _team(team: int, turns: Sequence[Turn]) -> Markup:
-    """A team's clues so far."""
     clues = [f"{turn.clue} for {turn.number}" for turn in turns if turn.team == team]
     acts = " (to act)" if team_of(turns) == team else ""
     return entry(f"{KINDS[team]}{acts}:", ", ".join(clues) or "no clue yet")
 
 
 def _card(word: str, kind: int, lies_open: bool) -> Markup:
-    """A word; its kind in words too, since colours are not for everyone."""
+    """Draw a word; its kind also as text, since not everyone can see the colours."""
     name = "" if kind == UNKNOWN else KINDS[kind]
     note = f"{name}, open" if lies_open else name
     look = f"d-word-card d-{name or 'unknown'}-word"

@@ -1,4 +1,4 @@
-"""Codenames as a game of this project."""
+"""Codenames: the Game class."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gauntlet.games.codenames.words import ROLES, SPYMASTERS, to_act
 
 @dataclass(frozen=True)
 class View:
-    """What a role knows: the kinds of the words, -1 where it does not, and all turns."""
+    """What a role knows: the kinds of the words, -1 if unknown, and all turns."""
 
     role: int
     words: tuple[str, ...]
@@ -30,11 +30,11 @@ class View:
 
 @dataclass(frozen=True)
 class Codenames:
-    """Red against blue, each a spymaster and an operative, by GameBench (arXiv 2406.06613).
+    """Red against blue, each a spymaster and an operative, as in GameBench (arXiv 2406.06613).
 
-    num_seats: 2, a seat a team, or 4, a seat a role. paper_bugs: True plays by the published code:
-    no check of clues, one guess after a 0, no guess that must be made, and a win for whoever meets
-    the assassin by the last guess allowed.
+    num_seats: 2, one per team, or 4, one per role. paper_bugs: True plays by the published code:
+    clues are not checked, a 0 allows one guess, guessing is optional, and whoever meets the
+    assassin with the last allowed guess wins.
 
     An action is a clue's number, the place of a word, or `STOP`. Raises ValueError for other seats.
     """
@@ -72,8 +72,8 @@ class Codenames:
         return self._options(state) if self.to_move(state) == (seat,) else ()
 
     def _options(self, state: State) -> tuple[Action, ...]:
-        """A clue for as many words as the team has hidden at most; or the hidden words, and to stop
-        once a word was guessed."""
+        """Return clues for up to the team's number of hidden words; or the hidden words, and STOP
+        once a word has been guessed."""
         turn = rules.pending(state.turns)
         if turn is None:
             most = rules.left(state)[rules.team_of(state.turns)]
@@ -116,7 +116,7 @@ class Codenames:
         )
 
     def returns(self, state: State) -> tuple[float, ...]:
-        """Twice the score less 1."""
+        """Twice the score, minus 1."""
         return tuple(2 * score - 1 for score in self._scores(state))
 
     def measure(self, state: State) -> Mapping[str, Sequence[float]]:
@@ -129,7 +129,8 @@ class Codenames:
         return words.show_board(state)
 
     def sample(self, observation: Observation, rng: np.random.Generator) -> State:
-        """For an operative a key that is as likely as the clues make it; a spymaster knows all."""
+        """Return a state consistent with what the role knows; for an operative the key is drawn
+        from its posterior given the clues."""
         view: View = observation.view
         if view.role in SPYMASTERS:
             return State(view.words, view.seen, view.turns)
@@ -154,7 +155,7 @@ class Codenames:
     def words(
         self, policy: str, observation: Observation, option: int, rng: np.random.Generator
     ) -> str:
-        """A clue of the number that the option has."""
+        """Return a clue for the number of the option."""
         view: View = observation.view
         state = State(view.words, view.seen, view.turns)
         clues = players.best_clues(state, option, self.paper_bugs)

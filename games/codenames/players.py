@@ -1,7 +1,7 @@
 """Codenames' scripted players: they give and read clues by the table of associations.
 
-Also which keys an operative holds possible, the likelier ones more often, as spymasters give clues
-that go with their own words; and what a team may hope for in the midst of a game.
+Also samples the keys an operative considers possible, in proportion to how well the clues fit them,
+and evaluates unfinished games for a team.
 """
 
 from __future__ import annotations
@@ -41,30 +41,31 @@ TOLD = {
     "whatever else it goes with; guesses the words that go with the clue, as many as its number "
     "says",
 }
-"""What each does, by name."""
+"""What each policy does, by name."""
 
 
 def check(policy: str) -> None:
-    """Raises ValueError for a policy that there is not."""
+    """Raises ValueError for an unknown policy."""
     check_known_policy("codenames", policy, TOLD)
 
 
 def fitting(board: tuple[str, ...], clue: str) -> set[int]:
-    """The places of the words that go with a clue; none for a clue that the table lacks."""
+    """Return the places of the words associated with a clue; none for a clue missing from the
+    table."""
     bits = associated(board).get(clue.casefold(), 0)
     return {place for place in range(len(board)) if bits >> place & 1}
 
 
 def best_number(state: State, paper_bugs: bool) -> int:
-    """The number of the greedy spymaster's clue: as many words of its team as any clue goes with
-    that does not go with the assassin."""
+    """Return the number of the greedy spymaster's clue: the most words of its team that a clue not
+    associated with the assassin fits."""
     return max((own for own, _ in _counts(state, paper_bugs).values()), default=1)
 
 
 def best_clues(state: State, number: int, paper_bugs: bool) -> list[str]:
-    """The clues of this number of the greedy spymaster, all equally good: for so many words of its
-    team or, where there is none, for as many as can be, and of those the ones that go with the
-    fewest other words. Any example will do where every clue goes with the assassin."""
+    """Return the greedy spymaster's equally good clues for this number: those that fit that many
+    words of its team, or else as many as possible, and among them those that fit the fewest other
+    words. Any example if every clue fits the assassin."""
     counts = _counts(state, paper_bugs)
     if not counts:
         return list(wanted(state.words, paper_bugs).examples)
@@ -77,8 +78,8 @@ def best_clues(state: State, number: int, paper_bugs: bool) -> list[str]:
 
 
 def _counts(state: State, paper_bugs: bool) -> dict[str, tuple[int, int]]:
-    """For every clue that goes with a hidden word of the team and not with the assassin, with how
-    many of them it does and with how many other hidden words."""
+    """Return, for every clue that fits a hidden word of the team and not the assassin, how many of
+    them it fits and how many other hidden words."""
     hidden = (1 << len(state.words)) - 1 - sum(1 << place for place in guessed(state.turns))
     own, barred = _bits(state, team_of(state.turns)) & hidden, _bits(state, ASSASSIN)
     known, found = associated(state.words), {}
@@ -96,8 +97,8 @@ def _bits(state: State, kind: int) -> int:
 def guess_chances(
     board: tuple[str, ...], turns: Sequence[Turn], options: Sequence[int]
 ) -> tuple[float, ...]:
-    """The chance of each option of the greedy operative: any word that goes with the clue, as many
-    as its number says; then it stops. One that must guess and knows none takes any word."""
+    """Return the probability of each option of the greedy operative: any word that fits the clue,
+    up to its number; then it stops. If it must guess and knows none, it takes any word."""
     turn = turns[-1]
     fits = fitting(board, turn.clue) & set(options)
     wants = not turn.number or len(turn.guesses) < turn.number
@@ -111,11 +112,11 @@ def guess_chances(
 
 
 SURE = 0.97
-"""The most that a clue is trusted, as the chance that a word is what it makes of it."""
+"""Upper limit of the trust in a clue, as a probability for a word."""
 EVEN = math.log(0.4 / 0.6)
-"""The logarithm of the odds that a hidden word is a given team's where no clue speaks of it."""
+"""Log odds that a hidden word is a given team's without a clue about it."""
 SPARED = 3.0
-"""How much less likely, as a logarithm, the assassin goes with a clue."""
+"""Log of how much less likely the assassin fits a clue."""
 
 
 def sample_key(
@@ -124,9 +125,9 @@ def sample_key(
     turns: Sequence[Turn],
     rng: np.random.Generator,
 ) -> tuple[int, ...]:
-    """A key that agrees with all kinds in `visible`, in which -1 is hidden. The kinds of the hidden
-    words are given out one after the other to those with the highest leaning plus Gumbel noise:
-    draws in proportion, without replacement."""
+    """Return a key consistent with all kinds in `visible`, in which -1 is hidden. Hidden kinds are
+    assigned one after the other to the words with the highest leaning plus Gumbel noise, which
+    draws in proportion without replacement."""
     key = list(visible)
     hidden = [place for place, kind in enumerate(visible) if kind < 0]
     leans = leanings(board, visible, turns)
@@ -141,8 +142,9 @@ def sample_key(
 
 
 def leanings(board: tuple[str, ...], visible: Sequence[int], turns: Sequence[Turn]) -> np.ndarray:
-    """How much each word leans to each kind by the clues, float64 of shape (kinds, words): a number
-    is how many words of the team go with the clue, so of those still hidden it names a share."""
+    """Return how much each word leans to each kind given the clues, float64 of shape (kinds,
+    words). A clue's number is how many words of the team it fits, so it gives a share of those
+    still hidden."""
     leans = np.zeros((len(COUNTS), len(board)))
     before: set[int] = set()
     for turn in turns:
@@ -161,15 +163,15 @@ def leanings(board: tuple[str, ...], visible: Sequence[int], turns: Sequence[Tur
 
 
 PER_WORD, PER_TURN = 0.45, 0.4
-"""What a word less to find, and the turn, add to the logarithm of the odds of winning."""
+"""What one word fewer to find, and having the turn, add to the log odds of winning."""
 
 
 def worth(state: State, team: int, paper_bugs: bool) -> float:
-    """What a team may hope for, from 0 to 1: at the end its score.
+    """Return the value of the state for a team, 0 to 1: its score at the end.
 
-    After a guess it is the mean over all words that the clues put in the same light as the one that
-    was guessed: to whoever guesses they are alike, and a search over few keys would else take the
-    lucky ones for good.
+    After a guess it is the mean over all words that the clues do not distinguish from the one
+    guessed. They look alike to the operative, and a search over few keys would otherwise overrate
+    the lucky ones.
     """
     if over(state, paper_bugs):
         return shares(state, paper_bugs)[team]
@@ -185,7 +187,7 @@ def worth(state: State, team: int, paper_bugs: bool) -> float:
 
 
 def _alike(state: State, place: int) -> list[int]:
-    """The hidden words that lean to each team as much as this one, itself among them."""
+    """Return the hidden words that lean to each team as much as this one, itself included."""
     lies_open = guessed(state.turns)
     seen = [kind if at in lies_open else -1 for at, kind in enumerate(state.key)]
     leans = leanings(state.words, seen, state.turns)
@@ -194,8 +196,8 @@ def _alike(state: State, place: int) -> list[int]:
 
 
 def _hope(state: State, team: int, paper_bugs: bool) -> float:
-    """By what lies where. A turn that is not over is played to its end as a greedy operative would,
-    over all orders of the words that go with the clue."""
+    """Return the value given which words are open. An unfinished turn is played on as a greedy
+    operative would, averaged over all orders of the words that fit the clue."""
     if over(state, paper_bugs):
         return shares(state, paper_bugs)[team]
     turn, hidden = pending(state.turns), left(state)
@@ -212,8 +214,8 @@ def _hope(state: State, team: int, paper_bugs: bool) -> float:
 
 @cache
 def _played_on(fits: tuple[int, ...], wants: int, hidden: tuple[int, int], acting: int) -> float:
-    """Red's hope where `acting` guesses at random among words that fit: so many of its own, of the
-    other team, neutral and the assassin; `wants` more guesses."""
+    """Return red's value if `acting` guesses at random among the words that fit: counts of its own,
+    the other team's, neutral and assassin; `wants` more guesses."""
     total = sum(fits)
     if not hidden[acting]:
         return _lost(hidden, 1 - acting)
@@ -238,7 +240,8 @@ def _less(hidden: tuple[int, int], team: int) -> tuple[int, int]:
 
 @cache
 def _standing(hidden: tuple[int, int], acting: int) -> float:
-    """Red's hope between turns, where so many words are hidden and `acting` gives a clue."""
+    """Return red's value between turns with these counts of hidden words, when `acting` gives a
+    clue."""
     if not min(hidden):
         return _lost(hidden, RED if hidden[RED] else BLUE)
     ahead = PER_WORD * (hidden[BLUE] - hidden[RED]) + PER_TURN * (1 if acting == RED else -1)
@@ -250,6 +253,6 @@ def _standing(hidden: tuple[int, int], acting: int) -> float:
 
 
 def _lost(hidden: tuple[int, int], loser: int) -> float:
-    """Red's share where a team has lost with so many words hidden."""
+    """Return red's share if a team has lost with these counts of hidden words."""
     points = [COUNTS[team] - hidden[team] + BONUS * (team != loser) for team in (RED, BLUE)]
     return points[RED] / sum(points)

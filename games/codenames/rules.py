@@ -1,5 +1,5 @@
-"""Whose words lie where, who gives a clue and who guesses, and how it ends. Words are known here by
-their places on the board alone."""
+"""Codenames' rules: whose words lie where, who gives a clue and who guesses, and how the game ends.
+Words appear only as places on the board."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass, replace
 
 RED, BLUE, NEUTRAL, ASSASSIN = range(4)
 COUNTS = (9, 8, 3, 1)
-"""How many words there are of each kind: GameBench's 21 in place of the box's 25."""
+"""Number of words of each kind: GameBench's 21 instead of the box's 25."""
 CARDS = sum(COUNTS)
 STOP = CARDS
-"""The operative's action beside the places of the words."""
+"""The operative's action besides the places of the words."""
 BONUS = 3
 """Points for winning."""
 MOST_TURNS = 50
-"""With paper bugs an operative may stop at once, and so turns have to end somewhere."""
+"""With paper bugs an operative may stop at once, so the number of turns needs a limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A clue, and what came of it. guesses: places in order. over: whether guessing has ended."""
+    """A clue and its guesses. guesses: places in order. over: whether guessing has ended."""
 
     team: int
     clue: str
@@ -31,7 +31,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """words: the board. key: the kind of each word. turns: so far, the last perhaps not over."""
+    """words: the board. key: the kind of each word. turns: so far; the last may be unfinished."""
 
     words: tuple[str, ...]
     key: tuple[int, ...]
@@ -39,24 +39,24 @@ class State:
 
 
 def pending(turns: Sequence[Turn]) -> Turn | None:
-    """The turn in which somebody guesses now; None where a clue is to be given."""
+    """Return the turn in which a guess is due; None if a clue is due."""
     return turns[-1] if turns and not turns[-1].over else None
 
 
 def team_of(turns: Sequence[Turn]) -> int:
-    """The team that is to act: red begins."""
+    """Return the team to act; red begins."""
     if not turns:
         return RED
     return turns[-1].team ^ turns[-1].over
 
 
 def guessed(turns: Sequence[Turn]) -> set[int]:
-    """The places that lie open."""
+    """Return the open places."""
     return {place for turn in turns for place in turn.guesses}
 
 
 def left(state: State) -> tuple[int, int]:
-    """How many words of red and of blue are still hidden."""
+    """Return how many words of red and of blue are still hidden."""
     counts = list(COUNTS)
     for place in guessed(state.turns):
         counts[state.key[place]] -= 1
@@ -64,8 +64,8 @@ def left(state: State) -> tuple[int, int]:
 
 
 def most_guesses(turn: Turn, paper_bugs: bool) -> int:
-    """How many a turn may have: one more than its number, and any number for 0. The published code
-    counts 0 like every other number."""
+    """Return how many guesses a turn allows: its number plus one, and any number for 0. The
+    published code treats 0 like every other number."""
     return CARDS if turn.number == 0 and not paper_bugs else turn.number + 1
 
 
@@ -74,7 +74,7 @@ def with_clue(state: State, clue: str, number: int) -> State:
 
 
 def with_guess(state: State, action: int, paper_bugs: bool) -> State:
-    """The place guessed, or STOP."""
+    """Return the state after a guess of a place, or STOP."""
     turn = state.turns[-1]
     if action == STOP:
         after = replace(turn, over=True)
@@ -93,9 +93,9 @@ def assassinated(state: State) -> bool:
 
 
 def winner(state: State, paper_bugs: bool) -> int | None:
-    """The team that has won: all its words are open, or the other one met the assassin. In the
-    published code whoever meets it by the last guess that the clue allows has won: the turn has
-    passed before it asks whose turn it was."""
+    """Return the team that has won: all its words are open, or the other one met the assassin. In
+    the published code a team that meets the assassin with the last guess that its clue allows wins,
+    since the turn passes before the code checks whose turn it was."""
     if assassinated(state):
         turn = state.turns[-1]
         passed = paper_bugs and turn.number > 0 and len(turn.guesses) == turn.number + 1
@@ -104,16 +104,15 @@ def winner(state: State, paper_bugs: bool) -> int | None:
 
 
 def over(state: State, paper_bugs: bool) -> bool:
-    """Whether the game has ended."""
     if winner(state, paper_bugs) is not None:
         return True
     return len(state.turns) == MOST_TURNS and state.turns[-1].over
 
 
 def shares(state: State, paper_bugs: bool) -> tuple[float, float]:
-    """Each team's share of all points, at the end: a point for every word of its own that is open,
-    whoever guessed it, and BONUS for winning; a team that loses by the assassin has none. Halves
-    where there is no point."""
+    """Return each team's share of all points at the end: one per open word of its own, whoever
+    guessed it, and BONUS for winning; a team that loses by the assassin has none. Halves if there
+    are no points."""
     won, hidden = winner(state, paper_bugs), left(state)
     points = [COUNTS[team] - hidden[team] for team in (RED, BLUE)]
     if won is not None:
@@ -125,7 +124,7 @@ def shares(state: State, paper_bugs: bool) -> tuple[float, float]:
 
 
 def opened(state: State) -> Iterator[tuple[Turn, int]]:
-    """Every guess in order, with its turn."""
+    """Yield every guess in order, with its turn."""
     for turn in state.turns:
         for place in turn.guesses:
             yield turn, place

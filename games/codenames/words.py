@@ -1,4 +1,4 @@
-"""Codenames in words: its rules, its moves, and what each role sees."""
+"""Codenames as text: rules, moves, and what each role sees."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gauntlet.games.teams import Roles
 TITLE = "Codenames"
 KINDS = ("red", "blue", "neutral", "assassin")
 SPYMASTERS = (0, 2)
-"""The roles that give clues, by team; the operative's is one more."""
+"""The roles that give clues, by team; add one for the operative."""
 ROLES = Roles(
     names=(
         "the spymaster of red",
@@ -45,7 +45,6 @@ SUMMARY = (
 
 
 def headings(paper_bugs: bool) -> dict[str, str]:
-    """The rules by heading."""
     red, blue, neutral, _ = COUNTS
     clue = (
         "A clue is any text without a comma and a number."
@@ -76,14 +75,13 @@ def headings(paper_bugs: bool) -> dict[str, str]:
 
 
 def option(role: int, action: int, board: Sequence[str]) -> str:
-    """The name of a legal action."""
     if role in SPYMASTERS:
         return f"clue for {action}"
     return "stop guessing" if action == STOP else board[action]
 
 
 def history(state: State, paper_bugs: bool) -> Iterator[str]:
-    """All moves, one clause each."""
+    """Yield all moves, one clause each."""
     for turn in state.turns:
         team = KINDS[turn.team]
         yield f"{team}'s clue: {turn.clue} for {turn.number}"
@@ -100,7 +98,6 @@ def _stopped(state: State, turn: Turn, paper_bugs: bool) -> bool:
 
 
 def facts(state: State, role: int, paper_bugs: bool) -> Iterator[Fact]:
-    """The facts that a role sees when it acts."""
     team, other = ROLES.teams[role], 1 - ROLES.teams[role]
     named = ROLES.names[role]
     first = "begins" if team == RED else "is second"
@@ -143,7 +140,6 @@ def _clue(turn: Turn, paper_bugs: bool) -> str:
 
 
 def _turns(state: State) -> str:
-    """A line a turn."""
     return "\n".join(_turn(state, turn) for turn in state.turns) or "none"
 
 
@@ -159,7 +155,7 @@ def _kind(kind: int) -> str:
 
 
 def show_board(state: State) -> str:
-    """The board with the whole key; what lies open is in brackets."""
+    """Draw the board with the whole key; open words are in brackets."""
     lies_open = guessed(state.turns)
     lines = [
         f"{name}: "
@@ -174,6 +170,6 @@ def show_board(state: State) -> str:
 
 
 def to_act(turns: Sequence[Turn]) -> int:
-    """The role that acts."""
+    """Return the role that acts."""
     guesses = bool(turns) and not turns[-1].over
     return SPYMASTERS[team_of(turns)] + guesses

@@ -1,4 +1,4 @@
-"""Hive's table: hexes with the pieces' names, white light and black dark, and both hands."""
+"""Draws Hive's table: hexes with the pieces' names, white light and black dark, and both hands."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from gauntlet.games.hive.rules import OWN
 STYLE = Path(__file__).with_suffix(".css")
 
 SIDE = 26
-"""A hex's side, in the drawing's own units."""
+"""A hex's side, in SVG units."""
 HALF = SIDE * math.sqrt(3) / 2
-"""Half the way from one hex to the next in its row."""
+"""Half the distance between neighbouring hexes in a row."""
 KINDS = ("d-hex d-light", "d-hex d-dark")
 
 

@@ -1,4 +1,4 @@
-"""Hive as a game of this project: the compiled rules behind the Game protocol."""
+"""Hive: the Game class over the compiled rules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gauntlet.games.hive.players import CODES, GREEDY, WON, can_win_next, leads,
 from gauntlet.games.playouts import check_known_policy
 
 AT_ONCE = 500
-"""Games that are played in one compiled call, in a second or less: a signal waits for its end."""
+"""Games per compiled call, which takes a second or less: signals are handled only between calls."""
 
 RETURNS = {
     rules.WHITE_WINS: (1.0, -1.0),
@@ -32,8 +32,8 @@ RETURNS = {
 class Hive:
     """Hive for two, without beetles, as GameBench (arXiv 2406.06613) plays it.
 
-    max_turns: turns of each side after which nobody wins.
-    paper_bugs: True for the game of GameBench's published code, whose pieces step otherwise; see
+    max_turns: turns per side after which nobody wins.
+    paper_bugs: True for the game of GameBench's published code, with other movement rules; see
         docs/games/hive.md.
 
     An action is a move as in `games.hive.rules`. Raises ValueError for invalid settings.
@@ -55,12 +55,12 @@ class Hive:
 
     @property
     def draws(self) -> bool:
-        """By the published code nobody wins where both queens are surrounded, and both lose."""
+        """In the published code nobody wins if both queens are surrounded, and both lose."""
         return not self.paper_bugs
 
     @cached_property
     def start(self) -> np.ndarray:
-        """The array of the first state."""
+        """The array of the initial state."""
         return rules.blank(2 * self.max_turns - int(self.paper_bugs), self.paper_bugs)
 
     def deal(self, rng: np.random.Generator) -> State:
@@ -180,13 +180,14 @@ class Hive:
 
 
 def codes_of(policies: Sequence[str]) -> np.ndarray:
-    """Policies as the compiled functions take them. Raises ValueError unless one a seat."""
+    """Return the policies as codes for the compiled functions. Raises ValueError unless there is
+    one per seat."""
     if len(policies) != 2:
         raise ValueError(f"2 seats need as many policies, got {len(policies)}")
     return np.array([code(policy) for policy in policies])
 
 
 def code(policy: str) -> int:
-    """The number of a policy by name. Raises ValueError."""
+    """Return the code of a policy. Raises ValueError for an unknown one."""
     check_known_policy("hive", policy, CODES)
     return CODES[policy]

@@ -1,8 +1,8 @@
-"""A state of Hive, and the cells of its endless honeycomb, as numbers from 0 to 1023.
+"""Hive's state, and the cells of its endless honeycomb as numbers from 0 to 1023.
 
 A cell has six neighbours, in directions 0 to 5: E, NE, NW, W, SW, SE. A step adds a number to the
-cell's, modulo 1024; so the plane is rolled up, and no way round is shorter than 32 steps. A hive of
-18 pieces, 17 steps across at most, never meets itself, and wherever it wanders there is room.
+cell's, modulo 1024; so the plane is a torus on which no loop is shorter than 32 steps. The 18
+pieces span at most 17 steps, so a hive never meets itself, wherever it wanders.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ allocating = _compiler.allocating
 
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """A state: the array of `games.hive.rules`, and the moves so far in words, oldest first."""
+    """A state: the array of `games.hive.rules`, and the moves so far as text, oldest first."""
 
     array: np.ndarray
     history: tuple[str, ...] = ()
@@ -40,27 +40,26 @@ CELLS = 1024
 LAST = CELLS - 1
 CENTRE = 528
 ALL = 63
-"""All six directions, as a set of bits: bit d for direction d."""
+"""All six directions as a bit mask: bit d for direction d."""
 
 DIRECTIONS = ("E", "NE", "NW", "W", "SW", "SE")
 STEPS = np.array((1, -31, -32, -1, 31, 32))
 """What a step in each direction adds to a cell's number."""
 WAYS = ((1, 2, 0), (-31, 1, -1), (-32, -1, -1), (-1, -2, 0), (31, -1, 1), (32, 1, 1))
-"""For each direction the same, and what it adds to a column and a row where cells are drawn."""
+"""For each direction: the same, and the column and row offsets in a drawing."""
 
 
 def _sides(mask: int, direction: int) -> int:
-    """How many of the two neighbours beside that direction are filled."""
+    """Return how many of the two neighbours adjacent to that direction are filled."""
     return (mask >> (direction + 1) % 6 & 1) + (mask >> (direction + 5) % 6 & 1)
 
 
 COUNT = np.array([mask.bit_count() for mask in range(64)])
-"""How many neighbours are filled, by the set of those that are."""
+"""Number of filled neighbours, by bit mask."""
 GROUPS = np.array(
     [sum(mask >> d & 1 and not mask >> (d + 1) % 6 & 1 for d in range(6)) for mask in range(64)]
 )
-"""In how many groups the filled neighbours lie, neighbours side by side being one group; 0 where
-none or all six are filled."""
+"""Number of groups of adjacent filled neighbours, by bit mask; 0 if none or all six are filled."""
 SLIDES = np.array(
     [
         sum(1 << d for d in range(6) if not mask >> d & 1 and _sides(mask, d) == 1)
@@ -68,15 +67,16 @@ SLIDES = np.array(
     ]
 )
 """The directions in which a piece can slide, by its filled neighbours. The cell ahead is empty; of
-the two that touch both cells one is filled, so that it keeps in touch, and one is empty, so that
-there is room to pass."""
+the two cells that touch both, one is filled, so that it keeps contact, and one is empty, so that it
+can pass."""
 TOUCHES = np.array([sum(1 << d for d in range(6) if _sides(mask, d)) for mask in range(64)])
-"""The directions with a filled neighbour beside them: the cell there shares it."""
+"""The directions whose cell shares a filled neighbour with this one."""
 
 
 def spread(cells: Iterable[int]) -> dict[int, tuple[int, int]]:
-    """Where connected cells lie, unrolled: a column and a row for each, rows from north to south; a
-    step E is two columns, a step SE one column and a row. The first cell lies at (0, 0)."""
+    """Return where connected cells lie, unrolled: a column and a row for each, rows from north to
+    south; a step E is two columns, a step SE one column and one row. The first cell lies at (0, 0).
+    """
     left = dict.fromkeys(cells)
     first = next(iter(left))
     found, todo = {first: (0, 0)}, [first]

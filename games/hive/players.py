@@ -1,12 +1,12 @@
-"""Hive's scripted players, its playouts, and what a position is worth; compiled.
+"""Hive's scripted players, playouts and evaluation; compiled.
 
-RANDOM is uniform over the legal moves. GREEDY takes any of those after which the other queen's
-filled neighbours lie furthest ahead of its own queen's.
+RANDOM is uniform over the legal moves. GREEDY picks uniformly among the moves that maximize the
+filled neighbours of the other queen minus those of its own queen.
 
-Playouts go from the start, or on after each option of a decision. What a position is worth to
-players that look one move ahead counts, with WEIGHTS: filled neighbours of the queens; pieces on
-the table that may move; pieces in hand; and whether either side could surround the other queen with
-its next move. The weights were set by hand, by who won matches against GREEDY.
+Playouts run from the start, or after each option of a decision. The evaluation for one-ply players
+weighs filled neighbours of the queens, pieces on the table that may move, pieces in hand, and
+whether either side could surround the other queen with its next move. The weights were set by hand,
+by matches against GREEDY.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from gauntlet.games.hive.rules import (
 RANDOM, GREEDY = range(2)
 
 CODES = {"random": RANDOM, "greedy": GREEDY}
-"""Scripted players by name."""
+"""Codes of the scripted players by name."""
 
 ENDED = 100
 """What a lost queen adds to a lead; no queen has more than six neighbours."""
@@ -54,7 +54,8 @@ WON = ENDED // 2
 
 @compiled
 def choose(table: Table, state: np.ndarray, policy: int, key: np.uint64) -> int:
-    """The move of a scripted player in a state that is laid out, by the random numbers of `key`."""
+    """Return a scripted player's move in a state that is laid out on the table; `key` gives the
+    randomness."""
     count = legal(table, state)
     if policy == GREEDY:
         count = keep_best(table, state, count)
@@ -63,7 +64,7 @@ def choose(table: Table, state: np.ndarray, policy: int, key: np.uint64) -> int:
 
 @compiled
 def keep_best(table: Table, state: np.ndarray, count: int) -> int:
-    """Of the first `count` moves keeps those that GREEDY would take, in their order; how many."""
+    """Keep those of the first `count` moves that GREEDY would take, in order; return how many."""
     best, kept = -2 * ENDED, 0
     for at in range(count):
         move = table.moves[at]
@@ -78,8 +79,8 @@ def keep_best(table: Table, state: np.ndarray, count: int) -> int:
 
 @compiled
 def lead(table: Table, state: np.ndarray, move: int) -> int:
-    """By how many the filled neighbours of the other queen exceed those of the own one after a
-    move; above WON where it wins, and below -WON where it loses."""
+    """Return the filled neighbours of the other queen minus those of the own one after a move;
+    above WON if it wins, below -WON if it loses."""
     seat = to_move(state)
     own = filled_after(table, state, OWN * seat, move)
     other = filled_after(table, state, OWN * (1 - seat), move)
@@ -88,7 +89,7 @@ def lead(table: Table, state: np.ndarray, move: int) -> int:
 
 @allocating
 def leads(state: np.ndarray) -> np.ndarray:
-    """The `lead` after each legal move of the seat to move, in order."""
+    """Return the `lead` after each legal move of the seat to move, in order."""
     table = make_table()
     lay_out(table, state)
     found = np.empty(legal(table, state), np.int64)
@@ -99,7 +100,8 @@ def leads(state: np.ndarray) -> np.ndarray:
 
 @compiled
 def filled_after(table: Table, state: np.ndarray, queen: int, move: int) -> int:
-    """How many neighbours of a queen are filled after a move; 0 where she is not on the table."""
+    """Return how many neighbours of a queen are filled after a move; 0 if she is not on the
+    table."""
     if move == PASS:
         return int(COUNT[table.near[state[queen]]]) if state[queen] != HAND else 0
     piece, end = move // CELLS, move % CELLS
@@ -114,7 +116,6 @@ def filled_after(table: Table, state: np.ndarray, queen: int, move: int) -> int:
 
 @inlined
 def are_neighbours(cell: int, other: int) -> bool:
-    """Whether two cells are neighbours."""
     apart = (other - cell) & LAST
     return bool(
         apart == 1 or apart == LAST or apart == 32 or apart == LAST - 31
@@ -123,12 +124,12 @@ def are_neighbours(cell: int, other: int) -> bool:
 
 
 MOVES = 1
-"""What a key is for."""
+"""The purpose of a random key."""
 
 
 @compiled
 def playout(table: Table, state: np.ndarray, policies: np.ndarray, key: np.uint64) -> int:
-    """Plays a state that is laid out to its end, in place; how it ended."""
+    """Play a state that is laid out to its end, in place; return the result."""
     while state[RESULT] == GOING_ON:
         act(table, state, choose(table, state, policies[to_move(state)], key))
     return int(state[RESULT])
@@ -145,9 +146,8 @@ def simulate(
     last: int,
     counts: np.ndarray,
 ) -> None:
-    """Plays the games numbered `first` up to `last` from `start`, in the room of `state`, and adds
-    to `counts` how many white won, black won and nobody won. The table is empty before and
-    after."""
+    """Play games `first` to `last` - 1 from `start`, using `state` as scratch space, and add to
+    `counts` how many white won, black won and nobody won. The table is empty before and after."""
     for game in range(first, last):
         copy(start, state)
         lay_out(table, state)
@@ -166,8 +166,8 @@ def play_out(
     seed: int,
     winners: np.ndarray,
 ) -> None:
-    """Plays on from `start` after a move, in the room of `state`: fills `winners`, a figure a
-    playout, with the bit of the seat that won. The table is empty before and after."""
+    """Play on from `start` after a move, using `state` as scratch space. Fills `winners`, one entry
+    per playout, with the bit of the winning seat. The table is empty before and after."""
     for number in range(len(winners)):
         copy(start, state)
         lay_out(table, state)
@@ -179,26 +179,26 @@ def play_out(
 
 @compiled
 def copy(state: np.ndarray, into: np.ndarray) -> None:
-    """As `into[:] = state`, which numba also makes fit for arrays that overlap."""
+    """As `into[:] = state`, for which numba also generates code for overlapping arrays."""
     for field in range(SIZE):
         into[field] = state[field]
 
 
 FILLED = np.array((0.0, 0.8, 1.8, 3.0, 4.4, 6.0, 0.0))
-"""What it weighs that so many neighbours of a queen are filled."""
+"""Weight by the number of filled neighbours of a queen."""
 MOBILE = np.array((1.0, 0.15, 0.25, 0.6))
-"""What a piece on the table weighs that may move, by kind."""
+"""Weight of a mobile piece on the table, by kind."""
 HELD = np.array((0.0, 0.1, 0.15, 0.3))
-"""What a piece in hand weighs, by kind."""
+"""Weight of a piece in hand, by kind."""
 THREAT = 1.0
-"""What it weighs that the side which is not to move could win if it were."""
+"""Weight of a threat: the side not to move could win if it were to move."""
 SURE = 0.98
-"""What a position is worth in which the side to move can win at once."""
+"""Value of a position in which the side to move can win at once."""
 
 
 @allocating
 def worth(state: np.ndarray, seat: int) -> float:
-    """What `seat` may hope for, from 0 to 1: what it gets where the game is over."""
+    """Return the value of the state for `seat`, 0 to 1; its result if the game is over."""
     ended = state[RESULT]
     if ended == DRAW:
         return 0.5
@@ -217,7 +217,7 @@ def worth(state: np.ndarray, seat: int) -> float:
 
 @allocating
 def can_win_next(state: np.ndarray) -> bool:
-    """Whether the seat that is not to move could win at once if it were."""
+    """Return whether the seat not to move could win at once if it were to move."""
     table = make_table()
     lay_out(table, state)
     return can_win(table, turned(state))
@@ -225,7 +225,7 @@ def can_win_next(state: np.ndarray) -> bool:
 
 @allocating
 def turned(state: np.ndarray) -> np.ndarray:
-    """The state as it would be if the seat to move did nothing."""
+    """Return the state as if the seat to move had done nothing."""
     other = state.copy()
     other[PLY] += 1
     return other
@@ -233,7 +233,7 @@ def turned(state: np.ndarray) -> np.ndarray:
 
 @compiled
 def can_win(table: Table, state: np.ndarray) -> bool:
-    """Whether a move of the seat to move surrounds the other queen and not its own."""
+    """Return whether a move of the seat to move surrounds the other queen and not its own."""
     seat = to_move(state)
     cell = state[OWN * (1 - seat)]
     if cell == HAND or COUNT[table.near[cell]] < 5 or state[OWN * seat] == HAND:
@@ -244,7 +244,7 @@ def can_win(table: Table, state: np.ndarray) -> bool:
 
 @compiled
 def strength(table: Table, state: np.ndarray, seat: int) -> float:
-    """How a seat stands, without regard to the other's men: high is good."""
+    """Return the strength of a seat's position, ignoring the other's pieces; higher is better."""
     found = 0.0
     for piece in range(OWN * seat, OWN * seat + OWN):
         cell = state[piece]

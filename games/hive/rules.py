@@ -1,8 +1,8 @@
-"""Hive's rules, compiled: the one implementation, for play and for playouts.
+"""Hive's rules, compiled: one implementation for play and for playouts.
 
-A state is one flat int64 array: where each of the 18 pieces lies, and the fields named below. Seat
-0 is white and begins. What follows from it, such as which neighbours of a cell are filled, is kept
-on a `Table` while moves are looked for. A move is `piece * CELLS + cell`, or PASS.
+A state is a flat int64 array: the cell of each of the 18 pieces, and the fields named below. Seat 0
+is white and begins. A `Table` holds data derived from it during move generation, such as the filled
+neighbours of each cell. A move is `piece * CELLS + cell`, or PASS.
 """
 
 from __future__ import annotations
@@ -29,32 +29,32 @@ QUEEN, SPIDER, GRASSHOPPER, ANT = range(4)
 KIND = np.array((0, 1, 1, 2, 2, 2, 3, 3, 3) * 2)
 """The kind of every piece, white's nine before black's."""
 OWN = 9
-"""Pieces a seat; piece `OWN * seat` is its queen."""
+"""Pieces per seat; piece `OWN * seat` is its queen."""
 PIECES = 2 * OWN
 HAND = -1
 """The cell of a piece that is not on the table."""
 
 PLY, LIMIT, PAPER_BUGS, RESULT = range(PIECES, PIECES + 4)
-"""Fields. PLY: moves so far. LIMIT: moves after which nobody wins. PAPER_BUGS: 1 where pieces step
-and games end as in GameBench's published code. RESULT: how the game ended, or GOING_ON."""
+"""Fields. PLY: moves so far. LIMIT: moves after which nobody wins. PAPER_BUGS: 1 for the movement
+and end of game of GameBench's published code. RESULT: how the game ended, or GOING_ON."""
 SIZE = PIECES + 4
 
 PASS = PIECES * CELLS
 QUEEN_BY = 3
-"""Own turns before the one in which the queen has to be placed, where it was not."""
+"""A seat's turns before the one in which it must place the queen if it has not."""
 MOST = 512
-"""More than a seat ever has moves: nine pieces and fewer than 50 empty cells around the hive."""
+"""Exceeds a seat's maximum number of moves: nine pieces and fewer than 50 empty cells around the
+hive."""
 
 WHITE_WINS, BLACK_WINS, DRAW, BOTH_LOSE, GOING_ON = range(5)
-"""BOTH_LOSE: with paper bugs, where both queens are surrounded by one move."""
+"""BOTH_LOSE: with paper bugs, if one move surrounds both queens."""
 
 
 class Table(NamedTuple):
     """near: which neighbours of each cell are filled, bit d for direction d. owned: the same by
-    seat, seat 1's cells after those of seat 0. links: for each piece the pieces beside it, bit p
-    for piece p. at: the piece in each cell; what stands in empty cells does not matter. seen: a
-    mark for each cell; and last the mark that is in use. way: room for cells still to be looked at.
-    moves: what was found."""
+    seat, seat 1's cells after those of seat 0. links: for each piece its adjacent pieces, bit p for
+    piece p. at: the piece in each cell; arbitrary for empty cells. seen: a mark for each cell, and
+    last the current mark. way: the stack of cells to visit. moves: the moves found."""
 
     near: np.ndarray
     owned: np.ndarray
@@ -67,7 +67,6 @@ class Table(NamedTuple):
 
 @allocating
 def make_table() -> Table:
-    """An empty table."""
     return Table(
         np.zeros(CELLS, np.int64),
         np.zeros(2 * CELLS, np.int64),
@@ -80,7 +79,7 @@ def make_table() -> Table:
 
 
 def blank(limit: int, paper_bugs: bool) -> np.ndarray:
-    """The state before the first move."""
+    """Return the state before the first move."""
     state = np.full(SIZE, HAND, np.int64)
     state[PLY:] = 0, limit, paper_bugs, GOING_ON
     return state
@@ -88,7 +87,7 @@ def blank(limit: int, paper_bugs: bool) -> np.ndarray:
 
 @inlined
 def mark(table: Table, piece: int, cell: int) -> None:
-    """Tells the neighbours of a cell that this piece came, or that it went."""
+    """Toggle this piece in the neighbour masks around a cell."""
     seat = piece // OWN
     for direction in range(6):
         beside = (cell + STEPS[direction]) & LAST
@@ -98,7 +97,7 @@ def mark(table: Table, piece: int, cell: int) -> None:
 
 @compiled
 def put(table: Table, piece: int, cell: int) -> None:
-    """Lays a piece into an empty cell."""
+    """Put a piece into an empty cell."""
     mark(table, piece, cell)
     table.at[cell] = piece
     beside = table.near[cell]
@@ -111,7 +110,6 @@ def put(table: Table, piece: int, cell: int) -> None:
 
 @compiled
 def take(table: Table, piece: int, cell: int) -> None:
-    """Takes a piece off its cell."""
     mark(table, piece, cell)
     beside = table.near[cell]
     for direction in range(6):
@@ -122,7 +120,7 @@ def take(table: Table, piece: int, cell: int) -> None:
 
 @compiled
 def lay_out(table: Table, state: np.ndarray) -> None:
-    """Lays the pieces of a state on an empty table."""
+    """Lay out the pieces of a state on an empty table."""
     for piece in range(PIECES):
         if state[piece] != HAND:
             put(table, piece, state[piece])
@@ -130,7 +128,7 @@ def lay_out(table: Table, state: np.ndarray) -> None:
 
 @compiled
 def clear(table: Table, state: np.ndarray) -> None:
-    """Makes the table empty again on which a state is laid out."""
+    """Empty a table on which a state is laid out."""
     for piece in range(PIECES):
         table.links[piece] = 0
         if state[piece] != HAND:
@@ -139,20 +137,20 @@ def clear(table: Table, state: np.ndarray) -> None:
 
 @inlined
 def to_move(state: np.ndarray) -> int:
-    """The seat whose turn it is, or would be."""
+    """Return the seat to move; for a finished game, the one that would be."""
     return int(state[PLY] % 2)
 
 
 @inlined
 def queen_filled(table: Table, state: np.ndarray, seat: int) -> int:
-    """How many neighbours of a seat's queen are filled; 0 where she is not on the table."""
+    """Return how many neighbours of a seat's queen are filled; 0 if she is not on the table."""
     cell = state[OWN * seat]
     return 0 if cell == HAND else int(COUNT[table.near[cell]])
 
 
 @compiled
 def result(table: Table, state: np.ndarray) -> int:
-    """How the game ended, or GOING_ON."""
+    """Return how the game ended, or GOING_ON."""
     white = queen_filled(table, state, 0) == 6
     black = queen_filled(table, state, 1) == 6
     if white and black:
@@ -164,7 +162,7 @@ def result(table: Table, state: np.ndarray) -> int:
 
 @compiled
 def pinned(table: Table, piece: int, cell: int) -> bool:
-    """Whether the hive falls apart without this piece: its neighbours do not all hang together."""
+    """Return whether removing this piece disconnects the hive."""
     if GROUPS[table.near[cell]] <= 1:
         return False
     beside = table.links[piece]
@@ -189,16 +187,16 @@ for _bit in range(32):
 
 @inlined
 def index(bit: int) -> int:
-    """Which bit is the one that is set, of 0 to 31: the top five bits of its product with a de
-    Bruijn number tell them apart."""
+    """Return the index of the set bit, 0 to 31, by the top five bits of its product with a de
+    Bruijn number."""
     return int(PLACES[(bit * DE_BRUIJN & 0xFFFFFFFF) >> 27])
 
 
 @compiled
 def slides(table: Table, cell: int, paper_bugs: bool) -> int:
-    """The directions in which a piece that was lifted can step from `cell`, over the table. With
-    paper bugs it needs no touch on the way, and no gate stops it: cells with more than four filled
-    neighbours are not left, and such with more than three not entered."""
+    """Return the directions in which a lifted piece can step from `cell`. With paper bugs it may
+    lose contact on the way and no gate stops it, but it cannot leave a cell with more than four
+    filled neighbours or enter one with more than three."""
     around = table.near[cell]
     if not paper_bugs:
         return int(SLIDES[around])
@@ -214,8 +212,8 @@ def slides(table: Table, cell: int, paper_bugs: bool) -> int:
 
 @compiled
 def legal(table: Table, state: np.ndarray) -> int:
-    """Looks for all moves of the seat to move, on the table with its pieces: how many there are in
-    `table.moves`. There is always one."""
+    """Generate all moves of the seat to move into `table.moves`; return how many. There is at least
+    one."""
     seat = to_move(state)
     count = placements(table, state, 0)
     if state[OWN * seat] != HAND:
@@ -230,13 +228,14 @@ def legal(table: Table, state: np.ndarray) -> int:
 
 @inlined
 def can_stir(table: Table, piece: int, cell: int, paper_bugs: bool) -> bool:
-    """Whether a piece may have moves, at a glance: it jumps, or there is room for a first step."""
+    """Return whether a piece may have moves, by a quick test: it jumps, or has room for a first
+    step."""
     return bool(paper_bugs or KIND[piece] == GRASSHOPPER or SLIDES[table.near[cell]])
 
 
 @compiled
 def placements(table: Table, state: np.ndarray, count: int) -> int:
-    """Adds the placements of the seat to move; of equal pieces in hand it places the first."""
+    """Add the placements of the seat to move; of equal pieces in hand it places the first."""
     seat = to_move(state)
     late = state[PLY] // 2 >= QUEEN_BY and state[OWN * seat] == HAND
     cells, kind = -1, -1
@@ -252,8 +251,8 @@ def placements(table: Table, state: np.ndarray, count: int) -> int:
 
 @compiled
 def free_cells(table: Table, state: np.ndarray, seat: int) -> int:
-    """How many cells a seat may place in, in `table.way`: empty ones that touch its own pieces and
-    no other's; for its first piece those that touch the other's."""
+    """Put the cells where a seat may place into `table.way` and return how many: empty cells that
+    touch its own pieces and no others; for its first piece, cells that touch the other's."""
     if state[PLY] == 0:
         table.way[0] = CENTRE
         return 1
@@ -276,14 +275,14 @@ def free_cells(table: Table, state: np.ndarray, seat: int) -> int:
 
 @inlined
 def fresh(table: Table) -> int:
-    """Makes all cells unseen, and gives the mark of those that are seen from now on."""
+    """Mark all cells as unseen, and return the new mark for seen cells."""
     table.seen[CELLS] += 1
     return int(table.seen[CELLS])
 
 
 @inlined
 def is_new(table: Table, cell: int, stamp: int) -> bool:
-    """Whether the cell is seen for the first time; now it is seen."""
+    """Return whether the cell is new, and mark it as seen."""
     new = table.seen[cell] != stamp
     table.seen[cell] = stamp
     return bool(new)
@@ -291,7 +290,7 @@ def is_new(table: Table, cell: int, stamp: int) -> bool:
 
 @compiled
 def steps(table: Table, piece: int, cell: int, paper_bugs: bool, count: int) -> int:
-    """Adds the moves of a piece on the table that may leave its cell."""
+    """Add the moves of a piece on the table that is free to leave its cell."""
     kind = KIND[piece]
     if kind == GRASSHOPPER:
         return jumps(table, piece, cell, count)
@@ -312,7 +311,7 @@ def steps(table: Table, piece: int, cell: int, paper_bugs: bool, count: int) -> 
 
 @compiled
 def jumps(table: Table, piece: int, cell: int, count: int) -> int:
-    """A grasshopper: in a straight line over one or more pieces into the first empty cell."""
+    """Grasshopper: in a straight line over one or more pieces into the first empty cell."""
     around = table.near[cell]
     for direction in range(6):
         if around >> direction & 1:
@@ -326,7 +325,7 @@ def jumps(table: Table, piece: int, cell: int, count: int) -> int:
 
 @compiled
 def crawls(table: Table, piece: int, start: int, paper_bugs: bool, count: int) -> int:
-    """A lifted spider: exactly three steps, never back to a cell that it came through."""
+    """Lifted spider: exactly three steps, never back to a cell that it came through."""
     stamp = fresh(table)
     ways = touching(table, start, paper_bugs)
     for first in range(6):
@@ -348,13 +347,13 @@ def crawls(table: Table, piece: int, start: int, paper_bugs: bool, count: int) -
 
 @inlined
 def touching(table: Table, cell: int, paper_bugs: bool) -> int:
-    """As `slides`, in touch with a piece all the way, as spiders always are."""
+    """As `slides`, but always in contact with a piece, as spiders must be."""
     return slides(table, cell, paper_bugs) & int(TOUCHES[table.near[cell]])
 
 
 @compiled
 def runs(table: Table, piece: int, start: int, paper_bugs: bool, count: int) -> int:
-    """A lifted ant: any number of steps. The moves that are found tell where to look on."""
+    """Lifted ant: any number of steps, by flood fill."""
     stamp = fresh(table)
     table.seen[start] = stamp
     table.way[0] = start
@@ -376,7 +375,7 @@ def runs(table: Table, piece: int, start: int, paper_bugs: bool, count: int) -> 
 
 @compiled
 def act(table: Table, state: np.ndarray, move: int) -> None:
-    """Makes a legal move, in place, on the table too, and tells the state whether it is over."""
+    """Make a legal move in place, on the table too, and update the result."""
     state[PLY] += 1
     if move != PASS:
         piece, cell = move // CELLS, move % CELLS
@@ -389,7 +388,7 @@ def act(table: Table, state: np.ndarray, move: int) -> None:
 
 @allocating
 def options(state: np.ndarray) -> np.ndarray:
-    """All legal moves of the seat to move, in order; at least one."""
+    """Return all legal moves of the seat to move, in order; at least one."""
     table = make_table()
     lay_out(table, state)
     return table.moves[: legal(table, state)]
@@ -397,7 +396,8 @@ def options(state: np.ndarray) -> np.ndarray:
 
 @allocating
 def played(state: np.ndarray, move: int, into: np.ndarray) -> bool:
-    """Makes `into` the state after a move; whether the move is legal, else nothing is done."""
+    """Write the state after a move to `into`; return False, and write nothing, if the move is
+    illegal."""
     table = make_table()
     lay_out(table, state)
     count = legal(table, state)

@@ -1,4 +1,4 @@
-"""Hive in words: pieces, moves, the drawn table, and the rules."""
+"""Hive as text: pieces, moves, the drawn table, and the rules."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gauntlet.games.hive.rules import (
 SIDES = ("white", "black")
 BUGS = ("Q", "S1", "S2", "G1", "G2", "G3", "A1", "A2", "A3")
 NAMES = tuple(side[0] + bug for side in SIDES for bug in BUGS)
-"""Of every piece: its side, its kind and its number ("wA1")."""
+"""The name of every piece: its side, kind and number ("wA1")."""
 
 AHEAD = tuple(STEPS.tolist())
 
@@ -31,7 +31,7 @@ POLICIES = {
     "greedy": "takes any of the moves after which the other queen has the most filled neighbours "
     "beyond those of its own queen",
 }
-"""What each scripted player does."""
+"""What each policy does, by name."""
 
 SUMMARY = (
     "Hive is a game for two, white (player 0, who begins) and black (player 1), without a board. "
@@ -43,7 +43,6 @@ SUMMARY = (
 
 
 def headings(max_turns: int, paper_bugs: bool) -> Mapping[str, str]:
-    """The rules under headings."""
     both = "both sides lose" if paper_bugs else "nobody wins"
     end = (
         f"once white has had {max_turns} turns"
@@ -86,8 +85,8 @@ LOOSE = (
 
 
 def described(state: np.ndarray, moves: Sequence[int]) -> tuple[str, ...]:
-    """Moves in words, each told by a piece beside its cell: the other queen before the own one, and
-    these before the rest. "place wA1 NE of bQ"."""
+    """Return moves as text, each placed relative to an adjacent piece, the other queen first, then
+    the own one, then the rest: "place wA1 NE of bQ"."""
     pieces = placed(state)
     beside = {cell: neighbours(pieces, cell) for cell in {move % CELLS for move in moves}}
     return tuple(_describe(state, move, beside[move % CELLS]) for move in moves)
@@ -107,23 +106,23 @@ def _describe(state: np.ndarray, move: int, neighbours: Mapping[int, int]) -> st
 
 
 def placed(state: np.ndarray) -> dict[int, int]:
-    """The piece in every filled cell."""
+    """Return the piece in every filled cell."""
     return {cell: piece for piece, cell in enumerate(state[:PIECES].tolist()) if cell != HAND}
 
 
 def neighbours(pieces: Mapping[int, int], cell: int) -> dict[int, int]:
-    """The pieces beside a cell, each with the direction in which it lies."""
+    """Return the pieces adjacent to a cell, each with its direction."""
     around = ((cell + ahead) % CELLS for ahead in AHEAD)
     return {pieces[one]: d for d, one in enumerate(around) if one in pieces}
 
 
 def introduced(seat: int) -> str:
-    """Which side a seat has, and how to know its pieces."""
+    """Return which side a seat has, and how to recognize its pieces."""
     return f"{SIDES[seat]}, your pieces' names begin with {SIDES[seat][0]}"
 
 
 def standing(state: np.ndarray) -> str:
-    """Whose turn it is, or how the game ended."""
+    """Return whose turn it is, or how the game ended."""
     ended = state.item(RESULT)
     if ended == GOING_ON:
         return f"{SIDES[state.item(PLY) % 2]} to move"
@@ -133,8 +132,8 @@ def standing(state: np.ndarray) -> str:
 
 
 def drawing(state: np.ndarray) -> str:
-    """The hive with the empty cells around it as dots: a cell is four characters wide, and its
-    neighbours lie beside it, and half a cell aside in the lines above and below."""
+    """Draw the hive with the empty cells around it as dots. A cell is four characters wide, and
+    lines are offset by half a cell."""
     pieces = placed(state)
     if not pieces:
         return "nothing yet"
@@ -147,7 +146,7 @@ def drawing(state: np.ndarray) -> str:
 
 
 def lying(pieces: Iterable[int]) -> dict[int, tuple[int, int]]:
-    """Where filled cells and the empty ones around them lie, as `spread` tells it."""
+    """Return where filled cells and the empty ones around them lie, as in `spread`."""
     filled = tuple(pieces)
     rim = ((cell + ahead) % CELLS for cell in filled for ahead in AHEAD)
     return spread((*filled, *rim)) if filled else {}
@@ -161,7 +160,7 @@ def _line(cells: Mapping[int, str]) -> str:
 
 
 def queen(state: np.ndarray, seat: int) -> str:
-    """How a seat's queen stands; of one in hand by when she has to be placed."""
+    """Return the situation of a seat's queen; in hand, by when she must be placed."""
     cell = state.item(OWN * seat)
     if cell == HAND:
         return "in hand, to be placed in turn 4 at the latest"
@@ -171,12 +170,12 @@ def queen(state: np.ndarray, seat: int) -> str:
 
 
 def in_hand(state: np.ndarray, seat: int) -> str:
-    """The pieces that a seat has not placed."""
+    """Return the pieces that a seat has not placed."""
     return listed(p for p in range(OWN * seat, OWN * seat + OWN) if state.item(p) == HAND)
 
 
 def stuck(state: np.ndarray, seat: int, options: Sequence[int]) -> str:
-    """The pieces of a seat that lie on the table and have none of the options."""
+    """Return the pieces of a seat that lie on the table and have none of the options."""
     able = {move // CELLS for move in options}
     own = range(OWN * seat, OWN * seat + OWN)
     return listed(p for p in own if state.item(p) != HAND and p not in able)

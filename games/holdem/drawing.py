@@ -1,4 +1,4 @@
-"""Hold'em's table: the board, the pot, both players' cards, stacks and bets."""
+"""Draws hold'em's table: the board, the pot, both players' cards, stacks and bets."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def draw_view(game: Holdem, observation: Observation) -> Markup:
 
 
 def _table(game: Holdem, array: np.ndarray, you: int | None) -> Markup:
-    """array: a state's, or what a seat sees of it, with -1 for a card that it does not see."""
+    """array: a state's, or a seat's view of it, with -1 for cards it does not see."""
     street, over = array.item(STREET), bool(rules.over(array))
     up = 5 if over and array.item(SHOWN) else faceup(street)
     board = [
@@ -81,8 +81,8 @@ def _row(array: np.ndarray, number: int, you: int | None, over: bool) -> Markup:
 
 
 def card(number: int, coming: bool = False) -> Markup:
-    """A card by its number, face down where that is -1. coming: one that only whoever sees all
-    sees: it still lies face down."""
+    """Draw a card by its number, face down for -1. coming: the card is still face down on the
+    table, and only an all-seeing viewer sees it."""
     if number < 0:
         return sign("a card face down", kind="d-card d-back")
     rank, (suit, shape) = RANKS[number >> 2], SUITS[number & 3]

@@ -1,4 +1,4 @@
-"""Hold'em as a game of this project: the compiled rules behind the Game protocol."""
+"""Hold'em: the Game class over the compiled rules."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from gauntlet.games.holdem.rules import State, View, seen_by
 from gauntlet.games.playouts import check_known_policy
 
 AT_ONCE = 20_000
-"""Hands that are played in one compiled call, in about a second at the most: a signal waits for
-its end."""
+"""Hands per compiled call, which takes about a second at most: signals are handled only between
+calls."""
 
 
 @dataclass(frozen=True)
 class Holdem:
     """Heads-up no-limit hold'em with eight actions, by TALAGA (OpenReview iS3fQooCaa).
 
-    mode: "match": until one seat has all chips, who wins; after `hands` hands the one with more
-        wins, and the match yields `capped`. "hands": `hands` hands, each with fresh stacks; the one
-        that has won chips in all wins, and what counts is `bb_per_hand`.
+    mode: "match": until one seat has all chips and wins; after `hands` hands the one with more
+        chips wins, and the match yields `capped`. "hands": `hands` hands with fresh stacks each;
+        the seat that won chips overall wins, and the measure is `bb_per_hand`.
     stack, small_blind, big_blind: in chips.
-    raises: what a raise of a share of the pot is. "paper": the bet that is raised to. "neuron": the
-        chips that are added, as in neuron_poker.
-    paper_bugs: True gives the whole of a tied pot to player 0, as neuron_poker to the first of the
-        best hands; False splits it.
+    raises: what the share of the pot in a raise gives. "paper": the bet to raise to. "neuron": the
+        chips to add, as in neuron_poker.
+    paper_bugs: True gives the whole of a tied pot to player 0, as neuron_poker gives it to the
+        first of the best hands; False splits it.
 
     An action is an index into `words.NAMES`. Raises ValueError for invalid settings.
     """
@@ -66,7 +66,7 @@ class Holdem:
 
     @cached_property
     def settings(self) -> np.ndarray:
-        """A state's array with nothing in it but the settings."""
+        """A state's array with only the settings filled in."""
         array = rules.blank()
         array[rules.PLAY : rules.PAPER_BUGS + 1] = (
             *(int(self.mode == "hands"), self.hands, self.stack),
@@ -76,8 +76,8 @@ class Holdem:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """Chips won in big blinds a hand; hands won alone; hands played; of a match also whether it
-        ended with chips on both sides. A match is judged by who won it."""
+        """Chips won, in big blinds per hand; hands won outright; hands played; for a match also
+        whether it ended with chips on both sides. A match is judged by its winner."""
         most = self.stack / self.big_blind
         won, hands = Measure("hands_won", 0, self.hands), Measure("hands", 1, self.hands)
         chips = Measure("bb_per_hand", -most, most)
@@ -120,8 +120,8 @@ class Holdem:
     def _dealt(
         self, array: np.ndarray, history: tuple[str, ...], start: int, street: int = 0
     ) -> State:
-        """The state in which somebody has to decide again; of hands without a decision the history
-        tells the end."""
+        """Return the next state with a decision to make; hands without a decision only add their
+        end to the history."""
         while rules.over(array) and rules.more(array):
             start = len(history)
             rules.next_hand(array)
@@ -164,8 +164,8 @@ class Holdem:
         return f"{'at most ' * (self.mode == 'match')}{self.hands}"
 
     def returns(self, state: State) -> tuple[float, ...]:
-        """What seat 0 has won of all that it could win, from -1 to 1, and the same lost: 1 and -1
-        in a match where one has all chips, less where it ended without."""
+        """The share of all it could win that seat 0 has won, from -1 to 1, and its negative. In a
+        match it is 1 and -1 if one seat has all chips, less if it ended early."""
         hands = self.hands if self.mode == "hands" else 1
         won = state.array.item(rules.WON) / (self.stack * hands)
         return won, -won
@@ -194,8 +194,8 @@ class Holdem:
         return "\n".join((*lines, *self._history_lines(state)))
 
     def _history_lines(self, state: State) -> Iterable[str]:
-        """The actions of the hand, a line a betting round; of one that was just dealt also how the
-        one before ended."""
+        """Yield the actions of the hand, one line per betting round; for a hand just dealt also how
+        the previous one ended."""
         array = state.array
         fresh = array.item(rules.PLY) == 0 and not rules.over(array)
         before = state.history[: state.start][-1:] if fresh else ()
@@ -210,7 +210,8 @@ class Holdem:
         return bool(engine.figure(array, engine.CAPPED, 0)) or self.mode == "hands"
 
     def sample(self, observation: Observation, rng: np.random.Generator) -> State:
-        """A state that fits what the seat sees, all hidden cards equally likely."""
+        """Return a state consistent with what the seat sees, with hidden cards uniformly
+        distributed."""
         view: View = observation.view
         array = np.array(view.cells)
         key = int(rng.integers(2**63))
@@ -275,7 +276,8 @@ class Holdem:
         return np.stack((found, -found) if seat == 0 else (-found, found), axis=1)
 
     def _judging(self, policies: Sequence[str], seat: int, playouts: int = 0) -> luck.Measure:
-        """By the other seat's policy and the reference in `seat`, a policy or habits."""
+        """Return the measure for the other seat's policy and the reference in `seat`, a policy or
+        habits."""
         own = habits(policies[seat])
         known = [*policies]
         known[seat] = self.references[0] if own.counts.size else known[seat]
@@ -313,7 +315,7 @@ class Holdem:
         return words.NAMES
 
     def fallback(self, observation: Observation) -> int:
-        """A check where there is one, else a fold: each is the first option."""
+        """Check if possible, else fold: either is the first option."""
         return 0
 
     def advice(self, observation: Observation) -> tuple[str, ...]:
@@ -323,23 +325,24 @@ class Holdem:
         return words.review(observation.history, moves, observation.seat)
 
     def codes(self, policies: Sequence[str]) -> np.ndarray:
-        """Policies as the compiled functions take them. Raises ValueError unless one a seat."""
+        """Return the policies as codes for the compiled functions. Raises ValueError unless there
+        is one per seat."""
         if len(policies) != self.num_seats:
             raise ValueError(f"{self.num_seats} seats need as many policies, got {len(policies)}")
         return np.array([self.code(policy) for policy in policies])
 
     def code(self, policy: str) -> int:
-        """The number of a policy by name. Raises ValueError."""
+        """Return the code of a policy. Raises ValueError for an unknown one."""
         check_known_policy("hold'em", policy, CODES)
         return CODES[policy]
 
 
 def distinct(array: np.ndarray) -> tuple[Action, ...]:
-    """The legal actions of the seat to move, in order."""
+    """Return the legal actions of the seat to move, in order."""
     mask = rules.legal(array)
     return tuple(action for action in range(rules.ACTIONS) if mask >> action & 1)
 
 
 def parsed(moves: Sequence[str]) -> np.ndarray:
-    """Moves by name as the compiled functions take them."""
+    """Return moves given by name as codes for the compiled functions."""
     return np.array([words.parse(move) for move in moves], np.int64)

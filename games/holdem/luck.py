@@ -1,11 +1,11 @@
-"""How many chips more than a reference's a seat's decisions were worth, with the luck of the cards
-taken out: the lemma of `games.uno.luck`, for the chips of hands with fresh stacks.
+"""How many more chips than a reference's a seat's decisions earned, with the luck of the cards
+removed: the lemma of `games.uno.luck`, applied to the chips of hands with fresh stacks.
 
-There Q(s, a), what the seat wins of this hand when it takes action a and plays the reference r from
-then on, does not depend on other hands, and of hidden cards it takes the mean. The other seat's
-policy is known, so what it may hold is known exactly, by Bayes' rule over all pairs of cards; the
-rest of the board is any of the cards left. Each playout draws both anew, the same after all
-options. So every estimate of Q is unbiased, for any number of playouts.
+Q(s, a) is what the seat wins in this hand if it takes action a and then plays the reference r, in
+expectation over hidden cards; it does not depend on other hands. The other seat's policy is known,
+so the distribution of its cards is exact by Bayes' rule over all pairs of cards; the rest of the
+board is drawn from the remaining cards. Each playout draws both anew, the same for all options. So
+every estimate of Q is unbiased, for any number of playouts.
 """
 
 from __future__ import annotations
@@ -61,17 +61,16 @@ from gauntlet.games.holdem.rules import (
 )
 
 EXACT, UNIFORM = range(2)
-"""What the other seat may hold: by its moves, or any two cards, as if it had made none. The latter
-is biased; it is here to be compared with."""
+"""The distribution of the other seat's cards: given its moves, or uniform as if it had made none.
+The latter is biased and serves for comparison."""
 
 WORLD, SLIP = 3, 4
-"""What random numbers are for, beside those of `playouts`."""
+"""The purpose of a random stream, besides those of `playouts`."""
 
 
 class Measure(NamedTuple):
-    """What decisions are judged by: what each seat plays, the judged one's being the reference;
-    habits that are the reference instead, if they are any; playouts an option; where worlds come
-    from."""
+    """What decisions are judged by: the policy of each seat, the reference for the judged one;
+    habits that replace the reference, if any; playouts per option; the source of worlds."""
 
     policies: np.ndarray
     habits: Habits
@@ -80,8 +79,8 @@ class Measure(NamedTuple):
 
 
 class Desk(NamedTuple):
-    """Room to judge one decision after another: of policies, of a game, of a world and of a
-    playout; of what the other seat may hold; of the reference's weights, and of what it goes by."""
+    """Buffers for judging one decision after another: of policies, of a game, of a world and of a
+    playout; of the belief about the other seat's cards; of the reference's weights and facts."""
 
     room: Room
     state: np.ndarray
@@ -93,7 +92,7 @@ class Desk(NamedTuple):
 
 
 def make_desk(settings: np.ndarray) -> Desk:
-    """For a game with these settings, as `Holdem.settings` has them."""
+    """Return the buffers for a game with these settings, as in `Holdem.settings`."""
     return Desk(
         room=make_room(),
         state=settings.copy(),
@@ -109,11 +108,11 @@ def make_desk(settings: np.ndarray) -> Desk:
 def advantage(
     start: np.ndarray, actions: np.ndarray, seat: int, measure: Measure, seed: int, desk: Desk
 ) -> float:
-    """The sum of A over the decisions of `seat` in one match of hands with fresh stacks, in big
-    blinds a hand; unbiased.
+    """Return the sum of A over the decisions of `seat` in one match of hands with fresh stacks, in
+    big blinds per hand; unbiased.
 
-    start: its first state. actions: those of the whole match, in order. seed: settles the playouts.
-    Returns nan where an action is not legal, or is none of the other seat's policy.
+    start: its initial state. actions: those of the whole match, in order. seed: determines the
+    playouts. Returns nan if an action is illegal or impossible under the other seat's policy.
     """
     state, total, hand, street = desk.state, 0.0, -1, -1
     policy, worlds = measure.policies[1 - seat], measure.worlds
@@ -139,8 +138,8 @@ def advantage(
 
 @inlined
 def follow(action: int, policy: int, worlds: int, desk: Desk) -> bool:
-    """Weighs what the other seat, which is to move, may hold by its action; False where its policy
-    would not have taken that with the cards that it has."""
+    """Update the belief about the cards of the other seat, which is to move, by its action; return
+    False if its policy would not have taken it with its actual cards."""
     state, actions = desk.state, legal(desk.state)
     weigh(policy, state, actions, strength(policy, state, desk.room), desk.shares)
     if desk.shares[action] == 0:
@@ -152,10 +151,11 @@ def follow(action: int, policy: int, worlds: int, desk: Desk) -> bool:
 
 @compiled
 def judge(action: int, measure: Measure, key: int, desk: Desk) -> float:
-    """A(s, a) of the decision for `action` in the state on the desk, in chips.
+    """Return A(s, a) for `action` in the state on the desk, in chips.
 
-    In each world one option of the reference's is played beside it, each in as many worlds as it is
-    likely: of n in turn the one at (i + u) / n of their chances, u at random from 0 to 1.
+    In each world it is compared with one option of the reference, stratified so that each option is
+    used in proportion to its probability: playout i of n uses the option at quantile (i + u) / n, u
+    uniform in [0, 1).
     """
     state, seat, options = desk.state, desk.state[TO_MOVE], legal(desk.state)
     total = refer(state, options, measure, desk, desk.shares)
@@ -179,7 +179,7 @@ def judge(action: int, measure: Measure, key: int, desk: Desk) -> float:
 
 @inlined
 def won(action: int, seat: int, measure: Measure, key: np.uint64, desk: Desk) -> int:
-    """What seat 0 has won when the world on the desk is played on from `action`."""
+    """Return what seat 0 has won once the world on the desk is played on from `action`."""
     copy(desk.world, desk.trial)
     step(desk.trial, action)
     finish(desk.trial, seat, measure, key, desk)
@@ -190,7 +190,7 @@ def won(action: int, seat: int, measure: Measure, key: np.uint64, desk: Desk) ->
 def refer(
     state: np.ndarray, actions: int, measure: Measure, desk: Desk, weights: np.ndarray
 ) -> int:
-    """As `policies.weigh`, of the reference, whose turn it is."""
+    """As `policies.weigh`, for the reference, which is to move."""
     if len(measure.habits.asked):
         notice(state, actions, measure.habits.looks, desk.room, desk.facts)
         return weigh_habits(measure.habits, actions, desk.facts, weights)
@@ -214,8 +214,8 @@ def finish(state: np.ndarray, seat: int, measure: Measure, key: np.uint64, desk:
 
 @inlined
 def pick(weights: np.ndarray, left: int) -> int:
-    """The action that a random number below the sum of `weights` stands for: as `policies.choose`
-    has it, which is part of what settles matches and is left as it is."""
+    """Return the action selected by a random number below the sum of `weights`. Duplicates
+    `policies.choose`, which affects match results and is left unchanged."""
     action = 0
     while left >= weights[action]:
         left -= weights[action]
@@ -227,8 +227,8 @@ def pick(weights: np.ndarray, left: int) -> int:
 def returns(
     settings: np.ndarray, seat: int, measure: Measure, games: int, seed: int, desk: Desk
 ) -> np.ndarray:
-    """What the reference gets in `seat` from the deals of `seed`, in big blinds a hand: float64 of
-    shape (games,)."""
+    """Return the reference's results in `seat` over the deals of `seed`, in big blinds per hand:
+    float64 (games,)."""
     state, found = settings.copy(), np.empty(games)
     for game in range(games):
         deal(state, int(np.int64(derive(seed, DEAL, game))))
@@ -241,7 +241,8 @@ def returns(
 def noticed(
     start: np.ndarray, actions: np.ndarray, seat: int, desk: Desk
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Where `seat` had several actions in one match: facts (n, FACTS), and what it took (n,)."""
+    """Return the decisions of `seat` with several actions in one match: facts (n, FACTS), and the
+    actions taken (n,)."""
     state, count = desk.state, 0
     facts, taken = np.empty((len(actions), FACTS)), np.empty(len(actions), np.int64)
     copy(start, state)
@@ -266,11 +267,11 @@ def sample(
     seed: int,
     desk: Desk,
 ) -> np.ndarray:
-    """Matches between scripted players, judged: float64 of shape (games, 2), what `seat` got in big
-    blinds a hand, and its `advantage`.
+    """Play and judge matches between scripted players: float64 of shape (games, 2), the result of
+    `seat` in big blinds per hand, and its `advantage`.
 
-    settings: a state of the game. noise: in how many of a hundred decisions `seat` takes any action
-    instead. Without playouts nothing is judged.
+    settings: a state of the game. noise: percentage of decisions in which `seat` takes a random
+    action instead. Without playouts nothing is judged.
     """
     found = np.empty((games, 2))
     start, state = settings.copy(), settings.copy()
@@ -292,7 +293,7 @@ def record(
     state: np.ndarray, players: np.ndarray, seat: int, noise: int, key: np.uint64, room: Room,
     actions: np.ndarray,
 ) -> int:  # fmt: skip
-    """Plays `state` to its end, in place, and writes down the actions; how many they are."""
+    """Play `state` to its end, in place, and record the actions; return their number."""
     plies = 0
     while not over(state):
         policy = players[state[TO_MOVE]]

@@ -1,8 +1,8 @@
-"""Playing hold'em many times over: matches from the deal, and what each option of a decision gets.
+"""Hold'em simulations: matches from the deal, and playouts after each option of a decision.
 
-What a seat may believe of the other's two cards is Bayes' rule over all that they could be, by how
-likely a policy would have made the other seat's moves of this hand with each. Playout i brings the
-same cards and the same chance after every option, hand by hand.
+A seat's belief about the other's two cards follows Bayes' rule over all pairs, by how likely a
+policy would have made the other seat's moves of this hand with each. Playout i has the same cards
+and the same chance after every option, hand by hand.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ from gauntlet.games.holdem.rules import (
 
 
 class Belief(NamedTuple):
-    """weights: for each of PAIRS how likely the other seat would have made its moves of this hand
-    with it, float64 of shape (1326,). sums: the same summed up from the first, over those that the
-    seat to move may believe in. strengths: the `strength` of each. rivals, trial: room for the
-    worths of RIVALS, and for a hand played again."""
+    """weights: for each of PAIRS, how likely the other seat would have made its moves of this hand
+    with it, float64 of shape (1326,). sums: their cumulative sum over the pairs possible for the
+    seat to move. strengths: the `strength` of each. rivals, trial: buffers for the worths of
+    RIVALS, and for a replayed hand."""
 
     weights: np.ndarray
     sums: np.ndarray
@@ -64,7 +64,7 @@ class Belief(NamedTuple):
 
 
 def make_belief() -> Belief:
-    """Nothing believed yet: all equally likely."""
+    """Return a uniform belief."""
     return Belief(
         weights=np.ones(len(PAIRS)),
         sums=np.zeros(len(PAIRS)),
@@ -76,11 +76,11 @@ def make_belief() -> Belief:
 
 @compiled
 def believe(state: np.ndarray, policy: int, room: Room, belief: Belief) -> None:
-    """Sums up in `belief` what the other seat may hold, for the seat to move, if the other plays by
-    `policy`.
+    """Compute in `belief` the distribution of the other seat's cards for the seat to move, assuming
+    the other plays by `policy`.
 
-    Where the policy would not have made those moves with any cards, and where it does not look at
-    them, all are equally likely.
+    It is uniform if the policy would not have made those moves with any cards, or does not look at
+    them.
     """
     forget(belief)
     if looks(policy) and state[PLY] > 0:
@@ -93,14 +93,14 @@ def believe(state: np.ndarray, policy: int, room: Room, belief: Belief) -> None:
 
 @inlined
 def forget(belief: Belief) -> None:
-    """Makes all equally likely."""
+    """Reset the belief to uniform."""
     for at in range(len(PAIRS)):
         belief.weights[at] = 1.0
 
 
 @compiled
 def recall(state: np.ndarray, policy: int, room: Room, belief: Belief) -> None:
-    """Weighs every move that the other seat has made in this hand."""
+    """Weigh every move that the other seat has made in this hand."""
     trial, other, street = belief.trial, 1 - state[TO_MOVE], -1
     copy(state, trial)
     rewind(trial)
@@ -116,7 +116,7 @@ def recall(state: np.ndarray, policy: int, room: Room, belief: Belief) -> None:
 
 @inlined
 def rewind(state: np.ndarray) -> None:
-    """Makes the hand under way what it was as it began, its blinds posted."""
+    """Restore the current hand to its start, with the blinds posted."""
     for seat in range(2):
         state[STACKS + seat] += state[PAID + seat]
     post(state)
@@ -124,8 +124,8 @@ def rewind(state: np.ndarray) -> None:
 
 @compiled
 def reweigh(state: np.ndarray, policy: int, action: int, room: Room, belief: Belief) -> None:
-    """Multiplies the weights by how likely the seat to move takes this action by `policy`, its hand
-    as strong as `measure_strengths` found it."""
+    """Multiply the weights by the probability that the seat to move takes this action under
+    `policy`, with the strengths from `measure_strengths`."""
     actions = legal(state)
     for at in range(len(PAIRS)):
         if belief.weights[at] > 0:
@@ -135,8 +135,8 @@ def reweigh(state: np.ndarray, policy: int, action: int, room: Room, belief: Bel
 
 @compiled
 def measure_strengths(state: np.ndarray, room: Room, belief: Belief) -> None:
-    """The `strength` of each of PAIRS on the board as it lies face up; of one with a card of the
-    board anything."""
+    """Compute the `strength` of each of PAIRS on the visible board; arbitrary for pairs that share
+    a card with the board."""
     if state[STREET] == PREFLOP:
         for at in range(len(PAIRS)):
             belief.strengths[at] = room.preflop[kind(PAIRS[at, 0], PAIRS[at, 1])]
@@ -155,7 +155,7 @@ def measure_strengths(state: np.ndarray, room: Room, belief: Belief) -> None:
 
 @inlined
 def rank(value: int, count: int, values: np.ndarray) -> None:
-    """Puts a value among the first `count`, which are in order."""
+    """Insert a value into the first `count`, which are sorted."""
     while count > 0 and values[count - 1] > value:
         values[count] = values[count - 1]
         count -= 1
@@ -164,7 +164,7 @@ def rank(value: int, count: int, values: np.ndarray) -> None:
 
 @inlined
 def place(value: int, count: int, values: np.ndarray) -> int:
-    """How many of the first `count` values, which are in order, are below `value`."""
+    """Return how many of the first `count` values, which are sorted, are below `value`."""
     low, high = 0, count
     while low < high:
         middle = (low + high) // 2
@@ -177,7 +177,8 @@ def place(value: int, count: int, values: np.ndarray) -> int:
 
 @inlined
 def sum_up(state: np.ndarray, belief: Belief) -> None:
-    """Sums the weights up, less those of pairs with a card that the seat to move sees."""
+    """Compute the cumulative sums of the weights without pairs containing a card that the seat to
+    move sees."""
     seen, total = board(state, faceup(state[STREET])) | hole(state, state[TO_MOVE]), 0.0
     for at in range(len(PAIRS)):
         if not seen & HOLES[at]:
@@ -187,13 +188,12 @@ def sum_up(state: np.ndarray, belief: Belief) -> None:
 
 @inlined
 def hold(state: np.ndarray, seat: int, at: int) -> None:
-    """Gives a seat these of PAIRS."""
     state[CARDS + 2 * seat], state[CARDS + 2 * seat + 1] = PAIRS[at, 0], PAIRS[at, 1]
 
 
 @inlined
 def draw_pair(sums: np.ndarray, by: float) -> int:
-    """The place of PAIRS that a random number from 0 to 1, itself left out, stands for."""
+    """Return the index into PAIRS selected by a random number in [0, 1)."""
     left = by * sums[-1]
     low, high = 0, len(sums) - 1
     while low < high:
@@ -208,7 +208,7 @@ def draw_pair(sums: np.ndarray, by: float) -> int:
 DEAL, MOVES, HIDDEN = range(3)
 
 WIN, BIG_BLINDS, HANDS_WON, HANDS_PLAYED, CAPPED = range(5)
-"""What may be asked of a match that is over; see `figure`."""
+"""The measures of a finished match; see `figure`."""
 
 ASKED = {
     "win": WIN,
@@ -217,21 +217,21 @@ ASKED = {
     "hands": HANDS_PLAYED,
     "capped": CAPPED,
 }
-"""What a match yields, by name."""
+"""The measures by name."""
 
 
 @compiled
 def playout(state: np.ndarray, policies: np.ndarray, key: np.uint64, room: Room) -> None:
-    """Plays `state` to the end of its match, in place, one policy a seat."""
+    """Play `state` to the end of its match, in place, one policy per seat."""
     while not over(state):
         step(state, choose(policies[state[TO_MOVE]], state, legal(state), key, room))
 
 
 @inlined
 def figure(state: np.ndarray, measure: int, seat: int) -> float:
-    """What a seat gets of a match that is over: WIN 1 where it has won chips; BIG_BLINDS what it
-    has won, in big blinds a hand; HANDS_WON hands that it alone won; HANDS_PLAYED; CAPPED 1 where
-    nobody has all chips."""
+    """Return a seat's result of a finished match: WIN 1 if it has won chips; BIG_BLINDS its
+    winnings in big blinds per hand; HANDS_WON hands won outright; HANDS_PLAYED; CAPPED 1 if nobody
+    has all chips."""
     won = state[WON] if seat == 0 else -state[WON]
     if measure == WIN:
         return 1.0 if won > 0 else 0.0
@@ -249,7 +249,7 @@ def scores(
     results: np.ndarray, settings: np.ndarray, policies: np.ndarray, measure: int, seed: int,
     first: int, room: Room,
 ) -> None:  # fmt: skip
-    """Fills `results`, float64 of shape (games, 2), with what both seats get of matches from their
+    """Fill `results`, float64 of shape (games, 2), with both seats' results of matches from their
     deals.
 
     settings: a state with the settings of the game. first: the number of the first match.
@@ -264,8 +264,8 @@ def scores(
 
 @inlined
 def redeal(state: np.ndarray, belief: Belief, key: np.uint64) -> None:
-    """Deals again what the seat to move cannot see: the other's cards as is believed, and of the
-    board what is not face up."""
+    """Redeal what the seat to move cannot see: the other's cards by the belief, and the face-down
+    part of the board."""
     seat = state[TO_MOVE]
     known = BOARD + faceup(state[STREET])
     used = hole(state, seat) | board(state, known - BOARD)
@@ -280,7 +280,7 @@ def redeal(state: np.ndarray, belief: Belief, key: np.uint64) -> None:
 
 @compiled
 def redealt(state: np.ndarray, policy: int, key: int, room: Room, belief: Belief) -> None:
-    """As `redeal`, with what may be believed of a player by `policy`."""
+    """As `redeal`, with the belief about a player of `policy`."""
     believe(state, policy, room, belief)
     redeal(state, belief, np.uint64(key))
 
@@ -290,12 +290,12 @@ def outcomes(
     results: np.ndarray, state: np.ndarray, policies: np.ndarray, measure: int, seed: int,
     first: int, last: int, hidden: bool, room: Room, belief: Belief,
 ) -> None:  # fmt: skip
-    """What both seats get after each legal action of the seat to move, playout by playout.
+    """Compute both seats' results after each legal action of the seat to move, per playout.
 
-    results: float64 of shape (actions, playouts, 2), actions in order of number; those of the
-    playouts from `first` up to `last` are filled in. policies: what each seat plays afterwards, and
-    what the other is taken to have played so far. hidden: whether each playout deals again what
-    the seat to move cannot see; False plays on from the true cards, those of later hands too.
+    results: float64 of shape (actions, playouts, 2), actions in numerical order; playouts `first`
+    to `last` - 1 are filled in. policies: what each seat plays afterwards, and what the other is
+    assumed to have played so far. hidden: True redeals what the seat to move cannot see in each
+    playout; False uses the true cards, including those of later hands.
     """
     actions = legal(state)
     start, trial, rest = state.copy(), state.copy(), state.copy()
@@ -325,8 +325,8 @@ def outcomes(
 def play_rest(
     start: np.ndarray, rest: np.ndarray, policies: np.ndarray, key: np.uint64, room: Room
 ) -> bool:
-    """Where hands do not depend on each other, plays all that come after this one into `rest`, once
-    for all options; says whether there are any."""
+    """If hands are independent, play all that follow this one into `rest`, once for all options;
+    return whether there are any."""
     if start[PLAY] != RESET or start[HAND] + 1 >= start[HANDS]:
         return False
     copy(start, rest)
@@ -340,7 +340,6 @@ def play_rest(
 
 @inlined
 def add(state: np.ndarray, rest: np.ndarray) -> None:
-    """Counts the hands of `rest` to those of `state`."""
     for field in (TIES, WON, WINS, WINS + 1):
         state[field] += rest[field]
     state[HAND], state[HANDS] = rest[HAND], rest[HANDS]

@@ -1,16 +1,14 @@
-"""Hold'em's scripted players, compiled: how likely each takes which action.
+"""Hold'em's scripted players, compiled: the probability of each action.
 
-RANDOM is uniform over the legal actions; NEURON_RANDOM, as neuron_poker's, over those but ALL_IN
-and RAISE_3BB. CALLER checks or calls. MANIAC raises by the pot as often as it may, then calls.
-TIGHT goes by the strength of its hand (`strength`): it raises with a strong one, bets half the pot
-with a good one where nobody has bet, calls where strength and the price allow it, and else checks
-or folds. MIXED is each time TIGHT with a chance of three quarters, else CALLER or MANIAC: what to
-expect of a player of whom nothing is known.
+RANDOM is uniform over the legal actions; NEURON_RANDOM, as in neuron_poker, excludes ALL_IN and
+RAISE_3BB. CALLER checks or calls. MANIAC raises by the pot as often as it may, then calls. TIGHT
+goes by the strength of its hand (`strength`): it raises with a strong one, bets half the pot with a
+good one if nobody has bet, calls if strength and price allow it, and else checks or folds. MIXED is
+TIGHT with probability 3/4, else CALLER or MANIAC: a prior for an unknown player.
 
-A player's habits, what it does where, are learnt from hands that it has played, as a decision tree.
-The tree tells decisions apart by plain facts of them (`notice`), and each of its leaves counts the
-actions that were taken there. Whoever has these habits takes an action as often as it was taken
-there among the legal ones; where none of these ever was, it checks or calls.
+A player's habits are learnt from hands it has played, as a decision tree over simple facts of a
+decision (`notice`). Each leaf counts the actions taken there. The habits play each legal action in
+proportion to its count in the leaf; if none of them was ever taken there, they check or call.
 """
 
 from __future__ import annotations
@@ -62,32 +60,33 @@ CODES = {
     "caller": CALLER,
     "maniac": MANIAC,
 }
-"""Scripted players by name."""
+"""Codes of the scripted players by name."""
 
 STRONG = (0.62, 0.85)
-"""The strength with which TIGHT raises, before and after the flop."""
+"""Strength at which TIGHT raises, before and after the flop."""
 GOOD = (0.58, 0.70)
-"""With which it bets."""
+"""Strength at which it bets."""
 FAIR = (0.50, 0.55)
-"""With which it calls at the least."""
+"""Minimum strength at which it calls."""
 MARGIN = 0.05
-"""How far its strength must lie above the share of the pot that a call pays."""
+"""How far its strength must exceed the share of the pot that a call pays."""
 
 BOARDS = 4_000
-"""Random showdowns behind a strength before the flop: its standard error is below .008."""
+"""Random showdowns per preflop strength: the standard error is below .008."""
 
 
 PAIRS = np.array([(first, second) for first in range(51) for second in range(first + 1, 52)])
 """All hands of two cards: (1326, 2)."""
 HOLES = np.bitwise_or.reduce(1 << 16 * (PAIRS & 3) + (PAIRS >> 2), axis=1)
-"""The same as sets of bits."""
+"""The same as bit masks."""
 RIVALS = HOLES[::9].copy()
-"""Every ninth of them, spread over all ranks and suits: what a hand's strength is measured by."""
+"""Every ninth of them, spread over all ranks and suits: the opponents that define a hand's
+strength."""
 
 
 class Room(NamedTuple):
-    """preflop: the strength of every two cards before the flop, by `kind`. weights: of the actions
-    of one decision after another."""
+    """preflop: the strength of every two cards before the flop, by `kind`. weights: buffer for the
+    actions of one decision."""
 
     preflop: np.ndarray
     weights: np.ndarray
@@ -95,16 +94,16 @@ class Room(NamedTuple):
 
 @inlined
 def kind(first: int, second: int) -> int:
-    """Which of the 169 different hands of two cards: 13 x higher rank + lower rank where they are
-    suited, 13 x lower + higher where not."""
+    """Return the index among the 169 starting hands: 13 x higher rank + lower rank if suited, 13 x
+    lower + higher if not."""
     high, low = max(first >> 2, second >> 2), min(first >> 2, second >> 2)
     return 13 * high + low if first & 3 == second & 3 else 13 * low + high
 
 
 @compiled
 def showdowns(boards: int, shares: np.ndarray) -> None:
-    """Fills `shares`, float64 of shape (169,), with the share of the pot that every kind of hand
-    wins against a random one in `boards` random showdowns, ties by halves."""
+    """Fill `shares`, float64 of shape (169,), with the share of the pot that every starting hand
+    wins against a random one in `boards` random showdowns, ties counting half."""
     for row in range(13):
         for column in range(13):
             second = 4 * column if row > column else 4 * column + 1
@@ -113,7 +112,8 @@ def showdowns(boards: int, shares: np.ndarray) -> None:
 
 @compiled
 def against_random(first: int, second: int, boards: int) -> float:
-    """The share of the pot that two cards win against two random ones in so many showdowns."""
+    """Return the share of the pot that two cards win against two random ones in `boards`
+    showdowns."""
     own, won = bit(first) | bit(second), 0
     for number in range(boards):
         key, drawn, used, theirs, table = derive(first, second, number), 0, own, 0, 0
@@ -131,28 +131,27 @@ def against_random(first: int, second: int, boards: int) -> float:
 
 @lru_cache
 def preflop() -> np.ndarray:
-    """`showdowns` of BOARDS, computed once a process."""
+    """Return `showdowns` of BOARDS, computed once per process."""
     found = np.zeros(169)
     showdowns(BOARDS, found)
     return found
 
 
 def make_room() -> Room:
-    """Room for one decision after another."""
+    """Return buffers for one decision after another."""
     return Room(preflop(), np.zeros(ACTIONS, np.int64))
 
 
 @inlined
 def looks(policy: int) -> bool:
-    """Whether a policy looks at its cards."""
     return policy >= TIGHT
 
 
 @inlined
 def strength(policy: int, state: np.ndarray, room: Room) -> float:
-    """How strong the hand of the seat to move is, to a policy that looks at it: before the flop the
-    share of the pot that it wins against a random hand; after it the share of RIVALS that it beats
-    as it stands. 0 to any other."""
+    """Return the strength of the hand of the seat to move, for a policy that looks at it: before
+    the flop the share of the pot that it wins against a random hand, afterwards the share of RIVALS
+    that it currently beats. 0 for other policies."""
     if not looks(policy):
         return 0.0
     place = CARDS + 2 * state[TO_MOVE]
@@ -166,8 +165,8 @@ def strength(policy: int, state: np.ndarray, room: Room) -> float:
 
 @compiled
 def share_beaten(hand: int, table: int, size: int) -> float:
-    """The share of the RIVALS possible on the board `table` that `hand` beats, ties by halves;
-    size: cards of a hand with the board."""
+    """Return the share of the RIVALS possible on the board `table` that `hand` beats, ties counting
+    half; size: cards of a hand plus the board."""
     mine, won, hands = worth(hand | table, size), 0, 0
     for at in range(len(RIVALS)):
         if not table & RIVALS[at]:
@@ -179,8 +178,8 @@ def share_beaten(hand: int, table: int, size: int) -> float:
 
 @inlined
 def weigh(policy: int, state: np.ndarray, actions: int, strong: float, weights: np.ndarray) -> int:
-    """Fills `weights` (ACTIONS) with integers in proportion to a policy's chances of each legal
-    action, 0 elsewhere, and returns their sum.
+    """Fill `weights` (ACTIONS) with integers proportional to a policy's probability of each legal
+    action, 0 elsewhere; return their sum.
 
     actions: the legal ones, as a mask. strong: the hand's `strength`, for policies that look.
     """
@@ -220,7 +219,7 @@ def wild(actions: int) -> int:
 
 @inlined
 def tight(state: np.ndarray, actions: int, strong: float) -> int:
-    """What TIGHT does with a hand of this strength."""
+    """Return TIGHT's action with a hand of this strength."""
     late = min(state[STREET], 1)
     if strong >= STRONG[late] and actions >> RAISE_POT & 1:
         return RAISE_POT
@@ -234,7 +233,8 @@ def tight(state: np.ndarray, actions: int, strong: float) -> int:
 
 @inlined
 def choose(policy: int, state: np.ndarray, actions: int, key: np.uint64, room: Room) -> int:
-    """The action that `policy` takes of a mask, by this decision's random number under `key`."""
+    """Return the action of a mask that `policy` takes, by this decision's random number under
+    `key`."""
     weights = room.weights
     total = weigh(policy, state, actions, strength(policy, state, room), weights)
     left = below(total, key, LONGEST * state[HAND] + state[PLY]) if total > 1 else 0
@@ -247,33 +247,33 @@ def choose(policy: int, state: np.ndarray, actions: int, key: np.uint64, room: R
 
 @compiled
 def chances(policy: int, state: np.ndarray, room: Room) -> int:
-    """Fills `room.weights` as `weigh` does, for the seat to move; returns their sum."""
+    """Fill `room.weights` as `weigh` does, for the seat to move; return their sum."""
     return weigh(policy, state, legal(state), strength(policy, state, room), room.weights)
 
 
 STRENGTH, LEAD, PRICE, ROUND, CHOICES, POT_RAISE, POT, DEALS, RAISED, ANSWERED = range(10)
 FACTS = 10
-"""What is noticed of a decision: the hand's `strength`; by how much that is above PRICE; the share
-of the pot that a call pays; the street; how many actions are legal; whether a raise by the pot is;
-the pot in big blinds; whether the seat deals; its raises and the other's in this betting round."""
+"""The facts of a decision: the hand's `strength`; its lead over PRICE; the share of the pot that a
+call pays; the street; the number of legal actions; whether a pot raise is legal; the pot in big
+blinds; whether the seat deals; its raises and the other's in this betting round."""
 
 LEAST = 5
-"""Decisions in a leaf."""
+"""Minimum number of decisions in a leaf."""
 
 BITS = 10.0
-"""By how much a split must make the actions more likely, over all decisions, as a power of 2: so
-that a player who acts by chance is not learnt by heart."""
+"""Minimum gain of a split in log2 likelihood over all decisions, so that a random player is not
+memorized."""
 
 WORD = "habits "
-"""What the text of habits begins with, which no policy's name does."""
+"""Prefix of habits as text, which no policy's name has."""
 
 
 class Habits(NamedTuple):
-    """A tree, node by node, the root first.
+    """A decision tree, node by node, the root first.
 
-    asked: the fact that a node asks for, int64, -1 at a leaf. limit: the way goes to the node `low`
-    where the fact is at most this, else to `high`. counts: int64 of shape (nodes, ACTIONS). looks:
-    whether it depends on the cards. No nodes are no habits.
+    asked: the fact that a node tests, int64, -1 at a leaf. limit: go to node `low` if the fact is
+    at most this, else to `high`. counts: int64 of shape (nodes, ACTIONS). looks: whether it depends
+    on the cards. Without nodes there are no habits.
     """
 
     asked: np.ndarray
@@ -285,7 +285,7 @@ class Habits(NamedTuple):
 
 
 def make_habits(rows: Sequence[Sequence[float]]) -> Habits:
-    """Of nodes as rows: asked, limit, low, high, and the count of each action."""
+    """Build a tree from nodes as rows: asked, limit, low, high, and the count of each action."""
     table = np.array(rows, float).reshape(-1, 4 + ACTIONS)
     asked, low, high = (table[:, at].astype(np.int64) for at in (0, 2, 3))
     looks = bool(np.isin(asked, (STRENGTH, LEAD)).any())
@@ -298,7 +298,7 @@ NONE = make_habits([])
 
 @inlined
 def notice(state: np.ndarray, actions: int, looks: bool, room: Room, facts: np.ndarray) -> None:
-    """Fills `facts` (FACTS) with those of the seat to move; who does not look has no strength."""
+    """Fill `facts` (FACTS) for the seat to move; without `looks` the strength is 0."""
     seat, choices = state[TO_MOVE], 0
     for action in range(ACTIONS):
         choices += actions >> action & 1
@@ -317,7 +317,7 @@ def notice(state: np.ndarray, actions: int, looks: bool, room: Room, facts: np.n
 
 @inlined
 def weigh_habits(habits: Habits, actions: int, facts: np.ndarray, weights: np.ndarray) -> int:
-    """As `policies.weigh`: fills `weights` (ACTIONS) and returns their sum."""
+    """As `policies.weigh`: fill `weights` (ACTIONS) and return their sum."""
     at, total = 0, 0
     while habits.asked[at] >= 0:
         at = habits.low[at] if facts[habits.asked[at]] <= habits.limit[at] else habits.high[at]
@@ -330,11 +330,12 @@ def weigh_habits(habits: Habits, actions: int, facts: np.ndarray, weights: np.nd
 
 
 def learn(facts: np.ndarray, taken: np.ndarray) -> str:
-    """The habits behind decisions of `facts` (n, FACTS) and actions `taken` (n,), n > 0, as text.
+    """Learn habits from decisions with `facts` (n, FACTS) and actions `taken` (n,), n > 0; return
+    them as text.
 
-    The tree is scikit-learn's, by entropy; the same decisions give the same one.
+    The tree is scikit-learn's, by entropy; it is deterministic.
     """
-    from sklearn.tree import DecisionTreeClassifier  # takes a second, and few runs need it
+    from sklearn.tree import DecisionTreeClassifier  # a slow import that few runs need
 
     tree = DecisionTreeClassifier(
         criterion="entropy",
@@ -361,5 +362,5 @@ def learn(facts: np.ndarray, taken: np.ndarray) -> str:
 
 @lru_cache(maxsize=64)
 def habits(text: str) -> Habits:
-    """What `learn` told. NONE of the name of a policy."""
+    """Parse the output of `learn`. Returns NONE for the name of a policy."""
     return make_habits(json.loads(text.removeprefix(WORD))) if text.startswith(WORD) else NONE

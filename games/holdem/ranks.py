@@ -1,11 +1,10 @@
-"""What a poker hand is worth, compiled: the best five of five to seven cards.
+"""Poker hand evaluation, compiled: the best five of five to seven cards.
 
-A card is 4 x rank + suit, ranks from 0 (a two) to 12 (an ace). A hand is a set of bits, bit
-16 x suit + rank for each card, so that every suit has a lane of its own. Its worth is
-category << 26 | first << 13 | kickers, where `first` is the set of ranks that make the category
-(of a straight its highest) and `kickers` the set of those that count beside it. Of two sets of as
-many ranks the one with the higher rank is the higher number, so the higher worth wins, and equal
-worths tie.
+A card is 4 x rank + suit, ranks from 0 (a two) to 12 (an ace). A hand is a bit mask with bit 16 x
+suit + rank set for each card, so every suit has its own lane. Its worth is category << 26 | first
+<< 13 | kickers, where `first` is the set of ranks that form the category (for a straight its
+highest) and `kickers` the set of the other ranks that count. Of two rank sets of equal size the one
+with the higher rank is the larger number, so the higher worth wins and equal worths tie.
 """
 
 from __future__ import annotations
@@ -23,24 +22,24 @@ allocating = _compiler.allocating
 
 HIGH_CARD, PAIR, TWO_PAIR, THREE, STRAIGHT, FLUSH, FULL_HOUSE, FOUR, STRAIGHT_FLUSH = range(9)
 CATEGORY, FIRST = 26, 13
-"""How far these lie to the left in a worth."""
+"""Bit offsets of these within a worth."""
 
 LANE = (1 << 13) - 1
 TOP = np.array([0, *(1 << (ranks.bit_length() - 1) for ranks in range(1, 1 << 13))])
-"""The highest of a set of ranks, as a set; of none none."""
+"""The highest rank of a set of ranks, as a set; empty for the empty set."""
 COUNT = np.array([ranks.bit_count() for ranks in range(1 << 13)])
-"""How many ranks a set holds."""
+"""Number of ranks in a set."""
 
 
 @inlined
 def bit(card: int) -> int:
-    """The card as a hand of one."""
+    """Return the card as a one-card hand."""
     return 1 << 16 * (card & 3) + (card >> 2)
 
 
 @inlined
 def worth(hand: int, size: int) -> int:
-    """What the best five cards of a hand of `size`, 5 to 7, are worth."""
+    """Return the worth of the best five cards of a hand of `size` cards, 5 to 7."""
     a, b, c, d = hand & LANE, hand >> 16 & LANE, hand >> 32 & LANE, hand >> 48 & LANE
     flush = flushed(a, b, c, d)
     if flush:
@@ -64,7 +63,7 @@ def worth(hand: int, size: int) -> int:
 
 @inlined
 def flushed(a: int, b: int, c: int, d: int) -> int:
-    """The suit with five cards or more, as a set of ranks; 0 where there is none."""
+    """Return the ranks of the suit with five or more cards; 0 if there is none."""
     if COUNT[a] > 4:
         return a
     if COUNT[b] > 4:
@@ -85,7 +84,7 @@ def worth_of_flush(ranks: int) -> int:
 
 @inlined
 def worth_of_many(a: int, b: int, c: int, d: int) -> int:
-    """Of four ranks or fewer: no flush and no straight."""
+    """For four ranks or fewer: no flush and no straight."""
     ranks, even = a | b | c | d, (a | b | c | d) ^ a ^ b ^ c ^ d
     four = a & b & c & d
     if four:
@@ -100,14 +99,15 @@ def worth_of_many(a: int, b: int, c: int, d: int) -> int:
 
 @inlined
 def top_straight(ranks: int) -> int:
-    """The highest rank of the highest straight, as a set; an ace also counts below the two."""
+    """Return the highest rank of the highest straight, as a set; an ace also counts below the
+    two."""
     low = ranks << 1 | ranks >> 12
     return int(TOP[low & low >> 1 & low >> 2 & low >> 3 & low >> 4] << 3)
 
 
 @inlined
 def without(ranks: int, lowest: int) -> int:
-    """A set less its so many lowest ranks, 0 to 2."""
+    """Remove the `lowest` lowest ranks from a set; `lowest` is 0 to 2."""
     if lowest > 0:
         ranks &= ranks - 1
     if lowest > 1:
@@ -117,7 +117,7 @@ def without(ranks: int, lowest: int) -> int:
 
 @allocating
 def worths(hands: np.ndarray, size: int) -> np.ndarray:
-    """The worths of many hands of one size: int64 in, int64 out."""
+    """Return the worths of many hands of one size: int64 in, int64 out."""
     found = np.empty(len(hands), np.int64)
     for at in range(len(hands)):
         found[at] = worth(hands[at], size)
@@ -126,10 +126,10 @@ def worths(hands: np.ndarray, size: int) -> np.ndarray:
 
 @allocating
 def share(first: int, second: int, board: int, left: int) -> float:
-    """The share of the pot that `first` gets in the mean at showdown against `second`, ties by
-    halves: over all ways to complete a board that lacks `left` cards, 0 to 5. Exact.
+    """Return the expected share of the pot that `first` wins against `second` at showdown, ties
+    counting half: exact, over all ways to complete a board that lacks `left` cards, 0 to 5.
 
-    first, second: hands of two cards; board: a hand of 5 - left.
+    first, second: hands of two cards; board: a hand of 5 - left cards.
     """
     live = np.array([bit(card) for card in range(52) if not (first | second | board) & bit(card)])
     chosen, won, boards = np.arange(left), 0, 0

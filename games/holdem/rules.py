@@ -1,12 +1,12 @@
-"""Heads-up no-limit hold'em, compiled: the one implementation, for play and for playouts.
+"""Heads-up no-limit hold'em, compiled: one implementation for play and for playouts.
 
-A state is one flat int64 array: the fields named below. Chips are integers. All cards are
-settled by the deal's seed: hand h of a match has the same cards whatever was played before. Seat 0
-deals the first hand, then the seats take turns; the dealer posts the small blind and acts first
-before the flop, the other seat after it.
+A state is a flat int64 array of the fields named below. Chips are integers. The deal's seed
+determines all cards: hand h of a match has the same cards whatever was played before. Seat 0 deals
+the first hand, then the seats alternate; the dealer posts the small blind and acts first before the
+flop, the other seat after it.
 
-Source of the eight actions and of what they cost: TALAGA (OpenReview iS3fQooCaa), appendix B, for
-PAPER, and neuron_poker, which it names, for NEURON.
+Source of the eight actions and their cost: TALAGA (OpenReview iS3fQooCaa), appendix B, for PAPER,
+and neuron_poker, which it names, for NEURON.
 """
 
 from __future__ import annotations
@@ -25,59 +25,58 @@ ACTIONS = 8
 MATCH, RESET = range(2)
 """How hands follow each other: until one seat has all chips, or each with fresh stacks."""
 PAPER, NEURON = range(2)
-"""What a share of the pot is: the bet that is raised to, or the chips that are added."""
+"""The meaning of a share of the pot: the bet to raise to, or the chips to add."""
 MOST_RAISES = 2
-"""Of a seat in a betting round."""
+"""Per seat and betting round."""
 PREFLOP, FLOP, TURN, RIVER = range(4)
 
 SEED, PLAY, HANDS, STACK, SMALL, BIG, MODE, PAPER_BUGS = range(8)
-"""Settings. HANDS: how many, or the most of a match. PAPER_BUGS: 1 where a tie is seat 0's."""
+"""Settings. HANDS: number of hands, the maximum in a match. PAPER_BUGS: 1 if seat 0 wins ties."""
 HAND, DEALER, TO_MOVE, STREET, PLY, ACTED, SHOWN, TIES, WON = range(8, 17)
-"""Fields. TO_MOVE: -1 where the hand is over. PLY, ACTED: actions in this hand, in this betting
-round. SHOWN: 1 after a showdown. TIES: hands without one winner. WON: chips that seat 0 has won in
-the hands that are over."""
+"""Fields. TO_MOVE: -1 once the hand is over. PLY, ACTED: actions in this hand, in this betting
+round. SHOWN: 1 after a showdown. TIES: hands without a single winner. WON: chips that seat 0 has
+won in finished hands."""
 STACKS, BETS, PAID, RAISES, WINS, AWARD, BACK = range(17, 31, 2)
-"""A cell a seat. BETS: chips put in, in this betting round. PAID: in this hand. RAISES: how many in
-this betting round. WINS: hands won. AWARD: what the hand that is over paid out. BACK: chips of it
-that nobody called."""
+"""One cell per seat. BETS: chips put in during this betting round. PAID: during this hand. RAISES:
+number in this betting round. WINS: hands won. AWARD: the payout of the finished hand. BACK: its
+uncalled chips."""
 CARDS = 31
 BOARD = CARDS + 4
 LOG = BOARD + 5
 """CARDS: two of seat 0, two of seat 1, the five of the board. LOG: the actions of this hand."""
 LONGEST = 32
-"""More than a hand has actions: 6 in a betting round."""
+"""Exceeds the number of actions in a hand: 6 per betting round."""
 SIZE = LOG + LONGEST
 
 CARD_EVENT = 0
 
 
 def blank() -> np.ndarray:
-    """Room for a state."""
+    """Return a zeroed state."""
     return np.zeros(SIZE, np.int64)
 
 
 def hole_slice(seat: int) -> slice:
-    """Where a seat's cards lie in a state."""
     return slice(CARDS + 2 * seat, CARDS + 2 * seat + 2)
 
 
 @inlined
 def copy(state: np.ndarray, into: np.ndarray) -> None:
-    """As `into[:] = state`, which numba also makes fit for arrays that overlap."""
+    """As `into[:] = state`, for which numba also generates code for overlapping arrays."""
     for field in range(SIZE):
         into[field] = state[field]
 
 
 @compiled
 def deal(state: np.ndarray, seed: int) -> None:
-    """Makes `state`, whose settings are there, the first decision of the deal `seed`."""
+    """Set `state`, which holds its settings, to the first decision of the deal `seed`."""
     begin(state, seed)
     go_on(state)
 
 
 @compiled
 def begin(state: np.ndarray, seed: int) -> None:
-    """Makes `state`, whose settings are there, what it is before the first hand is dealt."""
+    """Reset `state`, which holds its settings, to before the first hand is dealt."""
     state[SEED] = seed
     for field in range(HAND, SIZE):
         state[field] = 0
@@ -92,28 +91,28 @@ def over(state: np.ndarray) -> bool:
 
 @compiled
 def step(state: np.ndarray, action: int) -> None:
-    """Makes a legal action, in place, and deals the next hand where this one is over."""
+    """Make a legal action, in place, and deal the next hand if this one is over."""
     act(state, action)
     go_on(state)
 
 
 @inlined
 def go_on(state: np.ndarray) -> None:
-    """Deals hands until somebody has to decide, or the match is over."""
+    """Deal hands until there is a decision to make or the match is over."""
     while state[TO_MOVE] < 0 and more(state):
         next_hand(state)
 
 
 @inlined
 def more(state: np.ndarray) -> bool:
-    """Whether a hand follows the one that is over."""
+    """Return whether a hand follows the one that is over."""
     broke = state[PLAY] == MATCH and (state[STACKS] == 0 or state[STACKS + 1] == 0)
     return bool(not broke and state[HAND] + 1 < state[HANDS])
 
 
 @compiled
 def next_hand(state: np.ndarray) -> None:
-    """Deals the next hand and posts its blinds; it may be over by that alone."""
+    """Deal the next hand and post its blinds, which alone may end it."""
     state[HAND] += 1
     state[DEALER] = state[HAND] % 2
     if state[PLAY] == RESET:
@@ -128,8 +127,8 @@ def next_hand(state: np.ndarray) -> None:
 
 @inlined
 def draw(used: int, key: np.uint64, count: int) -> tuple[int, int]:
-    """A card that is not in the hand `used`, by the random numbers under `key` from the `count`-th
-    on, and the number after those that it took."""
+    """Return a card not in the hand `used`, by the random numbers under `key` from number `count`
+    on, and the next number."""
     card = below(52, key, count)
     while used & bit(card):
         count += 1
@@ -139,7 +138,7 @@ def draw(used: int, key: np.uint64, count: int) -> tuple[int, int]:
 
 @compiled
 def post(state: np.ndarray) -> None:
-    """Starts the hand whose cards and stacks are there: the blinds, as far as stacks reach."""
+    """Start the hand whose cards and stacks are set: post the blinds, as far as stacks allow."""
     for field in range(BETS, WINS):
         state[field] = 0
     for field in range(AWARD, CARDS):
@@ -156,7 +155,7 @@ def post(state: np.ndarray) -> None:
 
 @inlined
 def put(state: np.ndarray, seat: int, chips: int) -> None:
-    """Moves chips of a seat into the pot."""
+    """Move chips of a seat into the pot."""
     state[STACKS + seat] -= chips
     state[BETS + seat] += chips
     state[PAID + seat] += chips
@@ -164,21 +163,22 @@ def put(state: np.ndarray, seat: int, chips: int) -> None:
 
 @inlined
 def pot(state: np.ndarray) -> int:
-    """All chips put in, those of this betting round too."""
+    """Return all chips put in, including this betting round's."""
     return int(state[PAID] + state[PAID + 1])
 
 
 @inlined
 def to_call(state: np.ndarray) -> int:
-    """How many chips the seat to move lacks to the other's bet; its stack may be less."""
+    """Return the chips that the seat to move needs to match the other's bet; its stack may be
+    smaller."""
     seat = state[TO_MOVE]
     return int(state[BETS + 1 - seat] - state[BETS + seat])
 
 
 @inlined
 def cost(state: np.ndarray, action: int) -> int:
-    """The chips that an action of the seat to move adds, never more than it has. That of a raise is
-    what its name says, which may be too little for it to be legal."""
+    """Return the chips that an action of the seat to move adds, capped by its stack. For a raise it
+    is the nominal amount, which may be too small to be legal."""
     seat = state[TO_MOVE]
     if action < CALL:
         return 0
@@ -196,10 +196,10 @@ def cost(state: np.ndarray, action: int) -> int:
 
 @inlined
 def legal(state: np.ndarray) -> int:
-    """The legal actions of the seat to move, as a mask with bit `action` set.
+    """Return the legal actions of the seat to move, as a mask with bit `action` set.
 
-    A raise must put in more than a call, the other seat must have chips left to answer it, and
-    there are MOST_RAISES of them.
+    A raise must put in more than a call, the other seat must have chips left to answer it, and at
+    most MOST_RAISES are allowed.
     """
     seat, lacking = state[TO_MOVE], to_call(state)
     actions = 1 << FOLD | 1 << CALL if lacking > 0 else 1 << CHECK
@@ -212,7 +212,7 @@ def legal(state: np.ndarray) -> int:
 
 @compiled
 def act(state: np.ndarray, action: int) -> None:
-    """Makes a legal action, in place, up to the end of its hand."""
+    """Make a legal action, in place, up to the end of its hand."""
     seat = state[TO_MOVE]
     state[LOG + state[PLY]] = action
     state[PLY] += 1
@@ -242,13 +242,12 @@ def act(state: np.ndarray, action: int) -> None:
 
 @inlined
 def hole(state: np.ndarray, seat: int) -> int:
-    """A seat's two cards, as a hand."""
     return bit(state[CARDS + 2 * seat]) | bit(state[CARDS + 2 * seat + 1])
 
 
 @inlined
 def board(state: np.ndarray, count: int) -> int:
-    """The first `count` cards of the board, as a hand."""
+    """Return the first `count` cards of the board, as a hand."""
     found = 0
     for place in range(BOARD, BOARD + count):
         found |= bit(state[place])
@@ -257,13 +256,12 @@ def board(state: np.ndarray, count: int) -> int:
 
 @inlined
 def faceup(street: int) -> int:
-    """How many cards of the board a betting round sees."""
+    """Return how many board cards are face up in a betting round."""
     return street + 2 if street else 0
 
 
 @compiled
 def show_down(state: np.ndarray) -> None:
-    """Ends the hand by the cards, the board dealt to its end."""
     table = board(state, 5)
     first, second = worth(hole(state, 0) | table, 7), worth(hole(state, 1) | table, 7)
     state[SHOWN] = 1
@@ -275,8 +273,8 @@ def show_down(state: np.ndarray) -> None:
 
 @inlined
 def finish(state: np.ndarray, winner: int) -> None:
-    """Ends the hand: uncalled chips go back, the pot to `winner`; where that is -1 it is split, an
-    odd chip going to the first seat left of the dealer."""
+    """End the hand: uncalled chips go back, and the pot goes to `winner`; if that is -1 it is
+    split, with an odd chip for the seat left of the dealer."""
     called = min(state[PAID], state[PAID + 1])
     for seat in range(2):
         state[BACK + seat] = state[PAID + seat] - called
@@ -296,9 +294,9 @@ def finish(state: np.ndarray, winner: int) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """A state: the array of `games.holdem.rules`, and what was public so far, oldest first.
+    """A state: the array of `games.holdem.rules`, and the public history, oldest first.
 
-    start: how many clauses of the history are of hands before this one.
+    start: how many clauses of the history belong to earlier hands.
     """
 
     array: np.ndarray
@@ -314,9 +312,9 @@ class State:
 
 
 class View(NamedTuple):
-    """What a seat sees, in numbers.
+    """What a seat sees, as numbers.
 
-    cells: the state's array, with -1 for every card that it does not see and 0 for the seed.
+    cells: the state's array, with -1 for every card it does not see and 0 for the seed.
     start: as in `State`. options: the legal actions, in the game's order.
     """
 
@@ -327,7 +325,7 @@ class View(NamedTuple):
 
 
 def seen_by(array: np.ndarray, seat: int) -> np.ndarray:
-    """The array with all hidden from `seat` that it does not see."""
+    """Return the array with everything that `seat` does not see masked."""
     seen = array.copy()
     seen[SEED] = 0
     seen[hole_slice(1 - seat)] = -1

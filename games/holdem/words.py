@@ -1,4 +1,4 @@
-"""Hold'em in words: cards, actions and what they mean, the rules, what happened."""
+"""Hold'em as text: cards, actions and their meaning, rules, history."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ POLICIES = {
     "caller": "checks or calls, whatever it holds",
     "maniac": "raises by the pot as often as it may, else calls",
 }
-"""What each scripted player does, by name."""
+"""What each policy does, by name."""
 
 FORMAT = "|".join(name.replace("_", r"[\s_]*") for name in NAMES)
-"""Fits every action's name, spaces or underscores within it or not."""
+"""Matches every action's name, with or without spaces or underscores in it."""
 
 ADVICE = (
     "Judge your hand by what the other player may hold: a pair is strong against any two cards, "
@@ -76,11 +76,10 @@ ADVICE = (
     "early.",
     "Play more hands as the dealer, who acts last on the flop, the turn and the river.",
 )
-"""How to play well."""
 
 
 def parse(text: str) -> Action:
-    """The action that a text names, whatever its case, spaces, underscores, < and >: "<call>",
+    """Return the action that a text names, ignoring case, spaces, underscores, < and >: "<call>",
     "Raise 3BB"; or its number, as `str` writes it. Raises ValueError for anything else."""
     plain = re.sub(r"[\s_<>]", "", text).upper()
     if re.fullmatch("[0-7]", plain):
@@ -92,7 +91,7 @@ def parse(text: str) -> Action:
 
 
 def card(number: int) -> str:
-    """ "Ah": the rank, T for ten, and the first letter of the suit."""
+    """Return a card as the rank, T for ten, and the first letter of the suit: "Ah" is one."""
     return RANKS[number >> 2] + SUITS[number & 3]
 
 
@@ -101,7 +100,7 @@ def cards(numbers: Iterable[int]) -> str:
 
 
 def rules(settings: np.ndarray) -> str:
-    """The rules; settings: any state of the game."""
+    """Return the rules; settings: any state of the game."""
     stack, hands = settings.item(STACK), settings.item(HANDS)
     count = "1 hand" if hands == 1 else f"{hands} hands"
     if settings.item(PLAY) == MATCH:
@@ -130,7 +129,7 @@ def rules(settings: np.ndarray) -> str:
 
 
 def meaning(state: np.ndarray, action: Action) -> str:
-    """What a legal action means here, in one line."""
+    """Return the meaning of a legal action here, in one line."""
     seat, chips = state.item(TO_MOVE), cost(state, action)
     if action == FOLD:
         return "give up this hand and the pot"
@@ -146,7 +145,7 @@ def meaning(state: np.ndarray, action: Action) -> str:
 
 
 def blinds(state: np.ndarray) -> str:
-    """Who deals and who posts what, of a hand that was just dealt."""
+    """Return who deals and the posted blinds, for a hand just dealt."""
     dealer, hand = state.item(DEALER), state.item(HAND) + 1
     posted = (min(state.item(PAID + seat), state.item(SMALL if seat == dealer else BIG))
               for seat in (dealer, 1 - dealer))  # fmt: skip
@@ -155,7 +154,6 @@ def blinds(state: np.ndarray) -> str:
 
 
 def taken(before: np.ndarray, action: Action) -> str:
-    """What the seat to move did."""
     seat, chips = before.item(TO_MOVE), cost(before, action)
     done = f"player {seat}: {NAMES[action]}"
     if action <= CHECK:
@@ -166,13 +164,14 @@ def taken(before: np.ndarray, action: Action) -> str:
 
 
 def faced(state: np.ndarray, street: int) -> str:
-    """The cards that a betting round turned up."""
+    """Return the cards that a betting round turned up."""
     turned = state[BOARD + faceup(street - 1) : BOARD + faceup(street)].tolist()
     return f"{STREETS[street]}: {cards(turned)}"
 
 
 def ended(state: np.ndarray, street: int) -> Iterable[str]:
-    """How a hand ended whose last betting round was `street`: what was shown and who got what."""
+    """Yield how a hand ended whose last betting round was `street`: what was shown and who got
+    what."""
     if state.item(SHOWN):
         yield from (faced(state, later) for later in range(street + 1, RIVER + 1))
         shown = (f"player {seat} shows {held(state, seat)}" for seat in range(2))
@@ -188,24 +187,25 @@ def ended(state: np.ndarray, street: int) -> Iterable[str]:
 
 
 def held(state: np.ndarray, seat: int) -> str:
-    """A seat's cards and what they make with the whole board."""
+    """Return a seat's cards and their category with the whole board."""
     worth = ranks.worth(hole(state, seat) | board(state, 5), 7)
     return f"{cards(state[hole_slice(seat)].tolist())} ({CATEGORIES[worth >> ranks.CATEGORY]})"
 
 
 def table(state: np.ndarray) -> str:
-    """The cards of the board that are face up."""
+    """Return the face-up cards of the board."""
     return cards(state[BOARD : BOARD + faceup(state.item(STREET))].tolist()) or "none yet"
 
 
 def to_come(state: np.ndarray) -> str:
-    """The cards of the board that are still face down, as whoever sees all is told them."""
+    """Return the face-down cards of the board, for an all-seeing viewer."""
     down = cards(state[BOARD + faceup(state.item(STREET)) : LOG].tolist())
     return f"; still face down: {down}" if down else ""
 
 
 def by_round(clauses: Sequence[str]) -> list[str]:
-    """The clauses of one hand in lines: the blinds, then each betting round behind its cards."""
+    """Return the clauses of one hand as lines: the blinds, then each betting round after its
+    cards."""
     lines: list[str] = []
     for clause in clauses:
         if not lines or clause.startswith(STREETS):
@@ -216,7 +216,7 @@ def by_round(clauses: Sequence[str]) -> list[str]:
 
 
 def chips(state: np.ndarray, field: int, seat: int) -> str:
-    """What every seat has in a field: STACKS, what it has left; BETS, what it has bet in this
+    """Return every seat's chips in a field: STACKS, what it has left; BETS, what it has bet in this
     betting round."""
     return ", ".join(
         f"player {one}{' (you)' if one == seat else ''} {state.item(field + one)}"
@@ -225,7 +225,8 @@ def chips(state: np.ndarray, field: int, seat: int) -> str:
 
 
 def review(history: Sequence[str], moves: int, seat: int) -> tuple[Fact, ...]:
-    """How often each seat did what, among the last actions; of a match without any, that."""
+    """Return each seat's action counts among the last actions, or a note that there are none
+    yet."""
     done = [clause.removeprefix("player ") for clause in history if clause[8:9] == ":"]
     facts = []
     for one in (1 - seat, seat):

@@ -1,4 +1,4 @@
-"""Any game under other names: who plays from memory finds nothing there to remember."""
+"""Any game under made-up names, so that memorized knowledge of the game does not help."""
 
 from gauntlet.games.obfuscated.game import Obfuscated
 

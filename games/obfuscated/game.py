@@ -1,7 +1,7 @@
-"""A game told in other words: is it memory or reasoning?
+"""A renamed game, to separate memory from reasoning.
 
-The rules, the deals, the actions and their numbers are those of the game within. What is told of
-them is renamed (`renaming.py`), and options stand in another order, settled by the seed too.
+Rules, deals, actions and their numbers are those of the base game. Its texts are renamed, and
+options are listed in another order; the seed determines both.
 """
 
 from __future__ import annotations
@@ -37,13 +37,12 @@ from gauntlet.games.obfuscated.vocabulary import (
 from gauntlet.games.playouts import policies_of, probabilities, sample, simulate
 
 NAMES = "Names"
-"""Under which heading the rules tell what the new names stand for."""
+"""The rules heading that explains the new names."""
 
 
 @dataclass(frozen=True)
 class View:
-    """What a scripted player of the game within sees, and where each option of the other order
-    stands in its own."""
+    """What a scripted player of the base game sees, and the base index of each reordered option."""
 
     seen: Observation
     order: tuple[int, ...]
@@ -51,7 +50,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Retold(TextSpec):
-    """A text that is checked once it stands in the old words again."""
+    """A text that is validated after translation back into the old words."""
 
     inner: TextSpec = field(kw_only=True)
     words: Renaming = field(kw_only=True)
@@ -64,10 +63,10 @@ class Retold(TextSpec):
 class Obfuscated:
     """`of` under other names.
 
-    of: the game. seed: settles the names and the order of options.
+    of: the base game. seed: determines the names and the order of options.
 
-    A game that tells its vocabulary is renamed as a whole, else its title alone. Raises ValueError
-    for another number of seats than `of` has.
+    A game with a vocabulary is renamed completely, otherwise only its title. Raises ValueError if
+    the number of seats differs from that of `of`.
     """
 
     num_seats: int = 2
@@ -81,7 +80,8 @@ class Obfuscated:
             object.__setattr__(self, name, value)
 
     def _able(self) -> Iterator[tuple[str, Any]]:
-        """Members that are there because `of` has them: a capability is a member that is there."""
+        """Yield the members to add because `of` has them: having a member is having the
+        capability."""
         of = self.of
         if nothing_hidden(of) or isinstance(of, Sampled):
             yield "sample", self._sample
@@ -133,7 +133,7 @@ class Obfuscated:
         return self.of.play(state, [self.move_within(move) for move in moves])
 
     def move_within(self, move: Action) -> Action:
-        """The move of the game within that is meant."""
+        """Return the move in the base game."""
         return TextMove(move, self._words.back(move.text)) if isinstance(move, TextMove) else move
 
     def observe(self, state: Any, seat: int) -> Observation:
@@ -174,7 +174,7 @@ class Obfuscated:
         return None if safe is None else order.index(safe)
 
     def _within(self, observation: Observation) -> tuple[Observation, tuple[int, ...]]:
-        """The observation of the game within, and the order of the options."""
+        """Return the observation of the base game, and the order of the options."""
         view = observation.view
         if isinstance(view, View):
             return view.seen, view.order
@@ -182,11 +182,11 @@ class Obfuscated:
         return self.of.observe(view, observation.seat), self._order(legal)
 
     def _order(self, legal: Sequence[Action]) -> tuple[int, ...]:
-        """Where each option stands among those of the game within."""
+        """Return the base index of each option."""
         return tuple(sorted(range(len(legal)), key=lambda at: _rank(self.seed, int(legal[at]))))
 
     def _opened(self, option: Action) -> Action:
-        """The option, in new words where it wants some."""
+        """Return the option, with its text spec renamed if it takes text."""
         if not isinstance(option, TextAction):
             return option
         inner, there = option.text, self._words.there
@@ -230,7 +230,7 @@ class Obfuscated:
 
     @cached_property
     def _first(self) -> Observation:
-        """What is told at the start of some match, in the old words."""
+        """The first observation of some match, in the old words."""
         state = self.of.deal(np.random.default_rng(0))
         return self.of.observe(state, self.of.to_move(state)[0])
 
@@ -247,5 +247,5 @@ class Obfuscated:
 
 @lru_cache(maxsize=100_000)
 def _rank(seed: int, action: int) -> bytes:
-    """By what actions are put in order: by chance, and the same whenever they are options."""
+    """Return a random sort key of an action; it does not depend on the other options."""
     return blake2b(f"{seed} {action}".encode(), digest_size=8).digest()

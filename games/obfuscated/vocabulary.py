@@ -1,9 +1,9 @@
-"""The words by which a game is known: what may be renamed without a change of the game.
+"""The words by which a game is recognized, which can be renamed without changing the game.
 
-A game of one's own tells them as a member `vocabulary`. Those of our games stand here, since a game
-plays the same whatever it could be called.
+A user's game declares them as `vocabulary`. Those of the built-in games are here, since their play
+does not depend on names.
 
-They are exchanged for made-up ones, and back, by an injective map that a seed settles.
+A seed determines an injective map from the words to made-up ones.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from gauntlet.games.uno.words import COLOURS, TRAITS
 
 @dataclass(frozen=True)
 class Group:
-    """Words of one kind, each once. told: what they are, in their order, where a player must be
-    told that to know the game; "" where the rules explain each."""
+    """Words of one kind, each once. told: a heading for them, in order, if players need the list to
+    know the game; "" if the rules explain each word."""
 
     words: Sequence[str]
     told: str = ""
@@ -36,15 +36,15 @@ class Group:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """All that may be renamed, the title among it. without: parts of the rules that say how the old
-    names are made up, and so say nothing of the new ones."""
+    """All renamable words, including the title. without: parts of the rules that explain how the
+    old names are formed, and so do not apply to the new ones."""
 
     groups: Sequence[Group]
     without: Sequence[str] = ()
 
     @property
     def glossary(self) -> str:
-        """What a player must be told of the names, in a sentence a group."""
+        """What a player needs to know about the names, one sentence per group."""
         told = (group for group in self.groups if group.told)
         return " ".join(f"{group.told}: {', '.join(group.words)}." for group in told)
 
@@ -55,14 +55,14 @@ class Vocabulary:
 
 @runtime_checkable
 class Named(Protocol):
-    """A game that tells the words by which it is known."""
+    """A game that declares the words by which it is recognized."""
 
     @property
     def vocabulary(self) -> Vocabulary: ...
 
 
 def vocabulary_of(game: Game[Any]) -> Vocabulary | None:
-    """The words by which a game is known; None where nobody has told them."""
+    """Return the words by which a game is recognized; None if they are not declared."""
     if isinstance(game, Named):
         return game.vocabulary
     ours = OURS.get(type(game))
@@ -103,21 +103,21 @@ SYLLABLES = 3
 
 @dataclass(frozen=True)
 class Renaming:
-    """Exchanges `old` words, each by the one of `new` in its place, in any text.
+    """Replaces each of the `old` words by the one of `new` at the same index, in any text.
 
-    A word is exchanged where it stands as a whole, with a capital where it has one; of words that
-    overlap the longest. No new word is an old one, and no two are the same.
+    Only whole words are replaced, keeping an initial capital; of overlapping words the longest is
+    used. No new word is an old one, and no two are the same.
     """
 
     old: tuple[str, ...]
     new: tuple[str, ...]
 
     def there(self, text: str) -> str:
-        """The text in new words."""
+        """Return the text in new words."""
         return self._forward.exchanged(text)
 
     def back(self, text: str) -> str:
-        """The text in old words, of one that `there` gave."""
+        """Return the text in old words, given an output of `there`."""
         return self._backward.exchanged(text)
 
     @cached_property
@@ -131,7 +131,7 @@ class Renaming:
 
 @dataclass(frozen=True)
 class _Exchange:
-    """Words and what takes their place, and how they are found in a text, the longest first."""
+    """Words and their replacements; matches in a text prefer the longest."""
 
     words: Mapping[str, str]
 
@@ -145,7 +145,7 @@ class _Exchange:
 
 
 def renaming(words: Sequence[str], taken: str, seed: int) -> Renaming:
-    """Every word with one made up; none of these stands in the text `taken`."""
+    """Return a renaming of the words to made-up ones that do not occur in the text `taken`."""
     used = set(re.findall(r"\w+", taken.casefold())) | {word.casefold() for word in words}
     made = _made_up(np.random.default_rng(seed), used)
     pairs = [(word, next(made)) for word in words]
@@ -153,7 +153,7 @@ def renaming(words: Sequence[str], taken: str, seed: int) -> Renaming:
 
 
 def _made_up(rng: np.random.Generator, used: set[str]) -> Iterator[str]:
-    """Words that nobody knows, such as "vobute"; none twice."""
+    """Yield made-up words such as "vobute", none twice."""
     while True:
         picked = zip(
             rng.integers(len(CONSONANTS), size=SYLLABLES).tolist(),
@@ -167,7 +167,7 @@ def _made_up(rng: np.random.Generator, used: set[str]) -> Iterator[str]:
 
 
 def _cases(pairs: Iterator[tuple[str, str]]) -> dict[str, str]:
-    """The pairs, and those with a capital in front."""
+    """Return the pairs, plus their capitalized versions."""
     found = dict(pairs)
     return {_capital(one): _capital(other) for one, other in found.items()} | found
 

@@ -1,4 +1,4 @@
-"""OpenSpiel's games as games of this project; docs/games/openspiel.md says which."""
+"""OpenSpiel's games as Game classes; docs/games/openspiel.md lists them."""
 
 from gauntlet.games.openspiel.game import OpenSpiel
 

@@ -1,9 +1,9 @@
-"""OpenSpiel itself: a game found by name, checked and loaded, and its states played on.
+"""The interface to OpenSpiel: load and check a game by name, and play its states.
 
-A state is what was done so far, chance included, so that it is plain data; OpenSpiel's own state of
-it goes along in the same process and is made anew from the actions where it does not.
+A state is the list of actions so far, chance included, so it is plain data. OpenSpiel's own state
+is cached with it within a process, and rebuilt from the actions elsewhere.
 
-`games.yaml` has what people know of OpenSpiel's games and its description does not say.
+`games.yaml` adds facts that OpenSpiel's descriptions of its games lack.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ import yaml
 from gauntlet.common.errors import extra, suggest
 
 SEATS = ("players", "num_players", "numPlayers")
-"""Parameters by which OpenSpiel's games are told how many seats they have."""
+"""Parameters that set the number of seats of an OpenSpiel game."""
 SETTLED = "rng_seed"
-"""The parameter that settles the luck of a game that draws it in secret."""
+"""The parameter that seeds a game that samples its chance internally."""
 PLAIN = {"ansi_color_output": False}
-"""Parameters that are set unless given: escape codes are no text."""
+"""Default parameters: escape codes do not belong in prompts."""
 
 
 @dataclass(frozen=True)
 class State:
-    """seed: settles the chance to come, and of a game that draws in secret all of it. actions: all
-    so far as OpenSpiel numbers them, those of chance too. moves: the seat and the name of each that
-    a player made, in order. live: OpenSpiel's state; None where it has to be made anew.
-    choices: what was looked up of each seat's options."""
+    """seed: determines the chance to come; for a game that samples internally, all of it. actions:
+    all so far, chance included, by OpenSpiel's numbers. moves: the seat and name of each player
+    move, in order. live: OpenSpiel's state; None if it has to be rebuilt.
+    choices: a cache of each seat's options."""
 
     seed: int
     actions: tuple[int, ...]
@@ -49,23 +49,23 @@ class State:
 
 @cache
 def spiel() -> Any:
-    """The module. Raises UserError where OpenSpiel is not installed."""
+    """Return the pyspiel module. Raises UserError if OpenSpiel is not installed."""
     return extra("pyspiel", "openspiel", "open_spiel")
 
 
 def installed() -> str:
-    """The version of OpenSpiel that is at hand. Raises UserError where it is none."""
+    """Return the installed version of OpenSpiel. Raises UserError if there is none."""
     spiel()
     return version("open_spiel")
 
 
 @lru_cache(maxsize=64)
 def loaded(name: str, parameters: str, seats: int, files: str | None) -> Any:
-    """OpenSpiel's game of that name. parameters: its own settings, as JSON. files: the hash of the
-    files that they name.
+    """Load OpenSpiel's game of that name. parameters: its own settings, as JSON. files: the hash of
+    the files that they name.
 
-    Raises ValueError for a name, a parameter or a number of seats that it does not have, and with
-    the reason for a game that cannot be played here.
+    Raises ValueError for an unknown name, parameter or number of seats, and with the reason for a
+    game that cannot be played here.
     """
     kind = _kind(name)
     if kind.dynamics == spiel().GameType.Dynamics.MEAN_FIELD:
@@ -75,7 +75,7 @@ def loaded(name: str, parameters: str, seats: int, files: str | None) -> Any:
     settings = _settings(kind, json.loads(parameters), seats)
     try:
         game = spiel().load_game(name, settings)
-        game.new_initial_state()  # some look at their parameters here alone
+        game.new_initial_state()  # some games validate their parameters only here
     except (spiel().SpielError, ValueError, IndexError) as error:
         raise ValueError(f"OpenSpiel cannot load {name}: {_line(error)}") from error
     if game.num_players() != seats:
@@ -86,14 +86,14 @@ def loaded(name: str, parameters: str, seats: int, files: str | None) -> Any:
 
 
 def files_hash(parameters: Any) -> str | None:
-    """16 hex digits of the contents of all files that the parameters name, those of a wrapped game
-    too; None where they name none. Raises ValueError for a file that cannot be read."""
+    """Return 16 hex digits of a hash of all files that the parameters name, including those of a
+    wrapped game; None if they name none. Raises ValueError for an unreadable file."""
     contents = [*_contents(parameters)]
     return hashlib.sha256("".join(contents).encode()).hexdigest()[:16] if contents else None
 
 
 def _contents(value: Any) -> Iterator[str]:
-    """The hash of each file, in a settled order."""
+    """Yield the hash of each file, in a fixed order."""
     if isinstance(value, Mapping):
         for _, item in sorted(value.items()):
             yield from _contents(item)
@@ -106,7 +106,7 @@ def _contents(value: Any) -> Iterator[str]:
 
 @cache
 def kinds() -> Mapping[str, Any]:
-    """All that is registered: OpenSpiel's description of each game, by name."""
+    """Return OpenSpiel's description of each registered game, by name."""
     return {kind.short_name: kind for kind in spiel().registered_games()}
 
 
@@ -118,7 +118,7 @@ def _kind(name: str) -> Any:
 
 
 def _settings(kind: Any, parameters: Mapping[str, Any], seats: int) -> dict[str, Any]:
-    """The parameters as OpenSpiel takes them, with those that are not the user's."""
+    """Return the parameters as OpenSpiel takes them, plus the automatic ones."""
     known, name = kind.parameter_specification, kind.short_name
     seating = [one for one in SEATS if one in known]
     if taken := [one for one in (*seating, SETTLED) if one in parameters]:
@@ -139,7 +139,7 @@ def _settings(kind: Any, parameters: Mapping[str, Any], seats: int) -> dict[str,
 
 
 def _fitting(value: Any, default: Any, where: str) -> Any:
-    """The value as the type that OpenSpiel wants; a game that another one wraps may be its name."""
+    """Convert the value to the type that OpenSpiel expects; a wrapped game may be given by name."""
     if isinstance(default, dict):
         return {"name": value} if isinstance(value, str) else value
     if isinstance(default, float) and type(value) is int:
@@ -150,8 +150,8 @@ def _fitting(value: Any, default: Any, where: str) -> Any:
 
 
 def _unfit(game: Any, kind: Any) -> str:
-    """Why the game, loaded as one of this kind, cannot be played here, as the end of a sentence; ""
-    where it can. A game that wraps another is described as that one."""
+    """Return why the game, loaded as one of this kind, cannot be played here, as the end of a
+    sentence; "" if it can. A wrapping game has the description of the wrapped one."""
     if secretive(game) and SETTLED not in kind.parameter_specification:
         return "draws its chance in secret, so that no deal of it can be dealt twice"
     told = game.get_type()
@@ -161,17 +161,16 @@ def _unfit(game: Any, kind: Any) -> str:
 
 
 def secretive(game: Any) -> bool:
-    """Whether the game draws its chance itself and tells nobody what it drew."""
+    """Return whether the game samples its chance internally without revealing it."""
     return bool(game.get_type().chance_mode == spiel().GameType.ChanceMode.SAMPLED_STOCHASTIC)
 
 
 def lucky(game: Any) -> bool:
-    """Whether there is any chance in the game."""
     return bool(game.get_type().chance_mode != spiel().GameType.ChanceMode.DETERMINISTIC)
 
 
 def start(game: Any, seed: int) -> Any:
-    """OpenSpiel's first state of a deal, before any chance."""
+    """Return OpenSpiel's initial state of a deal, before any chance."""
     if secretive(game):
         kind = game.get_type().short_name
         settled = {**game.get_parameters(), SETTLED: seed % 2**31}
@@ -180,15 +179,16 @@ def start(game: Any, seed: int) -> Any:
 
 
 def settle(live: Any, seed: int, number: int) -> None:
-    """Plays chance on until a seat is to move: the event of this number, from 0, and those after
-    it bring the same in every game of a deal whose outcomes are as likely."""
+    """Resolve chance nodes until a seat is to move. `number` is the index of the first chance
+    event, from 0; events with the same index and outcome probabilities have the same outcome in
+    every game of a deal."""
     while live.is_chance_node():
         live.apply_action(_draw(live.chance_outcomes(), luck(seed, number)))
         number += 1
 
 
 def luck(seed: int, number: int) -> float:
-    """A share of [0, 1) that depends on the two numbers alone."""
+    """Return a number in [0, 1) that depends on the two arguments alone."""
     digest = hashlib.blake2b(f"{seed} {number}".encode(), digest_size=7).digest()
     return int.from_bytes(digest, "big") / 2.0**56
 
@@ -202,7 +202,7 @@ def _draw(outcomes: Sequence[tuple[int, float]], share: float) -> int:
 
 
 def apply(live: Any, moves: Sequence[int]) -> None:
-    """Plays the moves of all seats that are to move."""
+    """Apply the moves of all seats that are to move."""
     if live.is_simultaneous_node():
         live.apply_actions(list(moves))
     else:
@@ -210,12 +210,12 @@ def apply(live: Any, moves: Sequence[int]) -> None:
 
 
 def replayed(game: Any, seed: int, actions: Sequence[int]) -> Any:
-    """OpenSpiel's state after these actions, those of chance among them."""
+    """Return OpenSpiel's state after these actions, chance included."""
     return _replay(game, seed, actions)[0]
 
 
 def state_of(game: Any, seed: int, actions: Sequence[int]) -> State:
-    """The state after these actions, with the names of the moves in them."""
+    """Return the state after these actions, with the names of its moves."""
     live, moves = _replay(game, seed, actions)
     return State(seed, tuple(actions), tuple(moves), live)
 
@@ -234,7 +234,7 @@ def _replay(game: Any, seed: int, actions: Sequence[int]) -> tuple[Any, list[tup
 
 
 def movers(live: Any) -> tuple[int, ...]:
-    """The seats that are to move; () when the game is over."""
+    """Return the seats to move; () when the game is over."""
     if live.is_terminal():
         return ()
     if live.is_simultaneous_node():
@@ -243,7 +243,7 @@ def movers(live: Any) -> tuple[int, ...]:
 
 
 def name(live: Any, seat: int, action: int) -> str:
-    """What OpenSpiel calls an action, on one line."""
+    """Return OpenSpiel's name of an action, as one line."""
     return " ".join(live.action_to_string(seat, action).split())
 
 
@@ -252,7 +252,7 @@ def _line(error: Exception) -> str:
 
 
 def played_at_random(game: Any, seed: int, number: int) -> list[float]:
-    """What each seat gets in the game of this number, of which all moves are drawn alike."""
+    """Return each seat's result of game `number`, played uniformly at random."""
     rng = random.Random(f"{seed} {number}")
     live = start(game, rng.getrandbits(63))
     while not live.is_terminal():
@@ -268,14 +268,14 @@ FILE = Path(__file__).with_name("games.yaml")
 
 @dataclass(frozen=True)
 class GameNotes:
-    """One game.
+    """Notes on one game.
 
-    rules: in sentences; "" where nobody wrote them. reading: how the situation is to be read.
-    label: the name of the fact that tells the situation.
-    sides: what each seat is called. public: whether every move is seen by all, in a game that hides
-    something. resamples: whether OpenSpiel can draw what a seat cannot see, so that the actions
-    lead to what was drawn. tells: which of OpenSpiel's texts is told, "information" or
-    "observation"; "" for what the game's kind suggests. slip: what OpenSpiel has wrong.
+    rules: as sentences; "" if nobody wrote them. reading: how to read the description of the
+    situation. label: the name of that fact.
+    sides: the name of each seat. public: whether every move is public in a game with hidden
+    information. resamples: whether OpenSpiel can resample what a seat cannot see, with actions that
+    lead to the sample. tells: which of OpenSpiel's texts to use, "information" or "observation"; ""
+    for the default of the game's kind. slip: an error in OpenSpiel's version.
     """
 
     rules: str = ""
@@ -289,13 +289,13 @@ class GameNotes:
 
 
 def notes_of(name: str) -> GameNotes:
-    """What is known of a game; nothing where it is not in the file."""
+    """Return the notes on a game; empty if it is not in the file."""
     return entries().get(name, GameNotes())
 
 
 @cache
 def entries() -> Mapping[str, GameNotes]:
-    """All that the file has, by name."""
+    """Return all notes in the file, by name."""
     read: Mapping[str, Mapping[str, Any]] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
     return {name: GameNotes(**_tuples(entry)) for name, entry in read.items()}
 

@@ -1,6 +1,6 @@
-"""Any game of OpenSpiel that can be told in text, as a game of this project.
+"""Any OpenSpiel game that can be described as text, as a Game.
 
-`catalogue` goes through all that OpenSpiel registers.
+`catalogue` goes through all games that OpenSpiel registers.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ RANDOM = "random"
 
 @dataclass(frozen=True)
 class View:
-    """What a seat knows: its own words for the situation, and its legal actions. `state` is where
-    OpenSpiel starts when it draws another state that the seat cannot tell from this one; it is no
-    part of what is known, nor of what makes two views equal."""
+    """What a seat knows: OpenSpiel's text of the situation, and the legal actions. `state` is where
+    OpenSpiel starts to resample a state that the seat cannot tell from this one; it is not part of
+    the knowledge and is ignored when views are compared."""
 
     seat: int
     told: str
@@ -37,23 +37,22 @@ class View:
 
 @dataclass(frozen=True)
 class OpenSpiel:
-    """A game of OpenSpiel, found by its name.
+    """A game of OpenSpiel, by name.
 
     name: as OpenSpiel registers it ("leduc_poker").
     parameters: OpenSpiel's settings of that game ({board_size: 9}), None for none; a wrapped game
         by its name.
-    listed: how many legal actions a decision may have to be a list of options; where there are
-        more, the move is typed.
-    version: of open_spiel, which is told in a cell's identity; None for the installed one.
-    files: the hash of the files that parameters name, None where they name none; any other value
-        must be theirs.
+    listed: maximum number of legal actions to list as options; with more, the move is typed.
+    version: of open_spiel, part of a cell's identity; None for the installed one.
+    files: the hash of the files that parameters name, None if they name none; any other value must
+        match them.
 
     An action is OpenSpiel's own number; a typed one is the number after the last of them. Returns:
-    of a zero-sum game the utility as a share of the largest one; of one with equal utilities for
-    all where it lies between the lowest, -1, and the highest, 1; else above 0 for whoever has the
-    most, by how much of the range it is above the least, and below 0 for the others.
+    for a zero-sum game the utility as a share of the largest one; with equal utilities for all, its
+    position between the lowest, -1, and the highest, 1; else positive for the seats with the most,
+    by their lead over the least as a fraction of the range, and negative for the others.
 
-    Raises ValueError for a game that cannot be played here, with the reason, and UserError where
+    Raises ValueError for a game that cannot be played here, with the reason, and UserError if
     OpenSpiel is not installed.
     """
 
@@ -84,7 +83,6 @@ class OpenSpiel:
 
     @cached_property
     def engine(self) -> Any:
-        """OpenSpiel's game."""
         return engine.loaded(self.name, self._parameters, self.num_seats, self.files)
 
     @property
@@ -101,17 +99,16 @@ class OpenSpiel:
 
     @cached_property
     def lucky(self) -> bool:
-        """Whether there is chance in the game."""
         return engine.lucky(self.engine)
 
     @cached_property
     def secretive(self) -> bool:
-        """Whether the game draws its chance itself, and tells nobody what."""
+        """Whether the game samples its chance internally without revealing it."""
         return engine.secretive(self.engine)
 
     @cached_property
     def open_to_all(self) -> bool:
-        """Whether nothing is hidden but what seats choose at once and chance will bring."""
+        """Whether nothing is hidden except simultaneous choices and future chance."""
         kinds = engine.spiel().GameType.Information
         return bool(self.engine.get_type().information != kinds.IMPERFECT_INFORMATION)
 
@@ -127,7 +124,7 @@ class OpenSpiel:
         return State(seed, tuple(live.history()), (), live)
 
     def live(self, state: State) -> Any:
-        """OpenSpiel's own state; not to be played on."""
+        """Return OpenSpiel's own state; do not play on it."""
         if state.live is None:
             live = engine.replayed(self.engine, state.seed, state.actions)
             object.__setattr__(state, "live", live)
@@ -159,15 +156,15 @@ class OpenSpiel:
         return State(state.seed, tuple(live.history()), (*state.moves, *told), live)
 
     def _engine_action(self, state: State, seat: int, move: Action) -> int:
-        """OpenSpiel's number of a move. Raises IllegalAction."""
+        """Return OpenSpiel's number of a move. Raises IllegalAction."""
         choice = self._choice(state, seat)
         if fault := choice.fault(move):
             raise IllegalAction(f"move {move} {fault} in\n{self.show(state)}")
         return choice.action(move)
 
     def _playable_copy(self, state: State) -> Any:
-        """OpenSpiel's state to play on. One that draws its luck in secret goes on drawing where its
-        copies left off, so it is made anew: a state comes out the same whatever else was tried."""
+        """Return an OpenSpiel state to play on. A game that samples internally continues its random
+        stream across copies, so it is rebuilt: a state must not depend on what else was tried."""
         if self.secretive:
             return engine.replayed(self.engine, state.seed, state.actions)
         return self.live(state).clone()
@@ -212,7 +209,8 @@ class OpenSpiel:
         return View(seat, known, self._choice(state, seat).actions, state)
 
     def _sampler(self) -> Callable[[Observation, np.random.Generator], State] | None:
-        """How a state is drawn that fits what a seat knows; None where there is no way."""
+        """Return a function that samples a state consistent with what a seat knows; None if there
+        is none."""
         if self.secretive:
             return None
         if self.open_to_all:
@@ -228,7 +226,7 @@ class OpenSpiel:
         return State(seed, state.actions, state.moves, state.live)
 
     def _with_other_cards(self, observation: Observation, rng: np.random.Generator) -> State:
-        """By OpenSpiel's own way to draw what a seat cannot see."""
+        """Use OpenSpiel's own resampling of what a seat cannot see."""
         live = self.live(observation.view.state)
         other = live.resample_from_infostate(observation.seat, rng.random)
         return engine.state_of(self.engine, int(rng.integers(2**63)), other.history())
@@ -238,12 +236,12 @@ class OpenSpiel:
 
     @property
     def draws(self) -> bool:
-        """OpenSpiel does not say which of the games that are won or lost may be drawn."""
+        """OpenSpiel does not say which win-or-loss games can be drawn."""
         return words.won_or_lost(self.engine)
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """A game of wins and losses alone is judged by those, any other by its utility."""
+        """A pure win-or-loss game is judged by wins, any other by its utility."""
         low, high = self.engine.min_utility(), self.engine.max_utility()
         utility = Measure("utility", low, high)
         return (WIN, utility) if words.won_or_lost(self.engine) else (utility,)
@@ -271,8 +269,8 @@ class OpenSpiel:
 
 
 def catalogue() -> dict[str, OpenSpiel | str]:
-    """By name, in alphabetical order: the game with its usual number of seats, or the reason why it
-    cannot be played here without parameters, or at all."""
+    """Return, by name in alphabetical order, the game with its usual number of seats, or the reason
+    why it cannot be played here without parameters, or at all."""
     return {name: _game(name) for name in sorted(engine.kinds())}
 
 
@@ -284,7 +282,7 @@ def _game(name: str) -> OpenSpiel | str:
 
 
 def usual_seats(name: str) -> int:
-    """How many seats a game has unless somebody says otherwise."""
+    """Return the default number of seats of a game."""
     kind = engine.kinds()[name]
     told = [kind.parameter_specification.get(one, 0) for one in engine.SEATS]
     return int(max(kind.min_num_players, *(one for one in told if isinstance(one, int))))

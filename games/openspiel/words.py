@@ -1,7 +1,6 @@
-"""A game of OpenSpiel in words: its rules, what a seat is told, what the moves were, and what the
-end is worth.
+"""OpenSpiel games as text: rules, situation, moves, and returns.
 
-A seat chooses from a list of options or, where there are too many, types a move as OpenSpiel writes
+A seat chooses from a list of options or, if there are too many, types a move as OpenSpiel writes
 it.
 """
 
@@ -21,14 +20,14 @@ from gauntlet.games.openspiel import engine
 from gauntlet.games.openspiel.engine import GameNotes
 
 SHOWN = 3
-"""Moves that are given as examples of how one is written."""
+"""Number of example moves in a prompt."""
 TYPED = "type a move"
-"""What the one option is called where moves are typed."""
+"""The name of the single option if moves are typed."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What `seat` may do in OpenSpiel's state `live`, listed where there are at most so many."""
+    """The options of `seat` in OpenSpiel's state `live`, listed if there are at most `listed`."""
 
     live: Any
     seat: int
@@ -41,7 +40,7 @@ class Choice:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """A name for each of them, no two alike."""
+        """A unique name for each action."""
         named = [engine.name(self.live, self.seat, action) for action in self.actions]
         return disambiguate(named, self.actions)
 
@@ -57,13 +56,13 @@ class Choice:
         return self.names if self.legal == self.actions else (TYPED,)
 
     def fault(self, move: Action) -> str:
-        """Why a move cannot be made, as the end of a sentence; "" where it can."""
+        """Return why a move is not possible, as the end of a sentence; "" if it is."""
         if isinstance(move, TextMove) or self.legal != self.actions:
             return move_fault(move, self.legal)
         return "" if move in self.actions else "is not legal"
 
     def action(self, move: Action) -> int:
-        """OpenSpiel's number of a move that can be made."""
+        """Return OpenSpiel's number of a valid move."""
         if isinstance(move, TextMove):
             return self.actions[self.names.index(meant(move.text, self.names))]
         return int(move)
@@ -71,9 +70,8 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Moves(TextSpec):
-    """Wants one of the legal moves, by its name. Upper and lower case, and space, count only where
-    two moves differ by it. The examples are all of them, so that a player that takes one at random
-    takes each alike."""
+    """Accepts the name of a legal move. Case and spaces matter only if two moves differ by them.
+    The examples are all legal moves, so that a random example is a uniform move."""
 
     def fault(self, text: str) -> str:
         if meant(text, self.examples):
@@ -85,8 +83,9 @@ class Moves(TextSpec):
 
 
 def wanted(names: Sequence[str]) -> Moves:
-    """What a typed move has to be. The first examples are told in prompts, so they are drawn at
-    random: by the names alone, which the seat knows, and not by what is hidden."""
+    """Return the spec of a typed move. The first examples appear in prompts; they are drawn at
+    random from a seed that depends only on the names, which the seat knows, so nothing hidden
+    leaks."""
     some = random.Random("\n".join(names)).sample(names, min(SHOWN, len(names)))
     shown = set(some)
     ask = f"one of {len(names)} legal moves, written as in {', '.join(map(repr, some))}"
@@ -95,7 +94,7 @@ def wanted(names: Sequence[str]) -> Moves:
 
 
 def meant(text: str, names: Sequence[str]) -> str:
-    """The name that the text stands for; "" where it is none, or one of several."""
+    """Return the name that the text stands for; "" if there is none, or several."""
     if text in names:
         return text
     found = [one for one in names if _plain(one) == _plain(text)]
@@ -107,7 +106,7 @@ def _plain(text: str) -> str:
 
 
 def disambiguate(names: Sequence[str], actions: Sequence[int]) -> tuple[str, ...]:
-    """The names, those of several actions with the number that OpenSpiel gives each."""
+    """Return the names, with OpenSpiel's number appended to ambiguous ones."""
     often: Mapping[str, int] = Counter(names)
     return tuple(
         one if one and often[one] == 1 else f"{one} (action {action})".strip()
@@ -116,16 +115,17 @@ def disambiguate(names: Sequence[str], actions: Sequence[int]) -> tuple[str, ...
 
 
 EMPTY = ("", "Non-terminal", "Terminal")
-"""Situations that say nothing, but for who observes."""
+"""Descriptions that say nothing (apart from who observes)."""
 MOST_PAYOFFS = 64
-"""Outcomes of one choice of all that are told as a table of payoffs."""
+"""Maximum number of joint outcomes in a payoff table."""
 LAST = 40
-"""Moves that a drawing of a state tells."""
+"""Maximum number of moves in a drawing of a state."""
 BEGUN = "the game has begun; moves are hidden, and each seat is told what it knows of them"
 
 
 def rules(game: Any, notes: GameNotes) -> str:
-    """The rules on one line: own words where there are, then what OpenSpiel says of the game."""
+    """Return the rules on one line: from the notes if there are any, then what OpenSpiel says of
+    the game."""
     parts = [notes.rules or _general(game)]
     if notes.reading:
         parts.append(f"How the situation is written: {notes.reading}")
@@ -152,7 +152,7 @@ def _general(game: Any) -> str:
 
 
 def _ending(game: Any) -> str:
-    """What the players get in the end, and how a match is won."""
+    """Return what the players get at the end, and how a match is won."""
     if won_or_lost(game):
         return "In the end a win is worth 1, a loss -1, and a draw 0 where there can be one."
     low, high = game.min_utility(), game.max_utility()
@@ -170,18 +170,18 @@ def zero_sum(game: Any) -> bool:
 
 
 def together(game: Any) -> bool:
-    """Whether all seats get the same."""
+    """Return whether all seats get the same."""
     return bool(game.get_type().utility == engine.spiel().GameType.Utility.IDENTICAL)
 
 
 def won_or_lost(game: Any) -> bool:
-    """Whether two seats play for 1, which the loser pays."""
+    """Return whether two seats play a zero-sum game with utilities from -1 to 1."""
     whole = (game.min_utility(), game.max_utility()) == (-1.0, 1.0)
     return whole and zero_sum(game) and int(game.num_players()) == 2
 
 
 def returns(game: Any, utilities: Sequence[float]) -> tuple[float, ...]:
-    """The utilities of the end as `OpenSpiel` says."""
+    """Return the final utilities as returns, scaled as `OpenSpiel` describes."""
     low, high = game.min_utility(), game.max_utility()
     if zero_sum(game):
         found = [one / max(abs(low), abs(high)) for one in utilities]
@@ -194,8 +194,8 @@ def returns(game: Any, utilities: Sequence[float]) -> tuple[float, ...]:
 
 
 def situation(game: Any, notes: GameNotes, live: Any, seat: int) -> str:
-    """OpenSpiel's own words for what the seat knows; "" where they say nothing. Where all is open
-    that is how things stand, else also how they came about."""
+    """Return OpenSpiel's text of what the seat knows; "" if it says nothing. With perfect
+    information it is the current situation, else also how it came about."""
     kind, types = game.get_type(), engine.spiel().GameType
     hidden = kind.information == types.Information.IMPERFECT_INFORMATION
     wants = notes.tells or ("information" if hidden else "observation")
@@ -209,7 +209,7 @@ def situation(game: Any, notes: GameNotes, live: Any, seat: int) -> str:
 
 
 def _shaped(text: str) -> str:
-    """Without the empty lines around, and space at the ends of lines."""
+    """Strip empty lines around the text and spaces at line ends."""
     lines = [line.rstrip() for line in text.splitlines()]
     while lines and not lines[0]:
         lines.pop(0)
@@ -221,15 +221,15 @@ def _shaped(text: str) -> str:
 def history(
     moves: Sequence[tuple[int, str]], open_to_all: bool, notes: GameNotes
 ) -> tuple[str, ...]:
-    """The moves that every seat has seen: all or none of a game's."""
+    """Return the moves that every seat has seen: all of a game's, or none."""
     if open_to_all or notes.public:
         return tuple(f"player {seat}: {name}" for seat, name in moves)
     return (BEGUN,)
 
 
 def payoffs(game: Any) -> str:
-    """What each outcome of the first choice pays, a line each, where all choose at once without
-    chance, there are few outcomes, and each pays at once; "" otherwise."""
+    """Return the payoffs of each joint first choice, one line each, for a simultaneous game without
+    chance that pays at once and has few outcomes; "" otherwise."""
     live = game.new_initial_state()
     if engine.lucky(game) or not live.is_simultaneous_node():
         return ""

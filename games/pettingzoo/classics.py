@@ -1,7 +1,7 @@
-"""The classic games in words: PettingZoo gives planes of numbers, and numbers for moves.
+"""The classic games as text: PettingZoo itself gives observation planes and action numbers.
 
-The poker games are told from what RLCard tells a seat, chess by the board and the moves of
-python-chess, which PettingZoo plays with.
+The poker texts come from RLCard's observations, the chess texts from the board and moves of
+python-chess, which PettingZoo uses.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def no_limit_option(env: Any, action: int) -> str:
 
 
 def raw_observation(env: Any, seat: int) -> Mapping[str, Any]:
-    """RLCard's own account of the hand for a seat."""
+    """Return RLCard's own observation of the hand for a seat."""
     found: Mapping[str, Any] = env.env.get_state(seat)["raw_obs"]
     return found
 
@@ -60,7 +60,7 @@ def holdem_facts(env: Any, seat: int) -> tuple[Fact, ...]:
 
 
 def chips_in_pot(env: Any, observation: Mapping[str, Any]) -> list[int]:
-    """What each seat has put into the pot, which limit hold'em does not tell a seat."""
+    """Return what each seat has put into the pot, which limit hold'em's observation omits."""
     every = observation.get("all_chips")
     return list(every) if every is not None else [one.in_chips for one in env.env.game.players]
 
@@ -86,27 +86,26 @@ def facts(env: Any, seat: int) -> tuple[Fact, ...]:
 
 
 def option(env: Any, action: int) -> str:
-    """The move in algebraic notation, as e4 or Nxf3+."""
+    """Return the move in algebraic notation, as e4 or Nxf3+."""
     seat = env.possible_agents.index(env.agent_selection)
     move = extra(UTILS, "pettingzoo").action_to_move(env.board, action, seat)
     return str(env.board.san(move))
 
 
 LINES = 9
-"""Lines of the board of go_v5. The library keeps the size of its boards once for all."""
+"""Board size of go_v5. The library fixes it globally."""
 LETTERS = "ABCDEFGHJKLMNOPQRST"
-"""Columns of a Go board, which leaves out I."""
+"""Columns of a Go board, which skips I."""
 
 
 @dataclass(frozen=True)
 class Classic:
-    """One game in words.
+    """The texts of one game.
 
-    module: where PettingZoo has it. title, rules: as a person would tell them. facts: of the
-    environment, what a seat sees. option: an action's name where it is taken. verb: what stands
-    before it in the history. seats: how many may play. arguments: those of the environment, by
-    number of seats. hidden: whether a seat does not see everything. draws: whether there can be
-    one.
+    module: its PettingZoo module. title, rules: as a person would word them. facts: what a seat
+    sees of the environment. option: the name of a legal action. verb: its prefix in the history.
+    seats: the possible numbers of seats. arguments: the environment's arguments, by number of
+    seats. hidden: whether there is hidden information. draws: whether draws are possible.
     """
 
     module: str
@@ -125,13 +124,13 @@ class Classic:
 
 
 def planes(env: Any, seat: int) -> np.ndarray:
-    """The seat's own observation: (rows, columns, planes)."""
+    """Return the seat's own observation: (rows, columns, planes)."""
     found: np.ndarray = env.observe(env.possible_agents[seat])["observation"]
     return found
 
 
 def draw_board(mine: np.ndarray, other: np.ndarray) -> str:
-    """A board of two planes: X where the seat's own pieces stand, O where the other's do."""
+    """Draw a board from two planes: X for the seat's own pieces, O for the other's."""
     signs = np.where(mine, "X", np.where(other, "O", "."))
     return "\n".join(" ".join(row) for row in signs)
 
@@ -149,7 +148,7 @@ def connect_four_facts(env: Any, seat: int) -> tuple[Fact, ...]:
 
 def go_facts(env: Any, seat: int) -> tuple[Fact, ...]:
     colours = ("black", "white")
-    board = env._go.board  # 1 black, -1 white; planes of the observation lag a move behind
+    board = env._go.board  # 1 black, -1 white; the observation planes lag a move behind
     own = 1 if seat == 0 else -1
     rows = draw_board(board == own, board == -own).split("\n")
     lines = [f"{len(rows) - at} {row}" for at, row in enumerate(rows)]
@@ -263,4 +262,4 @@ REFUSED: Mapping[str, str] = {
     "hanabi_v5": "it is OpenSpiel's, reached through a further package; "
     "game=openspiel game.name=hanabi is the same game",
 }
-"""Classic games that are not supported, and why."""
+"""Unsupported classic games, and why."""

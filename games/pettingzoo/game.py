@@ -1,7 +1,7 @@
-"""A classic game of PettingZoo's as one of ours.
+"""A classic game of PettingZoo as a Game.
 
-A state is the seed and the actions so far; the library says what comes of them, its
-masks which are legal, and `classics.py` all of it in words.
+A state is the seed and the actions so far. The library replays them, its masks give the legal
+actions, and `classics.py` has the texts.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from gauntlet.games.pettingzoo.classics import CLASSICS, REFUSED, Classic
 from gauntlet.games.transition_cache import TransitionCache
 
 SHARED = ("action_spaces", "observation_spaces", "possible_agents", "metadata")
-"""What no step changes: copies share it."""
+"""Attributes that no step changes; copies share them."""
 
 
 @dataclass
 class Live:
-    """One environment after some moves; history: a clause each."""
+    """One environment after some moves; history: one clause per move."""
 
     name: str
     env: Any
@@ -44,16 +44,15 @@ class Live:
         return int(self.env.possible_agents.index(self.env.agent_selection))
 
     def legal(self) -> tuple[int, ...]:
-        """The actions of the seat to move, by its mask."""
+        """Return the actions of the seat to move, by its mask."""
         mask = self.env.observe(self.env.agent_selection)["action_mask"]
         return tuple(np.flatnonzero(mask).tolist())
 
     def rewards(self) -> tuple[float, ...]:
-        """What each seat has got in all."""
+        """Return each seat's total reward."""
         return tuple(float(self.env.rewards.get(one, 0.0)) for one in self.env.possible_agents)
 
     def after(self, action: int) -> Live:
-        """The environment after the seat to move has taken `action`."""
         clause = f"player {self.seat} {CLASSICS[self.name].clause(self.env, action)}"
         env = copied(self.env)
         env.step(action)
@@ -61,7 +60,7 @@ class Live:
 
 
 def copied(env: Any) -> Any:
-    """A copy that stands where the environment stands: its own way of being copied starts anew."""
+    """Return a copy of the environment in its current state; its own deepcopy would restart it."""
     memo: dict[int, Any] = {}
     for name in SHARED:
         if (one := vars(env).get(name)) is not None:
@@ -72,14 +71,14 @@ def copied(env: Any) -> Any:
 
 
 def module(name: str) -> ModuleType:
-    """Where PettingZoo has the game of that name. Raises UserError where it is not installed."""
+    """Return PettingZoo's module of that game. Raises UserError if it is not installed."""
     return extra(f"pettingzoo.classic.{CLASSICS[name].module}", "pettingzoo")
 
 
 def started(name: str, seats: int, seed: int) -> Live:
-    """The game of that name before the first move."""
+    """Return the game of that name before the first move."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # gymnasium minds how PettingZoo declares its spaces
+        warnings.simplefilter("ignore")  # gymnasium warns about how PettingZoo declares its spaces
         env = module(name).raw_env(**CLASSICS[name].arguments(seats))
     env.reset(seed=seed)
     return Live(name, env)
@@ -89,12 +88,12 @@ KEPT_HERE: TransitionCache[Live] = TransitionCache(started, Live.after)
 
 
 LIBRARIES = ("pettingzoo", "rlcard", "chess")
-"""What settles how the classic games go; not every game needs each."""
+"""Packages that determine the classic games' behaviour; not every game needs each."""
 
 
 @dataclass(frozen=True)
 class State:
-    """What was dealt, and the actions since, oldest first."""
+    """The deal's seed, and the actions since, oldest first."""
 
     seed: int
     actions: tuple[Action, ...] = ()
@@ -105,11 +104,11 @@ class PettingZoo:
     """The classic game of that name.
 
     name: as PettingZoo calls it ("connect_four_v3"); the version may be left out.
-    version: of PettingZoo and what it plays with, which the cell is of; None for what is installed.
+    version: of PettingZoo and the packages it uses, part of a cell's identity; None for the
+    installed ones.
 
-    Raises UserError where PettingZoo is not installed or in another version than asked for, and
-    ValueError for a name that is none, a game that is not supported, and a number of seats that it
-    does not take.
+    Raises UserError if PettingZoo is not installed or its version differs from `version`, and
+    ValueError for an unknown or unsupported game or an impossible number of seats.
     """
 
     num_seats: int = 2
@@ -175,7 +174,7 @@ class PettingZoo:
         )
 
     def returns(self, state: State) -> tuple[float, ...]:
-        """The library's rewards, cut to -1 and 1."""
+        """The library's rewards, clipped to -1 and 1."""
         return tuple(max(-1.0, min(1.0, worth)) for worth in self._live(state).rewards())
 
     def measure(self, state: State) -> Mapping[str, Sequence[float]]:
@@ -196,7 +195,7 @@ class PettingZoo:
 
 
 def whole_name(name: str) -> str:
-    """The supported game that is meant. Raises ValueError where there is none."""
+    """Return the full name of the supported game. Raises ValueError if there is none."""
     for full in (*CLASSICS, *REFUSED):
         if name in (full, full.rpartition("_v")[0]):
             if full in REFUSED:
@@ -207,5 +206,5 @@ def whole_name(name: str) -> str:
 
 @cache
 def versions() -> str:
-    """PettingZoo's version, and those of what it plays with."""
+    """Return the version of PettingZoo and of the packages it uses."""
     return ", ".join(f"{library} {version(library)}" for library in LIBRARIES)

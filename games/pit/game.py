@@ -1,4 +1,4 @@
-"""Pit as a game of this project, in either of two ways to play it."""
+"""Pit: the Game class, for either of two ways to play it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROLES = Roles(NAMES, TEAMS)
 
 @dataclass(frozen=True, slots=True)
 class SeatInfo:
-    """What a seat is told: as in `games.base.Observation`. option: the name of an action."""
+    """What a seat gets, as in `games.base.Observation`. option: returns the name of an action."""
 
     facts: tuple[Fact, ...]
     option: Callable[[Action], str]
@@ -32,7 +32,7 @@ class SeatInfo:
 
 
 class Market(Protocol):
-    """Rules, words and players of one way to play."""
+    """The rules, texts and players of one way to play."""
 
     @property
     def summary(self) -> str: ...
@@ -42,9 +42,7 @@ class Market(Protocol):
 
     def deal(self, rng: np.random.Generator) -> Any: ...
 
-    def seat(self, state: Any) -> int:
-        """The seat whose turn it is."""
-        ...
+    def seat(self, state: Any) -> int: ...
 
     def options(self, state: Any) -> tuple[Action, ...]: ...
 
@@ -57,11 +55,11 @@ class Market(Protocol):
     def chances(self, policy: str, view: Any) -> tuple[float, ...]: ...
 
     def worth(self, state: Any, seat: int) -> float:
-        """As `games.capabilities.Valued`, of a state that is not over."""
+        """As `games.capabilities.Valued`, for a state that is not over."""
         ...
 
     def each_seat(self, state: Any) -> tuple[float, ...]:
-        """The share of the points of every seat's team."""
+        """Return the share of the points of every seat's team."""
         ...
 
     def show(self, state: Any) -> str: ...
@@ -69,7 +67,7 @@ class Market(Protocol):
 
 @dataclass(frozen=True)
 class Traders:
-    """Four traders who see no more than their own hands."""
+    """Four traders who see only their own hands."""
 
     terms: Terms
     num_seats: int
@@ -125,7 +123,7 @@ class Traders:
 
 @dataclass(frozen=True)
 class Published:
-    """The published code's two players of two hands."""
+    """The published code's two players with two hands each."""
 
     terms: Terms
 
@@ -176,11 +174,11 @@ class Published:
 
 @dataclass(frozen=True)
 class Pit:
-    """Four traders in two teams, with two seats, one a team, or four.
+    """Four traders in two teams, with two seats, one per team, or four.
 
-    goal: points of a team that end the match, from 1. corner: cards of a commodity that make one,
-    from 5 to 9. turns, deal_turns: the most of a match, and of a deal. paper_bugs: True plays as
-    the published code of GameBench does (docs/games/pit.md), with two seats.
+    goal: team points that end the match, from 1. corner: cards of a commodity that make a corner, 5
+    to 9. turns, deal_turns: maximum per match, and per deal. paper_bugs: True plays as the
+    published code of GameBench does (docs/games/pit.md), with two seats.
 
     Raises ValueError for invalid settings.
     """
@@ -253,7 +251,7 @@ class Pit:
         )
 
     def returns(self, state: Any) -> tuple[float, ...]:
-        """Twice the share of all points less one."""
+        """Twice the share of all points, minus one."""
         return tuple(2 * own - 1 for own in self._market.each_seat(state))
 
     def measure(self, state: Any) -> Mapping[str, Sequence[float]]:

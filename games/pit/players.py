@@ -1,9 +1,8 @@
-"""Pit's scripted players, and how well a team stands: its points, and what the deal may still
-bring.
+"""Pit's scripted players, and the value of a state for a team: its points, and the prospects of the
+deal.
 
-A trader's prospects of a commodity fall by a constant factor for every card that is missing. What
-it offers counts as if it had perhaps been taken already, for a lot that another trader does not
-collect.
+A trader's prospects of a commodity fall by a constant factor for every missing card. An offer is
+evaluated as if it might already have been taken, for a lot that another trader does not collect.
 """
 
 from __future__ import annotations
@@ -38,24 +37,24 @@ TOLD = {
     "greedy": "collects the commodity that it holds most of, the dearest of several; takes any "
     "offer for other cards, else offers some of them; the bull it keeps",
 }
-"""What each does, by name."""
+"""What each policy does, by name."""
 
 
 def chances(policy: str, view: View) -> tuple[float, ...]:
-    """The chance of each option, in their order. Raises ValueError for an unknown policy."""
+    """Return the probability of each option, in order. Raises ValueError for an unknown policy."""
     moves = options(view.state)
     return best(policy, moves, [_rank(move, view.state.hands[view.trader]) for move in moves])
 
 
 def best(policy: str, moves: Sequence[int], ranks: Sequence[int]) -> tuple[float, ...]:
-    """The chance of each move: "greedy" takes any of the first rank."""
+    """Return the probability of each move: "greedy" is uniform over the highest rank."""
     check_known_policy("pit", policy, TOLD)
     found = [rank == max(ranks) or policy == "random" for rank in ranks]
     return tuple(one / sum(found) for one in found)
 
 
 def _rank(move: int, hand: Hand) -> int:
-    """Trades before offers before waiting; what breaks the collection last."""
+    """Trades before offers before waiting; moves that break the collection last."""
     if move == WAIT:
         return 0
     trade = move >= TRADE
@@ -66,31 +65,33 @@ def _rank(move: int, hand: Hand) -> int:
 
 
 def wanted(hand: Hand) -> int:
-    """The commodity that a trader with this hand collects."""
+    """Return the commodity that a trader with this hand collects."""
     return max(range(4), key=lambda kind: (hand[kind], VALUES[kind]))
 
 
 STEP = 1.1
-"""A card more multiplies the prospects by e to this."""
+"""One card more multiplies the prospects by e to this."""
 BURDEN = 0.5
-"""Cards that the bear is worth less."""
+"""What the bear costs, in cards."""
 NOBODY = 0.02
 """Prospects that the deal ends without a corner."""
 TAKEN = 0.35
-"""Chance that an offer is taken for any one lot that fits, before its owner's next turn."""
+"""Probability per fitting lot that an offer is taken before its owner's next turn."""
 AHEAD = 250.0
 """Points that each team may still expect at the start."""
 
 
 def share(points: tuple[int, int]) -> tuple[float, float]:
-    """Each team's share of the points, less than none counting as none; half without any."""
+    """Return each team's share of the points, negative ones counting as 0; half each without
+    any."""
     own, other = (max(0, score) for score in points)
     first = own / (own + other) if own + other else 0.5
     return first, 1 - first
 
 
 def worth(state: State, team: int, terms: Terms) -> float:
-    """What the team may hope to have of all points at the end, before it is over: 0 to 1."""
+    """Return the share of all points that the team can expect at the end, 0 to 1; the match is not
+    over."""
     prospects = [_prospects(state, who, terms.corner) for who in TRADERS]
     every = sum(map(sum, prospects)) + NOBODY
     points = [float(score) for score in state.points]
@@ -106,7 +107,7 @@ def worth(state: State, team: int, terms: Terms) -> float:
 
 
 def _prospects(state: State, who: int, corner: int) -> tuple[float, ...]:
-    """Of each commodity, with what an offer may bring."""
+    """Return the prospects of each commodity, including what an offer may bring."""
     hand, lot = state.hands[who], state.offers[who]
     now = prospects(hand, corner)
     if lot is None:
@@ -137,6 +138,7 @@ def prospects(hand: Hand, corner: int) -> tuple[float, ...]:
 
 @cache
 def _spare(hand: Hand, size: int) -> tuple[int, ...]:
-    """The plain lots of this size that a trader gives away who collects what it has most of."""
+    """Return the plain lots of this size that a trader gives away if it collects what it has most
+    of."""
     most = max(hand[:4])
     return tuple(4 * kind + size - 1 for kind in range(4) if size <= hand[kind] < most)

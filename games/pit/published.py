@@ -1,11 +1,11 @@
-"""Pit as the published code of GameBench plays it (games/pit/pit.py there), in words too, and its
+"""Pit as the published code of GameBench plays it (games/pit/pit.py there), with its texts and
 scripted players.
 
-Two agents have two virtual traders each, and see and play the first's hand alone; a trade is put to
-the hands of both traders of either side. Commodity and number of an offer are told, and any number
-of any one commodity is given in return. An offer is checked against the hand when it is made, not
-when it is taken, so hands may hold less than nothing. A corner is exactly six cards, or exactly
-five and a bull; it is looked for among all four hands after every turn.
+Two agents have two virtual traders each, and see and play only the first's hand; a trade changes
+the hands of both traders on either side. Commodity and number of an offer are public, and any
+number of any one commodity is given in return. An offer is checked against the hand when it is
+made, not when it is taken, so hands may hold negative counts. A corner is exactly six cards, or
+exactly five and a bull; all four hands are checked for it after every turn.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ NAMES = (*COMMODITIES, "bull", "bear")
 KINDS = range(6)
 HANDS = range(4)
 MOST = 4
-"""Cards of an offer, at most."""
+"""Maximum number of cards in an offer."""
 ROOM = 40
-"""More cards than a hand can ever hold of a kind."""
+"""Exceeds the number of cards of a kind that a hand can hold."""
 TAKE = len(KINDS) * MOST  # + ROOM * kind + cards - 1; an offer is MOST * kind + cards - 1
 
 Lot = tuple[int, int]
@@ -35,9 +35,8 @@ Lot = tuple[int, int]
 class State(NamedTuple):
     """A state between two turns.
 
-    dealt: the four hands as they were dealt, the first two of seat 0. change: what trades have
-    since changed in both hands of seat 0; those of seat 1 have changed by the opposite. offers,
-    points: of each seat.
+    dealt: the four hands as dealt, the first two of seat 0. change: what trades have since changed
+    in both hands of seat 0; those of seat 1 changed by the opposite. offers, points: of each seat.
     """
 
     seed: int
@@ -68,13 +67,13 @@ def hand(state: State, which: int) -> Hand:
 
 
 def own_hand(state: State, seat: int) -> Hand:
-    """The hand that the seat sees and plays."""
+    """Return the hand that the seat sees and plays."""
     return hand(state, 2 * seat)
 
 
 def options(state: State) -> tuple[int, ...]:
-    """Every offer, whether the hand has the cards or not; and where the other offers, every number
-    of every commodity in the hand."""
+    """Return every offer, whether or not the hand has the cards; and if the other offers, every
+    number of every kind in the hand."""
     offers = tuple(range(TAKE))
     if state.offers[1 - state.mover] is None:
         return offers
@@ -83,8 +82,8 @@ def options(state: State) -> tuple[int, ...]:
 
 
 def act(state: State, move: int) -> State:
-    """The state after one of the `options`. A corner that a trade leaves in hands dealt again is
-    looked for once more in the same turn."""
+    """Return the state after one of the `options`. After a trade, hands are checked for corners
+    twice, the second time as redealt."""
     mover = state.mover
     state = state._replace(turns=state.turns + 1, mover=1 - mover)
     if move < TAKE:
@@ -119,8 +118,8 @@ def _taken(state: State, seat: int, kind: int, cards: int) -> State:
 
 
 def _corners(state: State) -> State:
-    """Points for every corner, hand by hand; after each all cards are dealt again, and the hands
-    that come later are the new ones."""
+    """Score every corner, hand by hand; all cards are redealt after each, and later hands are the
+    new ones."""
     for which in HANDS:
         held = hand(state, which)
         for kind, cards in enumerate(held):
@@ -158,13 +157,13 @@ def _add_history(state: State, clause: str) -> State:
 
 
 def seen_by(state: State, seat: int) -> State:
-    """The state without its seed, and of the dealt hands only the one that the seat sees."""
+    """Return the state without its seed, and of the dealt hands only the one that the seat sees."""
     shown = tuple(cards if which == 2 * seat else () for which, cards in enumerate(state.dealt))
     return state._replace(seed=0, dealt=shown)
 
 
 def redeal(state: State, seat: int, rng: np.random.Generator) -> State:
-    """A state that looks like this to the seat: the other three hands as dealt alike."""
+    """Return a state that looks the same to the seat: the other three hands are dealt uniformly."""
     known = state.dealt[2 * seat]
     left = [have - held for have, held in zip(hand_of(DECK), known, strict=True)]
     rest = rng.permutation([kind for kind in KINDS for _ in range(left[kind])]).tolist()
@@ -177,13 +176,12 @@ def redeal(state: State, seat: int, rng: np.random.Generator) -> State:
 
 
 STEP = 0.9
-"""A card nearer to a corner multiplies the prospects by e to this."""
+"""One card nearer to a corner multiplies the prospects by e to this."""
 AHEAD = 250.0
 """Points that each seat may still expect at the start."""
 
 
 def option(state: State, move: int) -> str:
-    """The name of an action."""
     if move < TAKE:
         return f"offer {move % MOST + 1} {NAMES[move // MOST]}"
     offer = state.offers[1 - state.mover]
@@ -193,7 +191,6 @@ def option(state: State, move: int) -> str:
 
 
 def facts(state: State, seat: int, goal: int, turns: int) -> tuple[Fact, ...]:
-    """The facts that the seat to move sees."""
     mine, theirs = state.offers[seat], state.offers[1 - seat]
     return (
         Fact("Points", f"you {state.points[seat]}, opponent {state.points[1 - seat]}; {goal} win"),
@@ -238,9 +235,9 @@ def headings(turns: int) -> Mapping[str, str]:
 
 
 def ranked(state: State, seat: int, moves: tuple[int, ...]) -> list[int]:
-    """How much the greedy player likes each option: to take a card more of what it has most of for
-    one card of what it has least of, if that does not make more than six; else to offer four or
-    fewer of what it does not collect."""
+    """Return the greedy player's rank of each option: best is taking one card more of what it has
+    most of for one card of another commodity of which it has more, if that makes at most six; else
+    offering cards that it does not collect."""
     held = own_hand(state, seat)
     wanted = max(range(4), key=lambda kind: (held[kind] <= 6, held[kind], VALUES[kind]))
     offer = state.offers[1 - seat]
@@ -257,7 +254,8 @@ def ranked(state: State, seat: int, moves: tuple[int, ...]) -> list[int]:
 
 
 def worth(state: State, seat: int, goal: int, turns: int) -> float:
-    """What the seat may hope to have of all points at the end, before it is over: 0 to 1."""
+    """Return the share of all points that the seat can expect at the end, 0 to 1; the match is not
+    over."""
     prospects = [_prospects(hand(state, which)) for which in HANDS]
     every = sum(map(sum, prospects)) + 0.1
     points = [float(score) for score in state.points]
@@ -274,7 +272,7 @@ def worth(state: State, seat: int, goal: int, turns: int) -> float:
 
 
 def _prospects(held: Hand) -> tuple[float, ...]:
-    """By kind: the fewer cards it is from a corner, the more."""
+    """Return the prospects by kind: higher the fewer cards it is from a corner."""
     bull = bool(held[BULL])
     return tuple(
         exp(-STEP * min(abs(6 - held[kind]), abs(5 - held[kind]) if bull else 99)) for kind in KINDS
@@ -282,7 +280,6 @@ def _prospects(held: Hand) -> tuple[float, ...]:
 
 
 def show_state(state: State) -> str:
-    """The state with all its hands, drawn for a person."""
     first, second = state.points
     lines = [f"deal {state.deal}, turn {state.turns + 1}; points {first} to {second}"]
     for which in HANDS:

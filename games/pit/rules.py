@@ -1,8 +1,8 @@
-"""Pit's cards and states, and how a turn goes: wait, offer a lot, or take one of as many cards.
+"""Pit's cards and states, and its turns: wait, offer a lot, or trade for one of equal size.
 
-A hand is six counts: of the four commodities, of the bull and of the bear. A lot is what goes from
-hand to hand in a trade: one to four cards of one commodity, among which the bull or the bear may be
-hidden, or one of these two alone. It is told by its index in `LOTS`.
+A hand is six counts: the four commodities, the bull and the bear. A lot is what a trade passes on:
+one to four cards of one commodity, which may include the bull or the bear, or one of these two
+alone. It is given by its index in `LOTS`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BULL, BEAR = 4, 5
 PENALTY = 20
 """Points that a bear costs, and a bull that did not help."""
 LARGEST = 4
-"""Cards in a lot, at most."""
+"""Maximum number of cards in a lot."""
 
 Hand = tuple[int, ...]
 
@@ -50,7 +50,7 @@ SIZES = tuple(map(sum, LOTS))
 
 @cache
 def lots_of(hand: Hand) -> tuple[int, ...]:
-    """The lots that can be taken from a hand."""
+    """Return the lots that can be taken from a hand."""
     return tuple(
         index
         for index, lot in enumerate(LOTS)
@@ -67,7 +67,7 @@ def minus(hand: Hand, lot: int) -> Hand:
 
 
 def hand_of(cards: Sequence[int]) -> Hand:
-    """The counts of these cards."""
+    """Return the counts of these cards."""
     counts = [0] * 6
     for card in cards:
         counts[card] += 1
@@ -76,8 +76,8 @@ def hand_of(cards: Sequence[int]) -> Hand:
 
 @cache
 def cornered(hand: Hand, corner: int) -> int | None:
-    """The commodity of which the hand is a corner, the dearest of several: so many cards of it, the
-    bull counting as one. None without, and with the bear in the hand."""
+    """Return the commodity that the hand corners, the most valuable of several, with the bull
+    counting as one card; None if there is none, or if the hand has the bear."""
     if hand[BEAR]:
         return None
     full = [kind for kind in range(4) if hand[kind] + hand[BULL] >= corner]
@@ -85,7 +85,7 @@ def cornered(hand: Hand, corner: int) -> int | None:
 
 
 def format_cards(hand: Hand) -> str:
-    """A hand or a lot in words: "3 wheat, 1 corn and the bear"."""
+    """Return a hand or a lot as text: "3 wheat, 1 corn and the bear"."""
     parts = [f"{count} {COMMODITIES[kind]}" for kind, count in _sorted(hand)]
     parts += ["the bull"] * hand[BULL] + ["the bear"] * hand[BEAR]
     *most, last = parts
@@ -93,7 +93,7 @@ def format_cards(hand: Hand) -> str:
 
 
 def _sorted(hand: Hand) -> list[tuple[int, int]]:
-    """The commodities that the hand has, the most first, and how many."""
+    """Return the commodities of the hand with their counts, the most first."""
     held = [(kind, hand[kind]) for kind in range(4) if hand[kind]]
     return sorted(held, key=lambda one: -one[1])
 
@@ -104,7 +104,7 @@ TEAMS = (0, 1, 0, 1)
 
 
 class Trade(NamedTuple):
-    """What two traders gave each other. A lot is an index of `LOTS`, or `-cards` where unseen."""
+    """What two traders gave each other. A lot is an index of `LOTS`, or `-cards` if unseen."""
 
     taker: int
     other: int
@@ -115,10 +115,10 @@ class Trade(NamedTuple):
 class State(NamedTuple):
     """A state between two turns.
 
-    seed: settles the deals to come. first: who begins the first deal. deal: its number, from 1.
-    turns, turn: turns taken in the match, and in this deal. mover: the trader whose turn it is.
-    hands: of each trader. offers: the lot that each offers, None without. points: of the two teams.
-    trades: of this deal, in their order.
+    seed: determines the deals to come. first: who begins the first deal. deal: its number, from 1.
+    turns, turn: turns taken in the match, and in this deal. mover: the trader to move. hands: of
+    each trader. offers: the lot that each offers, None without. points: of the two teams. trades:
+    of this deal, in order.
     """
 
     seed: int
@@ -135,8 +135,8 @@ class State(NamedTuple):
 
 
 class View(NamedTuple):
-    """What a trader sees: a state with no seed, () for the hands of others, and for lots that it
-    does not know less than 0."""
+    """What a trader sees: a state without seed, with () for the hands of others, and negative
+    numbers for unknown lots."""
 
     trader: int
     sizes: tuple[int, ...]
@@ -144,7 +144,7 @@ class View(NamedTuple):
 
 
 def seen_by(state: State, trader: int) -> View:
-    """What the trader sees. Numbers of cards are public."""
+    """Return what the trader sees. Numbers of cards are public."""
     masked = state._replace(
         seed=0,
         hands=tuple(hand if who == trader else () for who, hand in enumerate(state.hands)),
@@ -161,8 +161,9 @@ def seen_by(state: State, trader: int) -> View:
 
 
 def redealt(view: View, corner: int, rng: np.random.Generator) -> State:
-    """A state that looks like this to the trader. An offer of so many cards is drawn as likely as
-    such lots are among the cards unseen, the rest is dealt alike; nobody holds a corner."""
+    """Return a state that looks the same to the trader. A hidden offer is drawn in proportion to
+    the frequency of such lots among the unseen cards, the rest is dealt uniformly; nobody holds a
+    corner."""
     seen = view.state
     while True:
         hands, offers = _dealt(view, rng)
@@ -176,7 +177,7 @@ def redealt(view: View, corner: int, rng: np.random.Generator) -> State:
 
 
 def _dealt(view: View, rng: np.random.Generator) -> tuple[tuple[Hand, ...], tuple[int | None, ...]]:
-    """Hands and offers that fit: the offered lots first, then the rest of the cards."""
+    """Return hands and offers that fit: the offered lots first, then the rest of the cards."""
     own, offers = view.state.hands[view.trader], list(view.state.offers)
     pool = [have - held for have, held in zip(_ALL, own, strict=True)]
     for who, lot in enumerate(offers):
@@ -201,14 +202,14 @@ _ALL = hand_of(DECK)
 
 
 def _draw_lot(size: int, pool: Hand, rng: np.random.Generator) -> int:
-    """A lot of this size, as likely as it is among the cards of the pool."""
+    """Return a lot of this size, in proportion to its frequency among the cards of the pool."""
     lots = [lot for lot in lots_of(tuple(pool)) if SIZES[lot] == size]
     ways = [prod(map(comb, pool, LOTS[lot])) for lot in lots]
     return int(lots[int(rng.choice(len(lots), p=np.array(ways) / sum(ways)))])
 
 
 def _any(lot: int, rng: np.random.Generator) -> int:
-    """A lot of as many cards as this unseen one."""
+    """Return a lot of as many cards as this unseen one."""
     return _draw_lot(-lot, _ALL, rng)
 
 
@@ -220,8 +221,8 @@ LAST = TRADE + len(LOTS) * len(TRADERS) - 1
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """goal: points of a team that end the match. corner: cards of a commodity that make one.
-    turns, deal_turns: the most of a match, and of a deal."""
+    """goal: team points that end the match. corner: cards of a commodity that make one.
+    turns, deal_turns: maximum per match, and per deal."""
 
     goal: int
     corner: int
@@ -234,7 +235,7 @@ def begun(seed: int, first: int, terms: Terms) -> State:
 
 
 def _new_deal(seed: int, first: int, deal: int, terms: Terms) -> State:
-    """A deal in which nobody holds a corner from the start; two traders get a card more."""
+    """Return a deal in which nobody starts with a corner; two traders get one card more."""
     rng = np.random.default_rng((seed, deal))
     opener = (first + deal - 1) % 4
     while True:
@@ -250,7 +251,7 @@ def over(state: State, terms: Terms) -> bool:
 
 
 def options(state: State) -> tuple[int, ...]:
-    """What the trader whose turn it is may do."""
+    """Return the legal actions of the trader to move."""
     hand, mover = state.hands[state.mover], state.mover
     found = (WAIT, *_offers(hand, state.offers[mover]))
     for who, lot in enumerate(state.offers):
@@ -260,7 +261,7 @@ def options(state: State) -> tuple[int, ...]:
 
 
 def size(lot: int) -> int:
-    """How many cards a lot is; one that is not seen is told by it."""
+    """Return the number of cards in a lot, also if it is unseen."""
     return SIZES[lot] if lot >= 0 else -lot
 
 
@@ -276,7 +277,7 @@ def _trades(hand: Hand, who: int, cards: int) -> tuple[int, ...]:
 
 
 def act(state: State, move: int, terms: Terms) -> State:
-    """The state after one of the `options`."""
+    """Return the state after one of the `options`."""
     mover = state.mover
     state = state._replace(turns=state.turns + 1, turn=state.turn + 1, mover=(state.mover + 1) % 4)
     if move == WAIT:
@@ -295,8 +296,8 @@ def cards(count: int) -> str:
 
 
 def _trade(state: State, taker: int, other: int, lot: int, terms: Terms) -> State:
-    """Both lots change hands, and neither trader has an offer any more. Who took the offer is the
-    first to corner."""
+    """Exchange both lots and remove both traders' offers. The trader who took the offer corners
+    first."""
     taken = state.offers[other]
     assert taken is not None
     hands, offers = list(state.hands), list(state.offers)
@@ -314,8 +315,8 @@ def _trade(state: State, taker: int, other: int, lot: int, terms: Terms) -> Stat
 
 
 def _cornered(state: State, winner: int, kind: int, terms: Terms) -> State:
-    """Points for the corner, twice as many if the bull is more than it needs. Who has the bear, and
-    who has the bull without a corner, pays."""
+    """Score the corner, doubled if the bull is not needed for it. Whoever has the bear, or the bull
+    without a corner, pays."""
     hand = state.hands[winner]
     double = hand[BULL] > 0 and hand[kind] >= terms.corner
     gained = VALUES[kind] * (1 + double)
@@ -334,7 +335,7 @@ def _cornered(state: State, winner: int, kind: int, terms: Terms) -> State:
 
 
 def _on(state: State, clause: str, terms: Terms) -> State:
-    """After a turn without a corner."""
+    """Continue after a turn without a corner."""
     state = _add_history(state, clause)
     if state.turn < terms.deal_turns or over(state, terms):
         return state
@@ -342,7 +343,7 @@ def _on(state: State, clause: str, terms: Terms) -> State:
 
 
 def _next(state: State, clause: str, terms: Terms) -> State:
-    """The next deal, if the match is not over."""
+    """Start the next deal, unless the match is over."""
     state = _add_history(state, clause)
     if over(state, terms):
         return state

@@ -1,4 +1,4 @@
-"""Pit in words: the rules, what a trader is told, what it may choose."""
+"""Pit as text: rules, a trader's facts, and options."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ from gauntlet.games.pit.rules import (
 
 
 def option(move: int) -> str:
-    """The name of an action."""
     if move == WAIT:
         return "wait"
     if move < TRADE:
@@ -40,7 +39,7 @@ def option(move: int) -> str:
 
 
 def facts(state: State, trader: int, terms: Terms) -> tuple[Fact, ...]:
-    """The facts that the trader to move sees. Lots of others are numbers below 0."""
+    """Return the facts that the trader to move sees. Lots of others are negative numbers."""
     team, own = TEAMS[trader], state.offers[trader]
     partner = next(NAMES[who] for who in TRADERS if TEAMS[who] == team and who != trader)
     hand = state.hands[trader]
@@ -69,7 +68,6 @@ def facts(state: State, trader: int, terms: Terms) -> tuple[Fact, ...]:
 
 
 def _trades(trades: tuple[Trade, ...], trader: int) -> str:
-    """What the trader gave and got, trade by trade."""
     parts = []
     for trade in trades:
         lot, taken = format_cards(LOTS[trade.lot]), format_cards(LOTS[trade.taken])
@@ -123,7 +121,6 @@ def headings(terms: Terms) -> Mapping[str, str]:
 
 
 def show_state(state: State) -> str:
-    """The state with all its cards, drawn for a person."""
     lines = [
         f"deal {state.deal}, turn {state.turn + 1} of it, {state.turns + 1} of the match; points "
         f"{state.points[0]} to {state.points[1]}"

@@ -1,5 +1,5 @@
-"""Rock-paper-scissors over several rounds: the game in which both seats move at once, with the 19
-strategies of Observer, Not Player as its scripted players."""
+"""Rock-paper-scissors over several rounds: both seats move simultaneously; its scripted players are
+the 19 strategies of Observer, Not Player."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gauntlet.games.base import Action, Fact, Observation
 from gauntlet.games.rock_paper_scissors import spectator, strategies
 
 HANDS = ("rock", "paper", "scissors")
-"""Each beats the one before it, the first beats the last."""
+"""Each beats the one before it; the first beats the last."""
 MOST_ROUNDS = 10_000
 
 State = tuple[tuple[Action, Action], ...]
@@ -24,17 +24,17 @@ State = tuple[tuple[Action, Action], ...]
 
 @dataclass(frozen=True)
 class RockPaperScissors:
-    """Two seats choose a hand at the same time, `rounds` times; who wins more rounds wins.
+    """Two seats choose a hand simultaneously, `rounds` times; the winner of more rounds wins.
 
-    An action is an index into HANDS. A state holds finished rounds only, so a seat cannot see
-    what the other is about to choose.
+    An action is an index into HANDS. A state holds finished rounds only, so a seat cannot see what
+    the other is about to choose.
 
-    react: how the reactive strategies play `together` with another one: "lag1" by their rule, which
-    answers the other's last hand; "iid" by chance alone, each from the mix it settles at. A policy
-    by its plain name follows its rule.
-    legacy_D: D as .333, .333, .334 and not exact thirds.
+    react: how reactive strategies play `together` with another one: "lag1" by their rule, which
+    answers the other's last hand; "iid" by independent draws from their long-run mix. A policy
+    given by its plain name follows its rule.
+    legacy_D: D is (.333, .333, .334) instead of exact thirds.
 
-    Raises ValueError for other than 2 seats, no or too many rounds, or another way to react.
+    Raises ValueError for other than 2 seats, a bad number of rounds, or another `react`.
     """
 
     num_seats: int = 2
@@ -106,7 +106,7 @@ class RockPaperScissors:
         return strategies.after(policy, rounds[-1][1 - observation.seat], self.legacy_D)
 
     def together(self, policies: Sequence[str]) -> tuple[str, ...]:
-        """The names under which the game knows these policies where they play each other."""
+        """Return the names of these policies when they play each other."""
         if self.react == "lag1":
             return tuple(policies)
         one, other = policies
@@ -117,8 +117,8 @@ class RockPaperScissors:
         )
 
     def outlook(self, policies: Sequence[str]) -> tuple[float, ...]:
-        """The chances that seat 0 wins, draws and loses a round, in the long run and exactly; the
-        same whichever way reactive ones react."""
+        """Return the exact long-run probabilities that seat 0 wins, draws and loses a round; the
+        same for either `react`."""
         one, other = policies
         if {one, other} <= set(self.policies):
             at = self.policies.index(one), self.policies.index(other)
@@ -128,16 +128,15 @@ class RockPaperScissors:
 
     @property
     def mixes(self) -> Mapping[str, tuple[float, ...]]:
-        """The chances of each hand of those policies that mind no other player."""
+        """The hand probabilities of the policies that do not react to the other player."""
         return strategies.mixes(self.legacy_D)
 
     @property
     def told_policies(self) -> Mapping[str, str]:
-        """What each policy does, in a sentence."""
         return {code: strategies.sentence(code, self.legacy_D) for code in self.policies}
 
     def spectate(self, moves: Sequence[Sequence[Action]], first: int) -> str:
-        """These rounds in JSON, of which the first has the number `first`."""
+        """Return these rounds as JSON; `first` is the number of the first."""
         return spectator.rounds(moves, first)
 
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
@@ -148,12 +147,11 @@ class RockPaperScissors:
         return np.array([(lead > 0).sum(), (lead < 0).sum(), (lead == 0).sum()], np.int64)
 
     def sample(self, observation: Observation, rng: np.random.Generator) -> State:
-        """The state itself: the rounds played are public, and a state holds nothing else."""
+        """Return the state itself: the rounds played are public, and it holds nothing else."""
         state: State = observation.view
         return state
 
     def _score(self, state: State) -> tuple[int, int]:
-        """Rounds won by each seat."""
         ahead = [(first - second) % len(HANDS) for first, second in state]
         return ahead.count(1), ahead.count(2)
 
@@ -189,7 +187,7 @@ class RockPaperScissors:
         )
 
 
-@cache  # nine of a round: a seat is told all rounds at every turn
+@cache  # nine distinct clauses per round, and every turn repeats all rounds
 def _clause(number: int, choices: tuple[Action, Action]) -> str:
     first, second = choices
     return f"round {number}: player 0 {HANDS[first]}, player 1 {HANDS[second]}"

@@ -1,4 +1,4 @@
-"""Rock-paper-scissors: the throws round by round, the last ones first."""
+"""Draws rock-paper-scissors: the throws round by round, the last ones first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gauntlet.games.rock_paper_scissors import HANDS, RockPaperScissors, State
 STYLE = Path(__file__).with_suffix(".css")
 
 MOST = 20
-"""Rounds that are drawn; of longer games the last ones."""
+"""Maximum number of rounds drawn; longer games show the last ones."""
 
 SHAPES = (
     tag("circle", cx=12, cy=12, r=8),
@@ -22,7 +22,7 @@ SHAPES = (
     tag("path", d="M5 3L16 17M19 3L8 17M8 17a2.5 2.5 0 1 0 -2 4a2.5 2.5 0 0 0 2 -4M16 17"
         "a2.5 2.5 0 1 1 2 4a2.5 2.5 0 0 1 -2 -4"),
 )  # fmt: skip
-"""A stone, a sheet, a pair of scissors, in a square of 24 units."""
+"""A stone, a sheet and a pair of scissors, in a square of 24 units."""
 
 
 def draw_state(game: RockPaperScissors, state: State) -> Markup:
@@ -30,7 +30,7 @@ def draw_state(game: RockPaperScissors, state: State) -> Markup:
 
 
 def draw_view(game: RockPaperScissors, observation: Observation) -> Markup:
-    """The rounds that are over: what the other is about to throw is in no state."""
+    """The finished rounds: no state holds what the other is about to throw."""
     return _table(game, observation.view, observation.seat)
 
 

@@ -1,6 +1,6 @@
-"""Rock-paper-scissors as whoever watches it is told: rounds as JSON, one a line.
+"""Rock-paper-scissors for a spectator: rounds as JSON, one per line.
 
-The keys, and players who count from 1, are those of "Observer, Not Player" and its prototype.
+The keys, and players counted from 1, are those of "Observer, Not Player" and its prototype.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ RULES = (
 
 
 def rounds(moves: Sequence[Sequence[int]], first: int) -> str:
-    """These rounds as a JSON list, of which the first has the number `first`."""
+    """Return these rounds as a JSON list; `first` is the number of the first."""
     lines = (
         _round(number, int(one), int(other)) for number, (one, other) in enumerate(moves, first)
     )
     return "[\n" + ",\n".join(lines) + "\n]"
 
 
-@cache  # nine of a round number
+@cache  # only nine distinct rounds per number
 def _round(number: int, hand: int, other: int) -> str:
     result = ((hand - other + 1) % 3) - 1
     return (

@@ -1,15 +1,14 @@
-"""The 19 strategies of Observer, Not Player: 16 fixed mixes and three that answer the other's last
-hand.
+"""The 19 strategies of Observer, Not Player: 16 fixed mixes and three reactive ones, which answer
+the other player's last hand.
 
 Source: the authors' prototype (github.com/pen9rum/rps), whose letters and mixes these are. Hands
-are numbered as in HANDS, so the hand after another one beats it.
+are numbered as in HANDS, so each hand is beaten by the next.
 
-Where two strategies settle is found by the damped iteration of the paper and by the exact chain.
-The paper (Observer, Not Player, Eq. 1-4) lets reactive mixes follow each other until they stand
-still and takes both as independent. Exactly, two strategies that look back one round are a Markov
-chain over the nine pairs of last hands; its long-run mean needs no start to be guessed and no
-iteration to converge. Against a fixed mix both give the same chances; two reactive players keep
-whatever they began with, so what either says of them depends on the start alone.
+Long-run mixes are computed by the paper's damped iteration and by the exact Markov chain. The paper
+(Observer, Not Player, Eq. 1-4) iterates reactive mixes to a fixed point and treats the two as
+independent. Exactly, two strategies that look back one round are a Markov chain over the nine pairs
+of last hands; its long-run mean needs no initial guess and no convergence. Against a fixed mix both
+methods agree; two reactive players depend on their start alone in both.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 Mix = tuple[float, float, float]
-"""The chances of rock, paper and scissors."""
+"""The probabilities of rock, paper and scissors."""
 
 UNIFORM: Mix = (1 / 3, 1 / 3, 1 / 3)
 LEGACY_D: Mix = (0.333, 0.333, 0.334)
@@ -49,8 +48,8 @@ MIXES: dict[str, Mix] = {
     "P": (0.167, 0.333, 0.5),
 }
 ANSWERS = {"X": 1, "Y": 2, "Z": 0}
-"""What a reactive strategy adds to the number of the other's last hand: X beats it, Y loses to it,
-Z copies it. In round 1 each hand is as likely."""
+"""What a reactive strategy adds to the other's last hand: X beats it, Y loses to it, Z copies it.
+Round 1 is uniform."""
 
 CODES = (*MIXES, *ANSWERS)
 """The order of the catalogue, and of every grid over it."""
@@ -64,18 +63,18 @@ SETTLED = re.compile(r"([XYZ])\(([^,()]+),([^,()]+),([^,()]+)\)")
 
 
 def mixes(legacy_d: bool = False) -> dict[str, Mix]:
-    """The fixed mixes by code."""
     return MIXES | {"D": LEGACY_D} if legacy_d else dict(MIXES)
 
 
 def settled(code: str, mix: Sequence[float]) -> str:
-    """The name of a reactive strategy that is drawn from the mix it settles at, by no rule."""
+    """Return the name of a reactive strategy that draws from its long-run mix instead of following
+    its rule."""
     return f"{code}({','.join(repr(float(chance)) for chance in mix)})"
 
 
 def fixed(name: str, legacy_d: bool = False) -> Mix | None:
-    """The mix of a strategy; None for one that answers the other's last hand. Raises ValueError for
-    a name that is none of CODES, "random", or one that `settled` gives."""
+    """Return the mix of a strategy; None for a reactive one. Raises ValueError for a name that is
+    not in CODES, not "random" and not from `settled`."""
     if name in ANSWERS:
         return None
     if name in MIXES:
@@ -89,12 +88,12 @@ def fixed(name: str, legacy_d: bool = False) -> Mix | None:
 
 
 def first(name: str, legacy_d: bool = False) -> Mix:
-    """The chances of each hand in round 1."""
+    """Return the probability of each hand in round 1."""
     return fixed(name, legacy_d) or UNIFORM
 
 
 def after(name: str, other: int, legacy_d: bool = False) -> Mix:
-    """The chances of each hand after the other player's hand `other`."""
+    """Return the probability of each hand after the other player's hand `other`."""
     mix = fixed(name, legacy_d)
     if mix is not None:
         return mix
@@ -103,14 +102,15 @@ def after(name: str, other: int, legacy_d: bool = False) -> Mix:
 
 
 def responses(names: Sequence[str], legacy_d: bool = False) -> Floats:
-    """The chances of each hand after each hand of the other: float64 (names, 3 other's last, 3)."""
+    """Return the probability of each hand given the other's last hand: float64 (names, 3 other's
+    last, 3)."""
     return np.array([[after(name, other, legacy_d) for other in range(3)] for name in names])
 
 
 def play_rounds(
     names: Sequence[str], games: int, rounds: int, rng: np.random.Generator, legacy_d: bool = False
 ) -> NDArray[np.int64]:
-    """The hands of both players in so many games at once: int64 (2, games, rounds)."""
+    """Return the hands of both players in `games` games: int64 (2, games, rounds)."""
     hands = rng.integers(3, size=(2, games, rounds))
     for seat, name in enumerate(names):
         mix = fixed(name, legacy_d)
@@ -125,8 +125,8 @@ def play_rounds(
 
 
 def likelihoods(mine: np.ndarray, other: np.ndarray) -> Floats:
-    """How likely each of CODES makes each hand of a player, by its rule: float64 (..., rounds,
-    CODES). mine, other: the hands of both, (..., rounds)."""
+    """Return the likelihood of each hand of a player under each of CODES: float64 (..., rounds,
+    CODES). mine, other: the hands of both players, (..., rounds)."""
     first, after = _by_rule()
     later = after[:, other[..., :-1], mine[..., 1:]]
     found = np.concatenate([first[:, mine[..., :1]], later], axis=-1)
@@ -135,13 +135,13 @@ def likelihoods(mine: np.ndarray, other: np.ndarray) -> Floats:
 
 @cache
 def _by_rule() -> tuple[Floats, Floats]:
-    """The chances of each hand in round 1, (CODES, 3), and after each of the other's, (CODES, 3,
+    """Return the hand probabilities in round 1, (CODES, 3), and given the other's last, (CODES, 3,
     3)."""
     return np.array([first(code) for code in CODES]), responses(CODES)
 
 
 def sentence(code: str, legacy_d: bool = False) -> str:
-    """What a strategy does, for a reader who knows the game."""
+    """Describe a strategy for a reader who knows the game."""
     mix = fixed(code, legacy_d)
     if mix is None:
         return RULES[code]
@@ -154,21 +154,21 @@ def sentence(code: str, legacy_d: bool = False) -> str:
 
 DAMPING, TOLERANCE, CAP = 0.7, 1e-4, 10_000
 LAST = 100
-"""Iterates whose mean stands for a pair that did not converge."""
+"""Number of last iterates to average for a pair that did not converge."""
 SQUARINGS = 10
-"""Doublings of the lazy chain. Its slowest eigenvalue is (1 + exp(i pi / 3)) / 2, of modulus .87:
-after 2^10 steps nothing of it is left in float64."""
+"""Squarings of the lazy chain. Its slowest eigenvalue is (1 + exp(i pi / 3)) / 2, of modulus .87:
+after 2^10 steps it has vanished in float64."""
 
 Pairs = Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True)
 class Steady:
-    """Where the damped iteration left each pair.
+    """The result of the damped iteration for each pair.
 
     mixes: float64 (pairs, 2, 3). iterations: int64 (pairs,), from 1. converged: bool (pairs,);
     where it is False the mix is the mean of the last LAST iterates. degenerate: bool (pairs,): two
-    reactive players whose start was a fixed point already, so that nothing was found out.
+    reactive players whose start was already a fixed point, so the result says nothing.
     """
 
     mixes: Floats
@@ -178,13 +178,13 @@ class Steady:
 
     @property
     def outcomes(self) -> Floats:
-        """The chances of [win, draw, loss] for the first player: float64 (pairs, 3)."""
+        """The probabilities of [win, draw, loss] for the first player: float64 (pairs, 3)."""
         return outcomes(self.mixes[:, 0, :, None] * self.mixes[:, 1, None, :])
 
 
 def outcomes(joint: ArrayLike) -> Floats:
-    """[win, draw, loss] of the first player, (..., 3), from the chances of both hands, (..., 3, 3);
-    axis -2 is the first player's hand."""
+    """Return [win, draw, loss] of the first player, (..., 3), from the joint distribution of hands,
+    (..., 3, 3); axis -2 is the first player's hand."""
     table = np.asarray(joint, np.float64)
     won = [np.roll(np.eye(3), ahead, axis=0) for ahead in (1, 0, 2)]
     return np.stack([(table * mask).sum(axis=(-2, -1)) for mask in won], axis=-1)
@@ -198,11 +198,12 @@ def steady(
     tolerance: float = TOLERANCE,
     cap: int = CAP,
 ) -> Steady:
-    """Lets all pairs settle at once: s <- damping g(other's s) + (1 - damping) s for reactive ones.
+    """Iterate all pairs at once: s <- damping g(other's s) + (1 - damping) s for reactive
+    strategies.
 
-    init: where reactive mixes start, a mix for both seats or one a seat; uniform where None.
-    tolerance: both L1 changes of a pair lie below it once it has converged. cap: the most
-    iterations. Raises ValueError for a start that is no mix, and a damping outside (0, 1).
+    init: the start of reactive mixes, one mix for both seats or one per seat; uniform if None.
+    tolerance: a pair has converged once both its L1 changes are below it. cap: maximum iterations.
+    Raises ValueError for a start that is no mix, a damping outside (0, 1) and a cap below 1.
     """
     if not 0 < damping < 1:
         raise ValueError(f"damping must lie strictly between 0 and 1, got {damping:g}")
@@ -234,12 +235,12 @@ def steady(
 
 
 def exact(pairs: Pairs, legacy_d: bool = False, init: ArrayLike | None = None) -> Floats:
-    """The long-run chances of both hands where reactive players follow their rule: float64 (pairs,
-    3, 3), axis 1 the first player's hand.
+    """Return the long-run joint distribution of hands where reactive players follow their rule:
+    float64 (pairs, 3, 3), axis 1 the first player's hand.
 
-    The mean over time (Cesaro), so it exists for periodic chains too. init: what reactive players
-    begin with, as in `steady`; what two of them come to depends on it. Raises ValueError for a
-    start that is no mix.
+    It is the time average (Cesaro), so it exists for periodic chains too. init: the start of
+    reactive players, as in `steady`; the result for two of them depends on it. Raises ValueError
+    for a start that is no mix.
     """
     answer = _answers(pairs, legacy_d)
     # from (a, b) to (c, d): the first answers b with c, the second a with d
@@ -255,20 +256,20 @@ def exact(pairs: Pairs, legacy_d: bool = False, init: ArrayLike | None = None) -
 
 @lru_cache(maxsize=2)
 def grid(legacy_d: bool = False) -> Floats:
-    """The exact outcomes of all pairs of CODES: float64 (19, 19, 3), [win, draw, loss] of the first
-    player. Not to be written to."""
+    """Return the exact outcomes of all pairs of CODES: float64 (19, 19, 3), [win, draw, loss] of
+    the first player. Read-only."""
     found = outcomes(exact(all_pairs(), legacy_d)).reshape(len(CODES), len(CODES), 3)
     found.flags.writeable = False
     return found
 
 
 def all_pairs() -> list[tuple[str, str]]:
-    """Every ordered pair of CODES, the second running fastest."""
+    """Return every ordered pair of CODES, the second varying fastest."""
     return [(one, other) for one in CODES for other in CODES]
 
 
 def _answers(pairs: Pairs, legacy_d: bool) -> Floats:
-    """What every seat plays after each hand of the other: float64 (pairs, 2, 3, 3)."""
+    """Return what every seat plays after each hand of the other: float64 (pairs, 2, 3, 3)."""
     names = [name for pair in pairs for name in pair]
     return responses(names, legacy_d).reshape(-1, 2, 3, 3)
 
@@ -278,7 +279,7 @@ def _reactive(pairs: Pairs) -> NDArray[np.bool_]:
 
 
 def _opening(pairs: Pairs, legacy_d: bool, init: ArrayLike | None) -> Floats:
-    """The mix of every seat at the start: float64 (pairs, 2, 3)."""
+    """Return the initial mix of every seat: float64 (pairs, 2, 3)."""
     own = np.array([[first(name, legacy_d) for name in pair] for pair in pairs], np.float64)
     return np.where(_reactive(pairs)[..., None], _start(init), own)
 

@@ -1,4 +1,4 @@
-"""Santorini's board from above: towers as squares within squares, domes, pawns."""
+"""Draws Santorini's board from above: towers as squares within squares, domes, pawns."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ from gauntlet.games.santorini.words import NAMES, square
 STYLE = Path(__file__).with_suffix(".css")
 
 CELL, EDGE = 64, 22
-"""In the drawing's own units: a square's side, and the room for the names of rows and columns."""
+"""In SVG units: a square's side, and the margin for the row and column labels."""
 RIM, SHRINK = 6, 6
-"""How far a tower lies within its square, and how much smaller each level is than the one below
-it, on every side."""
+"""The gap between a tower and its square, and how much each level shrinks on every side."""
 
 
 def draw_state(game: Santorini, state: State) -> Markup:
@@ -27,7 +26,7 @@ def draw_state(game: Santorini, state: State) -> Markup:
 
 
 def draw_view(game: Santorini, observation: Observation) -> Markup:
-    """Nothing is hidden. A square that may be taken has the number of the option that takes it."""
+    """Nothing is hidden. A legal square shows the number of its option."""
     state: State = observation.view
     actions = game.legal(state, observation.seat)
     single = [action for action in actions if action < BOTH]
@@ -63,7 +62,7 @@ def _board(state: State, numbers: dict[int, int]) -> Markup:
 def _square(
     at: int, level: int, pawn: int | None, turn: int | None, numbers: dict[int, int]
 ) -> Markup:
-    """A square with its tower, its level and the pawn on it. turn: the pawn that acts."""
+    """Draw a square with its tower, its level and the pawn on it. turn: the pawn to act."""
     left, top = EDGE + at % SIDE * CELL, EDGE + (SIDE - 1 - at // SIDE) * CELL
     x, y = left + CELL / 2, top + CELL / 2
     acts = pawn is not None and pawn == turn
@@ -88,7 +87,6 @@ def _storey(left: int, top: int, storey: int, kind: str) -> Markup:
 
 
 def _in_words(state: State) -> str:
-    """The towers and the pawns in words."""
     cells = state.cells
     towers = [f"{square(at)} level {cells[at]}" for at in range(SQUARES) if cells[at]]
     pawns = [

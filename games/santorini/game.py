@@ -1,4 +1,4 @@
-"""Santorini as a game of this project: the compiled rules behind the Game protocol."""
+"""Santorini: the Game class over the compiled rules."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from gauntlet.games.santorini.rules import State
 @dataclass(frozen=True)
 class Santorini:
     """Two seats with two pawns each, after Santorini's simple game (rules of GameBench, arXiv
-    2406.06613, appendix K). An action is a square: to be placed on, to step to, to build on.
+    2406.06613, appendix K). An action is a square to be placed on, to step to or to build on.
 
     paper_bugs: True makes the step and the build of a turn one action, `rules.BOTH` + 25 * step +
-        build, as the published code does; False asks for them one after the other.
+        build, as the published code does; False makes them two plies.
     """
 
     num_seats: int = 2
@@ -147,7 +147,7 @@ class Santorini:
 
 
 def both(to: int, at: int) -> Action:
-    """The action that steps to one square and builds on another."""
+    """Return the action that steps to one square and builds on another."""
     return rules.BOTH + to * rules.SQUARES + at
 
 
@@ -156,14 +156,14 @@ def _listed(squares: int) -> list[int]:
 
 
 def _after(array: np.ndarray, to: int) -> int:
-    """Where the pawn at turn could build once it has stepped, also where that step wins."""
+    """Return where the pawn to act could build after its step, even if that step wins."""
     trial = array.copy()
     trial[rules.PAWNS + trial[rules.TURN]] = to
     return rules.sites(trial, trial[rules.TURN])
 
 
 def _builds(array: np.ndarray, to: int, policy: int) -> int:
-    """The squares among which a policy chooses to build once it has stepped; any after a win."""
+    """Return the squares among which a policy chooses to build after its step; any after a win."""
     trial = array.copy()
     rules.step(trial, to)
     return _after(array, to) if rules.over(trial) else players.best(trial, policy)

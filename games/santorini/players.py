@@ -1,4 +1,4 @@
-"""Santorini's scripted players, its playouts, and what a position is worth; compiled."""
+"""Santorini's scripted players, playouts and evaluation; compiled."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ TOLD = {
     "greedy": "places pawns in the middle, steps as high as it can, builds where the opponent's "
     "next pawn has the fewest ways to reach level 3",
 }
-"""What each does, by name; its place is its number."""
+"""What each policy does, by name; the index is its code."""
 
 MIDDLE = sum(1 << row * SIDE + column for row in (1, 2, 3) for column in (1, 2, 3))
 
 HEIGHT = (0.0, 1.0, 2.6, 2.6)
-"""What a pawn's own level counts."""
+"""Weight of a pawn's own level."""
 CLIMB, ROOM, CENTRE, THREAT, WINNING = 0.35, 0.06, 0.12, 0.8, 8.0
-"""What counts a square one level up that a pawn can step to; any square that it can; a pawn on the
-middle nine; a square on which it can win at its next turn, and at this one. Set by hand."""
+"""Weights of a reachable square one level up; of any reachable square; of a pawn on the middle nine
+squares; of a square on which it can win at its next turn, and at this one. Set by hand."""
 
 
 @compiled
 def wins(state: np.ndarray, pawn: int) -> int:
-    """The squares on which a pawn that is placed can step to win."""
+    """Return the squares onto which a placed pawn can step to win."""
     found = reach(state, pawn)
     for square in range(SQUARES):
         if state[square] != TOP:
@@ -62,7 +62,7 @@ def wins(state: np.ndarray, pawn: int) -> int:
 
 @compiled
 def best(state: np.ndarray, policy: int) -> int:
-    """The legal squares among which a policy chooses, all alike."""
+    """Return the legal squares among which a policy chooses uniformly."""
     open_to = legal(state)
     if policy == RANDOM:
         return open_to
@@ -81,7 +81,7 @@ def best(state: np.ndarray, policy: int) -> int:
 
 @inlined
 def left_to_next(state: np.ndarray, square: int) -> int:
-    """The ways to win of the next pawn once the pawn at turn has built on a square."""
+    """Return how many ways to win the next pawn has once the pawn to act has built on a square."""
     state[square] += 1
     count = number_of(wins(state, (state[TURN] + 1) % 4))
     state[square] -= 1
@@ -90,15 +90,15 @@ def left_to_next(state: np.ndarray, square: int) -> int:
 
 @compiled
 def choose(state: np.ndarray, policy: int, key: np.uint64, count: int) -> int:
-    """The legal square that a policy takes by the `count`-th random number under `key`."""
+    """Return the legal square that a policy takes, by the `count`-th random number under `key`."""
     squares = best(state, policy)
     return nth(squares, below(number_of(squares), key, count))
 
 
 @compiled
 def choose_both(state: np.ndarray, key: np.uint64, count: int) -> int:
-    """Where a random player steps that takes every pair of a step and a build alike: each step as
-    likely as there are builds after it."""
+    """Return the step of a player that is uniform over pairs of step and build: each step is
+    weighted by the number of builds after it."""
     pawn, steps, total = state[TURN], legal(state), 0
     at = state[PAWNS + pawn]
     for square in range(SQUARES):
@@ -117,9 +117,9 @@ def choose_both(state: np.ndarray, key: np.uint64, count: int) -> int:
 
 @compiled
 def worth(state: np.ndarray, seat: int, trial: np.ndarray) -> float:
-    """What a seat may hope for, from 0 to 1: 1 or 0 once the game is over.
+    """Return the value of the state for a seat, 0 to 1; 1 or 0 once the game is over.
 
-    Where a pawn has still to build, as after its best build. trial: room for a state.
+    If a build is due, the value is that after the best build. trial: scratch space for a state.
     """
     if state[STAGE] != PLACE and state[STAGE] != MOVE and not over(state):
         mover, squares, found = state[TURN] % 2, legal(state), 0.0
@@ -134,7 +134,7 @@ def worth(state: np.ndarray, seat: int, trial: np.ndarray) -> float:
 
 @inlined
 def settled(state: np.ndarray, seat: int) -> float:
-    """As `worth`, where no build is due."""
+    """As `worth`, when no build is due."""
     if over(state):
         return 1.0 if state[WINNER] == seat else 0.0
     lead = 0.0
@@ -146,7 +146,7 @@ def settled(state: np.ndarray, seat: int) -> float:
 
 @inlined
 def standing(state: np.ndarray, pawn: int) -> float:
-    """How well a pawn stands that is placed."""
+    """Return the value of a placed pawn's position."""
     at = state[PAWNS + pawn]
     steps, won = reach(state, pawn), number_of(wins(state, pawn))
     count = HEIGHT[state[at]] + ROOM * number_of(steps) + CENTRE * (MIDDLE >> at & 1)
@@ -159,19 +159,19 @@ def standing(state: np.ndarray, pawn: int) -> float:
 
 
 def room() -> np.ndarray:
-    """Room for a state."""
+    """Return scratch space for a state."""
     return np.zeros(SIZE, np.int64)
 
 
 MOVES = 0
-"""What a random stream is for."""
+"""The purpose of a random stream."""
 
 
 @compiled
 def playout(state: np.ndarray, policies: np.ndarray, both: bool, key: np.uint64) -> int:
-    """Plays `state` to its end, in place, one policy a seat; the winner.
+    """Play `state` to its end, in place, one policy per seat; return the winner.
 
-    both: whether a move and a build are one choice, which a random player makes otherwise.
+    both: whether a move and a build are one choice, which only changes the random player.
     """
     count = 0
     while not over(state):
@@ -188,7 +188,7 @@ def playout(state: np.ndarray, policies: np.ndarray, both: bool, key: np.uint64)
 def simulate(
     start: np.ndarray, policies: np.ndarray, both: bool, games: int, seed: int
 ) -> np.ndarray:
-    """Wins by seat, then games without a winner, of which there are none: int64 of shape (3,)."""
+    """Return wins by seat, then games without a winner (always 0): int64 of shape (3,)."""
     counts = np.zeros(3, np.int64)
     state = start.copy()
     for game in range(games):
@@ -201,7 +201,8 @@ def simulate(
 def winners(
     start: np.ndarray, actions: np.ndarray, policies: np.ndarray, both: bool, n: int, seed: int
 ) -> np.ndarray:
-    """Who wins after each action, playout by playout: as `games.capabilities.PlayedOut.winners`."""
+    """Return the winners after each action, per playout: as
+    `games.capabilities.PlayedOut.winners`."""
     found = np.zeros((len(actions), n), np.uint16)
     state = start.copy()
     for playing in range(n):

@@ -1,8 +1,8 @@
-"""Santorini's rules, compiled: the one implementation, for play and for playouts.
+"""Santorini's rules, compiled: one implementation for play and for playouts.
 
-A state is one flat int64 array: the level of each square, then the fields named below. Squares are
-0 to 24, row by row from a1; a set of squares is a number with bit i for square i. Pawns are 0 to 3
-in the order in which they act, again and again; pawn p is of seat p % 2.
+A state is a flat int64 array: the level of each square, then the fields named below. Squares are 0
+to 24, row by row from a1; a set of squares is a bit mask with bit i for square i. Pawns are 0 to 3
+in the cyclic order in which they act; pawn p belongs to seat p % 2.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ allocating = _compiler.allocating
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A position, and how it came about.
+    """A position and its history.
 
     cells: the array of `games.santorini.rules`. history: a clause for each stage of each turn.
     """
@@ -41,14 +41,14 @@ SQUARES = SIDE * SIDE
 PAWNS = SQUARES
 """The square of each of the four pawns, -1 before it is placed."""
 TURN, STAGE, WINNER = range(PAWNS + 4, PAWNS + 7)
-"""TURN: the pawn that acts. STAGE: what it does. WINNER: a seat, -1 while the game goes on."""
+"""TURN: the pawn to act. STAGE: what it does. WINNER: a seat, -1 while the game goes on."""
 SIZE = PAWNS + 7
 
 PLACE, MOVE, BUILD = range(3)
 TOP, COMPLETE = 3, 4
-"""The level that wins, and the one on which nothing more can happen."""
+"""The level that wins, and the level of a dome."""
 BOTH = SQUARES
-"""An action from here on is a move and a build in one: BOTH + 25 * where to + where built."""
+"""Actions from here on combine a move and a build: BOTH + 25 * move + build."""
 
 WHOLE = (1 << SQUARES) - 1
 NEAR = tuple(
@@ -64,7 +64,7 @@ NEAR = tuple(
 
 
 def blank() -> np.ndarray:
-    """The state before the first pawn is placed."""
+    """Return the state before the first pawn is placed."""
     state = np.zeros(SIZE, np.int64)
     state[PAWNS : PAWNS + 4] = -1
     state[WINNER] = -1
@@ -73,7 +73,7 @@ def blank() -> np.ndarray:
 
 @inlined
 def copy(state: np.ndarray, into: np.ndarray) -> None:
-    """As `into[:] = state`, which numba also makes fit for arrays that overlap."""
+    """As `into[:] = state`, for which numba also generates code for overlapping arrays."""
     for field in range(SIZE):
         into[field] = state[field]
 
@@ -85,7 +85,7 @@ def over(state: np.ndarray) -> bool:
 
 @inlined
 def free(state: np.ndarray) -> int:
-    """The squares without a pawn."""
+    """Return the squares without a pawn."""
     found = WHOLE
     for pawn in range(PAWNS, PAWNS + 4):
         if state[pawn] >= 0:
@@ -95,8 +95,8 @@ def free(state: np.ndarray) -> int:
 
 @compiled
 def reach(state: np.ndarray, pawn: int) -> int:
-    """Where a pawn that is placed can step: next to it, no pawn there, and at most one level up. So
-    nothing complete: who stands on level 3 has won."""
+    """Return where a placed pawn can step: adjacent, without a pawn, and at most one level up. That
+    excludes domes, since a pawn on level 3 has won."""
     found = NEAR[state[PAWNS + pawn]] & free(state)
     most = state[state[PAWNS + pawn]] + 1
     for square in range(SQUARES):
@@ -107,7 +107,7 @@ def reach(state: np.ndarray, pawn: int) -> int:
 
 @compiled
 def sites(state: np.ndarray, pawn: int) -> int:
-    """Where a pawn can build: next to it, no pawn there, not complete. There is always one, the
+    """Return where a pawn can build: adjacent, without a pawn, no dome. There is always one, the
     square that it has just left."""
     found = NEAR[state[PAWNS + pawn]] & free(state)
     for square in range(SQUARES):
@@ -118,7 +118,7 @@ def sites(state: np.ndarray, pawn: int) -> int:
 
 @compiled
 def legal(state: np.ndarray) -> int:
-    """The squares that the pawn at turn may take for its stage, in a game that goes on."""
+    """Return the legal squares for the pawn to act, in a game that is not over."""
     if state[STAGE] == PLACE:
         return free(state)
     if state[STAGE] == MOVE:
@@ -128,7 +128,7 @@ def legal(state: np.ndarray) -> int:
 
 @compiled
 def step(state: np.ndarray, square: int) -> None:
-    """The pawn at turn is placed on, steps to or builds on a legal square, in place."""
+    """Place the pawn to act on a legal square, step to it or build on it, in place."""
     pawn = state[TURN]
     if state[STAGE] == BUILD:
         state[square] += 1
@@ -145,7 +145,7 @@ def step(state: np.ndarray, square: int) -> None:
 
 @inlined
 def next_turn(state: np.ndarray) -> None:
-    """The next pawn is at turn; where it is placed and cannot step, its seat has lost."""
+    """Pass the turn to the next pawn; if it is placed and cannot step, its seat loses."""
     pawn = (state[TURN] + 1) % 4
     state[TURN] = pawn
     state[STAGE] = PLACE if state[PAWNS + pawn] < 0 else MOVE
@@ -155,7 +155,7 @@ def next_turn(state: np.ndarray) -> None:
 
 @compiled
 def act(state: np.ndarray, action: int) -> None:
-    """As `step`, of an action that may be a move and a build in one; no build follows a win."""
+    """As `step`, for an action that may combine a move and a build; no build follows a win."""
     if action < BOTH:
         step(state, action)
         return
@@ -166,7 +166,6 @@ def act(state: np.ndarray, action: int) -> None:
 
 @inlined
 def number_of(squares: int) -> int:
-    """How many squares a set has."""
     count = 0
     while squares:
         squares &= squares - 1
@@ -176,7 +175,7 @@ def number_of(squares: int) -> int:
 
 @inlined
 def nth(squares: int, place: int) -> int:
-    """The square at a place, from 0, among those of a set in order."""
+    """Return the square at index `place` of a set in order."""
     for _ in range(place):
         squares &= squares - 1
     square = 0

@@ -1,4 +1,4 @@
-"""Santorini in words: squares, pawns, the board, the rules, what was done."""
+"""Santorini as text: squares, pawns, the board, rules, moves."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gauntlet.games.santorini.rules import (
 )
 
 NAMES = "AXBY"
-"""The pawns in the order in which they act; A and B are of seat 0, X and Y of seat 1."""
+"""The pawns in the order in which they act; A and B belong to seat 0, X and Y to seat 1."""
 
 SUMMARY = (
     "Two players move pawns over a board of five by five squares and build towers on it. You win "
@@ -48,7 +48,7 @@ HEADINGS = {
 }
 
 AT_ONCE = "A step and the build after it are chosen together, as one option."
-"""Of the published code: under the heading Build."""
+"""For the published code, appended to the heading Build."""
 
 ADVICE = (
     "Step up to level 3 if you can.",
@@ -59,18 +59,17 @@ ADVICE = (
 
 
 def square(number: int) -> str:
-    """ "c3"."""
+    """Return a square's name, as c3."""
     return f"{'abcde'[number % SIDE]}{number // SIDE + 1}"
 
 
 def squares(numbers: int, cells: Sequence[int]) -> str:
-    """A set of squares with their levels, "c3 (1), d4 (0)"."""
+    """Return a set of squares with their levels, "c3 (1), d4 (0)"."""
     found = (at for at in range(SQUARES) if numbers >> at & 1)
     return ", ".join(f"{square(at)} ({cells[at]})" for at in found) or "nowhere"
 
 
 def option(cells: Sequence[int], action: Action) -> str:
-    """What an action does."""
     if action >= BOTH:
         to, built = divmod(action - BOTH, SQUARES)
         return f"{_step(cells, to)}, build {_built(cells, built)}"
@@ -88,7 +87,7 @@ def _built(cells: Sequence[int], at: int) -> str:
 
 
 def clauses(cells: Sequence[int], action: Action) -> Iterator[str]:
-    """What happens by an action, a clause a stage."""
+    """Yield the history clauses of an action, one per stage."""
     pawn = cells[TURN]
     who, name, at = f"player {pawn % 2}", f"pawn {NAMES[pawn]}", cells[PAWNS + pawn]
     if cells[STAGE] == PLACE:
@@ -103,7 +102,6 @@ def clauses(cells: Sequence[int], action: Action) -> Iterator[str]:
 
 
 def facts(array: np.ndarray, seat: int) -> Iterator[Fact]:
-    """The situation of the seat to move."""
     cells = array.tolist()
     pawn, stage = cells[TURN], cells[STAGE]
     yield Fact("Your turn", _task(cells), own=True)
@@ -154,7 +152,7 @@ def _whose(pawn: int, seat: int) -> str:
 
 
 def drawing(cells: Sequence[int]) -> str:
-    """The board, row 5 on top: a square's level, and the pawn on it."""
+    """Draw the board, row 5 on top: each square's level, and the pawn on it."""
     on = {at: NAMES[pawn] for pawn, at in enumerate(cells[PAWNS : PAWNS + 4])}
     lines = ["   " + "  ".join("abcde")]
     for row in reversed(range(SIDE)):
@@ -165,7 +163,6 @@ def drawing(cells: Sequence[int]) -> str:
 
 
 def show_state(cells: Sequence[int]) -> str:
-    """The whole state for a person."""
     winner = cells[-1]
     ended = f"player {winner} has won" if winner >= 0 else f"to do: {_task(cells)}"
     return f"{drawing(cells)}\n{ended}"

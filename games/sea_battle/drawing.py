@@ -1,4 +1,4 @@
-"""Sea Battle's sea: rocks, ships that point where they head, the ship that has to choose."""
+"""Draws Sea Battle's sea: rocks, ships pointing in their heading, the ship that has to choose."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gauntlet.games.sea_battle.words import HEADINGS, NAMES
 STYLE = Path(__file__).with_suffix(".css")
 
 CELL = 16
-"""A square's side in the drawing's own units."""
+"""A square's side, in SVG units."""
 
 
 def draw_state(game: SeaBattle, state: State) -> Markup:
@@ -25,13 +25,13 @@ def draw_state(game: SeaBattle, state: State) -> Markup:
 
 
 def draw_view(game: SeaBattle, observation: Observation) -> Markup:
-    """All is open but what other ships have chosen, which is not drawn."""
+    """Everything is visible except what other ships have chosen, which is not drawn."""
     view: View = observation.view
     return _sea(view.cells, view.ship)
 
 
 def _sea(cells: Sequence[int], own: int | None) -> Markup:
-    """own: the ship that has to choose, None for nobody's."""
+    """own: the ship that has to choose, None for a spectator."""
     side = SIDE * CELL
     inner = side - 2 * CELL
     water = tag("rect", x=CELL, y=CELL, width=inner, height=inner, class_="d-cell")
@@ -57,7 +57,7 @@ def _sea(cells: Sequence[int], own: int | None) -> Markup:
 
 
 def _corner(square: int) -> tuple[int, int]:
-    """The upper left corner of a square."""
+    """Return the upper left corner of a square."""
     return square % SIDE * CELL, (SIDE - 1 - square // SIDE) * CELL
 
 
@@ -67,7 +67,7 @@ def _rock(square: int) -> Markup:
 
 
 def _ship(cells: Sequence[int], ship: int, own: bool) -> Markup:
-    """A hull whose bow points where the ship heads, and its name."""
+    """Draw a hull whose bow points in the ship's heading, with its name."""
     left, top = _corner(cells[AT + ship])
     x, y, half = left + CELL / 2, top + CELL / 2, CELL / 2
     hull = tag(

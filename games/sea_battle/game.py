@@ -1,4 +1,4 @@
-"""Sea Battle as a game of this project: the compiled rules behind the Game protocol."""
+"""Sea Battle: the Game class over the compiled rules."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ ROLES = Roles(tuple(f"ship {name}" for name in words.NAMES), (0, 0, 0, 1, 1, 1))
 @dataclass(frozen=True)
 class SeaBattle:
     """Two seats with three ships each, or six with one (rules of GameBench, arXiv 2406.06613,
-    appendix K, at the parameters of its code). An action is an index into `words.OPTIONS`.
+    appendix K, with the parameters of its code). An action is an index into `words.OPTIONS`.
 
-    Where a seat has three ships, they choose one after the other, and none is told what another has
+    A seat with three ships chooses for one after the other, and no ship knows what another has
     chosen for this turn.
 
-    most_turns: after so many the team with more ships afloat wins.
-    paper_bugs: True carries out a turn as the published code does (`rules.sail_in_order`).
+    most_turns: maximum number of turns, after which the team with more ships afloat wins.
+    paper_bugs: True resolves a turn as the published code does (`rules.sail_in_order`).
 
     Raises ValueError for other numbers of seats, or no turns.
     """
@@ -57,7 +57,7 @@ class SeaBattle:
 
     @cached_property
     def settings(self) -> np.ndarray:
-        """A state's array with nothing in it but the settings."""
+        """A state's array with only the settings filled in."""
         array = np.zeros(rules.SIZE, np.int64)
         array[rules.MOST_TURNS], array[rules.PAPER_BUGS] = self.most_turns, self.paper_bugs
         return array
@@ -117,7 +117,7 @@ class SeaBattle:
         return words.show_state(state.cells)
 
     def sample(self, observation: Observation, rng: np.random.Generator) -> State:
-        """Each ship that has chosen has chosen any of its options."""
+        """Each ship that has chosen gets a uniformly random choice."""
         view: View = observation.view
         cells = [
             int(rng.integers(rules.ACTIONS)) if cell == rules.SECRET else cell
@@ -151,7 +151,7 @@ class SeaBattle:
         return words.ADVICE
 
     def _acting(self, state: State) -> dict[int, int]:
-        """For each seat to move the ship that it moves."""
+        """Return, for each seat to move, the ship that it moves."""
         if rules.over(state.array):
             return {}
         found: dict[int, int] = {}

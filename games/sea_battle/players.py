@@ -1,4 +1,4 @@
-"""Sea Battle's scripted players, its playouts, and what a position is worth; compiled."""
+"""Sea Battle's scripted players, playouts and evaluation; compiled."""
 
 from __future__ import annotations
 
@@ -48,22 +48,22 @@ TOLD = {
     "other ship moves; of equal ones that which ends nearest to an enemy; one time "
     "in ten any option",
 }
-"""What each does, by name; its place is its number."""
+"""What each policy does, by name; the index is its code."""
 
 FAR = 2 * SIDE
-"""More than any distance."""
+"""Exceeds any distance."""
 WHIM = 10
-"""A greedy ship takes any option one time in so many: two that always come as near as they can may
-lie in each other's way, or go round each other, without end."""
+"""One in this many choices of a greedy ship is random: two ships that always come as near as they
+can may block or circle each other forever."""
 HULL, SHIP, AIM, NEARNESS = 0.35, 2.0, 0.25, 0.03
-"""What counts, in the chances of a win, a point of damage that a ship can still take; a ship; a
-point of damage that its best option would do now; a square nearer to an enemy. Set by hand."""
+"""Weights, in log odds of a win: of a point of damage that a ship can still take; of a ship; of a
+point of damage that its best option would do now; of a square nearer to an enemy. Set by hand."""
 
 
 @compiled
 def course(state: np.ndarray, ship: int, manoeuvre: int) -> tuple[int, int, int, int]:
-    """Where a ship ends and with which heading, if no other ship moves; what damage it takes, and
-    what it does to enemies by ramming, less that to its own side's others."""
+    """Return where a ship ends and with which heading, if no other ship moves; the damage it takes,
+    and what it does to enemies by ramming, minus that to its own side."""
     at, heading, harm, done = state[AT + ship], state[HEADING + ship], 0, 0
     if manoeuvre == STAY:
         return at, heading, harm, done
@@ -88,8 +88,8 @@ def course(state: np.ndarray, ship: int, manoeuvre: int) -> tuple[int, int, int,
 
 @inlined
 def gain(state: np.ndarray, ship: int, action: int) -> int:
-    """Damage that an action does to enemies, less that to the own side, if no other ship moves.
-    To sink without hurting an enemy is worst."""
+    """Return the damage that an action does to enemies, minus that to the own side, if no other
+    ship moves. Sinking without hurting an enemy ranks lowest."""
     at, heading, harm, done = course(state, ship, action // 2)
     if state[DAMAGE + ship] + harm >= SUNK and done <= 0:
         return -SUNK
@@ -101,7 +101,7 @@ def gain(state: np.ndarray, ship: int, action: int) -> int:
 
 @compiled
 def distance(state: np.ndarray, ship: int, square: int) -> int:
-    """Steps along rows and columns from a square to the nearest enemy of a ship."""
+    """Return the Manhattan distance from a square to the nearest enemy of a ship."""
     nearest = FAR
     for other in range(SHIPS):
         if other // 3 != ship // 3 and afloat(state, other):
@@ -113,7 +113,8 @@ def distance(state: np.ndarray, ship: int, square: int) -> int:
 
 @compiled
 def best(state: np.ndarray, ship: int, policy: int) -> int:
-    """The actions among which a policy chooses, all alike: a number with bit i for action i."""
+    """Return the actions among which a policy chooses uniformly, as a mask with bit i for
+    action i."""
     if policy == RANDOM:
         return (1 << ACTIONS) - 1
     found, record = 0, -FAR * FAR
@@ -129,7 +130,7 @@ def best(state: np.ndarray, ship: int, policy: int) -> int:
 
 @compiled
 def choose(state: np.ndarray, ship: int, policy: int, key: np.uint64, count: int) -> int:
-    """The action that a policy takes by the `count`-th random numbers under `key`."""
+    """Return the action that a policy takes, by the `count`-th random numbers under `key`."""
     whim = below(WHIM, key, 2 * count) == 0
     actions, number = best(state, ship, RANDOM if whim else policy), 0
     for action in range(ACTIONS):
@@ -142,7 +143,6 @@ def choose(state: np.ndarray, ship: int, policy: int, key: np.uint64, count: int
 
 @inlined
 def first(actions: int) -> int:
-    """The first action of a set."""
     action = 0
     while not actions >> action & 1:
         action += 1
@@ -151,9 +151,9 @@ def first(actions: int) -> int:
 
 @compiled
 def worth(state: np.ndarray, team: int, notes: np.ndarray) -> float:
-    """What a team may hope for, from 0 to 1: its score once the game is over. Where some ships have
-    chosen for this turn, that is after the turn, the others taken to be greedy; `state` is then
-    changed."""
+    """Return the value of the state for a team, 0 to 1; its score once the game is over. If some
+    ships have chosen for this turn, it is the value after the turn, assuming that the others are
+    greedy; `state` is then changed."""
     begun = False
     for ship in range(SHIPS):
         begun |= state[PLAN + ship] != UNDECIDED
@@ -175,7 +175,7 @@ def worth(state: np.ndarray, team: int, notes: np.ndarray) -> float:
 
 @compiled
 def standing(state: np.ndarray, ship: int) -> float:
-    """How well a ship that is afloat stands."""
+    """Return the value of a ship that is afloat."""
     aim = 0
     for action in range(ACTIONS):
         aim = max(aim, gain(state, ship, action))
@@ -184,7 +184,7 @@ def standing(state: np.ndarray, ship: int) -> float:
 
 
 def room() -> np.ndarray:
-    """Room for the notes of a turn."""
+    """Return scratch space for the notes of a turn."""
     return np.zeros(NOTES, np.int64)
 
 
@@ -193,8 +193,8 @@ DEAL, MOVES = range(2)
 
 @compiled
 def playout(state: np.ndarray, policies: np.ndarray, key: np.uint64, notes: np.ndarray) -> int:
-    """Plays `state`, in which nobody has chosen, to its end, in place, one policy a ship; by how
-    many ships team 0 is ahead."""
+    """Play `state`, in which no ship has chosen, to its end, in place, one policy per ship; return
+    by how many ships team 0 is ahead."""
     while not over(state):
         for ship in range(SHIPS):
             if afloat(state, ship):
@@ -210,9 +210,9 @@ def playout(state: np.ndarray, policies: np.ndarray, key: np.uint64, notes: np.n
 
 @allocating
 def simulate(settings: np.ndarray, policies: np.ndarray, games: int, seed: int) -> np.ndarray:
-    """Games that team 0 wins, that team 1 wins, and draws: int64 of shape (3,).
+    """Return the games that team 0 wins, that team 1 wins, and draws: int64 of shape (3,).
 
-    settings: a state with the settings of the game. policies: one a ship.
+    settings: a state with the settings of the game. policies: one per ship.
     """
     counts = np.zeros(3, np.int64)
     state, notes = settings.copy(), np.zeros(NOTES, np.int64)

@@ -1,8 +1,8 @@
-"""Sea Battle's rules, compiled: the one implementation, for play and for playouts.
+"""Sea Battle's rules, compiled: one implementation for play and for playouts.
 
-A state is one flat int64 array: the fields named below, of which the first four have a cell a ship.
+A state is a flat int64 array of the fields named below; the first four have a cell per ship.
 Squares are x + 24 * y, x from the west and y from the south; those of the border are rocks. Ships 0
-to 2 are of team 0, 3 to 5 of team 1. An action is 2 * manoeuvre + side of the shot.
+to 2 belong to team 0, 3 to 5 to team 1. An action is 2 * manoeuvre + side of the shot.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ allocating = _compiler.allocating
 
 SIDE, SHIPS, LOOSE_ROCKS = 24, 6, 14
 REACH, SUNK = 3, 10
-"""How many squares a shot goes; the damage at which a ship sinks."""
+"""Range of a shot in squares; damage at which a ship sinks."""
 ROCK, RAM, CANNON = 1, 1, 2
-"""Damage by sailing into a rock, by a collision in the first step, by a shot."""
+"""Damage from a rock, from a collision in the first step, and from a shot."""
 
 LEFT, FORWARD, RIGHT, STAY = range(4)
 """Manoeuvres: LEFT and RIGHT are a step, a quarter turn and a second step."""
 ACTIONS = 8
 
 AT, HEADING, DAMAGE, PLAN = range(0, 4 * SHIPS, SHIPS)
-"""Of each ship. HEADING: 0 north, 1 east, 2 south, 3 west. PLAN: the action chosen for this turn;
-UNDECIDED, or in what a seat sees SECRET."""
+"""One per ship. HEADING: 0 north, 1 east, 2 south, 3 west. PLAN: the action chosen for this turn;
+UNDECIDED, or SECRET in a seat's view."""
 TURN, MOST_TURNS, PAPER_BUGS = range(4 * SHIPS, 4 * SHIPS + 3)
-"""TURN: how many are over. MOST_TURNS: after so many the game is. PAPER_BUGS: 1 for the published
-code's way to settle a turn."""
+"""TURN: number of finished turns. MOST_TURNS: the number that ends the game. PAPER_BUGS: 1 to
+resolve turns as the published code does."""
 ROCKS = PAPER_BUGS + 1
 SIZE = ROCKS + LOOSE_ROCKS
 UNDECIDED, SECRET = -1, -2
@@ -46,8 +46,8 @@ STEPS = (SIDE, 1, -SIDE, -1)
 """From a square to the next one in each heading."""
 
 CLAIM, FIRST, SECOND, HIT, TAKEN = range(0, 5 * SHIPS, SHIPS)
-"""What is noted of a turn, a cell a ship. CLAIM, TAKEN: for the reckoning. FIRST, SECOND: how each
-step ended. HIT: the ship that was hit, MISSED or, of a ship that did not shoot, SILENT."""
+"""The notes of a turn, one cell per ship. CLAIM, TAKEN: scratch for the resolution. FIRST, SECOND:
+how each step ended. HIT: the ship that was hit, MISSED, or SILENT for a ship that did not shoot."""
 NOTES = 5 * SHIPS
 STILL, MOVED, AGROUND, BLOCKED = range(4)
 """How a step ends. AGROUND: at a rock. BLOCKED: by another ship."""
@@ -61,7 +61,6 @@ def afloat(state: np.ndarray, ship: int) -> bool:
 
 @inlined
 def ships_of(state: np.ndarray, team: int) -> int:
-    """How many ships a team has left."""
     count = 0
     for ship in range(3 * team, 3 * team + 3):
         count += state[DAMAGE + ship] < SUNK
@@ -87,8 +86,8 @@ def is_rock(state: np.ndarray, square: int) -> bool:
 
 @compiled
 def deal(state: np.ndarray, key: np.uint64) -> None:
-    """Puts the ships, each with any heading, and the loose rocks on squares of their own within the
-    border, in a state that has its settings."""
+    """Place the ships, each with a random heading, and the loose rocks on distinct squares within
+    the border, in a state that has its settings."""
     inner = SIDE - 2
     count = 0
     for thing in range(SHIPS + LOOSE_ROCKS):
@@ -107,8 +106,8 @@ def deal(state: np.ndarray, key: np.uint64) -> None:
 
 @inlined
 def is_taken(state: np.ndarray, things: int, square: int) -> bool:
-    """Whether one of the first so many ships and loose rocks lies on a square; of 0, the border,
-    always."""
+    """Return whether one of the first `things` ships and loose rocks lies on a square; always True
+    for square 0, on the border."""
     for thing in range(things):
         if state[AT + thing if thing < SHIPS else ROCKS + thing - SHIPS] == square:
             return True
@@ -117,13 +116,13 @@ def is_taken(state: np.ndarray, things: int, square: int) -> bool:
 
 @inlined
 def ahead(state: np.ndarray, ship: int) -> int:
-    """The square in front of a ship."""
+    """Return the square in front of a ship."""
     return int(state[AT + ship] + STEPS[state[HEADING + ship]])
 
 
 @compiled
 def resolve(state: np.ndarray, notes: np.ndarray) -> None:
-    """Carries out the plans of all ships afloat, in place, and notes what happened."""
+    """Carry out the plans of all ships afloat, in place, and note what happens."""
     for ship in range(SHIPS):
         notes[FIRST + ship] = notes[SECOND + ship] = STILL
         notes[HIT + ship] = SILENT
@@ -145,7 +144,7 @@ def resolve(state: np.ndarray, notes: np.ndarray) -> None:
 
 @inlined
 def sail(state: np.ndarray, notes: np.ndarray, row: int, ram: int) -> None:
-    """All ships afloat go to the squares that they claim, if they can. ram: the damage of a
+    """Move all ships afloat to the squares that they claim, if possible. ram: the damage of a
     collision."""
     if state[PAPER_BUGS]:
         sail_in_order(state, notes, row, ram)
@@ -155,9 +154,9 @@ def sail(state: np.ndarray, notes: np.ndarray, row: int, ram: int) -> None:
 
 @compiled
 def sail_at_once(state: np.ndarray, notes: np.ndarray, row: int, ram: int) -> None:
-    """A ship stays where it is if its claim is a rock, if another ship claims the same square, if
-    the two would change places, or if the ship on that square stays. All ships in a collision,
-    those that lay still too, take its damage once."""
+    """A ship stays if its claim is a rock, if another ship claims the same square, if the two would
+    change places, or if the ship on that square stays. All ships in a collision, including
+    stationary ones, take its damage once."""
     for ship in range(SHIPS):
         if afloat(state, ship) and notes[CLAIM + ship] != state[AT + ship]:
             notes[row + ship] = AGROUND if is_rock(state, notes[CLAIM + ship]) else MOVED
@@ -180,7 +179,7 @@ def sail_at_once(state: np.ndarray, notes: np.ndarray, row: int, ram: int) -> No
 
 @inlined
 def in_the_way(state: np.ndarray, notes: np.ndarray, row: int, ship: int) -> bool:
-    """Whether some other ship keeps `ship` from the square that it claims."""
+    """Return whether another ship keeps `ship` from the square that it claims."""
     claim = notes[CLAIM + ship]
     for other in range(SHIPS):
         if other == ship or not afloat(state, other):
@@ -194,7 +193,7 @@ def in_the_way(state: np.ndarray, notes: np.ndarray, row: int, ship: int) -> boo
 
 @inlined
 def rammed(state: np.ndarray, notes: np.ndarray, row: int, ship: int) -> bool:
-    """Whether another ship has run into `ship`, which stays."""
+    """Return whether another ship has run into `ship`, which stays."""
     if notes[row + ship] == MOVED or not afloat(state, ship):
         return False
     for other in range(SHIPS):
@@ -206,9 +205,9 @@ def rammed(state: np.ndarray, notes: np.ndarray, row: int, ship: int) -> bool:
 
 @compiled
 def sail_in_order(state: np.ndarray, notes: np.ndarray, row: int, ram: int) -> None:
-    """As the published code: one ship after the other by claims alone, so that a ship may come to
-    lie on one that was blocked, two may change places, ships on one square pass through each other,
-    and one that a collision has just sunk is in nobody's way."""
+    """As in the published code: ships move one after the other by claims alone, so a ship may land
+    on one that was blocked, two may change places, ships on one square pass through each other, and
+    one just sunk by a collision no longer blocks."""
     for ship in range(SHIPS):
         notes[TAKEN + ship] = afloat(state, ship)
     for ship in range(SHIPS):
@@ -231,8 +230,8 @@ def sail_in_order(state: np.ndarray, notes: np.ndarray, row: int, ram: int) -> N
 
 @compiled
 def shoot(state: np.ndarray, notes: np.ndarray) -> None:
-    """All ships afloat shoot at once; with the paper bug one after the other, so that a ship that
-    has just been sunk is in nobody's way, though it still shoots."""
+    """All ships afloat shoot at once; with paper bugs one after the other, so that a ship just sunk
+    no longer blocks shots, though it still shoots."""
     for ship in range(SHIPS):
         if afloat(state, ship):
             notes[HIT + ship] = MISSED
@@ -252,7 +251,7 @@ def shoot(state: np.ndarray, notes: np.ndarray) -> None:
 
 @compiled
 def target(state: np.ndarray, ship: int, at: int, heading: int, side: int) -> int:
-    """The first ship that a shot of `ship` from a square meets, or MISSED. side: 0 left, 1
+    """Return the first ship that a shot of `ship` from a square meets, or MISSED. side: 0 left, 1
     right."""
     square, step = at, STEPS[(heading + (1 if side else 3)) % 4]
     for _ in range(REACH):
@@ -267,7 +266,7 @@ def target(state: np.ndarray, ship: int, at: int, heading: int, side: int) -> in
 
 @compiled
 def lies_there(state: np.ndarray, ship: int, square: int) -> int:
-    """The other ship on a square, or MISSED."""
+    """Return the other ship on a square, or MISSED."""
     for other in range(SHIPS):
         if other != ship and afloat(state, other) and state[AT + other] == square:
             return other
@@ -276,13 +275,13 @@ def lies_there(state: np.ndarray, ship: int, square: int) -> int:
 
 @inlined
 def lead(state: np.ndarray) -> int:
-    """By how many ships team 0 is ahead: who is ahead when the game is over has won."""
+    """Return by how many ships team 0 is ahead; the team ahead at the end wins."""
     return ships_of(state, 0) - ships_of(state, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The sea, and what was done on it.
+    """The sea and its history.
 
     cells: the array of `games.sea_battle.rules`. history: a clause for each turn.
     """
@@ -297,20 +296,21 @@ class State:
 
 
 class View(NamedTuple):
-    """What a ship sees: which one it is, and the cells, in which plans for this turn are SECRET."""
+    """What a ship sees: its index, and the cells, with plans for this turn replaced by SECRET."""
 
     ship: int
     cells: tuple[int, ...]
 
 
 def seen_by(cells: Sequence[int], ship: int) -> View:
-    """What a ship sees of a state: all but what others have chosen for this turn."""
+    """Return what a ship sees of a state: everything except what others have chosen for this
+    turn."""
     plans = [UNDECIDED if plan == UNDECIDED else SECRET for plan in cells[PLAN : PLAN + SHIPS]]
     return View(ship, (*cells[:PLAN], *plans, *cells[PLAN + SHIPS :]))
 
 
 def undecided(cells: Sequence[int]) -> list[int]:
-    """The ships afloat that have still to choose for this turn."""
+    """Return the ships afloat that have not chosen for this turn."""
     return [
         ship
         for ship in range(SHIPS)

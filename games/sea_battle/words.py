@@ -1,4 +1,4 @@
-"""Sea Battle in words: ships, options, the sea as a ship sees it, the rules, what was done."""
+"""Sea Battle as text: ships, options, the sea as a ship sees it, rules, history."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from gauntlet.games.sea_battle.rules import (
 )
 
 NAMES = "ABCXYZ"
-"""The ships: A, B and C are of team 0, X, Y and Z of team 1."""
+"""The ships: A, B and C belong to team 0, X, Y and Z to team 1."""
 HEADINGS = ("north", "east", "south", "west")
 MANOEUVRES = ("left", "forward", "right", "stay")
 SIDES = ("left", "right")
@@ -41,7 +41,7 @@ OPTIONS = tuple(f"{move} and fire {side}" for move in MANOEUVRES for side in SID
 
 _EDGE, _WITHIN = "#" * SIDE, "#" + "." * (SIDE - 2) + "#"
 BARE = "\n".join((_EDGE, *[_WITHIN] * (SIDE - 2), _EDGE)).encode()
-"""A drawing of the sea with nothing on it but the border."""
+"""A drawing of the sea with only the border."""
 
 SUMMARY = (
     "Ships A, B and C fight ships X, Y and Z. Sink all enemy ships while one of yours is afloat. "
@@ -59,7 +59,6 @@ ADVICE = (
 
 
 def headings(most_turns: int, paper_bugs: bool) -> dict[str, str]:
-    """The rules under their headings."""
     order = (
         "Ships move and fire one after the other, A to C and X to Z. Two that change places pass "
         "through each other, and a ship may come to lie on the square of one that was blocked."
@@ -85,7 +84,6 @@ def headings(most_turns: int, paper_bugs: bool) -> dict[str, str]:
 
 
 def facts(array: np.ndarray, ship: int) -> Iterator[Fact]:
-    """The situation of a ship that has to choose."""
     cells = array.tolist()
     team = ship // 3
     yield Fact("Your ship", _itself(cells, ship), own=True)
@@ -107,7 +105,7 @@ def _itself(cells: Sequence[int], ship: int) -> str:
 
 
 def _others(cells: Sequence[int], ship: int, team: int) -> str:
-    """The other ships of a team as a ship sees them, the nearest first."""
+    """Return the other ships of a team as a ship sees them, the nearest first."""
     found = []
     for other in range(3 * team, 3 * team + 3):
         if other == ship:
@@ -124,7 +122,7 @@ def _others(cells: Sequence[int], ship: int, team: int) -> str:
 
 
 def _where(cells: Sequence[int], ship: int, square: int) -> tuple[int, str]:
-    """How far a square is from a ship, and in which direction as seen from it."""
+    """Return how far a square is from a ship, and its direction as seen from the ship."""
     (y, x), (there_y, there_x) = divmod(cells[AT + ship], SIDE), divmod(square, SIDE)
     east, north = there_x - x, there_y - y
     ahead, right = ((north, east), (east, -north), (-north, -east), (-east, north))[
@@ -136,7 +134,7 @@ def _where(cells: Sequence[int], ship: int, square: int) -> tuple[int, str]:
 
 
 def _hits(array: np.ndarray, ship: int) -> str:
-    """The options that hit a ship, and which."""
+    """Return the options that hit a ship, and which ship."""
     found = []
     for action in range(ACTIONS):
         at, heading, _, _ = course(array, ship, action // 2)
@@ -148,7 +146,7 @@ def _hits(array: np.ndarray, ship: int) -> str:
 
 
 def _crashes(array: np.ndarray, ship: int) -> str:
-    """The manoeuvres that do the ship harm, and how much."""
+    """Return the manoeuvres that damage the ship, and how much."""
     found = ((move, course(array, ship, number)[2]) for number, move in enumerate(MANOEUVRES))
     return ", ".join(f"{move} ({harm} damage)" for move, harm in found if harm) or "none"
 
@@ -161,7 +159,7 @@ def _nearness(array: np.ndarray, ship: int) -> str:
 
 
 def drawing(cells: Sequence[int]) -> str:
-    """The sea, the north on top."""
+    """Draw the sea, north on top."""
     drawn = bytearray(BARE)
     for rock in cells[ROCKS:SIZE]:
         drawn[_drawn_at(rock)] = ord("#")
@@ -172,13 +170,13 @@ def drawing(cells: Sequence[int]) -> str:
 
 
 def _drawn_at(square: int) -> int:
-    """Where a square is in a drawing, whose lines end with a character of their own."""
+    """Return the index of a square in a drawing, counting the newline of each line."""
     y, x = divmod(square, SIDE)
     return (SIDE - 1 - y) * (SIDE + 1) + x
 
 
 def clause(before: Sequence[int], notes: Sequence[int], after: Sequence[int]) -> str:
-    """What happened in a turn; before: the cells with all plans."""
+    """Return what happened in a turn; before: the cells with all plans."""
     told = [
         _did(before[PLAN + ship], notes[FIRST + ship], notes[SECOND + ship], notes[HIT + ship])
         for ship in range(SHIPS)
@@ -194,7 +192,6 @@ def clause(before: Sequence[int], notes: Sequence[int], after: Sequence[int]) ->
 
 
 def _did(plan: int, first: int, second: int, hit: int) -> str:
-    """What one ship did."""
     move = MANOEUVRES[plan // 2]
     stopped = [
         f"{step} step {'into a rock' if end == AGROUND else 'blocked'}"
@@ -208,7 +205,6 @@ def _did(plan: int, first: int, second: int, hit: int) -> str:
 
 
 def show_state(cells: Sequence[int]) -> str:
-    """The whole state for a person."""
     lines = [f"{cells[TURN]} of {cells[MOST_TURNS]} turns played", drawing(cells)]
     for ship in range(SHIPS):
         if cells[DAMAGE + ship] >= SUNK:

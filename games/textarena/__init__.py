@@ -1,4 +1,4 @@
-"""TextArena's games, played in its own words: an adapter."""
+"""TextArena's games, played with the library's own texts: an adapter."""
 
 from gauntlet.games.textarena.game import State, TextArena
 

@@ -1,8 +1,8 @@
-"""A game of TextArena's as one of ours.
+"""A TextArena game as a Game.
 
-A state is the seed and what was said so far; the library says what comes of it (`live.py`). Every
-move is a text: one open action, which the library itself checks on a copy before it is played, so
-its own penalty for an invalid move is never called for.
+A state is the seed and the texts so far; the library replays them (`live.py`). Every move is a
+text: one text action, which the library itself validates on a copy before it is played, so its
+penalty for invalid moves never applies.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from gauntlet.games.textarena import words
 from gauntlet.games.textarena.live import KEPT_HERE, Live, started
 
 LONGEST = 400
-"""Characters that a move may have."""
+"""Maximum length of a move in characters."""
 MOST_SEATS = 15
 FIXED = {"SinglePlayerState": 1, "TwoPlayerState": 2}
-"""Seats by the kind of state that a game of the library keeps."""
+"""Number of seats by the library's class of game state."""
 
 
 @dataclass(frozen=True)
 class State:
-    """What was dealt, and what the seats to move have said since, oldest first."""
+    """The deal's seed, and what the seats to move have said since, oldest first."""
 
     seed: int
     said: tuple[str, ...] = ()
@@ -38,12 +38,12 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Checked(TextSpec):
-    """A text that the library itself checks; at: what it is said after."""
+    """A text that the library validates; at: the state in which it is said."""
 
     at: tuple[tuple[str, int, int], tuple[str, ...]] = (("", 0, 0), ())
 
     def __post_init__(self) -> None:
-        """The examples were tried where they were found."""
+        """The examples were already validated."""
 
     def fault(self, text: str) -> str:
         plain = TextSpec("a text", ("-",), self.pattern, self.max_chars).fault(text)
@@ -58,11 +58,10 @@ class TextArena:
     """The game of that name.
 
     name: as TextArena registers it ("TicTacToe-v0", "Nim-v0-large"); "-v0" may be left out.
-    version: TextArena's, which the cell is of; None for the one that is installed.
+    version: TextArena's, part of a cell's identity; None for the installed one.
 
-    Raises UserError where TextArena is not installed or in another version than asked for, and
-    ValueError for a name that is none, a game that is not supported, and a number of
-    seats that it does not take.
+    Raises UserError if TextArena is not installed or its version differs from `version`, and
+    ValueError for an unknown or unsupported game or an impossible number of seats.
     """
 
     num_seats: int = 2
@@ -85,7 +84,7 @@ class TextArena:
 
     @property
     def draws(self) -> bool:
-        """TextArena does not say which of its games may be drawn; a task of one seat may not."""
+        """TextArena does not say which of its games can be drawn; a task for one seat cannot."""
         return self.num_seats > 1
 
     @property
@@ -129,8 +128,8 @@ class TextArena:
         )
 
     def returns(self, state: State) -> tuple[float, ...]:
-        """The library's rewards, cut to -1 and 1. With one seat a reward is the share of a task
-        that was done: all of it is a win, and less of it is below 0."""
+        """The library's rewards, clipped to -1 and 1. With one seat a reward is the share of a task
+        that was done: a full one is a win, and less is below 0."""
         rewards = self._rewards(state)
         if self.num_seats == 1:
             done = max(0.0, rewards[0])
@@ -154,7 +153,7 @@ class TextArena:
         return KEPT_HERE.at((self.name, self.num_seats, state.seed), state.said)
 
     def _examples(self, state: State, seat: int) -> list[str]:
-        """Moves that the library takes, the same ones whoever asks."""
+        """Return moves that the library accepts, the same for every caller."""
         live = self._live(state)
         if "examples" not in live.kept:
             rng = np.random.default_rng([state.seed, len(state.said)])
@@ -168,7 +167,7 @@ class TextArena:
 
 @cache
 def names() -> tuple[str, ...]:
-    """All games of the installed TextArena. Raises UserError where there is none."""
+    """Return all games of the installed TextArena. Raises UserError if it is not installed."""
     extra("textarena", "textarena")
     registry = extra("textarena.envs.registration", "textarena").ENV_REGISTRY
     return tuple(sorted(name.removesuffix("-raw") for name in registry if name.endswith("-raw")))
@@ -176,7 +175,7 @@ def names() -> tuple[str, ...]:
 
 @cache
 def refused(name: str, seats: int) -> None:
-    """Raises as `TextArena` does where a game cannot be played with so many seats."""
+    """Raises as `TextArena` does if a game cannot be played with this many seats."""
     if why := words.why_not(name.partition("-v0")[0]):
         raise ValueError(f"{name} is not supported: {why}")
     if not 1 <= seats <= MOST_SEATS:

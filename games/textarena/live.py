@@ -1,10 +1,10 @@
-"""TextArena's environments as they stand after the moves of a state.
+"""TextArena's environments after the moves of a state.
 
-A step is made on a copy, and so is every try whether a text would do.
+Steps and trials of texts are made on copies.
 
-The library draws from `random` and from numpy's global state, which everything else in a process
-draws from too. So each environment has a state of its own: it is put in place before a call and
-taken out after it, and the process finds its own again.
+The library draws from `random` and from numpy's global state, which the rest of the process uses
+too. So each environment has its own random state: it is installed before a call and saved after it,
+and the process's own state is restored.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from gauntlet.common.errors import extra
 from gauntlet.games.transition_cache import TransitionCache
 
 _LENT = RLock()
-"""Held by whoever has put a state in place: there is one of each in a process."""
+"""Held while a random state is installed: there is one of each per process."""
 
 
 @dataclass
 class Luck:
-    """The random state of one environment; `seed` below 2**32 begins it."""
+    """The random state of one environment, initialized from `seed`, below 2**32."""
 
     seed: int
     _now: tuple[Any, Any] | None = field(default=None, repr=False)
 
     @contextmanager
     def lent(self) -> Iterator[None]:
-        """Draws from this state while it lasts, and from the process's own again afterwards."""
+        """Install this state within the context, and restore the process's own afterwards."""
         with _LENT:
             before = random.getstate(), np.random.get_state()
             try:
                 self._begin()
-                with redirect_stdout(io.StringIO()):  # some of its games print what they do
+                with redirect_stdout(io.StringIO()):  # some games print
                     yield
                 self._now = random.getstate(), np.random.get_state()
             finally:
@@ -57,19 +57,18 @@ class Luck:
             np.random.set_state(self._now[1])
 
     def copy(self) -> Luck:
-        """The same state, which goes its own way from here."""
         return Luck(self.seed, self._now)
 
 
 LARGE = 500
-"""Items of a collection from which on it is taken for a word list, which copies share."""
+"""Collections with at least this many items are treated as word lists, which copies share."""
 EVERYBODY = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What the library told. sender: a seat, or -1 for the game. to: a seat, or -1 for all. kind:
-    the name of its `ObservationType`, in lower case."""
+    """A message of the library. sender: a seat, or -1 for the game. to: a seat, or -1 for all.
+    kind: the name of its `ObservationType`, in lower case."""
 
     sender: int
     text: str
@@ -81,8 +80,8 @@ class Message:
 class Live:
     """One environment after some moves.
 
-    env: the library's. messages: all that it told anybody, oldest first. fault: why it did not take
-    the last move; "" where it did. kept: what others have computed from it.
+    env: the library's. messages: all messages to anyone, oldest first. fault: why it rejected the
+    last move; "" if it did not. kept: a cache for callers.
     """
 
     env: Any
@@ -98,11 +97,10 @@ class Live:
 
     @property
     def rewards(self) -> dict[int, float]:
-        """The library's own, by seat; a seat that is not named has 0."""
+        """The library's rewards by seat; 0 for a missing seat."""
         return {int(seat): float(worth) for seat, worth in (self.env.state.rewards or {}).items()}
 
     def after(self, text: str) -> Live:
-        """The environment after the seat to move has said `text`."""
         env = copy.deepcopy(self.env, shared(self.env))
         step = Live(env, self.luck.copy(), list(self.messages))
         env.state.told, env.state.faults = step.messages, []
@@ -110,7 +108,7 @@ class Live:
         with step.luck.lent():
             try:
                 step.over = bool(env.step(action=text)[0])
-            except Exception as error:  # the library stumbles over a text that it does not expect
+            except Exception as error:  # the library may fail on unexpected text
                 env.state.faults.append(f"TextArena fails: {type(error).__name__}")
         forget(env.state)
         lost = step.over and env.state.game_info.get(seat, {}).get("invalid_move")
@@ -119,8 +117,8 @@ class Live:
 
 
 class Listening:
-    """Mixed into the class of an environment's state: notes what is told and to whom, and what is
-    called invalid."""
+    """A mixin for the class of an environment's state: records messages with their recipients, and
+    the faults of invalid moves."""
 
     told: list[Message]
     faults: list[str]
@@ -139,12 +137,12 @@ class Listening:
 
 
 def listening(kind: type[Any]) -> type[Any]:
-    """A class of the library's states that listens."""
     return type(f"Listening{kind.__name__}", (Listening, kind), {})
 
 
 def started(name: str, seats: int, seed: int) -> Live:
-    """The environment of that name before the first move. Raises whatever the library does."""
+    """Return the environment of that name before the first move. Raises whatever the library
+    raises."""
     arena = extra("textarena", "textarena")
     luck = Luck(seed)
     with luck.lent():
@@ -157,13 +155,12 @@ def started(name: str, seats: int, seed: int) -> Live:
 
 
 def forget(state: Any) -> None:
-    """Empties what the library keeps of its own messages, which it never reads: every copy would
-    copy them."""
+    """Empty the library's own message logs, which it never reads but every copy would duplicate."""
     state.logs, state.observations = [], {seat: [] for seat in state.observations}
 
 
 def first_messages(observations: dict[int, list[Any]]) -> list[Message]:
-    """What the library told at the start, each seat's in its order; once what it told all."""
+    """Return the library's initial messages, each seat's in order; messages to all appear once."""
     found: list[Message] = []
     for seat, own in observations.items():
         for sender, text, kind in own:
@@ -176,7 +173,7 @@ def first_messages(observations: dict[int, list[Any]]) -> list[Message]:
 
 
 def shared(env: Any) -> dict[int, Any]:
-    """A memo of `deepcopy` in which the word lists of an environment stand for themselves."""
+    """Return a `deepcopy` memo that shares the word lists of an environment."""
     kinds = (list, tuple, set, frozenset, dict)
     large = [one for one in vars(env).values() if isinstance(one, kinds) and len(one) >= LARGE]
     return {id(one): one for one in large}

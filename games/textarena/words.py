@@ -1,11 +1,11 @@
-"""What TextArena tells a seat, as rules, facts and a public history; and texts that it would take.
+"""TextArena's messages as rules, facts and a public history; and proposals of valid texts.
 
-The words are the library's own. What it tells every seat alike at the start, sentence by sentence,
-is the rules; what it then tells the seat are facts, the latest board by itself.
+The texts are the library's own. What every seat is shown at the start, compared sentence by
+sentence, is the rules; later messages to the seat are facts, with the latest board separate.
 
-The library lists no legal moves: it reads a text and says whether it will do. So, for players that
-have no words of their own, texts are proposed, those first that the game itself told in brackets,
-and tried on copies of the environment.
+The library lists no legal moves: it only accepts or rejects a text. So, for players that cannot
+write, texts are proposed, first those that the game itself showed in brackets, and tried on copies
+of the environment.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from gauntlet.games.textarena.live import EVERYBODY, Live, Message
 PROMPT, ACTION, BOARD, ADMIN = "prompt", "player_action", "game_board", "game_admin"
 WORD = re.compile(r"[A-Za-z]{2,}")
 SENTENCE = 3
-"""Words that a line has at least that is a sentence and no part of a drawing."""
+"""Minimum number of words in a line that is a sentence rather than part of a drawing."""
 
 
 def seen_by(live: Live, seat: int) -> list[Message]:
-    """What the seat was told, oldest first, without what is said of invalid moves."""
+    """Return the messages to the seat, oldest first, without those about invalid moves."""
     return [m for m in live.messages if m.to in (EVERYBODY, seat) and m.kind != ADMIN]
 
 
 def rules(first: Live, seats: int) -> str:
-    """The sentences that open every seat's match, on one line."""
+    """Return the sentences that open every seat's match, on one line."""
     return " ".join(common(first, seats)) or "You learn the rules as you play."
 
 
 def facts(live: Live, first: Live, seats: int, seat: int) -> tuple[Fact, ...]:
-    """What a seat knows beyond the rules: what only it was told of them, the latest board, and all
-    that the game has told it since."""
+    """Return what a seat knows beyond the rules: what only it was shown at the start, the latest
+    board, and all messages since."""
     shared = common(first, seats)
     lines = [line for line in prompt(first, seat).split("\n") if line.strip() not in shared]
     seen = [m for m in seen_by(live, seat) if m.kind != PROMPT]
@@ -53,13 +53,13 @@ def facts(live: Live, first: Live, seats: int, seat: int) -> tuple[Fact, ...]:
 
 
 def common(first: Live, seats: int) -> list[str]:
-    """The sentences that every seat is told at the start."""
+    """Return the sentences that every seat is shown at the start."""
     own = [sentences(prompt(first, seat)) for seat in range(seats)]
     return [line for line in own[0] if all(line in others for others in own)]
 
 
 def history(messages: Sequence[Message]) -> tuple[str, ...]:
-    """What everybody was told, a clause a message."""
+    """Return the messages to everybody, one clause each."""
     public = (m for m in messages if m.to == EVERYBODY and m.kind not in (PROMPT, BOARD, ADMIN))
     return tuple(clause for m in public if (clause := one_line(format_message(m))))
 
@@ -69,7 +69,7 @@ def prompt(first: Live, seat: int) -> str:
 
 
 def sentences(text: str) -> list[str]:
-    """The lines of a text that are sentences, or head some."""
+    """Return the lines of a text that are sentences or headings."""
     lines = map(str.strip, text.split("\n"))
     return [one for one in lines if one.endswith(":") or len(WORD.findall(one)) >= SENTENCE]
 
@@ -80,7 +80,7 @@ def format_message(message: Message) -> str:
 
 
 def fact(name: str, text: str, own: bool = False) -> Fact:
-    """A fact of a text as the library wrote it, without what lies around it."""
+    """Return a fact with a text as the library wrote it, without surrounding whitespace."""
     lines = [line.rstrip() for line in text.expandtabs(4).split("\n")]
     drawn = "\n".join(lines).strip("\n")
     return Fact(name, drawn if "\n" in drawn else drawn.strip(), own)
@@ -91,9 +91,9 @@ def one_line(text: str) -> str:
 
 
 ENOUGH = 24
-"""How many texts that do are looked for."""
+"""How many valid texts to look for."""
 LATEST = 4
-"""How many of the latest messages of a seat are read for texts in brackets."""
+"""How many of a seat's latest messages are searched for texts in brackets."""
 
 TALK = ("I have nothing to add.", "Let us go on.", "I agree.")
 CARDS = ("A", *map(str, range(2, 11)), "J", "Q", "K")
@@ -103,9 +103,10 @@ SQUARES = [f"{file}{rank}" for rank in range(1, 9) for file in "abcdefgh"]
 def legal_texts(
     live: Live, messages: Sequence[Message], name: str, rng: np.random.Generator
 ) -> list[str]:
-    """Texts that the seat to move may say, up to ENOUGH, in a random order; [] where none is found.
+    """Return texts that the seat to move may say, up to ENOUGH, in random order; [] if none is
+    found.
 
-    messages: what that seat was told. name: the game's, without its version.
+    messages: those to that seat. name: the game's, without its version.
     """
     taken: list[str] = []
     for text in dict.fromkeys(candidate_texts(messages, name, rng)):
@@ -119,13 +120,14 @@ def legal_texts(
 def candidate_texts(
     messages: Sequence[Message], name: str, rng: np.random.Generator
 ) -> Iterator[str]:
-    """Texts to be tried: what the game told, then its way of writing, each in a random order."""
+    """Yield texts to try: those that the game showed, then the game's usual notation, each in
+    random order."""
     for texts in (bracketed_texts(messages), list(WRITTEN[name]())):
         yield from (texts[at] for at in rng.permutation(len(texts)))
 
 
 def bracketed_texts(messages: Sequence[Message]) -> list[str]:
-    """What the first messages and the latest ones say in brackets."""
+    """Return the bracketed parts of the first and the latest messages."""
     some = [*messages[:2], *messages[2:][-LATEST:]]
     return list(dict.fromkeys(one for m in some for one in re.findall(r"\[[^\[\]\n]+\]", m.text)))
 
@@ -135,7 +137,7 @@ def each(*words: object) -> Callable[[], Iterable[str]]:
 
 
 def form(pattern: str, *ranges: Iterable[object]) -> Callable[[], Iterable[str]]:
-    """The pattern with every combination of what the ranges hold."""
+    """Return the pattern with every combination of values from the ranges."""
     return lambda: [pattern.format(*values) for values in product(*map(list, ranges))]
 
 
@@ -148,7 +150,7 @@ def talk() -> Iterable[str]:
 
 
 def nothing() -> Iterable[str]:
-    """For games that tell every move in brackets themselves."""
+    """For games that show every move in brackets themselves."""
     return ()
 
 
@@ -238,8 +240,8 @@ WRITTEN: dict[str, Callable[[], Iterable[str]]] = {
     "UltimateTicTacToe": form("[{} {}]", range(9), range(9)),
     "WildTicTacToe": form("[{} {}]", "XO", range(9)),
 }
-"""How moves are written in each game that is supported, by its name without the version: texts that
-stand a chance; the library says which of them will do."""
+"""The notation of moves in each supported game, by its name without the version: texts that may be
+valid; the library decides."""
 
 _LISTS = "it needs NLTK's word lists, which the library loads over the network"
 _JURY = "it asks models over the network"
@@ -254,9 +256,9 @@ REFUSED: dict[str, str] = {
     **dict.fromkeys(("ScorableGames", "UsedCar", "UsedCarNegotiation"), "its files are not packed"),
     "CharacterConclave": "the library fails on its first move",
 }
-"""Games that are not supported, and why; `why_not` knows the others."""
+"""Unsupported games, and why; `why_not` covers the rest."""
 
 
 def why_not(name: str) -> str:
-    """Why a game is not supported; "" where it is. name: without the version."""
+    """Return why a game is not supported; "" if it is. name: without the version."""
     return "" if name in WRITTEN else REFUSED.get(name, _UNTOLD)

@@ -1,4 +1,4 @@
-"""Two Rooms and a Boom as a game of this project."""
+"""Two Rooms and a Boom: the Game class."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from gauntlet.games.two_rooms.words import ROLES
 
 @dataclass(frozen=True)
 class TwoRooms:
-    """Blue against red, three people each, by GameBench (arXiv 2406.06613).
+    """Blue against red, three people each, as in GameBench (arXiv 2406.06613).
 
-    num_seats: 2, a seat a team, or 6, a seat a person. rounds: of questions and hostages.
-    paper_bugs: True plays by the published code: nobody is told who president and bomber are, and
-    others in a room do not hear what two say.
+    num_seats: 2, one per team, or 6, one per person. rounds: of questions and hostages. paper_bugs:
+    True plays by the published code: nobody knows who president and bomber are, and others in a
+    room do not hear what two say.
 
-    An action is the number of a person, who is asked, answered or sent. Raises ValueError for other
-    seats and for less than one round.
+    An action is the number of the person to ask, answer or send. Raises ValueError for other seats
+    and for rounds outside 1 to 20.
     """
 
     num_seats: int = 2
@@ -59,7 +59,7 @@ class TwoRooms:
         return State(roles, president, bomber, (first, second), (tuple(rooms.tolist()),))
 
     def _mixed(self, teams: Sequence[int], rng: np.random.Generator) -> np.ndarray:
-        """Blue in room 0 and red in room 1, and then swap after swap of any two people."""
+        """Start with blue in room 0 and red in room 1, then repeatedly swap two random people."""
         rooms = np.array(teams)
         for _ in range(MIXING):
             moving = [rng.choice(np.flatnonzero(rooms == room)) for room in rules.ROOMS]
@@ -96,7 +96,7 @@ class TwoRooms:
         return rules.with_question(state, int(move), move.text)
 
     def observe(self, state: State, seat: int) -> Observation:
-        """What the person knows for whom the seat acts."""
+        """Return what the person knows for whom the seat acts."""
         role = state.roles[rules.acting(state)]
         return Observation(
             game=words.TITLE,
@@ -133,7 +133,8 @@ class TwoRooms:
         return words.show_state(state, self.rounds)
 
     def sample(self, observation: Observation, rng: np.random.Generator) -> State:
-        """Cards as likely as what was heard makes them, and what was not heard at random."""
+        """Return a state with cards drawn from their posterior given the talk heard, and the rest
+        at random."""
         return sampled(observation.view, rng)
 
     def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:

@@ -1,7 +1,7 @@
-"""Two Rooms and a Boom's scripted players, and what a team may hope for.
+"""Two Rooms and a Boom's scripted players and state evaluation.
 
-Deals are drawn that fit what one person knows, the likelier ones more often: people tend to say who
-they are.
+Deals consistent with what one person knows are sampled by their likelihood, since people tend to
+say who they are.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from gauntlet.games.two_rooms.rules import (
 )
 
 PARTNER, OPPONENT = (0.91, 0.03), (0.4, 0.2)
-"""The chance that somebody of the own team, and of the other, claims what it is, and each of the
-three things that it is not."""
+"""For a teammate and an opponent: the probability of claiming the truth, and of each of the three
+false claims."""
 
 
 @dataclass(frozen=True)
 class View:
     """What a person knows.
 
-    role: its own. special: whether it is the president or the bomber, None where it is not told.
-    kin: people who are known to be of its team (True) or not (False). leaders, rooms: as in State.
-    talk: every exchange so far, None where it was not heard. chosen: whether room 0 has chosen.
+    role: its own. special: whether it is the president or the bomber, None if unknown. kin: people
+    known to be of its team (True) or not (False). leaders, rooms: as in State. talk: every exchange
+    so far, None if not heard. chosen: whether room 0 has chosen.
     """
 
     person: int
@@ -60,7 +60,7 @@ Deal = tuple[tuple[int, ...], int, int]
 
 
 def deals(view: View) -> Iterator[Deal]:
-    """All deals that fit."""
+    """Yield all consistent deals."""
     own = view.role // (PEOPLE // 2)
     rest = [person for person in range(PEOPLE) if person != view.person]
     for partners in combinations(rest, PEOPLE // 2 - 1):
@@ -76,7 +76,7 @@ def deals(view: View) -> Iterator[Deal]:
 
 
 def claims_heard(view: View) -> list[tuple[int, int]]:
-    """Who said to be what, the index in KINDS, of all others and in order."""
+    """Return who claimed to be what, as an index in KINDS, for all others, in order."""
     answered = [
         (one.target, claimed(one.answer))
         for one in view.talk
@@ -86,8 +86,8 @@ def claims_heard(view: View) -> list[tuple[int, int]]:
 
 
 def likelihood(deal: Deal, claims: Sequence[tuple[int, int]], person: int) -> float:
-    """How likely these claims of others are to a person: partners mostly tell the truth, opponents
-    also something else."""
+    """Return the likelihood of these claims of others for a person: teammates mostly tell the
+    truth, opponents less often."""
     teams, president, bomber = deal
     chance = 1.0
     for who, kind in claims:
@@ -97,14 +97,14 @@ def likelihood(deal: Deal, claims: Sequence[tuple[int, int]], person: int) -> fl
 
 
 def kind_of(person: int, teams: Sequence[int], president: int, bomber: int) -> int:
-    """The index in KINDS of what a person is."""
+    """Return the index in KINDS of what a person is."""
     if person == president:
         return KINDS.index("president")
     return KINDS.index("bomber") if person == bomber else teams[person]
 
 
 def sampled(view: View, rng: np.random.Generator) -> State:
-    """A state that fits: cards as likely as the claims make them; talk that was not heard and the
+    """Return a consistent state: cards drawn by the likelihood of the claims; unheard talk and the
     other room's choice drawn at random."""
     fit, claims = list(deals(view)), claims_heard(view)
     weights = np.array([likelihood(deal, claims, view.person) for deal in fit])
@@ -115,7 +115,7 @@ def sampled(view: View, rng: np.random.Generator) -> State:
 
 
 def _roles(view: View, teams: Sequence[int], rng: np.random.Generator) -> tuple[int, ...]:
-    """Which of its team's roles each person is."""
+    """Return which of its team's roles each person has."""
     roles = [view.role] * PEOPLE
     for side in (BLUE, RED):
         half = range(side * PEOPLE // 2, (side + 1) * PEOPLE // 2)
@@ -127,7 +127,8 @@ def _roles(view: View, teams: Sequence[int], rng: np.random.Generator) -> tuple[
 
 
 def _unheard(view: View, at: int, rng: np.random.Generator) -> Exchange:
-    """An exchange of the person whose turn it was with anybody who leaves it unheard."""
+    """Return a random exchange by the person whose turn it was, with someone such that the viewer
+    does not hear it."""
     rooms = view.rooms[at // PEOPLE]
     asker = askers(rooms)[at % PEOPLE]
     here = within(rooms, rooms[asker])
@@ -142,8 +143,8 @@ def _with_choice(state: State, rng: np.random.Generator) -> State:
 
 
 def known_kin(state: State, person: int, paper_bugs: bool) -> tuple[tuple[int, bool], ...]:
-    """With paper bugs a leader is told of its own team's questions, and so knows the team of
-    whoever asked somebody else in its room."""
+    """With paper bugs a leader hears its own team's questions, and so learns the team of whoever
+    asked somebody else in its room."""
     if not paper_bugs or person not in state.leaders:
         return ()
     room = state.leaders.index(person)
@@ -163,7 +164,7 @@ TOLD = {
     "president or bomber sends whom it least wants in its room by what each last said to be, any "
     "other leader anybody",
 }
-"""What each does, by name."""
+"""What each policy does, by name."""
 ANOTHER = 2
 """A hostage who is neither the president, 0, nor the bomber, 1."""
 Places = tuple[tuple[int, bool], tuple[int, bool]]
@@ -172,23 +173,24 @@ SENT: tuple[dict[int | None, int], ...] = (
     {BOMBER: 3, REDS: 2, None: 1, PRESIDENT: 1, BLUES: 0},
     {REDS: 3, BLUES: 2, BOMBER: 2, None: 1, PRESIDENT: 0},
 )
-"""How much a leader who is president, or bomber, wants whoever said to be this to go."""
+"""How much a president, or a bomber, who leads a room wants to send away whoever made each
+claim."""
 
 
 def check(policy: str) -> None:
-    """Raises ValueError for a policy that there is not."""
+    """Raises ValueError for an unknown policy."""
     check_known_policy("two rooms", policy, TOLD)
 
 
 def asking(view: View, targets: Sequence[int]) -> tuple[float, ...]:
-    """The greedy player's chance to ask each."""
+    """Return the greedy player's probability to ask each."""
     said = dict(claims_heard(view))
     best = [target for target in targets if target not in said] or list(targets)
     return tuple((target in best) / len(best) for target in targets)
 
 
 def sending(view: View, hostages: Sequence[int]) -> tuple[float, ...]:
-    """The greedy leader's chance to send each."""
+    """Return the greedy leader's probability to send each."""
     said = dict(claims_heard(view))
     liked = SENT[view.role // (PEOPLE // 2)] if view.special else {}
     wishes = [liked.get(said.get(hostage), 0) for hostage in hostages]
@@ -197,7 +199,6 @@ def sending(view: View, hostages: Sequence[int]) -> tuple[float, ...]:
 
 
 def truth(view: View) -> str:
-    """The greedy player's answer."""
     team = view.role // (PEOPLE // 2)
     return ADMIT[(PRESIDENT, BOMBER)[team] if view.special else team]
 
@@ -207,8 +208,8 @@ def question(view: View) -> str:
 
 
 def worth(state: State, team: int, rounds: int) -> float:
-    """A team's chance to win if all leaders send whom they like from now on; whom room 0 has chosen
-    goes."""
+    """Return a team's probability to win if all leaders send random hostages from now on; a hostage
+    already chosen goes."""
     president, bomber = (
         (state.rooms[-1][who], who in state.leaders) for who in (state.president, state.bomber)
     )
@@ -221,9 +222,9 @@ def worth(state: State, team: int, rounds: int) -> float:
 
 @cache
 def _meeting(places: Places, chosen: int | None, left: int) -> float:
-    """The chance that president and bomber end in one room after `left` more swaps.
+    """Return the probability that president and bomber end in one room after `left` more swaps.
 
-    places: of the two the room, and whether it leads there. chosen: whom of them room 0 has chosen,
+    places: for both, the room, and whether they lead it. chosen: which of them room 0 has chosen,
     or ANOTHER.
     """
     if left == 0:
@@ -238,7 +239,7 @@ def _meeting(places: Places, chosen: int | None, left: int) -> float:
 
 
 def _hostages(places: Places, room: int) -> list[int]:
-    """Whom the leader of a room may send."""
+    """Return whom the leader of a room may send."""
     known = [who for who, (place, leads) in enumerate(places) if place == room and not leads]
     return known + [ANOTHER] * (PEOPLE // 2 - 1 - len(known))
 

@@ -1,7 +1,7 @@
-"""Who is in which room, who talks to whom, who hears it, and who wins.
+"""Two Rooms' rules: who is in which room, who talks to whom, who hears it, and who wins.
 
-Six people are known by number, 0 to 5. A round is a question of each, room 0 first, and then one
-hostage of each room. Claims are what may be asked and answered, as scripted players understand it.
+Six people are numbered 0 to 5. A round is one question by each, room 0 first, and then one hostage
+per room. Claims are how scripted players interpret what is asked and answered.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ BLUE, RED = 0, 1
 PEOPLE = 6
 ROOMS = (0, 1)
 MIXING = 20
-"""With paper bugs the rooms begin with a team each, and so many times two people change places."""
+"""With paper bugs the rooms start with one team each, followed by this many random swaps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """roles: the role that each person is, 0 to 2 of blue and 3 to 5 of red. president, bomber:
+    """roles: the role of each person, 0 to 2 for blue and 3 to 5 for red. president, bomber:
     people. leaders: of each room. rooms: for every round so far the room of each person, the last
     entry now. talk: all exchanges in order. chosen: the hostage that room 0 gives, once chosen."""
 
@@ -49,22 +49,21 @@ def team(state: State, person: int) -> int:
 
 
 def within(rooms: Sequence[int], room: int) -> list[int]:
-    """Who is in a room, in order."""
     return [person for person, place in enumerate(rooms) if place == room]
 
 
 def askers(rooms: Sequence[int]) -> list[int]:
-    """The order in which a round's questions are asked."""
+    """Return the order in which a round's questions are asked."""
     return [*within(rooms, 0), *within(rooms, 1)]
 
 
 def number(state: State) -> int:
-    """The round, from 0; once all are played their number."""
+    """Return the round, from 0; the number of rounds once all are played."""
     return len(state.rooms) - 1
 
 
 def questions_asked(state: State) -> int:
-    """How many questions of this round were asked."""
+    """Return how many questions of this round were asked."""
     return len(state.talk) - PEOPLE * number(state)
 
 
@@ -73,12 +72,12 @@ def unanswered(state: State) -> bool:
 
 
 def trading(state: State) -> bool:
-    """Whether hostages are chosen now."""
+    """Return whether hostages are being chosen."""
     return questions_asked(state) == PEOPLE and not unanswered(state)
 
 
 def acting(state: State) -> int:
-    """The person who acts in a game that is not over."""
+    """Return the person to act in a game that is not over."""
     if unanswered(state):
         return state.talk[-1].target
     if trading(state):
@@ -87,7 +86,7 @@ def acting(state: State) -> int:
 
 
 def others(state: State, person: int) -> list[int]:
-    """Whom a person may ask, or, as a leader, send: the others in its room."""
+    """Return whom a person may ask, or, as a leader, send: the others in its room."""
     here = within(state.rooms[-1], state.rooms[-1][person])
     return [other for other in here if other != person]
 
@@ -102,7 +101,7 @@ def with_answer(state: State, answer: str) -> State:
 
 
 def with_hostage(state: State, person: int) -> State:
-    """Once both rooms have chosen, the two change rooms."""
+    """Record a hostage; once both rooms have chosen, the two change rooms."""
     if state.chosen is None:
         return replace(state, chosen=person)
     moving = (state.chosen, person)
@@ -111,13 +110,14 @@ def with_hostage(state: State, person: int) -> State:
 
 
 def together(state: State) -> bool:
-    """Whether president and bomber are in one room: then red wins in the end."""
+    """Return whether president and bomber are in one room, in which case red wins at the end."""
     return state.rooms[-1][state.president] == state.rooms[-1][state.bomber]
 
 
 def hears(state: State, person: int, at: int, paper_bugs: bool) -> bool:
-    """Whether a person hears the exchange of this number: all in the room do. In the published code
-    only the two of them, and the room's leader where the question is of its own team."""
+    """Return whether a person hears the exchange of this number: all in the room do. In the
+    published code only the two of them do, and the room's leader if the question is from its own
+    team."""
     exchange, rooms = state.talk[at], state.rooms[at // PEOPLE]
     room = rooms[exchange.asker]
     if not paper_bugs:
@@ -127,20 +127,20 @@ def hears(state: State, person: int, at: int, paper_bugs: bool) -> bool:
 
 
 def heard(state: State, person: int, paper_bugs: bool) -> Iterator[tuple[int, Exchange]]:
-    """The exchanges that a person has heard, each with its number."""
+    """Yield the exchanges that a person has heard, each with its number."""
     for at, exchange in enumerate(state.talk):
         if hears(state, person, at, paper_bugs):
             yield at, exchange
 
 
 def swapped(state: State) -> Iterator[tuple[int, ...]]:
-    """The people who changed rooms after each round."""
+    """Yield the people who changed rooms after each round."""
     for before, after in zip(state.rooms, state.rooms[1:], strict=False):
         yield tuple(person for person in range(PEOPLE) if before[person] != after[person])
 
 
 LINE = r"(?=.*\S)[^\x00-\x1f\x7f-\x9f\u2028\u2029]+"
-"""One line that is not blank."""
+"""One non-blank line."""
 LONGEST = 120
 
 QUESTION = TextSpec(
@@ -158,7 +158,7 @@ QUESTION = TextSpec(
 KINDS = ("blue", "red", "president", "bomber")
 """What a person may be, or claim to be: the first two are neither president nor bomber."""
 ADMIT = ("I am blue.", "I am red.", "I am the president.", "I am the bomber.")
-"""How scripted players say each."""
+"""How scripted players claim each."""
 
 ANSWER = TextSpec("one line, a short answer", (*ADMIT, "I will not tell."), LINE, LONGEST)
 
@@ -170,6 +170,7 @@ _CLAIM = re.compile(
 
 
 def claimed(answer: str) -> int | None:
-    """The index in KINDS of what somebody says to be; the last one of several, None of none."""
+    """Return the index in KINDS of what the answer claims, the last of several claims; None without
+    one."""
     found = _CLAIM.findall(answer)
     return KINDS.index(found[-1].lower()) if found else None

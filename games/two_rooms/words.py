@@ -1,4 +1,4 @@
-"""Two Rooms and a Boom in words: its rules, its moves, and what each person sees."""
+"""Two Rooms and a Boom as text: rules, moves, and what each person sees."""
 
 from __future__ import annotations
 
@@ -43,7 +43,6 @@ SUMMARY = (
 
 
 def headings(rounds: int, paper_bugs: bool) -> dict[str, str]:
-    """The rules by heading."""
     cards = (
         "You know your own team and nobody else's; nobody is told who president and bomber are."
         if paper_bugs
@@ -70,14 +69,13 @@ def headings(rounds: int, paper_bugs: bool) -> dict[str, str]:
 
 
 def option(state: State, action: int) -> str:
-    """The name of a legal action."""
     if unanswered(state):
         return f"answer {NAMES[action]}"
     return f"{'send' if trading(state) else 'ask'} {NAMES[action]}"
 
 
 def history(state: State) -> tuple[str, ...]:
-    """What is public: who asks is, whom and what is not."""
+    """Return the public events: who asks is public, whom and what is not."""
     told = []
     changed = list(swapped(state))
     for at, rooms in enumerate(state.rooms):
@@ -91,7 +89,6 @@ def history(state: State) -> tuple[str, ...]:
 
 
 def facts(state: State, rounds: int, paper_bugs: bool) -> Iterator[Fact]:
-    """The facts that the acting person sees."""
     person, rooms = acting(state), state.rooms[-1]
     yield Fact("You are", _self(state, person, paper_bugs), own=True)
     step = "hostages" if trading(state) else f"question {max(1, _question(state))} of {PEOPLE}"
@@ -143,7 +140,6 @@ def _to_do(state: State, person: int) -> str:
 
 
 def _format_exchange(exchange: Exchange) -> str:
-    """An exchange that was answered."""
     asker, target = NAMES[exchange.asker], NAMES[exchange.target]
     return f'{asker} asked {target}: "{exchange.question}" - "{exchange.answer}"'
 
@@ -153,7 +149,6 @@ def _listed(people: Iterable[int], between: str = ", ") -> str:
 
 
 def show_state(state: State, rounds: int) -> str:
-    """Everything, hidden cards too."""
     lines = [
         f"room {room}: {', '.join(_carded(state, who) for who in within(state.rooms[-1], room))}"
         for room in ROOMS

@@ -1,4 +1,4 @@
-"""UNO's table: the top card, the piles, and every hand, open or as a number of cards."""
+"""Draws UNO's table: the top card, the piles, and every hand, open or as a number of cards."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from gauntlet.games.uno.words import CARD_NAMES, COLOURS
 STYLE = Path(__file__).with_suffix(".css")
 
 SIGNS = (*"0123456789", "\u2298", "\u21c4", "+2", "W", "W+4")
-"""What stands on a card, by its trait; its colour stands below in words too."""
+"""The sign on a card, by its trait; its colour is also written below."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """What is drawn of UNO, in numbers of `games.uno.rules`.
+    """The contents of a drawing of UNO, as numbers of `games.uno.rules`.
 
     top: the kind of the top card. colour: the one to match, -1 while a wild has none. sizes: cards
-    held, by seat. hands: by seat the kinds of the cards that are seen. turn: the seat to move, None
-    where the game is over. pile, played: how many cards lie there. you: the seat of whoever looks,
-    None where all cards are open. next_up: the kinds of the next cards to be drawn, where they are.
+    held, by seat. hands: the kinds of the visible cards, by seat. turn: the seat to move, None if
+    the game is over. pile, played: numbers of cards. you: the viewer's seat, None if all cards are
+    open. next_up: the kinds of the next cards to draw, if all cards are open.
     """
 
     top: int
@@ -59,7 +59,7 @@ def draw_view(game: Uno, observation: Observation) -> Markup:
 
 
 def opened(array: np.ndarray, seats: int, top: int, colour: int, over: bool) -> Table:
-    """All that a state of UNO or UNO Arena holds."""
+    """Return everything in a state of UNO or UNO Arena."""
     pile = array[rules.PILE + 1 : rules.PILE + 1 + array.item(rules.PILE)].tolist()
     hands = {number: hand(array, number) for number in range(seats)}
     return Table(
@@ -76,7 +76,7 @@ def opened(array: np.ndarray, seats: int, top: int, colour: int, over: bool) -> 
 
 
 def known(view: View, colour: int) -> Table:
-    """What a seat sees of UNO or UNO Arena: its own hand alone. colour: as in Table."""
+    """Return what a seat sees of UNO or UNO Arena: only its own hand. colour: as in Table."""
     own = [kind for kind, count in enumerate(view.hand) for _ in range(count)]
     return Table(
         top=15 * view.colour + view.trait,
@@ -92,7 +92,7 @@ def known(view: View, colour: int) -> Table:
 
 
 def drawn(table: Table, *more: Markup) -> Markup:
-    """The table as a picture; `more` stands below the middle of it."""
+    """Draw the table; `more` goes below its middle."""
     rows = [_row(table, number) for number in range(len(table.sizes))]
     return picture("UNO's table", _middle(table), *more, *rows, kind="d-uno")
 
@@ -118,12 +118,10 @@ def _row(table: Table, number: int) -> Markup:
 
 
 def fan(kinds: Iterable[int]) -> Markup:
-    """Cards side by side, by colour and trait."""
     return tag("div", *map(card, sorted(kinds, key=card_order)), class_="d-hand")
 
 
 def card(kind: int) -> Markup:
-    """A card, face up, by its kind."""
     colour, trait = divmod(kind, 15)
     plain = trait < WILD
     below = tag("i", COLOURS[colour] if plain else "wild", aria_hidden="true")
@@ -134,13 +132,13 @@ def card(kind: int) -> Markup:
 
 
 def _colour(colour: int) -> Markup:
-    """A colour by name, on its own ground; one that nobody has named yet on none."""
+    """Draw a colour's name on that colour; without colour if it is not named yet."""
     if colour < 0:
         return tag("b", "not named yet", class_="d-name-tag d-unnamed")
     return tag("b", COLOURS[colour], class_=f"d-name-tag d-{COLOURS[colour]}")
 
 
 def _back(count: int) -> Markup:
-    """Cards that lie face down, as one with their number on it."""
+    """Draw face-down cards, as one with their number on it."""
     cards = f"{count} card{'s' if count != 1 else ''} face down"
     return sign(cards, tag("b", count, aria_hidden="true"), kind="d-card d-back")

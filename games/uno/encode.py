@@ -1,11 +1,11 @@
-"""UNO for players that learn: a decision as numbers, actions as codes, games to practise on.
+"""UNO for learning players: decisions as vectors, actions as codes, games to practise on.
 
-Codes are the numbers of actions. A decision is 240 zeros and ones and, as shares of the deck, the
-size of the pile and those of the hands, the own one first, then on by seat. The zeros and ones
-are four planes of 4 colours x 15 traits: cards that the hand holds none of, one of, two or more
-of, and the card to match. A wild lies in all four colours of its plane; as the card to match, in
-the colour that it named. Source: RLCard 1.2.0's UNO environment, which tells neither the sizes
-nor how many wilds a hand holds.
+Codes are action numbers. A decision is 240 zeros and ones plus, as shares of the deck, the size of
+the pile and of the hands, the own one first, then on by seat. The zeros and ones are four planes of
+4 colours x 15 traits: cards of which the hand holds none, one, or two or more, and the card to
+match. A wild is set in all four colours of its plane; as the card to match, in the colour that it
+named. Source: RLCard 1.2.0's UNO environment, which omits the sizes and the number of wilds in a
+hand.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ Told = tuple[np.ndarray, np.ndarray]
 
 
 def width(seats: int) -> int:
-    """How many numbers a decision is."""
+    """Return the length of a decision's vector."""
     return PLANES + 1 + seats
 
 
 def features(table: View) -> np.ndarray:
-    """What a seat sees, float32 of shape (`width`,)."""
+    """Return what a seat sees, float32 of shape (`width`,)."""
     sizes = (CARDS - sum(table.sizes) - sum(table.played), *table.sizes)
     row = np.empty(width(len(table.sizes)), np.float32)
     encode(np.array(table.hand), np.array(sizes), table.seat, table.colour, table.trait, row)
@@ -61,10 +61,10 @@ def features(table: View) -> np.ndarray:
 def encode(
     held: np.ndarray, sizes: np.ndarray, seat: int, colour: int, trait: int, row: np.ndarray
 ) -> None:
-    """Fills `row` (float32, `width`) with what `seat` sees.
+    """Fill `row` (float32, `width`) with what `seat` sees.
 
-    held: its cards by kind, as `policies.count_cards` gives them. sizes: the pile, then the hands
-    by seat. colour, trait: of the card to match.
+    held: its cards by kind, as from `policies.count_cards`. sizes: the pile, then the hands by
+    seat. colour, trait: of the card to match.
     """
     row[:] = 0
     for kind in range(KINDS):
@@ -79,21 +79,22 @@ def encode(
 
 @compiled
 def open_game(state: np.ndarray, seat: int, seed: int, game: int) -> int:
-    """Deals the `game`-th game under `seed` and plays on to a choice of `seat`; as `play_on`."""
+    """Deal game `game` under `seed` and play on to a choice of `seat`; returns as `play_on`."""
     deal(state, state[SEATS], int(np.int64(derive(seed, DEAL, game))))
     return play_on(state, seat, derive(seed, MOVES, game))
 
 
 @compiled
 def go_on(state: np.ndarray, seat: int, seed: int, game: int, code: int) -> int:
-    """Makes the choice and plays on to the next one of `seat`; as `play_on`."""
+    """Make the choice and play on to the next one of `seat`; returns as `play_on`."""
     step(state, code)
     return play_on(state, seat, derive(seed, MOVES, game))
 
 
 @compiled
 def play_on(state: np.ndarray, seat: int, key: np.uint64) -> int:
-    """Plays at random, in place, until `seat` has a choice; its codes as a mask, 0 once over."""
+    """Play at random, in place, until `seat` has a choice; return its codes as a mask, 0 once
+    over."""
     while not over(state):
         actions = legal(state)
         forced = actions & (actions - 1) == 0
@@ -105,7 +106,7 @@ def play_on(state: np.ndarray, seat: int, key: np.uint64) -> int:
 
 @compiled
 def describe(state: np.ndarray, seat: int, codes: int, room: Room, encoding: Told) -> None:
-    """Tells of the choice that `seat` has in `state`, as `encode` does, and its `codes`, a mask."""
+    """Encode the choice that `seat` has in `state`, as `encode` does, and its `codes`, a mask."""
     held, sizes = room
     row, legal_codes = encoding
     count_cards(state, hand_of(seat), held)
@@ -120,7 +121,7 @@ def describe(state: np.ndarray, seat: int, codes: int, room: Room, encoding: Tol
 class Practice:
     """UNO against random players: implements `games.base.Practice`.
 
-    state: the array of the game at hand.
+    state: the array of the current game.
     """
 
     num_codes: ClassVar[int] = ACTIONS

@@ -1,4 +1,4 @@
-"""UNO as a game of this project: the compiled rules behind the Game protocol."""
+"""UNO: the Game class over the compiled rules."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CODES = {
     "saboteur": policies.SABOTEUR,
     "first": policies.FIRST,
 }
-"""Scripted players by name; "random" depends on how options are listed."""
+"""Codes of the scripted players by name; the code of "random" depends on how options are listed."""
 TOLD = {
     "random": "takes any option alike",
     "rule": "plays a wild draw four whenever that is allowed, naming the colour it holds most of; "
@@ -45,27 +45,27 @@ TOLD = {
     "first": "takes the first option in the order of red, green, blue, yellow, and within a colour "
     "of 0 to 9, skip, reverse, draw two, wild, wild draw four",
 }
-"""What each does, for whoever watches."""
+"""What each policy does, for observers."""
 
 AIMED = {
     f"{name} {back}": CODES[name] + policies.FURTHER * (back - 1)
     for name in ("helper", "saboteur")
     for back in range(2, 10)
 }
-"""The players with an eye on a seat that is not the one before theirs, but `back` before it."""
+"""Players that target the seat `back` before theirs instead of the one directly before."""
 
 ACTION_NUMBERS = {name: action for action, name in enumerate(words.MOVE_NAMES)}
 
 
 @dataclass(frozen=True)
 class Uno:
-    """UNO by RLCard's rules, for 2 to 10 players; after 5,000 plies nobody has won.
+    """UNO by RLCard's rules, for 2 to 10 players; after 5,000 plies nobody wins.
 
-    paper_bugs: False lists equal options once, in order of action number, and tells the facts as
-        they are. True does as published experiments on RLCard did: cards and options stand in
-        the order of the hand, an option for each copy of a card, and "random" is uniform over
-        those; after a wild the colour told is one that means nothing, that of RLCard's card
-        object; the next player is told by the logged reverses (`words.told_next`).
+    paper_bugs: False lists equal options once, in order of action number, with correct facts. True
+        follows published experiments on RLCard: cards and options are in the order of the hand,
+        with an option per copy of a card, and "random" is uniform over those; after a wild the
+        stated colour is the meaningless one of RLCard's card object; the next player is derived
+        from the logged reverses (`words.told_next`).
     """
 
     num_seats: int = 2
@@ -132,7 +132,7 @@ class Uno:
         return Observation("UNO", seat, words.RULES, facts, state.history, labels, view)
 
     def next_seat(self, state: State, seat: int) -> int:
-        """Who acts after `seat` if the card that it plays does not change that."""
+        """Return who acts after `seat` if the card that it plays does not change that."""
         if self.paper_bugs:
             return words.told_next(state.history, seat, self.num_seats)
         return int((seat + state.array.item(rules.DIRECTION)) % self.num_seats)
@@ -245,13 +245,14 @@ class Uno:
         return (*words.CARD_ADVICE, *words.COLOUR_ADVICE)
 
     def codes(self, policies: Sequence[str]) -> np.ndarray:
-        """Policies as the compiled functions take them. Raises ValueError unless one a seat."""
+        """Return the policies as codes for the compiled functions. Raises ValueError unless there
+        is one per seat."""
         if len(policies) != self.num_seats:
             raise ValueError(f"{self.num_seats} seats need as many policies, got {len(policies)}")
         return np.array([self.code(policy) for policy in policies])
 
     def code(self, policy: str) -> int:
-        """The number of a policy by name. Raises ValueError."""
+        """Return the code of a policy. Raises ValueError for an unknown one."""
         if policy == "random":
             return policies.LISTED if self.paper_bugs else policies.RANDOM
         known = CODES | AIMED

@@ -1,19 +1,19 @@
-"""How much better than a reference a seat decided, with the luck of the cards taken out.
+"""How much better than a reference a seat decided, with the luck of the cards removed.
 
-The performance-difference lemma (S. Kakade and J. Langford, 2002, Approximately optimal
-approximate reinforcement learning, lemma 6.1): let one seat decide by any policy p that sees only
-what the seat may see, let all others play known policies, and let r be a reference for the seat.
-With Q(s, a) the chance that the measured seat wins when the seat takes action a and plays r from
-then on, and A(s, a) = Q(s, a) - sum over b of r(b|s) Q(s, b),
+The performance-difference lemma (S. Kakade and J. Langford, 2002, Approximately optimal approximate
+reinforcement learning, lemma 6.1): let one seat follow any policy p that sees only what the seat
+may see, let all others play known policies, and let r be a reference for the seat. With Q(s, a) the
+probability that the measured seat wins if the seat takes action a and then plays r, and A(s, a) =
+Q(s, a) - sum over b of r(b|s) Q(s, b),
 
     win rate with p  =  win rate with r  +  mean over games of the sum of A over p's decisions.
 
-Q is estimated by playouts from worlds of `games.uno.posterior`. Every one of these worlds is a
-draw from the posterior, so the estimate is unbiased for any number of worlds and steps. In each
-world two options are played out with the same luck: the one taken, and one of the others, which
-take turns in r's proportions from a random one on. With c the chance that r takes another option,
-A(s, a) is c times the mean difference between the two, so no further option need be played out,
-however many there are.
+Q is estimated by playouts from worlds of `games.uno.posterior`. Each world is a draw from the
+posterior, so the estimate is unbiased for any number of worlds and steps. In each world two options
+are played out with the same randomness: the one taken, and one of the others, which alternate in
+r's proportions from a random start. With c the probability that r takes another option, A(s, a) is
+c times the mean difference between the two, so two playouts per world suffice, however many options
+there are.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ from gauntlet.games.uno.rules import (
 )
 
 WALK, UNIFORM = range(2)
-"""Where worlds come from: the posterior, or the cards dealt again as if nothing had been seen.
-The latter is biased; it is here to be compared with."""
+"""The source of worlds: the posterior, or a uniform redeal that ignores all observations. The
+latter is biased and serves for comparison."""
 
 WORLD, OTHER = 3, 4
-"""What further random numbers of a decision are for, beside those of `playouts`."""
+"""The purpose of further random streams of a decision, besides those of `playouts`."""
 
 SETTLING = 24
 STEPS = 6
@@ -71,8 +71,8 @@ STEPS = 6
 
 
 class Measure(NamedTuple):
-    """What decisions are judged by: whose wins are counted, what every other seat played and the
-    reference for the judged one, worlds a decision, and where worlds come from."""
+    """What decisions are judged by: whose wins count, the policy of every other seat and the
+    reference for the judged one, worlds per decision, and the source of worlds."""
 
     measured: int
     policies: np.ndarray
@@ -81,7 +81,7 @@ class Measure(NamedTuple):
 
 
 class Desk(NamedTuple):
-    """Room to judge one decision after another: what is known of the game, a world, counts and
+    """Buffers for judging one decision after another: the memory of the game, a world, counts and
     weights, the game's state, a playout's, the reference's weights."""
 
     memory: Memory
@@ -115,12 +115,12 @@ def advantage(
     seed: int,
     worlds: int = WALK,
 ) -> float:
-    """The sum of A over the decisions of `seat` in one game; unbiased, about -1 to 1.
+    """Return the sum of A over the decisions of `seat` in one game; unbiased, about -1 to 1.
 
-    start: the first state, as `deal` makes it. actions: those of the whole game, in order.
-    measured: the seat whose wins are counted. policies: what every other seat played, and the
-    reference for `seat`. n: worlds a decision. seed: settles the playouts.
-    Returns nan where an action is not legal.
+    start: the initial state, as from `deal`. actions: those of the whole game, in order. measured:
+    the seat whose wins count. policies: of every other seat, and the reference for `seat`. n:
+    worlds per decision. seed: determines the playouts.
+    Returns nan if an action is illegal.
     """
     measure = Measure(measured, policies, n, worlds)
     return replay(start, actions, seat, measure, seed, make_desk(len(policies)))
@@ -137,8 +137,8 @@ def sample(
     seed: int,
     worlds: int = WALK,
 ) -> np.ndarray:
-    """Games between scripted players, judged: float64 of shape (games, 2), whether `measured`
-    won and the advantage of `seat` over the policy `reference`, as `advantage` gives it."""
+    """Play and judge games between scripted players: float64 of shape (games, 2), whether
+    `measured` won, and the advantage of `seat` over the policy `reference`, as from `advantage`."""
     desk = make_desk(len(players))
     policies = players.copy()
     policies[seat] = reference
@@ -160,7 +160,7 @@ def sample(
 def record(
     state: np.ndarray, players: np.ndarray, key: np.uint64, room: Room, actions: np.ndarray
 ) -> int:
-    """Plays `state` to its end, in place, and writes down the actions; how many they are."""
+    """Play `state` to its end, in place, and record the actions; return their number."""
     plies = 0
     while not over(state):
         actions[plies] = choose(players[state[TO_MOVE]], state, legal(state), key, plies, room)
@@ -173,7 +173,7 @@ def record(
 def replay(
     start: np.ndarray, actions: np.ndarray, seat: int, measure: Measure, seed: int, desk: Desk
 ) -> float:
-    """As `advantage`, in room that is there."""
+    """As `advantage`, with given buffers."""
     state = desk.state
     copy(start, state)
     begin(desk.memory, state)
@@ -190,7 +190,7 @@ def replay(
 
 @compiled
 def judge(action: int, measure: Measure, key: int, desk: Desk) -> float:
-    """A(s, a) of the decision for `action` in the state on the desk, from `measure.n` worlds."""
+    """Return A(s, a) for `action` in the state on the desk, from `measure.n` worlds."""
     state, memory, world, policies = desk.state, desk.memory, desk.world, measure.policies
     seat, options = state[TO_MOVE], legal(state)
     counts, _ = desk.room
@@ -225,7 +225,8 @@ def judge(action: int, measure: Measure, key: int, desk: Desk) -> float:
 
 @inlined
 def other_option(shares: np.ndarray, taken: int, turn: int) -> int:
-    """The option whose turn it is: each but the one taken has as many turns as its share."""
+    """Return the other option for this turn: each but the one taken has as many turns as its
+    share."""
     option = -1
     while turn >= 0:
         option += 1

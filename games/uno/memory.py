@@ -1,6 +1,6 @@
-"""What the moves of a game tell a seat of the cards that it cannot see, noted as they happen.
+"""What the moves of a game reveal to a seat about the cards it cannot see, recorded as they happen.
 
-`games.uno.posterior` turns the notes into possible worlds.
+`games.uno.posterior` turns the record into possible worlds.
 """
 
 from __future__ import annotations
@@ -40,28 +40,28 @@ from gauntlet.games.uno.rules import (
 )
 
 DEALT = 7
-"""How many cards everybody is dealt."""
+"""Cards dealt to each player."""
 
 SINCE, BARRED, EPOCH, EARLY = range(4)
-"""An arrival of a card in a hand: how many turns were remembered before it; the colour that the
-card cannot have because it was drawn and kept, or -1; the reshuffles before it; whether it was
-dealt before a card was turned up."""
+"""The arrival of a card in a hand: the number of turns recorded before it; the colour that the card
+cannot have because it was drawn and kept, or -1; the reshuffles before it; whether it was dealt
+before a card was turned up."""
 
 SEAT, WAY, ASKED, OVER, ACTION, TAKEN = range(6)
-"""A turn of a seat other than the knower: who, the order of play, the colour and the trait to
-match, the action, and the arrival of the card that was played (-1 where it drew)."""
+"""A turn of a seat other than the knower: the seat, the order of play, the colour and the trait to
+match, the action, and the arrival of the card that was played (-1 for a draw)."""
 
 ARRIVALS, TURNS, SHUFFLED, UPTURNABLE = range(4)
-"""What is counted: arrivals, turns, the shuffles before play began, and the cards, not dealt,
-that could have been turned up."""
+"""Counters: arrivals, turns, the shuffles before play began, and the undealt cards that could have
+been turned up."""
 
 
 class Memory(NamedTuple):
-    """All that happened in a game, as far as it tells of hidden cards.
+    """Everything in a game that is evidence about hidden cards.
 
-    counts: as named above. tickets: laid out as a state; beside each hand, the arrivals of its
-    cards. arrivals, turns: rows as named above. first, second: what the seat of a turn held, bit
-    `kind` set for the first and for the second copy. chances: how likely the turn's action was.
+    counts: as named above. tickets: laid out like a state, with the arrivals of each hand's cards.
+    arrivals, turns: rows as named above. first, second: what the seat of a turn held, bit `kind`
+    set for the first and for the second copy. chances: the probability of the turn's action.
     """
 
     counts: np.ndarray
@@ -75,7 +75,7 @@ class Memory(NamedTuple):
 
 @allocating
 def make_memory(seats: int) -> Memory:
-    """Room for the memory of one game after another."""
+    """Return buffers for the memory of one game after another."""
     return Memory(
         np.zeros(4, np.int64),
         np.zeros(HANDS + STACK * seats, np.int64),
@@ -89,7 +89,7 @@ def make_memory(seats: int) -> Memory:
 
 @compiled
 def begin(memory: Memory, state: np.ndarray) -> None:
-    """Remembers the first state of a game; a hand's cards past the seventh were drawn in it."""
+    """Record the initial state of a game; a hand's cards past the seventh were drawn in it."""
     memory.counts[ARRIVALS] = memory.counts[TURNS] = 0
     memory.counts[SHUFFLED] = state[SHUFFLES]
     memory.counts[UPTURNABLE] = 1 + upturnable(state, PILE, 0)
@@ -103,7 +103,7 @@ def begin(memory: Memory, state: np.ndarray) -> None:
 
 @inlined
 def upturnable(state: np.ndarray, stack: int, after: int) -> int:
-    """The cards of a stack, past the first `after`, that are no wild draw fours."""
+    """Return how many cards of a stack, past the first `after`, are not wild draw fours."""
     found = 0
     for place in range(stack + 1 + after, stack + 1 + state[stack]):
         found += trait_of(state[place]) != WILD_DRAW_FOUR
@@ -130,10 +130,9 @@ def follow(
     action: int,
     weights: np.ndarray,
 ) -> None:
-    """Makes a legal action in `state` and remembers what it tells the seat `knower`.
+    """Make a legal action in `state` and record what it reveals to the seat `knower`.
 
-    policies: what every seat plays; the knower's own does not matter. weights: room
-    for ACTIONS of them.
+    policies: of every seat; the knower's own does not matter. weights: buffer of length ACTIONS.
     """
     seat, colour = state[TO_MOVE], state[COLOUR]
     if seat != knower:
@@ -153,7 +152,6 @@ def follow(
 
 @inlined
 def place_of(state: np.ndarray, hand: int, action: int) -> int:
-    """Where the card lies that `action` plays."""
     place = hand + 1
     while not plays(action, state[place]):
         place += 1
@@ -164,7 +162,7 @@ def place_of(state: np.ndarray, hand: int, action: int) -> int:
 def remember(
     memory: Memory, state: np.ndarray, policy: int, action: int, weights: np.ndarray
 ) -> None:
-    """Adds the turn that `action` is to be, and how likely it was."""
+    """Record the turn in which `action` is about to be made, and its probability."""
     count = memory.counts[TURNS]
     seat = state[TO_MOVE]
     hand = hand_of(seat)
@@ -188,9 +186,9 @@ def remember(
 def chance(
     policy: int, seats: int, turn: np.ndarray, first: int, second: int, weights: np.ndarray
 ) -> float:
-    """The chance that `policy`, holding these cards, takes the action of the turn.
+    """Return the probability that `policy`, holding these cards, takes the action of the turn.
 
-    The policies of `games.uno.policies` once more, read from masks instead of counts.
+    Reimplements the policies of `games.uno.policies` on masks instead of counts.
     """
     held, action = first | second, turn[ACTION]
     legal = allowed(held, turn[ASKED], turn[OVER])
@@ -219,7 +217,8 @@ def chance(
 
 @inlined
 def naming(colour: int, first: int, second: int) -> float:
-    """The chance that the rule player names `colour`: one of those that it holds most of."""
+    """Return the probability that the rule player names `colour`: uniform over those that it holds
+    most of."""
     own = held_in(colour, first, second)
     tied = 0
     for other in range(4):

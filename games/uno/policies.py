@@ -1,18 +1,18 @@
-"""UNO's scripted players and its playouts, compiled.
+"""UNO's scripted players and playouts, compiled.
 
 RANDOM is uniform over the distinct legal actions. LISTED is uniform over RLCard's list of legal
-actions, where a card held twice is listed twice. RULE is RLCard's rule player: it draws when it
-must; it plays a wild draw four whenever that is legal, naming the colour it holds most of; else
-it plays one of the fitting coloured cards, each held card being equally likely, and a wild, in a
-random colour, only when nothing else fits. RLCard breaks a tie for the colour by the order of
-the hand; here the tied colours are equally likely, so the order of a hand does not matter.
+actions, in which a card held twice is listed twice. RULE is RLCard's rule player: it draws when it
+must; it plays a wild draw four whenever that is legal, naming the colour it holds most of; else it
+plays one of the fitting coloured cards, each held card being equally likely, and a wild, in a
+random colour, only if nothing else fits. RLCard breaks a tie for the colour by the order of the
+hand; here the tied colours are equally likely, so the order of a hand does not matter.
 
-HELPER plays for the seat before its own, as seat 2 for seat 1, and SABOTEUR against it; with a
-FURTHER added for each step, for or against the seat that lies so many further back. Both look
-one card ahead: a card is good for a seat that gets its turn sooner, and better where another seat
-has to draw; among the best cards they choose uniformly, and they do not care to win themselves.
-They are yardsticks: the size of effect that a simple helper has is one that a measurement must be
-able to find. FIRST takes the legal action of the lowest number: a habit without an aim.
+HELPER plays for the seat before its own, as seat 2 for seat 1, and SABOTEUR against it; each added
+FURTHER moves the target one seat further back. Both look one card ahead: a card is good for a seat
+that gets its turn sooner, and better if another seat has to draw. They choose uniformly among the
+best cards, ignoring their own chances. They are yardsticks: a measurement must be able to detect
+the effect of such a simple helper. FIRST takes the legal action with the lowest number: a habit
+without an aim.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ Room = tuple[np.ndarray, np.ndarray]
 
 @inlined
 def count_cards(state: np.ndarray, stack: int, counts: np.ndarray) -> None:
-    """Fills `counts` (KINDS) with the cards of each kind in a stack; all wilds count as kind 13
-    and all wild draw fours as kind 14."""
+    """Fill `counts` (KINDS) with the number of cards of each kind in a stack; all wilds count as
+    kind 13 and all wild draw fours as kind 14."""
     counts[:] = 0
     for place in range(stack + 1, stack + 1 + state[stack]):
         trait = trait_of(state[place])
@@ -85,11 +85,11 @@ def weigh(
     legal: int,
     weights: np.ndarray,
 ) -> int:
-    """Fills `weights` (ACTIONS) with integers in proportion to `policy`'s chances of each legal
-    action, 0 elsewhere, and returns their sum.
+    """Fill `weights` (ACTIONS) with integers proportional to `policy`'s probability of each legal
+    action, 0 elsewhere; return their sum.
 
     seats, seat, direction: how many play, who is to move, and the order of play, 1 or -1.
-    counts: the hand, as `count_cards` gives it.
+    counts: the hand, as from `count_cards`.
     """
     if policy > RULE:
         return weigh_aimed(policy, seats, seat, direction, legal, weights)
@@ -98,7 +98,7 @@ def weigh(
 
 @inlined
 def weigh_held(policy: int, counts: np.ndarray, legal: int, weights: np.ndarray) -> int:
-    """As `weigh`, for the policies that look at the hand alone."""
+    """As `weigh`, for the policies that look only at the hand."""
     plain = legal & ~(WILDS | WILD_DRAW_FOURS)
     if policy == RULE and plain:
         legal = plain
@@ -116,7 +116,8 @@ def weigh_held(policy: int, counts: np.ndarray, legal: int, weights: np.ndarray)
 
 @inlined
 def name_most_held(counts: np.ndarray, weights: np.ndarray) -> int:
-    """Nodes weight only on the wild draw fours that name a most-held colour; their number."""
+    """Set weights only for the wild draw fours that name a most-held colour; return their
+    number."""
     most = total = 0
     for colour in range(4):
         held = held_of(colour, counts)
@@ -130,7 +131,7 @@ def name_most_held(counts: np.ndarray, weights: np.ndarray) -> int:
 
 @inlined
 def held_of(colour: int, counts: np.ndarray) -> int:
-    """How many cards of a colour a hand holds, wilds left out."""
+    """Return how many cards of a colour a hand holds, not counting wilds."""
     held = 0
     for trait in range(WILD):
         held += counts[15 * colour + trait]
@@ -162,9 +163,9 @@ def weigh_aimed(
 
 @inlined
 def help_of(trait: int, seats: int, seat: int, direction: int, back: int) -> int:
-    """How well a card serves the seat that lies `back` before `seat`: less a point for each turn
-    that others have before its next one; `seats` points for each card that another has to draw,
-    less as many for each that it has to draw itself. A number from -5 x seats to 4 x seats."""
+    """Return how well a card serves the seat that lies `back` before `seat`: minus one for each
+    turn that others have before its next one; plus `seats` for each card that another has to draw,
+    minus `seats` for each that it has to draw itself. The range is -5 x seats to 4 x seats."""
     helped = (seat - back) % seats
     if trait == REVERSE:
         direction = -direction
@@ -181,7 +182,7 @@ def help_of(trait: int, seats: int, seat: int, direction: int, back: int) -> int
 
 @allocating
 def make_room() -> Room:
-    """Room for the counts and the weights of one decision after another."""
+    """Return buffers for the counts and the weights of one decision after another."""
     return np.empty(KINDS, np.int64), np.empty(ACTIONS, np.int64)
 
 
@@ -194,9 +195,9 @@ def choose(
     count: int,
     room: Room,
 ) -> int:
-    """The action that `policy` takes by the `count`-th random number under `key`.
+    """Return the action that `policy` takes by the `count`-th random number under `key`.
 
-    room: what `make_room` gives.
+    room: as from `make_room`.
     """
     if legal == 1 << DRAW:
         return DRAW
@@ -221,7 +222,7 @@ DEAL, MOVES, HIDDEN = range(3)
 
 @compiled
 def playout(state: np.ndarray, policies: np.ndarray, key: np.uint64, room: Room) -> int:
-    """Plays `state` to its end, in place, one policy a seat; the winner, or -1 for none."""
+    """Play `state` to its end, in place, one policy per seat; return the winner, or -1 for none."""
     while not over(state):
         policy = policies[mover(state)]
         step(state, choose(policy, state, legal(state), key, state[PLY], room))
@@ -230,7 +231,7 @@ def playout(state: np.ndarray, policies: np.ndarray, key: np.uint64, room: Room)
 
 @allocating
 def simulate(policies: np.ndarray, games: int, seed: int) -> np.ndarray:
-    """Wins by seat, then games without a winner, of `games` deals; one policy a seat."""
+    """Return wins by seat, then games without a winner, of `games` deals; one policy per seat."""
     wins = np.zeros(len(policies) + 1, np.int64)
     state, room = blank(len(policies)), make_room()
     for game in range(games):
@@ -241,7 +242,7 @@ def simulate(policies: np.ndarray, games: int, seed: int) -> np.ndarray:
 
 @compiled
 def redeal(state: np.ndarray, seat: int, key: np.uint64) -> None:
-    """Deals again, uniformly, all that `seat` cannot see: the pile and the other hands."""
+    """Redeal uniformly everything that `seat` cannot see: the pile and the other hands."""
     redeal_lazily(state, seat, key)
     settle(state)
 
@@ -264,26 +265,26 @@ def redeal_lazily(state: np.ndarray, seat: int, key: np.uint64) -> None:
 def values(
     state: np.ndarray, measured: int, policies: np.ndarray, n: int, seed: int, hidden: bool = True
 ) -> np.ndarray:
-    """The chance that seat `measured` wins after each legal action: float64 of shape (actions,),
-    from the playouts of `winners`."""
+    """Return the probability that seat `measured` wins after each legal action: float64 of shape
+    (actions,), from the playouts of `winners`."""
     found = winners(state, policies, n, seed, hidden)
     return np.asarray((found >> measured & 1).mean(axis=1))
 
 
 @allocating
 def winners(state: np.ndarray, policies: np.ndarray, n: int, seed: int, hidden: bool) -> np.ndarray:
-    """Who wins after each legal action of the seat to move, playout by playout.
+    """Return the winners after each legal action of the seat to move, per playout.
 
-    state: the array of a game that is not over; it is left as it was.
+    state: the array of a game that is not over; left unchanged.
     policies: what every seat plays afterwards, int64 of shape (seats,), from `policies`.
-    n: playouts an action. The standard error of a share is at most 0.5 / sqrt(n); that of the
-        difference of two is smaller than independence would give, as all actions meet the same
-        hidden cards and the same chance in each playout.
-    hidden: whether each playout deals again what the seat to move cannot see, which values the
-        actions for that seat's knowledge; False plays on from the true cards.
+    n: playouts per action. The standard error of a share is at most 0.5 / sqrt(n); that of the
+        difference of two is smaller than for independent samples, as all actions share the same
+        hidden cards and randomness in each playout.
+    hidden: True redeals what the seat to move cannot see in each playout, which values the actions
+        given that seat's knowledge; False uses the true cards.
 
-    Returns uint16 of shape (actions, n), actions in order of number: bit s is set where seat s
-    wins; 0 where nobody does.
+    Returns uint16 of shape (actions, n), actions in numerical order: bit s is set if seat s wins; 0
+    if nobody does.
     """
     actions = legal(state)
     found = np.zeros((number_of(actions), n), np.uint16)

@@ -1,20 +1,19 @@
-"""What a seat may believe of the cards that it cannot see: a walk over the hidden worlds that fit
-everything it has observed, in the proportions of Bayes' rule.
+"""A seat's posterior over the cards it cannot see: a random walk over the hidden worlds that are
+consistent with its observations, in proportion to Bayes' rule.
 
-A world says which card lies at every hidden place: in the other hands and in the pile. The
-engine's own world is one draw from the posterior given the seat's observations, because it is how
-those observations came about. The walk starts there and takes Metropolis steps that swap the
-cards of two hidden places, so after any number of steps, few or many, its world is such a draw
-again. Nothing has to be re-dealt and nothing weighed; too few steps cost variance, not truth.
+A world assigns a card to every hidden place: in the other hands and in the pile. The engine's
+actual world is a draw from the posterior given the seat's observations, since it generated them.
+The walk starts there and takes Metropolis steps that swap the cards of two hidden places, so after
+any number of steps its world is again such a draw. Nothing has to be redealt or weighted; too few
+steps cost variance, not bias.
 
-All orders of the pile are equally likely beforehand, so a swap is accepted by the ratio of the
-likelihoods of what was seen: each move of the other seats, by their policies, that nothing fitted
-where one drew included; a drawn card that was kept (it is no wild and not of the colour that was
-to match); the card turned up at the start (a wild draw four is put back, so any other card is the
-likelier, the fewer of those were dealt). Which of two equal cards a seat plays is settled by the
-engine: the one that came first. So a swap is refused that would have put an equal card before the
-one that was played. A card that came into a hand before a reshuffle changes places only with
-others of that time.
+All orders of the pile are equally likely a priori, so a swap is accepted by the likelihood ratio of
+the observations: each move of the other seats under their policies, including that nothing fitted
+when one drew; a drawn card that was kept (it is neither wild nor of the colour to match); the card
+turned up at the start (a wild draw four is put back, so any other card is the likelier, the fewer
+of those were dealt). The engine decides which of two equal cards a seat plays: the one that arrived
+first. So a swap is rejected if it would put an equal card before the one that was played. A card
+that arrived in a hand before a reshuffle swaps only with others of that time.
 """
 
 from __future__ import annotations
@@ -60,14 +59,14 @@ from gauntlet.games.uno.rules import (
 )
 
 HELD, HIDDEN, ABLE = range(3)
-"""What is counted in a world: hidden places in hands, all hidden places, and UPTURNABLE."""
+"""Counters of a world: hidden places in hands, all hidden places, and UPTURNABLE."""
 
 
 class World(NamedTuple):
-    """A possible world: a state, and what Memory holds of hands and chances, as they are in it.
+    """A possible world: a state, with the hands and chances of Memory as they are in it.
 
-    drafts: room for the chances of a swap on trial. places: the hidden places, those in hands
-    first. counts: as named above. weights: room for the weights of a policy.
+    drafts: buffer for the chances of a proposed swap. places: the hidden places, those in hands
+    first. counts: as named above. weights: buffer for the weights of a policy.
     """
 
     state: np.ndarray
@@ -82,7 +81,7 @@ class World(NamedTuple):
 
 @allocating
 def make_world(seats: int) -> World:
-    """Room for one world after another."""
+    """Return buffers for one world after another."""
     return World(
         np.empty(HANDS + STACK * seats, np.int64),
         np.empty(PLY_CAP, np.int64),
@@ -97,7 +96,7 @@ def make_world(seats: int) -> World:
 
 @compiled
 def true_world(memory: Memory, state: np.ndarray, knower: int, world: World) -> None:
-    """Makes `world` the true one: `state`, in which `knower` is to move."""
+    """Set `world` to the true one: `state`, in which `knower` is to move."""
     copy(state, world.state)
     for turn in range(memory.counts[TURNS]):
         world.first[turn], world.second[turn] = memory.first[turn], memory.second[turn]
@@ -121,8 +120,8 @@ def true_world(memory: Memory, state: np.ndarray, knower: int, world: World) -> 
 def walk(
     memory: Memory, world: World, policies: np.ndarray, steps: int, key: np.uint64, count: int
 ) -> int:
-    """Takes `steps` steps with the random numbers under `key` from the `count`-th on; the number
-    of the first that is left unused. At least one card must be hidden in a hand."""
+    """Take `steps` steps with the random numbers under `key` from number `count` on; return the
+    next unused number. At least one card must be hidden in a hand."""
     held, hidden = world.counts[HELD], world.counts[HIDDEN]
     for _ in range(steps):
         one = world.places[below(held, key, count)]
@@ -136,8 +135,8 @@ def walk(
 
 @compiled
 def ratio(memory: Memory, world: World, policies: np.ndarray, place: int, other: int) -> float:
-    """How much likelier what was seen becomes when the cards at two hidden places, the first of
-    them in a hand, are swapped. Nodes the new chances of the turns in `world.drafts`."""
+    """Return the likelihood ratio of a swap of the cards at two hidden places, the first of them in
+    a hand. Writes the new chances of the turns to `world.drafts`."""
     state = world.state
     mine, its = ticket_at(memory, place), ticket_at(memory, other)
     epoch = state[SHUFFLES] - memory.counts[SHUFFLED]
@@ -170,7 +169,7 @@ def ratio(memory: Memory, world: World, policies: np.ndarray, place: int, other:
 
 @compiled
 def swap(memory: Memory, world: World, place: int, other: int) -> None:
-    """Swaps the cards at two places after `ratio` of them."""
+    """Swap the cards at two places after `ratio` was called for them."""
     state = world.state
     mine, its = ticket_at(memory, place), ticket_at(memory, other)
     world.counts[ABLE] += freed(memory, world, place, other)
@@ -187,7 +186,7 @@ def swap(memory: Memory, world: World, place: int, other: int) -> None:
 
 @inlined
 def ticket_at(memory: Memory, place: int) -> int:
-    """The arrival of the card at a place, -1 in the pile."""
+    """Return the arrival of the card at a place, -1 in the pile."""
     return int(memory.tickets[place]) if place >= HANDS else -1
 
 
@@ -198,7 +197,7 @@ def owner(place: int) -> int:
 
 @inlined
 def admits(memory: Memory, ticket: int, card: int) -> bool:
-    """Whether an arrival can have been that of `card`."""
+    """Return whether an arrival can have been that of `card`."""
     if ticket < 0 or memory.arrivals[ticket, BARRED] < 0:
         return True
     wild = trait_of(card) >= WILD
@@ -207,7 +206,8 @@ def admits(memory: Memory, ticket: int, card: int) -> bool:
 
 @inlined
 def freed(memory: Memory, world: World, place: int, other: int) -> int:
-    """How many more cards could have been turned up at the start if two places were swapped."""
+    """Return how many more cards could have been turned up at the start if two places were
+    swapped."""
     mine, its = ticket_at(memory, place), ticket_at(memory, other)
     gone = int(trait_of(world.state[place]) != WILD_DRAW_FOUR)
     come = int(trait_of(world.state[other]) != WILD_DRAW_FOUR)
@@ -218,22 +218,22 @@ def freed(memory: Memory, world: World, place: int, other: int) -> int:
 
 @inlined
 def first_touched(memory: Memory, mine: int, its: int) -> int:
-    """The first turn that a swap of two arrivals can have changed."""
+    """Return the first turn that a swap of two arrivals can affect."""
     since = memory.arrivals[mine, SINCE]
     return int(since if its < 0 else min(since, memory.arrivals[its, SINCE]))
 
 
 @inlined
 def overtakes(memory: Memory, turn: int, ticket: int, card: int) -> bool:
-    """Whether `card`, had it arrived with `ticket`, would have been played in place of the one
-    that was."""
+    """Return whether `card`, had it arrived with `ticket`, would have been played instead of the
+    one that was."""
     action = memory.turns[turn, ACTION]
     return action != DRAW and ticket < memory.turns[turn, TAKEN] and plays(action, card)
 
 
 @inlined
 def bits(place: int, other: int, copy: int) -> int:
-    """The bits in which hands that hold one or the other of two cards differ, of a copy."""
+    """Return the bits in which hands with one or the other of two cards differ, for one copy."""
     mask = 0
     if place & 64 == copy:
         mask ^= 1 << (place & 63)

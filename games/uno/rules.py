@@ -1,11 +1,11 @@
-"""UNO as RLCard 1.2.0 plays it, compiled: the one implementation, for play and for playouts.
+"""UNO as RLCard 1.2.0 plays it, compiled: one implementation for play and for playouts.
 
-A state is one flat int64 array: the fields named below, then the pile, the played cards and the
-hands, each a stack of cards led by its size. An action is RLCard's number: 15 x colour + trait
+A state is a flat int64 array: the fields named below, then the pile, the played cards and the
+hands, each a stack of cards preceded by its size. An action is RLCard's number: 15 x colour + trait
 for a card (colours red, green, blue, yellow; traits 0 to 9, skip, reverse, draw two, wild, wild
 draw four; the colour of a wild is the one it names), and 60 to draw. A card is the number of its
-kind, counted alike, plus 64 for the second copy. So all 108 cards differ; a wild card's own
-colour only tells the four wild cards apart.
+kind, numbered the same way, plus 64 for the second copy. So all 108 cards differ; a wild card's own
+colour only distinguishes the four wild cards.
 """
 
 from __future__ import annotations
@@ -26,19 +26,20 @@ SKIP, REVERSE, DRAW_TWO, WILD, WILD_DRAW_FOUR = range(10, 15)
 DRAW = 60
 ACTIONS = 61
 PLY_CAP = 5000
-"""A game that lasts this many plies ends without a winner."""
+"""A game that reaches this many plies ends without a winner."""
 
 SEATS, SEED, TO_MOVE, DIRECTION, PLY, WINNER = range(6)
 TOP, COLOUR, TOP_BY, AUTO, SHUFFLES, COLOURS = range(6, 12)
 LOOSE, ORDER, TRAIT = 12, 13, 14
 """Fields. WINNER: -1 while there is none. TOP: the card to match. COLOUR: the colour to match.
 TOP_BY: who played it, -1 if it was turned up. AUTO: 1 if the last move was a draw that played
-itself. SHUFFLES, COLOURS: how often the pile was shuffled and chance named a colour.
-LOOSE: how many cards at the bottom of the pile are still to be shuffled, by the key ORDER.
-TRAIT: that of TOP, known from an action before its card is found: the next turn waits for it."""
+itself. SHUFFLES, COLOURS: how often the pile was shuffled and a colour was drawn at random. LOOSE:
+how many cards at the bottom of the pile are still to be shuffled, by the key ORDER. TRAIT: that of
+TOP, which is known from the action before the card is found; stored separately because the next
+turn waits for it."""
 
 LANES = 8
-"""How many cards of a hand are looked at side by side, without asking where the hand ends."""
+"""Number of cards of a hand examined per iteration, without a bounds check."""
 
 CARDS = 108
 STACK = 1 + CARDS + LANES
@@ -76,14 +77,14 @@ def trait_of(card: int) -> int:
 
 @inlined
 def hand_of(seat: int) -> int:
-    """Where the hand of `seat` lies in a state."""
+    """Return the offset of the hand of `seat` in a state."""
     return HANDS + STACK * (seat & 15)
 
 
 @inlined
 def mover(state: np.ndarray) -> int:
-    """The seat to move. It is below 16 anyway, but the compiler then knows that it indexes from
-    the front."""
+    """Return the seat to move. The mask is a no-op that tells the compiler that the index is not
+    negative."""
     return int(state[TO_MOVE] & 15)
 
 
@@ -101,25 +102,25 @@ def push(state: np.ndarray, stack: int, card: int) -> None:
 
 @allocating
 def blank(seats: int) -> np.ndarray:
-    """Room for a state of `seats` players."""
+    """Return a zeroed state for `seats` players."""
     return np.zeros(HANDS + STACK * seats, np.int64)
 
 
 @inlined
 def copy(source: np.ndarray, target: np.ndarray) -> None:
-    """As `target[:] = source`, which takes several times as long and would need an
-    allocating function."""
+    """As `target[:] = source`, which is several times slower and would need an allocating
+    function."""
     for at in range(len(source)):
         target[at] = source[at]
 
 
 @compiled
 def deal(state: np.ndarray, seats: int, seed: int) -> None:
-    """Makes `state` the first state of the deal `seed`, from -2**63 to 2**63 - 1.
+    """Set `state` to the initial state of the deal `seed`, from -2**63 to 2**63 - 1.
 
-    Seven cards each from the end of the pile, seat 0 first; then a card is turned up. A wild
-    draw four goes back into the pile, a wild takes a random colour, a skip passes over seat 0, a
-    reverse lets the last seat begin, and a draw two is drawn by seat 0, who still begins.
+    Seven cards each from the end of the pile, seat 0 first; then a card is turned up. A wild draw
+    four goes back into the pile, a wild takes a random colour, a skip skips seat 0, a reverse lets
+    the last seat begin, and a draw two is drawn by seat 0, who still begins.
     """
     deal_lazily(state, seats, seed)
     settle(state)
@@ -127,8 +128,8 @@ def deal(state: np.ndarray, seats: int, seed: int) -> None:
 
 @compiled
 def deal_lazily(state: np.ndarray, seats: int, seed: int) -> None:
-    """As `deal`, but the pile is shuffled from its end on while cards are drawn from it: the same
-    cards, and less to do where a game leaves most of them there."""
+    """As `deal`, but the pile is shuffled from its end on as cards are drawn: the same cards, with
+    less work when a game leaves most of them there."""
     for field in range(PILE):
         state[field] = 0
     for stack in range(PILE, len(state), STACK):
@@ -161,13 +162,13 @@ def over(state: np.ndarray) -> bool:
 
 @inlined
 def legal(state: np.ndarray) -> int:
-    """The legal actions of the seat to move, as a mask with bit `action` set."""
+    """Return the legal actions of the seat to move, as a mask with bit `action` set."""
     return allowed(held_by(state, state[TO_MOVE]), state[COLOUR], state[TRAIT])
 
 
 @inlined
 def held_by(state: np.ndarray, seat: int) -> int:
-    """The kinds of cards in a hand, as a mask."""
+    """Return the kinds of cards in a hand, as a mask."""
     held = 0
     hand = hand_of(seat)
     size = size_of(state, hand)
@@ -180,7 +181,7 @@ def held_by(state: np.ndarray, seat: int) -> int:
 
 @inlined
 def allowed(held: int, colour: int, trait: int) -> int:
-    """The legal actions of a hand, a mask of kinds, on a colour and a top card's trait."""
+    """Return the legal actions of a hand, a mask of kinds, on a colour and a top card's trait."""
     fitting = PLAIN << (15 * colour)
     if trait < WILD:
         fitting |= EVERY_COLOUR << trait
@@ -192,7 +193,7 @@ def allowed(held: int, colour: int, trait: int) -> int:
 
 @inlined
 def step(state: np.ndarray, action: int) -> None:
-    """Makes a legal action, in place."""
+    """Make a legal action, in place."""
     state[PLY] += 1
     state[AUTO] = 0
     take_effect(state, draw(state) if action == DRAW else play(state, action))
@@ -200,7 +201,7 @@ def step(state: np.ndarray, action: int) -> None:
 
 @inlined
 def play(state: np.ndarray, action: int) -> int:
-    """Plays a card from the hand; the trait that is to take effect."""
+    """Play a card from the hand; return the trait that takes effect."""
     seat, trait = state[TO_MOVE], trait_of(action)
     lay(state, take(state, hand_of(seat), action), trait, kind_of(action) // 15, seat)
     if state[hand_of(seat)] == 0:
@@ -210,9 +211,9 @@ def play(state: np.ndarray, action: int) -> int:
 
 @inlined
 def draw(state: np.ndarray) -> int:
-    """Draws one card; the trait that is to take effect, 0 if none. A wild plays itself in a random
-    colour and without effect on the next player; a card of the top card's colour plays itself; any
-    other is kept."""
+    """Draw one card; return the trait that takes effect, 0 if none. A wild plays itself in a random
+    colour without effect on the next player; a card of the colour to match plays itself; any other
+    is kept."""
     if state[PILE] == 0:
         reshuffle(state)
     if state[PILE] == 0:
@@ -230,7 +231,7 @@ def draw(state: np.ndarray) -> int:
 
 @inlined
 def take_effect(state: np.ndarray, trait: int) -> None:
-    """What a card just played does to the order of play and to the next seat."""
+    """Apply the effect of a card just played on the order of play and the next seat."""
     state[DIRECTION] = -state[DIRECTION] if trait == REVERSE else state[DIRECTION]
     pass_turn(state)
     if trait == DRAW_TWO:
@@ -253,7 +254,7 @@ def pass_turn(state: np.ndarray) -> None:
 
 @compiled
 def draw_cards(state: np.ndarray, seat: int, count: int) -> None:
-    """Gives `seat` cards from the pile, or what there is where even a reshuffle leaves fewer."""
+    """Give `seat` cards from the pile, or what there is if even a reshuffle leaves fewer."""
     if state[PILE] < count:
         reshuffle(state)
     for _ in range(min(count, state[PILE])):
@@ -262,15 +263,15 @@ def draw_cards(state: np.ndarray, seat: int, count: int) -> None:
 
 @inlined
 def lay(state: np.ndarray, card: int, trait: int, colour: int, seat: int) -> None:
-    """Puts `card` on top of the played cards; `trait` is its own, and `colour` the one to match
-    from now on."""
+    """Put `card` on top of the played cards; `trait` is its own, and `colour` the one to match from
+    now on."""
     push(state, PLAYED, card)
     state[TOP], state[TRAIT], state[COLOUR], state[TOP_BY] = card, trait, colour, seat
 
 
 @inlined
 def take(state: np.ndarray, hand: int, action: int) -> int:
-    """Removes the first card in `hand` that `action` plays and closes the gap."""
+    """Remove the first card in `hand` that `action` plays and close the gap."""
     place = place_of(state, hand, action)
     card = state[place]
     size = size_of(state, hand)
@@ -284,7 +285,7 @@ def take(state: np.ndarray, hand: int, action: int) -> int:
 
 @inlined
 def place_of(state: np.ndarray, hand: int, action: int) -> int:
-    """Where the first card lies in a hand that `action` plays."""
+    """Return the place of the first card in a hand that `action` plays."""
     kinds = kinds_of(action)
     for start in range(1, CARDS, LANES):
         fitting = 0
@@ -297,7 +298,7 @@ def place_of(state: np.ndarray, hand: int, action: int) -> int:
 
 @inlined
 def kinds_of(action: int) -> int:
-    """The kinds that an action can play, as a mask."""
+    """Return the kinds that an action can play, as a mask."""
     kinds = 1 << kind_of(action)
     if kinds & WILDS:
         kinds = WILDS
@@ -314,7 +315,7 @@ def plays(action: int, card: int) -> bool:
 
 @inlined
 def chance_colour(state: np.ndarray) -> int:
-    """The next colour that chance names in this deal."""
+    """Return the next random colour of this deal."""
     count = state[COLOURS]
     state[COLOURS] += 1
     return below(4, derive(state[SEED], COLOUR_EVENT, count), 0)
@@ -322,10 +323,10 @@ def chance_colour(state: np.ndarray) -> int:
 
 @compiled
 def reshuffle(state: np.ndarray) -> None:
-    """Shuffles all cards that are in nobody's hand, the top card included, into a new pile.
+    """Shuffle all cards that are in nobody's hand, including the top card, into a new pile.
 
-    The order is that of a whole deck shuffled for this event, less the cards in hands. So two
-    cards that are both in the new pile lie in the same order however play went.
+    The order is that of a whole deck shuffled for this event, minus the cards in hands. So two
+    cards in the new pile are in the same order however play went.
     """
     first = second = 0
     for seat in range(state[SEATS]):
@@ -345,7 +346,7 @@ def reshuffle(state: np.ndarray) -> None:
 
 @inlined
 def next_card(state: np.ndarray) -> int:
-    """Takes the next card from the pile."""
+    """Take the next card from the pile."""
     size = size_of(state, PILE)
     card = state[PILE + size]
     if state[LOOSE] == size:
@@ -359,14 +360,14 @@ def next_card(state: np.ndarray) -> int:
 
 @inlined
 def whole_pile(state: np.ndarray) -> None:
-    """Makes the whole deck the pile, shuffled by the next shuffle of this deal."""
+    """Make the whole deck the pile, shuffled by the next shuffle of this deal."""
     loose_pile(state)
     settle(state)
 
 
 @inlined
 def loose_pile(state: np.ndarray) -> None:
-    """As `whole_pile`, still to be shuffled."""
+    """As `whole_pile`, not yet shuffled."""
     for place in range(CARDS):
         state[PILE + 1 + place] = DECK[place]
     state[PILE] = state[LOOSE] = CARDS
@@ -376,12 +377,12 @@ def loose_pile(state: np.ndarray) -> None:
 
 @inlined
 def loosen(state: np.ndarray, key: np.uint64) -> None:
-    """Has the pile shuffled by this key, as its cards are drawn."""
+    """Mark the pile to be shuffled by this key as its cards are drawn."""
     state[LOOSE], state[ORDER] = state[PILE], np.int64(key)
 
 
 @compiled
 def settle(state: np.ndarray) -> None:
-    """Shuffles what is loose in the pile."""
+    """Shuffle the loose part of the pile."""
     shuffle(state, PILE + 1, state[LOOSE], np.uint64(state[ORDER]))
     state[LOOSE] = 0

@@ -1,7 +1,7 @@
-"""A state of UNO, and what a seat sees of one.
+"""UNO's state, and what a seat sees of one.
 
-A state's array is read out as plain numbers: hands, counts, legal actions. From what a seat sees
-there is a way back to a state: one of those that it could be in.
+A state's array is read out as plain numbers: hands, counts, legal actions. Conversely, a view is
+turned into a state consistent with it.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class State:
 
 
 class View(NamedTuple):
-    """What a seat sees, in numbers.
+    """What a seat sees, as numbers.
 
-    sizes: cards held, by seat. hand, played: cards of each kind (15 x colour + trait), all wilds
-    counted at 13 and all wild draw fours at 14; `played` holds the cards since the last
-    reshuffle, the top card included. options: the legal actions, in the game's order.
+    sizes: cards held, by seat. hand, played: number of cards of each kind (15 x colour + trait),
+    all wilds counted at 13 and all wild draw fours at 14; `played` holds the cards since the last
+    reshuffle, including the top card. options: the legal actions, in the game's order.
     """
 
     seat: int
@@ -51,7 +51,7 @@ class View(NamedTuple):
 
 
 def possible_state(view: View) -> np.ndarray:
-    """A state that `view` could be of; what its seat cannot see lies in order of the deck."""
+    """Return a state consistent with `view`; what its seat cannot see is in deck order."""
     array = rules.blank(len(view.sizes))
     array[rules.SEATS], array[rules.TO_MOVE] = len(view.sizes), view.seat
     array[rules.DIRECTION], array[rules.COLOUR] = view.direction, view.colour
@@ -69,7 +69,7 @@ def possible_state(view: View) -> np.ndarray:
 
 
 def took(left: list[int], counts: tuple[int, ...]) -> list[int]:
-    """Takes cards from `left`: as many of each kind as `counts` says, wilds of any colour."""
+    """Take cards from `left`: `counts` of each kind, wilds of any colour."""
     taken = []
     wanted = list(counts)
     for card in tuple(left):
@@ -88,7 +88,7 @@ def fill(array: np.ndarray, stack: int, cards: list[int]) -> None:
 
 
 def hand(array: np.ndarray, seat: int) -> list[int]:
-    """The kinds of the cards that `seat` holds, in the order of the hand."""
+    """Return the kinds of the cards that `seat` holds, in the order of the hand."""
     start = rules.hand_of(seat)
     return [card & 63 for card in array[start + 1 : start + 1 + array.item(start)].tolist()]
 
@@ -100,12 +100,12 @@ def count(array: np.ndarray, stack: int) -> tuple[int, ...]:
 
 
 def card_order(kind: int) -> int:
-    """By colour, then trait; wilds behind the colours, whatever colour they were printed with."""
+    """Sort key by colour, then trait; wilds last, whatever their printed colour."""
     return 60 + kind % 15 if kind % 15 >= WILD else kind
 
 
 def played_itself(array: np.ndarray) -> int | None:
-    """The action as which a card played itself when it was drawn in the last move."""
+    """Return the action of the card that was drawn in the last move and played itself, if any."""
     if not array.item(rules.AUTO):
         return None
     colour, top = array.item(rules.COLOUR), array.item(rules.TOP)
@@ -114,13 +114,13 @@ def played_itself(array: np.ndarray) -> int | None:
 
 @lru_cache(maxsize=65536)
 def distinct(mask: int) -> tuple[Action, ...]:
-    """The actions of a mask, in order of number."""
+    """Return the actions of a mask, in numerical order."""
     return tuple(action for action in range(rules.ACTIONS) if mask >> action & 1)
 
 
 def listed(mask: int, kinds: list[int]) -> tuple[Action, ...]:
-    """The actions of a mask as RLCard lists them: in the order of the hand, a card held twice
-    listed twice, but the four actions of a wild once."""
+    """Return the actions of a mask as RLCard lists them: in the order of the hand, a card held
+    twice listed twice, but the four actions of a wild once."""
     actions: list[Action] = []
     for kind in kinds:
         trait = kind % 15

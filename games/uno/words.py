@@ -1,8 +1,8 @@
-"""UNO in words: names of cards and actions, the rules, what happened, what a seat sees.
+"""UNO as text: names of cards and actions, rules, history, facts.
 
-Colour and trait are words of their own, spelled the same everywhere.
+Colour and trait are separate words, spelled the same everywhere.
 
-What the public moves add up to is read from their clauses, here and in `games.uno.arena.words`.
+Reviews of the public moves are parsed from their clauses, here and in `games.uno.arena.words`.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ RULES = (
 
 
 def card_name(kind: int) -> str:
-    """ "red 7", or "wild", whose own colour means nothing."""
+    """Return the name of a card: "red 7", or "wild", whose own colour is irrelevant."""
     colour, trait = divmod(kind, 15)
     return TRAITS[trait] if trait >= WILD else f"{COLOURS[colour]} {TRAITS[trait]}"
 
 
 def move_name(action: int) -> str:
-    """ "red 7", "wild naming red", or "draw a card"."""
+    """Return the name of an action: "red 7", "wild naming red", or "draw a card"."""
     if action == DRAW:
         return "draw a card"
     name = card_name(action)
@@ -48,8 +48,8 @@ MOVE_NAMES = tuple(move_name(action) for action in range(DRAW + 1))
 
 
 def clause(seat: int, action: int, played_as: int | None) -> str:
-    """What `seat` did, in public: played `action`, or drew; `played_as` is the action that the
-    drawn card played itself as, None if it was kept."""
+    """Return what `seat` did, in public: played `action`, or drew; `played_as` is the action as
+    which the drawn card played itself, None if it was kept."""
     if action != DRAW:
         return f"player {seat} played {MOVE_NAMES[action]}"
     if played_as is None:
@@ -58,7 +58,7 @@ def clause(seat: int, action: int, played_as: int | None) -> str:
 
 
 def top_card(kind: int, colour: int, seat: int) -> str:
-    """The top card, the colour to match if the card does not tell it, and who played it (-1:
+    """Return the top card, the colour to match if the card does not show it, and who played it (-1:
     nobody, it was turned up)."""
     name = CARD_NAMES[kind]
     if kind % 15 >= WILD:
@@ -71,7 +71,6 @@ def hand(kinds: Iterable[int]) -> str:
 
 
 def holdings(sizes: Iterable[int], you: int) -> str:
-    """How many cards each seat holds."""
     return ", ".join(
         f"player {seat}{' (you)' if seat == you else ''} holds {size}"
         for seat, size in enumerate(sizes)
@@ -79,15 +78,15 @@ def holdings(sizes: Iterable[int], you: int) -> str:
 
 
 def order_of_play(you: int, direction: int, seats: int) -> str:
-    """Who acts after whom from `you` on; direction: 1 upwards, -1 downwards."""
+    """Return the order of play from `you` on; direction: 1 upwards, -1 downwards."""
     others = (f"player {(you + direction * step) % seats}" for step in range(1, seats))
     return ", ".join((f"player {you} (you)", *others))
 
 
 def told_next(history: Iterable[str], seat: int, seats: int) -> int:
-    """The next player as published experiments told it: seats go upwards at the start and turn at
-    each reverse that was chosen, not at one turned up or drawn; turned round, the second of two
-    players is told to be next itself."""
+    """Return the next player as published experiments stated it: seats go upwards at the start and
+    turn at each reverse that was chosen, not at one turned up or drawn; when reversed, the second
+    of two players is named as its own successor."""
     turns = sum(said.endswith(" reverse") and " drew " not in said for said in history)
     if turns % 2 == 0:
         return (seat + 1) % seats
@@ -116,8 +115,8 @@ CHALLENGE_ADVICE = (
 class Tally:
     """What one player did.
 
-    drew: the colours to match when no card fitted, as far as known. yielded: wild draw fours not
-    challenged. challenges: how often rightly and wrongly. caught: challenges of it that were right.
+    drew: the known colours to match when no card fitted. yielded: wild draw fours not challenged.
+    challenges: counts of right and wrong ones. caught: right challenges against it.
     """
 
     colours: Counter[str] = field(default_factory=Counter)
@@ -132,8 +131,8 @@ class Tally:
 def review(
     history: Sequence[str], moves: int, seat: int, seats: int, played: Sequence[int]
 ) -> tuple[Fact, ...]:
-    """A fact a player over the last `moves` clauses, `seat` itself last; then the colours of the
-    cards in the played pile. () before the first move.
+    """Return a fact per player over the last `moves` clauses, `seat` itself last; then the colours
+    of the cards in the played pile. () before the first move.
 
     played: cards in the pile by kind, 15 x colour + trait.
     """
@@ -148,7 +147,7 @@ def review(
 
 
 def tally(history: Sequence[str], moves: int) -> defaultdict[int, Tally]:
-    """By seat, what happened in the last `moves` clauses."""
+    """Return what happened in the last `moves` clauses, by seat."""
     tallies: defaultdict[int, Tally] = defaultdict(Tally)
     colour, by = "", -1
     for number, clause in enumerate(history):
@@ -180,7 +179,8 @@ def _count(tallied: Tally, done: str, card: str, colour: str) -> None:
 
 
 def _describe_tally(tallied: Tally) -> str:
-    """ "played 2 red, 1 blue (7, 7, skip); drew 1 time, on green; challenged wrongly 1 time"."""
+    """Return as text: "played 2 red, 1 blue (7, 7, skip); drew 1 time, on green; challenged wrongly
+    1 time"."""
     parts = []
     if tallied.traits:
         colours = _listed(f"{tallied.colours[c]} {c}" for c in COLOURS if tallied.colours[c])

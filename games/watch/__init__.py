@@ -1,4 +1,4 @@
-"""Watching: a game of one seat that sees others play and says who plays how."""
+"""Watching: a one-seat game that observes others play and identifies their strategies."""
 
 from gauntlet.games.watch.game import State, Watch
 

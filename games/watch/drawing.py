@@ -1,4 +1,5 @@
-"""Watching drawn: the last steps, how likely each strategy is, and what every guess would cost."""
+"""Draws a watched match: the last steps, the probability of each strategy, and the loss of every
+guess."""
 
 from __future__ import annotations
 
@@ -17,16 +18,16 @@ from gauntlet.games.watch.transcript import Step
 STYLE = Path(__file__).with_suffix(".css")
 
 SIDE = 14
-"""A cell of the heat map, in its own units."""
+"""Side of a heat map cell, in SVG units."""
 STEPS = 14
-"""Steps that are listed; the last ones."""
+"""Number of last steps to list."""
 
 Acts = Sequence[tuple[int, str]]
-"""Of one step the seats that acted, and what each took."""
+"""The seats that acted in a step, and what each took."""
 
 
 def draw_state(game: Watch, state: State) -> Markup:
-    """With the strategies of those who play, and the last guess."""
+    """Includes the strategies of the players, and the last guess."""
     view: View = game.observe(state, 0).view
     guess = game.guess(state.guesses[-1]) if state.guesses else ""
     middle = tag(
@@ -40,7 +41,7 @@ def draw_state(game: Watch, state: State) -> Markup:
 
 
 def draw_view(game: Watch, observation: Observation) -> Markup:
-    """The steps that are told, in words too, as those hold what the players knew."""
+    """Draw the shown steps, also as text, which includes what the players knew."""
     steps = _last_steps(game, observation.view)
     return picture(f"what {observation.role} knows", steps, draw_facts(observation))
 
@@ -55,7 +56,7 @@ def _last_steps(game: Watch, view: View) -> Markup:
 
 
 def draw_steps(players: Sequence[str], done: Sequence[tuple[int, Acts]]) -> Markup:
-    """The last steps, the newest first: their numbers, and what each player took."""
+    """Draw the last steps, the newest first: their numbers, and what each player took."""
     rows = []
     for number, acted in list(done)[: -STEPS - 1 : -1]:
         took = dict(acted)
@@ -70,7 +71,8 @@ def draw_steps(players: Sequence[str], done: Sequence[tuple[int, Acts]]) -> Mark
 def draw_beliefs(
     name: str, codes: Sequence[str], chances: np.ndarray, truth: int, guess: int | None
 ) -> Markup:
-    """How likely each code is for one player, a bar each, with the true and the guessed one."""
+    """Draw the probability of each code for one player as bars, marking the true and the guessed
+    one."""
     rows = (
         _belief(code, float(chance), at == truth, at == guess)
         for at, (code, chance) in enumerate(zip(codes, chances, strict=True))
@@ -98,8 +100,8 @@ def draw_losses(
     truth: Sequence[int],
     guess: Sequence[int],
 ) -> Markup:
-    """What every guess about two players costs, float64 (guesses,): the more ink the more costly;
-    a ring is the truth, a square the guess."""
+    """Draw a heat map of the loss of every guess about two players, float64 (guesses,): more ink is
+    a higher loss; a ring marks the truth, a square the guess."""
     count, high = len(codes), float(losses.max()) or 1.0
     names = [
         together(_word(code, SIDE * (at + 2.5), SIDE * 1.7), _word(code, SIDE, SIDE * (at + 2.75)))

@@ -1,7 +1,7 @@
-"""Watching as a game: one seat sees others play, and guesses step by step who plays how.
+"""Watching as a game: one seat observes others and guesses step by step who plays which strategy.
 
-`deal` plays the watched games to their end, so what is watched depends on the deal alone. The match
-itself is the guesses. Source of the task: "Observer, Not Player" (rock-paper-scissors); here any
+`deal` plays the watched games to their end, so they depend on the deal alone. The match itself
+consists of the guesses. Source of the task: "Observer, Not Player" (rock-paper-scissors); here any
 game with scripted players can be watched.
 """
 
@@ -28,7 +28,7 @@ ROLE = "the observer"
 
 @dataclass(frozen=True)
 class State:
-    """What is watched, and the guesses so far; one that was none is ()."""
+    """The transcript, and the guesses so far; an abstention is ()."""
 
     transcript: Transcript
     guesses: tuple[Guess, ...] = ()
@@ -36,8 +36,8 @@ class State:
 
 @dataclass(frozen=True)
 class View:
-    """What the observer knows: how many steps were shown, of how many, and the steps that are
-    told."""
+    """What the observer knows: the number of steps shown so far and in total, and the visible
+    steps."""
 
     shown: int
     steps: int
@@ -48,14 +48,15 @@ class View:
 class Watch:
     """One seat watches `of`.
 
-    of: the watched game. catalogue: the policies that a guess may name; () for all scripted ones.
-    players: who plays, a policy a watched seat; () for any of the catalogue, drawn by the deal.
+    of: the watched game.
+    catalogue: the policies that a guess may name; () for all scripted ones.
+    players: the policy of each watched seat; () to draw them from the catalogue in the deal.
     games: how many games of the same players are watched, one after the other.
     warmup: steps that are shown before the first guess; the last step always has one.
-    window: how many of the last steps are told at a time; None for all.
+    window: how many of the last steps are shown at a time; None for all.
 
-    Raises ValueError for fewer than two policies or such as the game lacks, for players that are
-    not one a seat of the catalogue, and for numbers below 1, of warmup below 0.
+    Raises ValueError for fewer than two policies or unknown ones, for players that are not one per
+    seat from the catalogue, for games or window below 1, and for warmup below 0.
     """
 
     num_seats: int = 1
@@ -92,7 +93,8 @@ class Watch:
 
     @property
     def _playing(self) -> tuple[str, ...]:
-        """Who may play, by the names under which the watched game knows them there."""
+        """The policies that may play, under the names by which the watched game knows them when
+        together."""
         if not isinstance(self.of, Spectated):
             return self.players or self.policies
         if self.players:
@@ -101,7 +103,8 @@ class Watch:
 
     @property
     def deal_key(self) -> str:
-        """What is watched, whatever is told of it: so observers of another window watch it too."""
+        """Identifies what is watched, not how it is shown: observers with another window watch the
+        same."""
         name, own, who = class_id(type(self.of)), deal_key_of(self.of), " ".join(self._playing)
         return f"{name} {own} {self.of.num_seats} {self.games}: {who}"
 
@@ -127,7 +130,6 @@ class Watch:
         return " ".join(self.codes[one] for one in picked)
 
     def read(self, text: str) -> Guess:
-        """The guess that words which will do say."""
         return self._wanted.read(text)
 
     def deal(self, rng: np.random.Generator) -> State:
@@ -151,7 +153,7 @@ class Watch:
         return State(state.transcript, (*state.guesses, self.read(move.text)))
 
     def observe(self, state: State, seat: int) -> Observation:
-        of: Any = self.of  # frozen, and so fit for a cache
+        of: Any = self.of  # frozen, hence hashable
         steps, shown = state.transcript, self._steps_shown(state)
         first = max(0, shown - (self.window or shown))
         opening = steps.opening
@@ -172,7 +174,7 @@ class Watch:
         return (1.0,) if state.guesses[-1] == self.truth(state) else (-1.0,)
 
     def truth(self, state: State) -> Guess:
-        """Who plays: of each watched player the index of its policy in the catalogue."""
+        """Return the index in the catalogue of each watched player's policy."""
         return tuple(map(self.policies.index, state.transcript.players))
 
     def show(self, state: State) -> str:
@@ -224,16 +226,16 @@ class Watch:
         return {name: (figure,) for name, figure in found.items()}
 
     def prospects(self) -> Outlook | None:
-        """What every guess comes to; None where the watched game does not tell."""
-        of: Any = self.of  # frozen, and so fit for a cache
+        """Return the outcomes of every tuple of policies; None if the watched game cannot provide
+        them."""
+        of: Any = self.of  # frozen, hence hashable
         return guesses.outlook(of, self.policies)
 
     def _guesses(self, state: State) -> int:
-        """How many guesses a match has."""
         return max(1, len(state.transcript) - self.warmup)
 
     def _steps_shown(self, state: State) -> int:
-        """How many steps the next guess knows; all of them once there is none."""
+        """Return how many steps are known for the next guess; all of them if there is none."""
         left = self._guesses(state) - len(state.guesses)
         return len(state.transcript) - max(0, left - 1)
 

@@ -1,8 +1,9 @@
-"""Guesses: as words, a code for each watched player or a dash for none, and what they come to.
+"""Guesses, as text a code per watched player or a dash for none, and their scores.
 
-A match is judged by how often its guesses name who plays, and by what they lose where they do not.
-The losses compare what truth and guess imply for the watched game (`stats.observation`). It says so
-itself (`games.watch.transcript.Spectated`), or is played by its scripted players many times.
+A match is scored by how often its guesses name the true policies, and by the losses of wrong ones.
+The losses compare what truth and guess imply for the watched game (`stats.observation`): either the
+game provides these outcomes (`games.watch.transcript.Spectated`), or its scripted players are
+simulated.
 """
 
 from __future__ import annotations
@@ -23,38 +24,37 @@ from gauntlet.games.watch.transcript import Spectated
 from gauntlet.stats import observation
 
 NULL = "-"
-"""The guess of whoever has none."""
+"""The text of an abstention."""
 MANY = 1000
-"""The most combinations that are all given as examples."""
+"""Largest number of combinations that are all given as examples."""
 
 GAMES = 500
-"""Games that tell what players come to, where the game does not say: a chance is known to two
-points."""
+"""Simulated games per tuple of policies if the game does not provide outcomes: the standard error
+is about two points."""
 
 LOSSES = ("ce", "brier", "ev_loss", "union")
 WORST = {"ce": -float(np.log(observation.EPS)), "brier": 2.0, "ev_loss": 4.0, "union": 1.0}
-"""The most that each can be: what a match without any guess has."""
+"""The maximum of each, which a match without any guess gets."""
 
 Guess = tuple[int, ...]
-"""Of each watched player the index of a code; () for none."""
+"""The index of a code for each watched player; () for none."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """The action that wants a guess, and how its words are read."""
+    """The action that takes a guess, and how its text is parsed."""
 
     action: TextAction
     codes: dict[str, int]
 
     def read(self, text: str) -> Guess:
-        """What words that will do say."""
         return () if text == NULL else tuple(self.codes[word] for word in text.casefold().split())
 
 
 @lru_cache(maxsize=32)
 def wanted(codes: tuple[str, ...], players: tuple[str, ...]) -> Wanted:
-    """The action that wants one of these codes for each of these players. Its examples are
-    guesses of which each is as likely as any other."""
+    """Return the action that takes one of these codes for each of these players. Its examples are
+    uniformly distributed guesses."""
     one = f"({'|'.join(map(re.escape, codes))})"
     told = "for player " + " and for player ".join(players)
     text = TextSpec(
@@ -68,8 +68,8 @@ def wanted(codes: tuple[str, ...], players: tuple[str, ...]) -> Wanted:
 
 
 def _examples(codes: tuple[str, ...], players: int) -> list[tuple[str, ...]]:
-    """All guesses where they are not too many; else as many as give every code to every player
-    equally often, and to any two players in every way that a step from one to the next reaches."""
+    """Return all guesses if there are not too many; else a subset with every code equally often for
+    every player, spaced by every constant step from one player to the next."""
     if len(codes) ** players <= MANY:
         return list(itertools.product(codes, repeat=players))
     count = len(codes)
@@ -82,11 +82,11 @@ def _examples(codes: tuple[str, ...], players: int) -> list[tuple[str, ...]]:
 
 @dataclass(frozen=True, eq=False)
 class Outlook:
-    """What every tuple of policies comes to, in lexical order of their indices.
+    """The outcomes of every tuple of policies, in lexicographic order of their indices.
 
     chances: float64 (tuples, outcomes); the outcomes are a win of the first seat, no winner, and a
-    win of each other seat. worth: of each outcome to the first seat. losses: the Union loss,
-    `fixed`, float64 (guesses, truths).
+    win of each other seat. worth: the value of each outcome to the first seat. losses: the Union
+    loss, `fixed`, float64 (guesses, truths).
     """
 
     chances: np.ndarray
@@ -94,11 +94,12 @@ class Outlook:
     losses: np.ndarray
 
     def alike(self, truth: int) -> np.ndarray:
-        """Which tuples no loss tells from this one, itself among them: bool of shape (tuples,)."""
+        """Return which tuples no loss distinguishes from this one, itself included: bool of shape
+        (tuples,)."""
         return observation.alike(self.chances, self.chances[truth])
 
     def curves(self, truth: int, guesses: Sequence[int | None]) -> dict[str, np.ndarray]:
-        """Each of LOSSES of each guess, NaN for one that is none."""
+        """Return each of LOSSES per guess, NaN for an abstention."""
         places = [truth if guess is None else guess for guess in guesses]
         real, said = self.chances[truth], self.chances[places]
         found = {
@@ -112,7 +113,7 @@ class Outlook:
 
 
 def comparable(game: Game[Any], policies: Sequence[str]) -> bool:
-    """Whether there is an outlook: the game says what its players come to, or plays itself, and the
+    """Return whether outcomes are available: the game provides them or simulates itself, and the
     tuples of these policies are not too many."""
     few = len(policies) ** game.num_seats <= MANY
     return few and (isinstance(game, Spectated | Simulated))
@@ -120,7 +121,7 @@ def comparable(game: Game[Any], policies: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=16)
 def outlook(game: Game[Any], policies: tuple[str, ...]) -> Outlook | None:
-    """Of all tuples of these policies; None where they are not `comparable`."""
+    """Return the outcomes of all tuples of these policies; None if they are not `comparable`."""
     if not comparable(game, policies):
         return None
     tuples = itertools.product(policies, repeat=game.num_seats)
@@ -140,15 +141,16 @@ def _shares(game: Game[Any], players: tuple[str, ...]) -> np.ndarray:
 
 
 def measures_of(names: Sequence[str], losses: bool) -> tuple[Measure, ...]:
-    """What a match of guesses about these players yields; the first is what it is judged by.
+    """Return the measures of a match of guesses about these players; the first is the primary one.
 
-    sir: the share of guesses that name all players rightly (Strategy Identification Rate); sir_NAME
-    one player. null_rate: the share of guesses that are none. lag: guesses between the first that
-    names one player rightly and the first that has named each. With losses also: same_outcome: the
-    share of guesses that name what no loss tells from the truth; alike: how many tuples of policies
-    that are; blind: 1 where they leave open what one of the players is. ce, brier, ev_loss, union:
-    mean losses; late: of union, over the last guesses. understood: the number of the first guess of
-    next to no union loss. spikes: how often it is lost again. Never is the number of guesses + 1.
+    sir: the share of guesses that name all players correctly (Strategy Identification Rate);
+    sir_NAME: one player. null_rate: the share of abstentions. lag: guesses between the first that
+    is right about one player and the first by which each has been named. With losses also:
+    same_outcome: the share of guesses that no loss distinguishes from the truth; alike: the number
+    of such tuples of policies; blind: 1 if they leave one player's policy entirely open. ce, brier,
+    ev_loss, union: mean losses; late: of union, over the last guesses. understood: the number of
+    the first guess with almost no union loss. spikes: how often it rises again. Never is the number
+    of guesses + 1.
     """
     own = [Measure("sir", 0.0, 1.0), *(Measure(f"sir_{name}", 0.0, 1.0) for name in names)]
     own += [Measure("null_rate", 0.0, 1.0), Measure("lag", 0.0)]
@@ -170,7 +172,7 @@ def measure(
     guesses: Sequence[Guess],
     outlook: Outlook | None,
 ) -> dict[str, float]:
-    """Each of `measures_of`, of a finished match."""
+    """Return each of `measures_of` for a finished match."""
     named = [[policies[one] for one in guess] if guess else None for guess in guesses]
     found = observation.identified([policies[one] for one in truth], named)
     figures = {"sir": found.sir, "null_rate": found.null_rate, "lag": float(found.lag)}
@@ -191,7 +193,7 @@ def measure(
 
 
 def _blind(alike: np.ndarray, truth: Guess) -> bool:
-    """Whether one player may be taken for any policy, the others being what they are."""
+    """Return whether one player could have any policy, given the others."""
     others = [
         (np.moveaxis(alike, at, -1), truth[:at] + truth[at + 1 :]) for at in range(len(truth))
     ]

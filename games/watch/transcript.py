@@ -1,6 +1,6 @@
-"""What is watched: whole games of scripted players, step by step, and how it is told.
+"""The watched games of scripted players, step by step, and their text.
 
-A step is a moment in which seats of the watched game move: one seat, or several at once.
+A step is a moment in which seats of the watched game move: one seat, or several simultaneously.
 """
 
 from __future__ import annotations
@@ -21,30 +21,32 @@ Moves = tuple[Action, ...]
 
 @runtime_checkable
 class Spectated(Protocol):
-    """A game made to be watched. Of others every step is told as the seats see it."""
+    """A game with its own spectator view. For other games every step is described as the seats see
+    it."""
 
     spectator_rules: str
     """The game in a few sentences, and how its steps are written."""
     spectator_names: Sequence[str]
-    """What a spectator calls the players, one a seat."""
+    """The spectator's names of the players, one per seat."""
 
     def spectate(self, moves: Sequence[Sequence[Action]], first: int) -> str:
-        """These steps, of which the first has the number `first`: a line or more."""
+        """Return these steps as text, a line or more; `first` is the number of the first."""
         ...
 
     def together(self, policies: Sequence[str]) -> tuple[str, ...]:
-        """The names under which the game knows these policies where they sit together, one a
-        seat: a player may be another one beside others than alone."""
+        """Return the names of these policies when they play together, one per seat: a player may
+        behave differently with others than alone."""
         ...
 
     def outlook(self, policies: Sequence[str]) -> tuple[float, ...]:
-        """The chances of what may come of a match between them, one policy a seat; sums to 1."""
+        """Return the outcome probabilities of a match between these policies, one per seat; they
+        sum to 1."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Acted:
-    """What one seat did in a step: what it knew, and the index of the option that it took."""
+    """What one seat did in a step: its observation, and the index of the option it took."""
 
     seat: int
     observation: Observation
@@ -59,8 +61,8 @@ class Step:
     acted: tuple[Acted, ...]
 
     def chances(self, game: Game[Any], policies: tuple[str, ...]) -> np.ndarray:
-        """How likely each policy makes what was done, float64 of shape (seats, policies): 1 where
-        a seat did not act. Reckoned once a step: what is watched has one catalogue."""
+        """Return the likelihood of the step under each policy, float64 of shape (seats, policies):
+        1 if a seat did not act. Cached per step, since a watched game has one catalogue."""
         kept: np.ndarray | None = self.__dict__.get("_chances")
         if kept is None:
             kept = np.ones((game.num_seats, len(policies)))
@@ -75,9 +77,9 @@ class Step:
 
 @dataclass(frozen=True)
 class Transcript:
-    """Games of one set of players, from first states that hold all chance.
+    """Games between the same players, from initial states that settle all chance.
 
-    players: the policy of each watched seat. starts: the first state of each game. moves: of each
+    players: the policy of each watched seat. starts: the initial state of each game. moves: of each
     game, step by step.
     """
 
@@ -87,7 +89,6 @@ class Transcript:
     moves: tuple[tuple[Moves, ...], ...]
 
     def __len__(self) -> int:
-        """How many steps there are."""
         return sum(map(len, self.moves))
 
     @cached_property
@@ -113,7 +114,7 @@ class Transcript:
 def watched(
     game: Game[Any], players: Sequence[str], games: int, rng: np.random.Generator
 ) -> Transcript:
-    """Plays that many games between these policies, one a seat."""
+    """Play `games` games between these policies, one per seat."""
     names = game.together(players) if isinstance(game, Spectated) else tuple(players)
     starts, moves = [], []
     for _ in range(games):
@@ -126,7 +127,7 @@ def watched(
 def _played(
     game: Game[Any], state: Any, policies: Sequence[str], rng: np.random.Generator
 ) -> tuple[Moves, ...]:
-    """The moves of one game to its end. Raises UserError where there is no end."""
+    """Return the moves of one game to its end. Raises UserError if it does not end."""
     found: list[Moves] = []
     while seats := game.to_move(state):
         if len(found) == LONGEST:
@@ -145,7 +146,6 @@ def _step(game: Game[Any], state: Any, moves: Moves) -> Step:
 
 
 def names(game: Game[Any]) -> tuple[str, ...]:
-    """What the watched players are called."""
     if isinstance(game, Spectated):
         return tuple(game.spectator_names)
     return tuple(map(str, range(game.num_seats)))
@@ -155,8 +155,8 @@ def names(game: Game[Any]) -> tuple[str, ...]:
 def rules(
     game: Game[Any], title: str, game_rules: str, policies: tuple[str, ...], codes: tuple[str, ...]
 ) -> str:
-    """The watched game, the catalogue, and what is asked of who watches. title, game_rules: what
-    the game calls itself, and its rules as it tells them to those who play."""
+    """Return the watched game's rules, the catalogue, and the observer's task. title, game_rules:
+    the game's name and rules in its own observations."""
     played = game.spectator_rules if isinstance(game, Spectated) else _rules(title, game_rules)
     known: Mapping[str, str] = getattr(game, "told_policies", {})
     listed = "; ".join(
@@ -179,7 +179,7 @@ def _rules(title: str, game_rules: str) -> str:
 
 
 def format_steps(transcript: Transcript, first: int, end: int) -> str:
-    """The steps from index `first` on and before `end`, numbered from 1."""
+    """Return the steps from index `first` up to but excluding `end`, numbered from 1."""
     steps = transcript.steps[first:end]
     if isinstance(transcript.game, Spectated):
         return transcript.game.spectate([step.moves for step in steps], first + 1)

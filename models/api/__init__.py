@@ -1,1 +1,1 @@
-"""Models behind an OpenAI-compatible API, asked and paid once."""
+"""Models behind an OpenAI-compatible API; every reply is cached, so it is paid once."""

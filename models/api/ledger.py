@@ -1,9 +1,9 @@
-"""What was asked of a paid server, what it replied, and what that cost: one file on disk.
+"""The cache of requests to a paid server, their replies and costs: one SQLite file.
 
-A reply is on the disk before anyone uses it, so nothing that was paid is ever paid again, whatever
-is killed. A request is written down before it is sent: one whose reply never came may have been
-billed, and counts as such against a spending cap. Several threads and processes of one machine may
-share the file; a request that one of them has under way, the others wait for.
+A reply is on disk before it is used, so no paid reply is paid again, whatever gets killed. A
+request is written down before it is sent: one whose reply never arrived may have been billed, and
+counts towards the spending cap. Several threads and processes on one machine can share the file; if
+one of them has a request in flight, the others wait for it.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ import psutil  # type: ignore[import-untyped]
 from gauntlet.common.errors import ModelError, Stopped
 
 BUSY_SECONDS = 60.0
-"""How long to wait for another process that writes."""
+"""How long to wait for another writing process."""
 GRACE_SECONDS = 5.0
-"""Added to a request's own time limit before another process stops waiting for it."""
+"""Added to a request's own timeout before another process stops waiting for it."""
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, reply TEXT) WITHOUT ROWID;
@@ -37,13 +37,18 @@ CREATE TABLE IF NOT EXISTS sent (
     asker TEXT, until REAL
 ) WITHOUT ROWID;
 """
-"""replies: as they came. paid: their sums by account. sent: requests whose reply is not there, how
-many times each may have been billed, at most how many tokens that is, and who asks until when."""
+"""The schema.
+
+replies: as received.
+paid: their sums by account.
+sent: requests without a reply, how often each may have been billed, the most tokens one such
+    request may take, and who sent it and until when.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Tokens read and written."""
+    """Token counts: prompt tokens read and completion tokens written."""
 
     prompt: int
     written: int
@@ -51,7 +56,7 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What a million tokens cost, and how much may be spent in all; None for no cap."""
+    """Prices per million tokens, and the spending cap; None for no cap."""
 
     prompt: float
     written: float
@@ -63,8 +68,12 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """Of one account: the replies that are kept, their tokens, and the most that requests without
-    a reply may have taken."""
+    """The spending of one account.
+
+    replies: number stored.
+    paid: their tokens.
+    unsure: upper bound on the tokens of requests without a reply.
+    """
 
     replies: int
     paid: Tokens
@@ -72,8 +81,12 @@ class Spending:
 
 
 class Ledger:
-    """The ledger in the file `path`, which is made if it is not there. One `account` in it: a
-    model of a server. Any thread may call any method. Raises ModelError for a bad file."""
+    """The ledger in the file `path`, created if missing; thread-safe.
+
+    account: a model of a server.
+
+    Raises ModelError for a bad file.
+    """
 
     def __init__(self, path: Path, account: str, prices: Prices, timeout: float) -> None:
         self._account, self._prices, self._timeout = account, prices, timeout
@@ -92,17 +105,18 @@ class Ledger:
             ) from None
 
     def find(self, key: bytes) -> str | None:
-        """The reply to a request, if it is there."""
         with self._lock:
             return self._find(key)
 
     def claim(self, key: bytes, most: Tokens) -> bool:
-        """Whether the caller is to send the request now, and to tell of its end: by `keep`,
-        `refused` or `lost`. `most` is what it can take at most.
+        """Whether the caller should send the request now.
 
-        False where its reply has come meanwhile, where it is under way already, and where there is
-        no telling yet whether the requests under way leave room for it under the cap. Raises
-        Stopped where there is no room whatever becomes of them.
+        If so, the caller must report the outcome through `keep`, `refused` or `lost`. `most` bounds
+        the tokens it can take.
+
+        False if its reply has arrived meanwhile, if it is already in flight, or if it depends on
+        requests in flight whether the cap leaves room for it. Raises Stopped if there is no room
+        whatever they cost.
         """
         with self._writing(durable=False):
             if self._find(key) is not None or self._under_way(key) or not self._room(most):
@@ -115,17 +129,17 @@ class Ledger:
         return True
 
     def refused(self, key: bytes) -> None:
-        """The server turned the claimed request away, so that it costs nothing."""
+        """Record that the server rejected the claimed request, so it costs nothing."""
         with self._writing(durable=False):
             self._settle(key)
 
     def lost(self, key: bytes) -> None:
-        """No reply to the claimed request will come; it may have been billed."""
+        """Record that the claimed request will get no reply; it may have been billed."""
         with self._writing(durable=False):
             self._base.execute("UPDATE sent SET until = 0 WHERE key = ?", (key,))
 
     def keep(self, key: bytes, reply: str, tokens: Tokens) -> None:
-        """Brings the reply to the claimed request to the disk. Once that is done it returns."""
+        """Store the reply to the claimed request; returns once it is on disk."""
         with self._writing(durable=True):
             self._base.execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", (key, reply))
             self._base.execute(
@@ -137,7 +151,7 @@ class Ledger:
             self._settle(key)
 
     def spending(self) -> Spending:
-        """What this account has taken so far, by all processes and runs."""
+        """The spending of this account, over all processes and runs."""
         with self._lock:
             return self._spending()
 
@@ -150,7 +164,7 @@ class Ledger:
         return None if row is None else str(row[0])
 
     def _under_way(self, key: bytes) -> bool:
-        """Whether a process that lives has sent the request and may yet be answered."""
+        """Whether a live process has sent the request and may still get a reply."""
         row = self._base.execute("SELECT asker, until FROM sent WHERE key = ?", (key,)).fetchone()
         if row is None or row[1] < time.time():
             return False
@@ -158,7 +172,7 @@ class Ledger:
         return host != socket.gethostname() or psutil.pid_exists(int(process))
 
     def _settle(self, key: bytes) -> None:
-        """One sending of the request has an outcome; what is left may have been billed too."""
+        """Record the outcome of one sending; the others may have been billed too."""
         self._base.execute("UPDATE sent SET times = times - 1, until = 0 WHERE key = ?", (key,))
         self._base.execute("DELETE FROM sent WHERE key = ? AND times <= 0", (key,))
 
@@ -169,7 +183,7 @@ class Ledger:
         return Spending(paid[0], Tokens(*paid[1:]), self._unanswered("times"))
 
     def _unanswered(self, times: str) -> Tokens:
-        """The most that requests without a reply may have taken, each so often as `times` says."""
+        """Upper bound on the tokens of unanswered requests, weighted by the SQL term `times`."""
         row = self._base.execute(
             f"SELECT coalesce(sum({times} * prompt_tokens), 0), coalesce(sum({times} * tokens), 0) "
             "FROM sent WHERE account = ?",
@@ -197,7 +211,7 @@ class Ledger:
 
     @contextmanager
     def _writing(self, durable: bool) -> Iterator[None]:
-        """A transaction; if durable, it is on the disk at the end."""
+        """A transaction; if durable, it is on disk at the end."""
         with self._lock:
             self._base.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             self._base.execute("BEGIN IMMEDIATE")

@@ -1,7 +1,7 @@
-"""A model behind an API: any server that speaks OpenAI's protocol.
+"""A model behind an API: any server with OpenAI's protocol.
 
-Importing this module costs nothing: the client is imported by `load`. The key comes from the
-variable OPENAI_API_KEY and is in no setting, record or message.
+Importing this module is cheap: `load` imports the client. The key comes from the environment
+variable OPENAI_API_KEY and appears in no setting, record or message.
 """
 
 from __future__ import annotations
@@ -27,28 +27,31 @@ if TYPE_CHECKING:
     from gauntlet.models.api.retry import Asker
 
 PROBE = Generate(Prompt("", "Reply with one word: ready"), max_tokens=16)
-"""Asked before the first match, once in the life of a cache: a wrong key, name or address and a
-setting that the server does not take all show here."""
+"""Sent before the first match, once per cache, to catch a wrong key, name or address, or a
+setting that the server rejects."""
 
 
 @dataclass(frozen=True)
 class OpenAI:
     """One model of one server.
 
-    name, base_url: as the server calls itself and the model.
-    endpoint: "chat" sends a prompt as one message of the user; "completions" sends it as it is.
+    name, base_url: the names of the model and the server.
+    endpoint: "chat" sends a prompt as one user message; "completions" sends it as it is.
     scores: how Score is answered. "logprobs": from the `top` reported logprobs of one token; a
-        choice that is not reported gets minus infinity, and `Scores.ceilings` says how much it
-        could have had. "sampled": `samples` drawn tokens, counted, from `seed` on.
-    limit: what the server calls the greatest number of tokens of a chat reply.
-    Models that reason before they answer do not fit: a score is of the first token.
-    in_flight: requests at a time. timeout: seconds for one, to the last byte of its reply.
-        patience: seconds for a reply, with all attempts.
-    price_in, price_out: of a million tokens; cap: the most that the replies of this model in
-        `cache` may cost together, and those that were perhaps billed and never came.
-    cache: the file that keeps every reply; on a local disk. Processes may share it.
+        choice that is not reported gets minus infinity, and `Scores.ceilings` bounds its true
+        value. "sampled": from the frequencies in `samples` sampled tokens, with seeds from `seed`
+        on. Models that reason before they answer do not fit, since a score concerns the first
+        token.
+    limit: the server's name for the token limit of a chat reply.
+    in_flight: number of concurrent requests.
+    timeout: seconds per request, to the last byte of its reply.
+    patience: seconds per reply, over all attempts.
+    price_in, price_out: per million tokens.
+    cap: limit on the total cost of this model's replies in `cache`, including requests that may
+        have been billed without a reply.
+    cache: the file that stores every reply; on a local disk. Processes may share it.
 
-    Raises ValueError where a field has a value that is not allowed.
+    Raises ValueError if a field has a value that is not allowed.
     """
 
     name: str
@@ -97,17 +100,18 @@ class OpenAI:
         object.__setattr__(self, "cache", str(Path(self.cache).expanduser().absolute()))
 
     def identity(self) -> Mapping[str, Any]:
-        """Who is asked and how. Nobody is asked for it, so a finished run needs no server."""
+        """The model and its settings. Needs no server, so a finished run can be read offline."""
         how = {"top": self.top} if self.scores == "logprobs" else self._draws()
         asked = {"api": self.base_url, "model": self.name, "endpoint": self.endpoint}
         return {**asked, "scores": self.scores, "temperature": SCORE_TEMPERATURE, **how}
 
     def check_choices(self, choices: Sequence[str]) -> None:
-        """Any word passes: a server does not show its tokenizer. One that is no single token is
-        never reported, and the records say so."""
+        """Accepts any word, because a server does not expose its tokenizer. A word that is not a
+        single token is never reported, and the records show it."""
 
     def load(self) -> Remote:
-        """The model, asked once whether it answers. Raises ModelError in one line if not."""
+        """Load the model and check that it answers. Raises ModelError with one line if it does
+        not."""
         from gauntlet.models.api.retry import Asker, key_in
 
         key = key_in(os.environ)
@@ -118,7 +122,7 @@ class OpenAI:
         model = Remote(self, wire, asker, ledger)
         try:
             model.answer([PROBE])
-        except BaseException:  # Ctrl-C too: what is under way must not outlive it
+        except BaseException:  # Ctrl-C too: requests in flight must not outlive it
             model.close()
             raise
         return model
@@ -127,7 +131,7 @@ class OpenAI:
         return self._prices.cost(Tokens(read, written))
 
     def account(self) -> str:
-        """What the replies in the cache cost, by all runs that share it."""
+        """The cost of the replies in the cache, over all runs that share it, as a line of text."""
         ledger = self._ledger()
         spending = ledger.spending()
         ledger.close()
@@ -156,10 +160,9 @@ class OpenAI:
 
 
 class Remote:
-    """Answers requests by asking the server, many at a time; what the ledger holds is not asked.
+    """Answers from the ledger, or else by querying the server concurrently.
 
-    Any number of threads may call `answer`; `slots` questions are with the server at a time,
-    whoever asks them.
+    Any number of threads may call `answer`; at most `slots` requests are in flight in total.
     """
 
     def __init__(self, source: OpenAI, wire: Wire, asker: Asker, ledger: Ledger) -> None:
@@ -173,7 +176,7 @@ class Remote:
         return self._source.in_flight
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
-        """Raises Stopped where this run can ask no more; all that was asked is taken in first."""
+        """Raises Stopped if this run can send no more, after all replies in flight have arrived."""
         parts = dict.fromkeys(part for request in requests for part in _parts(request))
         try:
             running = {part: self._pool.submit(self._do, part) for part in parts}
@@ -187,23 +190,24 @@ class Remote:
         return [self._reply(request, done) for request in requests]
 
     def cancel(self) -> None:
-        """Ends all waiting for the server; replies under way that come very soon are kept."""
+        """End all waiting for the server; replies in flight that arrive very soon are stored."""
         self._asker.cancel()
 
     def spending(self) -> Spending:
-        """What this model has taken, in all runs that share its cache."""
+        """This model's spending, over all runs that share its cache."""
         return self._ledger.spending()
 
     def close(self) -> None:
-        """Whoever still waits in `answer` gets a reply that is under way, or a ModelError."""
+        """Close the model. Callers still waiting in `answer` get a reply in flight, or a
+        ModelError."""
         self.cancel()
-        # What is cancelled in the pool would never wake those who wait for it.
+        # Cancelling futures in the pool would not wake the threads that wait for them.
         self._pool.shutdown()
         self._asker.close()
         self._ledger.close()
 
     def _do(self, part: Prompt | Generate) -> Heard | Generation:
-        """One prompt of a Score, or one Generate."""
+        """Send one prompt of a Score, or one Generate."""
         if self._stopped is not None:
             raise Stopped(str(self._stopped))
         try:
@@ -214,7 +218,7 @@ class Remote:
 
     def _write(self, request: Generate) -> Generation:
         texts, tokens = self._samples(self._wire.writing(request), request.n)
-        for stop in request.stop:  # some servers leave it on
+        for stop in request.stop:  # some servers do not strip it
             texts = [text.partition(stop)[0] for text in texts]
         return Generation(texts[0], tokens.prompt, tokens.written, tuple(texts[1:]))
 
@@ -240,8 +244,8 @@ class Remote:
         return Heard(tuple(texts), tokens.prompt)
 
     def _samples(self, body: Body, count: int) -> tuple[list[str], Tokens]:
-        """As many texts as asked for, also from a server that gives fewer at a time, and the tokens
-        that the server counted: 0 where it does not count."""
+        """`count` texts, over several requests if need be, and the tokens counted by the
+        server, or 0."""
         texts: list[str] = []
         read = written = 0
         while len(texts) < count:
@@ -252,7 +256,7 @@ class Remote:
         return texts[:count], Tokens(read, written)
 
     def _ask_several(self, body: Body, count: int, first: int) -> Mapping[str, Any]:
-        """A reply with at least one text, and `count` where the server gives several at a time."""
+        """A reply with at least one text; with `count` if the server supports several."""
         from gauntlet.models.api.retry import Refused
 
         alone = self._wire.several(body, 1, first)
@@ -262,7 +266,7 @@ class Remote:
             return self._ask(self._wire.several(body, count, first))
         except Refused:
             reply = self._ask(alone)
-        self._one_at_a_time = True  # it was the number that the server does not take
+        self._one_at_a_time = True  # the number was what the server rejected
         return reply
 
     def _ask(self, body: Body) -> Mapping[str, Any]:
@@ -288,7 +292,7 @@ def _parts(request: Request) -> tuple[Prompt | Generate, ...]:
 
 
 def _is_address(url: str) -> bool:
-    """Whether the URL says where a server is, and nothing else: it is printed and logged."""
+    """Whether the URL is only a server's address: it gets printed and logged."""
     try:
         address = urlsplit(url)
         _ = address.port

@@ -1,8 +1,8 @@
-"""No more of a reply is read than can be meant, however it is compressed.
+"""Limits how much of a reply is read, however it is compressed.
 
-A server may send without end, or a megabyte that unfolds to gigabytes. What comes is counted before
-and after it is unfolded, a piece of a megabyte at most at a time, and the connection is closed
-at the first byte too many.
+A server may send endlessly, or send a megabyte that decompresses to gigabytes. Bytes are counted
+before and after decompression, in chunks of at most a megabyte, and the connection is closed at the
+first excess byte.
 """
 
 from __future__ import annotations
@@ -17,35 +17,35 @@ from gauntlet.common.errors import GauntletError
 from gauntlet.models.api.ledger import Tokens
 
 SPARE = 1 << 20
-"""Bytes of a reply beside its texts: log-probabilities of a token, counts, names."""
+"""Bytes of a reply other than its texts: a token's log-probabilities, counts, names."""
 A_TOKEN = 256
-"""Bytes of a written token: the longest spaces of any known tokenizer, or forty letters that JSON
-spells by their numbers; four are usual."""
+"""Bytes per generated token: the longest run of spaces in any known tokenizer, or forty letters
+escaped by JSON; four are usual."""
 OF_AN_ERROR = 1 << 16
-"""Bytes of a refusal that are read; what follows is dropped."""
+"""Bytes read of an error response; the rest is dropped."""
 KEPT = (b"retry-after", b"retry-after-ms", b"location")
-"""Of a reply's headers, as bytes: a server may send any. The others say how to read it, and a name
-of a compression in the place of a character set is one more way to unfold it."""
+"""The headers kept of a reply, as bytes: a server may send any. The others control decoding, and a
+compression named in place of a character set is one more way to inflate a reply."""
 REDIRECTED = "x-redirected"
-"""Where the address stands that a redirection names, so that nobody follows it."""
+"""The header that holds a redirect's target, so that nothing follows it."""
 RENAMED = {b"location": REDIRECTED.encode()}
 
 LIMIT: ContextVar[int] = ContextVar("limit", default=SPARE)
-"""The most bytes of the reply to the request that this task sends."""
+"""The byte limit for the reply to this task's request."""
 
 
 class TooLong(GauntletError):
-    """A reply has more bytes than it can need."""
+    """A reply is longer than it could possibly need to be."""
 
 
 def most_bytes(most: Tokens) -> int:
-    """Of the reply to a request that may write so much."""
+    """The byte limit of a reply that may use these tokens."""
     return SPARE + A_TOKEN * most.written
 
 
 async def bound(response: httpx2.Response) -> None:
-    """A hook of the client: the reply's body raises TooLong where it has more than LIMIT bytes, and
-    that of an error ends early."""
+    """Response hook of the client: reading more than LIMIT bytes of the body raises TooLong. The
+    body of an error response is truncated instead."""
     refused = response.status_code >= 300
     limit = OF_AN_ERROR if refused else LIMIT.get()
     raw = Within(response.stream, limit, refused)
@@ -60,7 +60,10 @@ async def bound(response: httpx2.Response) -> None:
 
 
 class Within(httpx2.AsyncByteStream):
-    """A body as it comes over the wire, up to its limit. cut: it ends there and raises nothing."""
+    """The raw body, up to its limit.
+
+    cut: truncate it there instead of raising TooLong.
+    """
 
     def __init__(self, stream: object, limit: int, cut: bool) -> None:
         assert isinstance(stream, httpx2.AsyncByteStream)
@@ -75,7 +78,7 @@ class Within(httpx2.AsyncByteStream):
 
 
 class Unfolded(httpx2.AsyncByteStream):
-    """The body of a reply without its compression, up to its limit."""
+    """The decompressed body, up to its limit."""
 
     def __init__(self, response: httpx2.Response, limit: int, cut: bool) -> None:
         self._response, self._limit, self._cut = response, limit, cut

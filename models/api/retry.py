@@ -1,7 +1,7 @@
-"""Asks a server for one reply until it is there, whole and of a length that can be meant.
+"""Requests one reply from a server, with retries until it is complete and of plausible length.
 
-What a server says is foreign: all of it comes in here, is bounded by `sending.py`, and loses the
-key before anyone sees or keeps it. What is told of it is one printable line.
+A server's output is untrusted: all of it enters here, bounded by `sending.py`, and the key is
+removed before anything is shown or stored. Messages about it are one printable line.
 """
 
 from __future__ import annotations
@@ -26,21 +26,22 @@ from gauntlet.models.api.wire import Body, Wire, failure, usage
 
 KEY = "OPENAI_API_KEY"
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
-"""Seconds between attempts, doubled each time, where the server does not say."""
+"""Seconds between attempts, doubled each time, unless the server gives a delay."""
 LOOK_SECONDS = 0.1
-"""How often to look for a reply that another process waits for."""
+"""How often to check for a reply that another process is waiting for."""
 TRANSIENT = (408, 409, 425, 429)
 LONGEST = 20_000
-"""Characters of what a server tells that are looked at."""
+"""Characters of a server's message that are looked at."""
 MARK = "[key]"
-"""Stands where a server repeated the key."""
+"""Replaces the key wherever a server repeats it."""
 
 
 @dataclass
 class Again(GauntletError):
-    """An attempt failed in a way that another may not.
+    """An attempt failed in a way that a retry may fix.
 
-    lost: the request may have been answered and billed. after: seconds that the server asks for.
+    lost: the request may have been answered and billed.
+    after: seconds that the server asks to wait.
     """
 
     reason: str
@@ -50,12 +51,14 @@ class Again(GauntletError):
 
 
 class Refused(Stopped):
-    """The server turns down a kind of request that it has never answered."""
+    """The server rejects a kind of request that it has never answered."""
 
 
 class Asker:
-    """Asks one model of one server. Any thread may ask; what one of them or of another process has
-    under way, the others wait for."""
+    """Queries one model of one server; thread-safe.
+
+    A request in flight in another thread or process is waited for, not sent again.
+    """
 
     def __init__(
         self,
@@ -67,15 +70,17 @@ class Asker:
         patience: float,
         threads: int,
     ) -> None:
-        """key: as `key_in` gives it. timeout: seconds for an attempt, to its last byte; patience:
-        for all attempts at one reply. threads: how many ask at a time, each with a connection of
-        its own."""
+        """key: as `key_in` gives it.
+        timeout: seconds per attempt, to its last byte.
+        patience: seconds for all attempts at one reply.
+        threads: number of concurrent callers, each with its own connection.
+        """
         self.who = f"model {wire.name!r} at {base_url}"
         self._wire, self._ledger, self._patience = wire, ledger, patience
         self._key = key
         self._sender = Sender(base_url, key or "none", timeout, threads)
         self._lock = threading.Lock()
-        """Held to change what the threads share: the four that follow."""
+        """Guards the state shared between threads: the next four attributes."""
         self._answers = 0
         self._too_long: dict[bytes, str] = {}
         self._shapes: set[frozenset[str]] = set()
@@ -83,10 +88,10 @@ class Asker:
         self._over = threading.Event()
 
     def ask(self, key: bytes, body: Body) -> Mapping[str, Any]:
-        """The reply, kept in the ledger before it is returned: from there if it is there.
+        """The reply, from the ledger if it is there, and stored in it before it is returned.
 
-        Raises Refused for a kind of request that was never answered, Stopped where no further
-        request can be expected to do better, else ModelError.
+        Raises Refused for a kind of request that was never answered, Stopped if no further request
+        is likely to do better, else ModelError.
         """
         deadline, before = time.monotonic() + self._patience, self._answers
         most, wait = self._wire.most(body), FIRST_WAIT
@@ -108,7 +113,7 @@ class Asker:
         return reply
 
     def cancel(self) -> None:
-        """Ends all waiting; a reply under way is taken in and kept if it comes very soon."""
+        """End all waiting; a reply in flight is stored if it arrives very soon."""
         self._over.set()
         self._sender.cancel()
 
@@ -116,8 +121,7 @@ class Asker:
         self._sender.close()
 
     def _heed_hold(self, deadline: float) -> None:
-        """Waits for as long as the server last asked everybody to. Raises Again where that is
-        past the deadline."""
+        """Wait as long as the server last asked for. Raises Again if that is past the deadline."""
         now = time.monotonic()
         hold = self._hold_until - now
         if self._hold_until > max(now, deadline):
@@ -125,15 +129,15 @@ class Asker:
         self._pause(hold)
 
     def _given_up(self, failed: Again, others_do: bool) -> ModelError:
-        """What ends the attempts at one reply; Stopped unless others meanwhile got theirs."""
+        """The error for a reply that was given up: Stopped unless others got theirs meanwhile."""
         too_long = failed.after is not None and failed.after > self._patience
         hopeless = not failed.connected and not self._answers
-        hint = "" if hopeless else "; what was answered is kept, the same command goes on"
+        hint = "" if hopeless else "; what was answered is kept; the same command continues"
         kind = ModelError if others_do and not too_long else Stopped
         return kind(f"{self.who}: {failed.reason}{hint}")
 
     def _attempt(self, key: bytes, body: Body, most: Tokens) -> Mapping[str, Any]:
-        """One request; its reply is kept. Raises Again, or what `ask` raises."""
+        """Send one request and store its reply. Raises Again, or what `ask` raises."""
         try:
             if key in self._too_long:
                 raise ModelError(self._too_long[key])
@@ -151,22 +155,22 @@ class Asker:
         return reply
 
     def _never_again(self, key: bytes, body: Body, error: TooLong) -> ModelError:
-        """A reply that is too long would be so again, and be billed again."""
+        """Remember that the reply is too long: it would be so again, and be billed again."""
         said = f"{self.who}: its reply is broken off: {error}, more than was asked for can be"
         with self._lock:
             self._too_long[key] = f"{said}; this run does not ask for it again"
         return (ModelError if frozenset(body) in self._shapes else Stopped)(said)
 
     def _note(self, body: Body, answers: int = 0) -> None:
-        """The server answers requests of this shape; `answers`: and did so just now."""
+        """Record that the server answers requests of this shape. answers: new replies."""
         with self._lock:
             self._answers += answers
             self._shapes.add(frozenset(body))
 
     def _send(self, key: bytes, body: Body, most: Tokens) -> str:
-        """What a server that answers says, without our key."""
+        """The text of a successful response, without our key."""
         try:
-            # A server that knows the header answers a repeated request from memory.
+            # A server that supports the header answers a repeated request from its cache.
             headers = {"Idempotency-Key": key.hex()}
             data = self._sender.post(self._wire.endpoint, body, headers, most_bytes(most))
             return without(data.decode(errors="replace"), self._key, MARK)
@@ -184,7 +188,6 @@ class Asker:
             raise self._status(error, frozenset(body)) from None
 
     def _status(self, error: openai.APIStatusError, shape: frozenset[str]) -> Exception:
-        """What a status other than success means."""
         told = error.body.get("message") if isinstance(error.body, dict) else None
         said, headers = str(told or error.message), error.response.headers
         if error.code == "insufficient_quota":
@@ -198,8 +201,8 @@ class Asker:
         return self._refusal(error.status_code, said, retry_after(headers), shape)
 
     def _read(self, text: str, shape: frozenset[str]) -> Mapping[str, Any]:
-        """The reply as data. Raises Again where it is damaged, and what `_refusal` says where it
-        tells of an error under a status of 200."""
+        """The parsed reply. Raises Again if it is damaged, or the reported error if it contains
+        one."""
         try:
             reply = json.loads(text)
             failed = failure(reply)
@@ -217,8 +220,7 @@ class Asker:
     def _refusal(
         self, status: int | None, message: str, after: float | None, shape: frozenset[str]
     ) -> Exception:
-        """What an error status means: to try again, to stop the run, or to give up this one.
-        after: seconds that the server asks all to wait."""
+        """The exception for an error status. after: seconds that the server asks all to wait."""
         said = self._clean(message) if status is None else f"{status}: {self._clean(message)}"
         if status is None or status >= 500 or status in TRANSIENT:
             if after is not None:
@@ -231,16 +233,16 @@ class Asker:
             return Stopped(f"{self.who}: the key in the variable {KEY} {state} ({said})")
         if status == 404:
             return Stopped(f"{self.who}: not found ({said}){self._served_models()}")
-        # A server that has answered such a request before refuses this prompt, not our way to ask.
+        # A server that has answered this kind of request rejects the prompt, not our protocol.
         return (ModelError if shape in self._shapes else Refused)(f"{self.who}: refused ({said})")
 
     def _served_models(self) -> str:
-        """The names of the server's models, where it lists them."""
+        """The server's models, if it lists them."""
         names = sorted(self._clean(name) for name in self._sender.models())
         return f"; it has: {one_line(', '.join(names[:20]))}" if names else ""
 
     def _clean(self, text: str) -> str:
-        """One short printable line, without the key: some servers print it, or the ends of it."""
+        """One short printable line, without the key: some servers print it, or parts of it."""
         line = " ".join(text[:LONGEST].split())
         return one_line(without_parts(line, self._key, MARK))
 
@@ -250,8 +252,8 @@ class Asker:
 
 
 def key_in(environment: Mapping[str, str]) -> str:
-    """The key, without space around it; "" where there is none. Raises ModelError, which does not
-    repeat it, for one that no header can carry."""
+    """The stripped key; "" if there is none. Raises ModelError, without repeating it, for a key
+    that no header can carry."""
     given = environment.get(KEY, "")
     key = given.strip()
     if given and not key:
@@ -265,7 +267,7 @@ def key_in(environment: Mapping[str, str]) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds that a server asks to wait, given in milliseconds, in seconds or as a date."""
+    """The delay a server asks for, in seconds; headers give milliseconds, seconds or a date."""
     for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:
             return max(0.0, float(headers[name]) / scale)

@@ -1,11 +1,11 @@
-"""Requests over the `openai` client, from one thread that waits for all of them at once.
+"""Requests through the `openai` client, from one thread that awaits all of them.
 
-A request has one limit of time, from connecting to the last byte of its reply: a server that sends
-a byte now and then holds nobody for longer. Whoever waits can be let go at any moment.
+A request has one timeout, from connecting to the last byte of its reply, so a server that sends a
+byte now and then cannot stall a caller. Callers can be released at any moment.
 
-The client's own retries are off: they give up on a Retry-After of more than two minutes and on a
-reply that is cut or no JSON, and know nothing of what an attempt may have cost. It follows no
-redirection: prompts and key go to the address that the user named.
+The client's own retries are off: they give up on a Retry-After of more than two minutes and on
+replies that are truncated or not JSON, and ignore what an attempt may have cost. Redirects are not
+followed: prompts and key go only to the address that the user gave.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from gauntlet.models.api.response_limits import LIMIT, OF_AN_ERROR, bound
 from gauntlet.models.api.wire import Body, Endpoint
 
 NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
-"""Connections that failed before the request left."""
+"""Connection failures from before the request was sent."""
 SLACK_SECONDS = 1.0
-"""Added to the limit of a whole request: one that cannot connect is told by a limit of its own."""
+"""Added to the timeout of a whole request, so that the connect timeout fires first."""
 LAST_SECONDS = 0.7
-"""How long replies under way may still come in once the run ends."""
+"""How long replies in flight may still arrive once the run ends."""
 
 T = TypeVar("T")
 
 
 class Cancelled(GauntletError):
-    """The run ended before the reply was there."""
+    """The run ended before the reply arrived."""
 
 
 class Sender:
-    """Sends to one server, for any number of threads."""
+    """Sends requests to one server, from any number of threads."""
 
     def __init__(self, base_url: str, key: str, timeout: float, connections: int) -> None:
         self._timeout = timeout
@@ -61,8 +61,8 @@ class Sender:
     def post(
         self, endpoint: Endpoint, body: Body, headers: Mapping[str, str], most_bytes: int
     ) -> bytes:
-        """The body of the reply. Raises TooLong for one of more bytes, Cancelled, and what the
-        client does: a timeout, a connection that failed, or the error of a status."""
+        """The body of the reply. Raises TooLong for a longer one, Cancelled, and the client's
+        errors: a timeout, a failed connection or an error status."""
         route: Any = self._client.completions
         if endpoint == "chat":
             route = self._client.chat.completions
@@ -75,7 +75,7 @@ class Sender:
         return self._waited_for(send())
 
     def models(self) -> list[str]:
-        """The names of the server's models, as it lists them; none where it does not."""
+        """The names of the server's models; [] if it does not list them."""
 
         async def look() -> list[str]:
             LIMIT.set(OF_AN_ERROR)
@@ -88,13 +88,13 @@ class Sender:
             return []
 
     def cancel(self) -> None:
-        """Lets go of all that is not there in LAST_SECONDS."""
+        """Abandon all requests that are not answered within LAST_SECONDS."""
         if self._loop.is_closed():
             return
         self._loop.call_soon_threadsafe(self._loop.call_later, LAST_SECONDS, self._let_go)
 
     def close(self) -> None:
-        """Nothing may be under way."""
+        """Close the client. Nothing may be in flight."""
         if self._loop.is_closed():
             return
         asyncio.run_coroutine_threadsafe(self._client.close(), self._loop).result()

@@ -1,7 +1,6 @@
-"""OpenAI's protocol as data: what a request's body says, and what a reply's body tells.
+"""OpenAI's protocol as data: request bodies and the parsing of reply bodies.
 
-Pure functions of the endpoint; nothing is sent here. Raises ValueError for a reply without what
-every reply must have.
+Pure functions; nothing is sent here. They raise ValueError for a reply without a required part.
 """
 
 from __future__ import annotations
@@ -20,30 +19,29 @@ Limit = Literal["max_tokens", "max_completion_tokens"]
 Body = dict[str, Any]
 
 SCORE_TEMPERATURE = 1.0
-"""At 1 the reported probabilities are the model's own also on servers that report them after the
-temperature, and so are the shares of drawn answers."""
+"""At 1 the reported probabilities are the model's own even if the server reports them after
+temperature scaling, and so are the shares of sampled answers."""
 TEMPLATE_TOKENS = 256
-"""More than any chat template adds to a short message."""
+"""Upper bound on the tokens a chat template adds to a message."""
 ROUNDING = 1e-3
-"""How far above 0 rounding may lift a log-probability."""
+"""How far rounding may lift a log-probability above 0."""
 MOST_COUNTED = 10**9
-"""Tokens of a request; a server that counts more does not count."""
+"""Maximum token count of a request; larger counts by a server are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """The likeliest first tokens, as a server lists them.
+    """The most likely first tokens, as listed by a server.
 
-    logprobs: of each token; of several that look alike the likeliest counts.
-    ceiling: no token that is left out has a larger logprob.
+    logprobs: by token; among tokens that look alike the most likely counts.
+    ceiling: upper bound on the logprob of a token that is not listed.
     """
 
     logprobs: Mapping[str, float]
     ceiling: float
 
     def logprobs_of(self, words: Sequence[str]) -> tuple[float, ...]:
-        """The logprob of each word, spelt with or without a leading space; minus infinity where
-        neither is listed."""
+        """The logprob of each word, with or without a leading space; minus infinity if unlisted."""
         found = self.logprobs
         spelt = ((found.get(word), found.get(f" {word}")) for word in words)
         return tuple(
@@ -53,13 +51,14 @@ class Reported:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What a server said to one prompt of a Score: reported tokens, or drawn texts."""
+    """A server's answer to one prompt of a Score: reported tokens, or sampled texts."""
 
     said: Reported | tuple[str, ...]
     tokens: int
 
     def logprobs(self, choices: Sequence[str]) -> tuple[float, ...]:
-        """Of drawn texts the logarithm of each choice's share; it may stand behind spaces."""
+        """The logprob of each choice; for sampled texts the log of its share, ignoring
+        whitespace."""
         if isinstance(self.said, Reported):
             return self.said.logprobs_of(choices)
         drawn = Counter(text.strip() for text in self.said)
@@ -73,12 +72,11 @@ class Heard:
 
 @dataclass(frozen=True)
 class Wire:
-    """The dialect of one endpoint, for one model of a server.
+    """The request format of one endpoint, for one model of a server.
 
-    A prompt is a message of the user, or the raw text of a completion; a dialogue is as many
-    messages as were said. The cue stands at the end of the user's messages, because not every
-    server lets a request open the model's turn. A system text is a message of its own, or opens the
-    raw text.
+    A prompt is a user message, or the raw text of a completion; a dialogue is a list of messages.
+    The cue ends the user's messages, because not every server lets a request open the model's turn.
+    A system text is a separate message, or opens the raw text.
     """
 
     name: str
@@ -86,18 +84,18 @@ class Wire:
     limit: Limit
 
     def scoring(self, prompt: Prompt, top: int) -> Body:
-        """Asks for the `top` likeliest first tokens."""
+        """The request for the `top` most likely first tokens."""
         asked: Body = {"logprobs": top}
         if self.endpoint == "chat":
             asked = {"logprobs": True, "top_logprobs": top}
         return {**self._opening(prompt, 1), "temperature": SCORE_TEMPERATURE, **asked}
 
     def sampling(self, prompt: Prompt, seed: int) -> Body:
-        """Asks for the first token, drawn."""
+        """The request for a sampled first token."""
         return {**self._opening(prompt, 1), "temperature": SCORE_TEMPERATURE, "seed": seed}
 
     def writing(self, request: Generate) -> Body:
-        """Asks for the first sample. Only chat knows of JSON."""
+        """The request for the first sample. Only chat supports JSON mode."""
         body = self._opening(request.prompt, request.max_tokens)
         body |= {"temperature": request.temperature, "seed": request.seed}
         if request.stop:
@@ -108,12 +106,12 @@ class Wire:
 
     @staticmethod
     def several(body: Body, count: int, first: int) -> Body:
-        """The same asked `count` times, as samples `first`, `first + 1` and so on."""
+        """The request for `count` samples, numbered from `first` on."""
         further = {**body, "seed": body["seed"] + first}
         return {**further, "n": count} if count > 1 else further
 
     def most(self, body: Body) -> Tokens:
-        """The most tokens that the request can take: a token is at least a byte."""
+        """Upper bound on the tokens of a request: a token is at least one byte."""
         if self.endpoint == "completions":
             texts = [body["prompt"]]
         else:
@@ -122,14 +120,14 @@ class Wire:
         return Tokens(read, int(body[self._limit_key]) * int(body.get("n", 1)))
 
     def texts(self, reply: Mapping[str, Any]) -> list[str]:
-        """What the model said, a text a choice."""
+        """The generated texts, one per choice."""
         if self.endpoint == "completions":
             return [_text(choice["text"]) for choice in choices(reply)]
         return [_text(choice["message"]["content"] or "") for choice in choices(reply)]
 
     def first_token(self, reply: Mapping[str, Any]) -> Reported | None:
-        """What is reported of the first place; None where no probabilities can be read there.
-        Raises ValueError for a log-probability that cannot be one."""
+        """The reported first-token probabilities; None if they cannot be read. Raises ValueError
+        for an invalid log-probability."""
         logprobs: Any = choices(reply)[0].get("logprobs")
         try:
             places = logprobs["content" if self.endpoint == "chat" else "top_logprobs"]
@@ -170,7 +168,7 @@ def choices(reply: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 
 def usage(reply: Mapping[str, Any]) -> Tokens | None:
-    """The tokens that the server counted, if it says how many were read and how many written."""
+    """The prompt and completion tokens that the server counted, if it reports both."""
     counted = reply.get("usage")
     if not isinstance(counted, Mapping):
         return None
@@ -179,8 +177,7 @@ def usage(reply: Mapping[str, Any]) -> Tokens | None:
 
 
 def failure(reply: Any) -> tuple[str, int | None] | None:
-    """What went wrong, and its status if it has one, where a body tells of an error instead of
-    choices."""
+    """The message and status (if any) of a body that reports an error instead of choices."""
     error = reply.get("error") if isinstance(reply, Mapping) else None
     if not error or reply.get("choices"):
         return None
@@ -192,9 +189,12 @@ def failure(reply: Any) -> tuple[str, int | None] | None:
 
 
 def reported(listed: Sequence[tuple[str, float]], sampled: Sequence[str] | None) -> Reported:
-    """The tokens listed for a place. Some servers list the token that was drawn beside the
-    likeliest ones; so that one, `drawn[0]`, says nothing of those left out. Raises ValueError for
-    a log-probability that is not finite or is above 0."""
+    """The tokens listed for a position.
+
+    Some servers add the sampled token, `sampled[0]`, to the most likely ones; it therefore does not
+    bound the unlisted tokens. Raises ValueError for a log-probability that is not finite or is
+    above 0.
+    """
     logprobs: dict[str, float] = {}
     for token, logprob in listed:
         if not math.isfinite(logprob) or logprob > ROUNDING:
@@ -206,7 +206,7 @@ def reported(listed: Sequence[tuple[str, float]], sampled: Sequence[str] | None)
 
 
 def _text(value: Any) -> str:
-    """As text; halves of characters, which JSON can spell and no file can hold, are replaced."""
+    """As text; lone surrogates, which JSON can encode and no file can hold, are replaced."""
     return str(value).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

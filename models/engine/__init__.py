@@ -1,1 +1,1 @@
-"""Checkpoints of transformers: scored packed, generated in batches, cut into shards."""
+"""Running transformers checkpoints: packed scoring, batched generation, sharding."""

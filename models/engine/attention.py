@@ -1,8 +1,8 @@
 """Attention of a flat pass, over the tokens that each piece may see.
 
-Pieces of one shape are computed in one call. A piece's shape depends on the piece alone, and its
-results do not depend on the others in the call: so bits are independent of company. Padding all
-pieces to the longest, for a single call, costs a GPU less than several calls do.
+Pieces of one shape are computed in one call. A piece's shape depends only on the piece, and its
+result does not depend on the others in the call, so its bits are batch-invariant. On a GPU, padding
+all pieces to the longest for a single call is cheaper than several calls.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ KeysValues = tuple[Layer, ...]
 """Keys and values of a text in every layer; () for no text."""
 
 EVEN = 16
-"""Attention runs on multiples of this many queries and keys. With a few rows left over, matrix
-products gave other bits for another number of threads; from 16 on they did not."""
+"""Attention runs on multiples of this many queries and keys. With a few rows left over, the bits of
+matrix products varied with the number of threads; from 16 on they did not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,8 @@ class Group:
 
     asks: (pieces * queries,) rows of the pass's queries.
     sees: (pieces * keys,) rows of the bank: the texts before the pieces, then the pass's rows.
-    mask: (pieces, 1, queries, keys), added to attention scores: 0 where seen, else minus infinity.
+    mask: (pieces, 1, queries, keys), added to attention scores: 0 where visible, else minus
+        infinity.
     """
 
     asks: Tensor
@@ -46,10 +47,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """What the asking rows of a pass gather from the rows that they see.
+    """The attention of the querying rows of a pass to the rows they see.
 
     pasts: the distinct texts before the pieces.
-    back: for each asking row its place among the groups' queries.
+    back: for each querying row its index among the groups' queries.
     """
 
     pasts: Sequence[KeysValues]
@@ -65,8 +66,11 @@ class Attention:
         softcap: float | None = None,
         sinks: Tensor | None = None,
     ) -> Tensor:
-        """(asking rows, heads * size of values) from the queries (asking rows, heads, head size) of
-        a layer and the keys and values of all rows of the pass."""
+        """Attention output, (querying rows, heads * value size).
+
+        queries: (querying rows, heads, head size) of a layer.
+        fresh: the keys and values of all rows of the pass.
+        """
         if not self.groups:
             return queries.new_zeros(*queries.shape[:2], fresh[1].shape[-1]).flatten(1)
         banks = zip(*[past[layer] for past in self.pasts], fresh, strict=True)
@@ -96,12 +100,13 @@ def arrange(
     like: Tensor,
     at_once: bool,
 ) -> Attention:
-    """The attention of a pass.
+    """Arrange the attention of a pass.
 
-    For each piece: the text before it, its rows in the pass, its rows among the `asking` that ask
-    (padding included), and what is added to the scores, (its asking rows, past + tokens). `like`
-    gives device and dtype. at_once: all pieces are padded to the longest and form one group, not
-    one for each shape.
+    pasts, rows, asks: per piece, the text before it, its rows in the pass, and its rows among the
+        `asking` querying rows (padding included).
+    masks: per piece, added to its scores, (its querying rows, past + tokens).
+    like: gives device and dtype.
+    at_once: pad all pieces to the longest to form one group instead of one per shape.
     """
     distinct = {id(past): past for past in pasts if past}
     stops = np.cumsum([0, *(len(past[0][0]) for past in distinct.values())])
@@ -111,7 +116,7 @@ def arrange(
         asked = np.zeros((len(members), wide), dtype=np.int64)
         sees = np.zeros((len(members), long), dtype=np.int64)
         mask = np.full((len(members), 1, wide, long), -np.inf, dtype=np.float32)
-        mask[..., 0] = 0  # rows that only pad must see something, or they come out as NaN
+        mask[..., 0] = 0  # padding rows must see something, or they become NaN
         for i, member in enumerate(members):
             queries, keys = masks[member].shape
             own, before = rows[member], keys - (rows[member].stop - rows[member].start)
@@ -129,7 +134,7 @@ def arrange(
 def _shapes(
     masks: Sequence[NDArray[np.float32]], at_once: bool
 ) -> dict[tuple[int, int], list[int]]:
-    """The pieces that ask, by the rounded numbers of their queries and keys."""
+    """The querying pieces, by their rounded numbers of queries and keys."""
     shapes: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
     for member, (queries, keys) in enumerate(mask.shape for mask in masks):
         if queries:
@@ -149,14 +154,14 @@ def attend(
     softcap: float | None = None,
     sinks: Tensor | None = None,
 ) -> Tensor:
-    """Attention of (batch, queries, heads, size) over (batch, tokens, key heads, size), with an
-    added mask (batch, 1, queries, tokens): (batch, queries, heads, size of values).
+    """Attention of (batch, queries, heads, size) over (batch, tokens, key heads, size).
 
-    softcap: scores are bent to lie within it. sinks: (heads,), a score of each head that takes its
-    part of the attention and brings nothing.
+    mask: added to the scores, (batch, 1, queries, tokens).
+    softcap: scores are squashed into this range by tanh.
+    sinks: (heads,), a score per head that takes part in the softmax without contributing a value.
 
-    Several heads may share a key head; their queries are then put one after another, so that keys
-    and values are not copied.
+    Returns (batch, queries, heads, value size). Several heads may share a key head; their queries
+    are then concatenated, so that keys and values are not copied.
     """
     batch, asking, heads, size = queries.shape
     shared = heads // keys.shape[2]

@@ -1,15 +1,15 @@
-"""Up to which length a fast way to run a network is known to do what the network itself does.
+"""Checks up to which length a fast path agrees with the network's own forward pass.
 
-A network may see only a window or a chunk of a text, or turn its positions otherwise once a text
-is long; some say so in their config, under many names, and some only in their code. So nothing is
-believed: a way is compared with the network's plain forward pass on whole texts.
+A network may attend only to a window or chunk, or scale its positions for long texts; some say so
+in their config, under many names, and some only in code. So nothing is taken on trust: a path is
+compared with the plain forward pass on whole texts.
 
-Lengths fall into classes, each at most twice as long as the one before, and each ending early where
-the config names a length. The first text of a class has it proven, on texts made up for it that
-lie on both sides of every border that the class may hide; so the cost is that of a few texts, and
-nobody waits for lengths that never come. Classes are proven in order of length, and after one that
-fails none is tried: texts beyond go the slow way. What is proven depends on the network alone, not
-on what was asked before: so does the way of each text, and with it its last bits.
+Lengths fall into classes, each at most twice as long as the previous one, with extra class ends at
+lengths that the config names. The first text of a class triggers its check, on synthetic texts on
+both sides of every boundary the class may contain; this costs a few texts, and only lengths that
+occur are checked. Classes are checked in order of length, and after a failure no more are tried:
+longer texts take the slow path. The result depends only on the network, not on earlier requests; so
+does the path of each text, and with it its last bits.
 """
 
 from __future__ import annotations
@@ -33,34 +33,36 @@ from gauntlet.models.engine.trie import grow
 LOG = logging.getLogger("gauntlet")
 
 TOLERANCE = {torch.float32: 1e-4, torch.float16: 0.02, torch.bfloat16: 0.1}
-"""How far a log-probability may lie from the plain one, as a part of their spread. Rounding stays
-well below; a wrong mask or position is near 1."""
+"""Allowed root-mean-square error of log-probabilities, relative to their standard deviation.
+Rounding stays well below it; a wrong mask or position gives about 1."""
 LEAST, GROWTH = 1 / 3, 4
-"""Of the tolerance always allowed, and how many times the difference of the first class: shows what
-rounding does to the network at hand, so that a window which bites little is seen in 16 bits."""
+"""The tolerance shrinks to GROWTH times the error of the first class, but not below LEAST of
+itself. That error is the network's rounding, so a window with a small effect is detected in 16 bits
+too."""
 FIRST, STEP = 16, 4096
-"""Where the first class ends, and how many tokens longer than the one before a class may be."""
+"""Length at which the first class ends, and the maximum growth from one class to the next."""
 LENGTHS = re.compile(r"window|chunk|local|block|context|position|length|seq")
-"""In the name of a setting: it may be a length."""
+"""Matches setting names that may hold a length."""
 ECHO = 4
-"""A probe ends with the tokens it began with: networks that learnt to copy look back to there."""
+"""A probe ends with the tokens it began with, because networks that learnt to copy look back
+there."""
 APART = 3
-"""Tokens by which the second text of a probe's tree leaves the first."""
+"""Number of tokens at the end of the second text of a probe's tree that differ from the first."""
 
 Difference = Callable[[int, int], float]
-"""How far a way lies from the plain forward pass for texts of more than the one and at most the
-other number of tokens; raises one of `REFUSALS` where it cannot run them."""
+"""The error of a path against the plain forward pass, for texts longer than the first and up to
+the second number of tokens; raises one of `REFUSALS` if it cannot run them."""
 
 
 class Proof:
-    """What is proven of one way to run one network.
+    """What has been verified about one path of one network.
 
-    proven: the length up to which all texts are.
-    objection: why no longer texts are proven; None while that is open.
+    proven: the length up to which all texts are verified.
+    objection: why longer texts are not; None while that is open.
     """
 
     def __init__(self, network: Any, difference: Difference, memory: Memory, slow: str) -> None:
-        """slow: for the log, what happens to a text that is not proven."""
+        """slow: for the log, what happens to texts that are not verified."""
         self.proven = 0
         self.objection: str | None = None
         self._difference = difference
@@ -70,7 +72,7 @@ class Proof:
         self._ends = class_ends(network.config)
 
     def covers(self, length: int) -> bool:
-        """Whether texts of so many tokens are proven, after trying what was not yet tried."""
+        """Whether texts of this length are verified, checking further classes as needed."""
         while self.proven < length and self.objection is None:
             self._try(next(self._ends, None))
         return length <= self.proven
@@ -92,9 +94,9 @@ class Proof:
             )
 
     def _objection(self, end: int) -> str | None:
-        """Why the class up to `end` is not proven, if it is not."""
+        """Why the class up to `end` fails, or None."""
         try:
-            # All processes that run the network together go on, or none of them.
+            # All processes that run the network together must agree to go on.
             self._memory.claim(end)
             difference = self._difference(self.proven, end)
         except REFUSALS as error:
@@ -121,7 +123,7 @@ def class_ends(config: Any) -> Iterator[int]:
 
 
 def lengths(settings: Any, name: str = "") -> Iterator[int]:
-    """The integers among the settings, nested ones too, whose name speaks of a length."""
+    """The integers in the settings, nested ones too, whose name suggests a length."""
     if isinstance(settings, dict):
         for key, value in settings.items():
             yield from lengths(value, str(key))
@@ -133,17 +135,17 @@ def lengths(settings: Any, name: str = "") -> Iterator[int]:
 
 
 def probe(length: int, vocabulary: int) -> list[int]:
-    """A text of so many tokens, always the same one."""
+    """A fixed pseudo-random text of this length."""
     drawn = np.random.default_rng(length).integers(vocabulary, size=max(1, length - ECHO))
     return [int(token) for token in np.resize(drawn, length)]
 
 
 def tree_difference(engine: Any, plain: Reference, low: int, high: int) -> float:
-    """How far an engine's scores of two decisions of the class (low, high] lie from the plain
-    ones: the largest root mean square of a text, over the standard deviation of them all.
+    """The error of an engine's scores for two decisions of the class (low, high].
 
-    The static head ends before `low`. What follows it is one text of `high` tokens; then a tree of
-    `high` tokens all told, with texts on both sides of every border within the class.
+    It is the largest root mean square error of a text, over the standard deviation of the exact
+    scores. The static head ends before `low`. It is followed by one text of `high` tokens, then by
+    a tree of `high` tokens in total, with texts on both sides of every boundary within the class.
     """
     text = probe(high, plain.vocabulary)
     head = max(low - FIRST, min(high // 8, 8))
@@ -159,7 +161,7 @@ def tree_difference(engine: Any, plain: Reference, low: int, high: int) -> float
 
 
 def branches(text: list[int], short: int, vocabulary: int) -> list[list[int]]:
-    """`text` all but its end, and one that leaves it to end after `short` tokens; the tree of both
+    """`text` without its end, and a variant that diverges to end after `short` tokens. Their tree
     has as many tokens as `text`."""
     long = len(text) - APART
     short = min(short, long)
@@ -168,10 +170,10 @@ def branches(text: list[int], short: int, vocabulary: int) -> list[list[int]]:
 
 
 def step_difference(plain: Reference, low: int, high: int) -> float:
-    """How far the scores of a text that is read part by part lie from the plain ones, as above:
-    one token beyond `low`, and after `high` tokens.
+    """The error of scores for a text read in parts, as in `tree_difference`.
 
-    It is read up to `low`, then by a token, then to nearly `high`, then again token by token.
+    It is measured one token beyond `low` and after `high` tokens. The text is read up to `low`,
+    then by one token, then to nearly `high`, then token by token.
     """
     text = probe(high, plain.vocabulary)
     first = low or high // 2

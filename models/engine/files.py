@@ -1,7 +1,7 @@
-"""The files of a checkpoint: where they lie, whether they are whole, and what they hash to.
+"""The files of a checkpoint: where they are, whether they are complete, and their hashes.
 
-Only what needs neither torch nor (where no code comes with the checkpoint) transformers, so that
-a broken one is refused before any worker starts.
+Needs neither torch nor (unless the checkpoint ships code) transformers, so a broken checkpoint is
+rejected before any worker starts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gauntlet.common.errors import ModelError
 
 PROJECT = Path(__file__).resolve().parents[2]
 SHIPPED = "pkg:"
-"""Opens the name of a folder that comes with the project, given relative to its root."""
+"""Prefix of the path of a folder shipped with the project, relative to its root."""
 
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 WEIGHTS = "model.safetensors"
@@ -33,16 +33,14 @@ SETTINGS = (
     "tokenizer_config.json",
 )
 FURTHER = ("additional_chat_templates/*.jinja", "tokenizer.*.json", "*.model")
-"""Files that the library reads too, where they are there, under names that nobody can list."""
+"""Files with unpredictable names that the library reads if they exist."""
 ADAPTER = "adapter_config.json"
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 
 
 def local_folder(path: str) -> Path | None:
-    """The folder that `path` names on this machine; None where it is the name of a hub model.
-
-    Raises ModelError where it is neither.
-    """
+    """The local folder that `path` names; None if it is the name of a hub model. Raises ModelError
+    if it is neither."""
     if path.startswith(SHIPPED):
         folder = PROJECT / path.removeprefix(SHIPPED)
         if not folder.is_dir():
@@ -61,10 +59,8 @@ def local_folder(path: str) -> Path | None:
 
 
 def check_folder(folder: Path, name: str) -> None:
-    """Raises ModelError, naming the file, unless the checkpoint in `folder` is whole.
-
-    `name` is how the user called it. Weights are not read, only their headers.
-    """
+    """Raises ModelError, naming the file, unless the checkpoint in `folder` is complete. `name` is
+    the user's name for it. Of the weights only the headers are read."""
     config = read_json(folder / "config.json", name)
     if (folder / ADAPTER).is_file():
         raise ModelError(
@@ -83,8 +79,7 @@ def check_folder(folder: Path, name: str) -> None:
 
 
 def _check_code(folder: Path, name: str, config: dict[str, Any]) -> None:
-    """Raises ModelError where only code that comes with the checkpoint could run it. Code for
-    what the library knows by itself is left alone, and never run."""
+    """Raises ModelError if the library lacks a class; shipped code is never run."""
     needs = []
     if "auto_map" in config:
         from transformers import CONFIG_MAPPING
@@ -123,7 +118,7 @@ def weight_files(folder: Path, name: str) -> tuple[Path, ...]:
 
 
 def check_safetensors(file: Path, name: str) -> None:
-    """Raises ModelError unless the header parses and the file is as long as the header says."""
+    """Raises ModelError unless the header parses and the file has the length that it implies."""
     size = file.stat().st_size
     with file.open("rb") as stream:
         length = int.from_bytes(stream.read(8), "little")
@@ -154,9 +149,10 @@ def read_json(file: Path, name: str) -> dict[str, Any]:
 
 
 def content_hash(folder: Path, name: str) -> str:
-    """SHA-256 over names and contents of weights, configuration and tokenizer, wherever they lie.
+    """SHA-256 over the names and contents of weights, configuration and tokenizer files.
 
-    A file that came or went since, or a changed byte, changes it; other files (a README) do not.
+    It does not depend on the folder. Adding, removing or changing such a file changes it; other
+    files (a README) do not matter.
     """
     digest = hashlib.sha256()
     for file in model_files(folder, name):
@@ -166,7 +162,7 @@ def content_hash(folder: Path, name: str) -> str:
 
 
 def model_files(folder: Path, name: str) -> list[Path]:
-    """All that makes the model, by name: weights, configuration and tokenizer."""
+    """All weights, configuration and tokenizer files, sorted by name."""
     known = (folder / file for file in (*SETTINGS, *TOKENIZERS, INDEX))
     further = (file for pattern in FURTHER for file in folder.glob(pattern))
     files = {file for file in (*known, *further) if file.is_file()}
@@ -175,8 +171,11 @@ def model_files(folder: Path, name: str) -> list[Path]:
 
 
 class Stamp(NamedTuple):
-    """What tells without reading it that a file may be another: `changed` moves with every write,
-    also where a copy keeps the time `modified`."""
+    """A cheap fingerprint of a file's metadata.
+
+    changed: the ctime, which moves with every write, even if a copy preserves `modified`.
+    number: the inode.
+    """
 
     file: str
     size: int
@@ -192,15 +191,15 @@ class Stamp(NamedTuple):
 
 
 HASHES: dict[Stamp, str] = {}
-"""The SHA-256 of the files that this process knows."""
+"""Cache of the SHA-256 of files, per process."""
 
 READINGS = 5
-"""How often a file is read that changes meanwhile."""
+"""How often to reread a file that changes while it is read."""
 
 
 def file_hash(file: Path, name: str) -> str:
-    """SHA-256 of one file, read as a stream, and again only where its stamp has changed. Raises
-    ModelError where it does not stay the same for as long as a reading takes."""
+    """SHA-256 of one file, streamed, and cached until its stamp changes. Raises ModelError if the
+    file keeps changing while it is read."""
     for _ in range(READINGS):
         before = Stamp.from_file(file)
         if before not in HASHES:
@@ -214,6 +213,6 @@ def file_hash(file: Path, name: str) -> str:
 
 
 def git_hash(file: Path) -> str:
-    """The name that git gives the content."""
+    """The git blob hash of the file's content."""
     content = file.read_bytes()
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()

@@ -1,7 +1,7 @@
-"""Linear layers in 8-bit floats, for devices that multiply them: half the memory of bfloat16.
+"""Linear layers in 8-bit floats, for devices that support them: half the memory of bfloat16.
 
-Weights are e4m3 with a scale an output; the rows that they meet are rounded the same way, with a
-scale a row. The head and the embedding stay as they are: they decide the answer directly.
+Weights are e4m3 with one scale per output; input rows are rounded the same way, with one scale per
+row. The head and the embedding stay unquantized, because they affect the answer directly.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ LOG = logging.getLogger("gauntlet")
 E4M3 = torch.float8_e4m3fn
 LARGEST = torch.finfo(E4M3).max
 CAPABILITY = (8, 9)
-"""The oldest compute capability whose matrix units take e4m3."""
+"""The lowest compute capability with e4m3 matrix multiplication."""
 
 
 class Linear8(nn.Module):
-    """A linear layer with 8-bit weights; reads and writes bfloat16."""
+    """A linear layer with 8-bit weights; inputs and outputs are bfloat16."""
 
     weight: Tensor
     scale: Tensor
@@ -48,13 +48,12 @@ class Linear8(nn.Module):
 
 
 def scaled(rows: Tensor) -> tuple[Tensor, Tensor]:
-    """The rows in e4m3 and the scale of each, (rows, 1) in float32."""
+    """The rows in e4m3 and their scales, (rows, 1) in float32."""
     scale = rows.float().abs().amax(dim=-1, keepdim=True).clamp(min=1e-12) / LARGEST
     return (rows.float() / scale).to(E4M3), scale
 
 
 def check_device(device: torch.device, name: str) -> None:
-    """Raises ModelError unless the device multiplies e4m3."""
     has = torch.cuda.get_device_capability(device) if device.type == "cuda" else None
     if has is None or has < CAPABILITY:
         what = "this is a CPU" if has is None else f"this one has {has[0]}.{has[1]}"
@@ -66,10 +65,8 @@ def check_device(device: torch.device, name: str) -> None:
 
 @torch.inference_mode()
 def quantize(network: Any, name: str) -> None:
-    """Puts the network's layers into 8 bits, in place, and logs how a probe's scores changed.
-
-    Raises ModelError for an architecture whose layers are not known.
-    """
+    """Quantize the network's layers to 8 bits in place, and log how a probe's scores changed.
+    Raises ModelError for an unsupported architecture."""
     if network.config.model_type not in FAMILIES:
         raise ModelError(
             f"model {name!r}: quantization 'fp8' is known for {', '.join(FAMILIES)}, not for "

@@ -1,11 +1,11 @@
-"""The flat pass through a network's own modules, for every family whose attention goes through
-transformers' attention interface.
+"""The flat pass through a network's own modules.
 
-What `flat.py` does for four families by hand, this does for the rest: many decisions lie in one
-row, the library's modules run on that row, and where they would attend, each piece attends to its
-own past and branches. Windows, soft caps and sinks come with the call, as the library tells them to
-any kernel. The modules are a copy that shares its weights with the network, so the plain forward
-pass stays what it was.
+Works for every family whose attention goes through transformers' attention interface, and so
+generalises what `ragged_forward.py` does by hand for four families: many decisions are concatenated
+in one row, the library's modules run on that row, and at the attention call each piece attends to
+its own past and branches. Windows, soft caps and sinks come with the call, as the library passes
+them to any kernel. The modules are a copy that shares the network's weights, so the plain forward
+pass is unchanged.
 """
 
 from __future__ import annotations
@@ -31,16 +31,17 @@ from gauntlet.models.engine.tiles import Tiled
 from gauntlet.models.engine.trie import PromptTree, chain, grow
 
 NAME = "gauntlet"
-"""The attention of this pass among those that the library knows."""
+"""The name under which this attention is registered with the library."""
 PROBES = (3, 21, 50, 7)
-"""Tokens of the texts on which it is tried whether bits depend on company."""
+"""Lengths of the texts that test whether bits are batch-invariant."""
 
 
 @dataclass
 class Pass:
-    """One pass that goes on: who sees whom, for every window that a layer has.
+    """A forward pass in progress: the attention for every window that a layer has.
 
-    kept: where each layer's keys and values go, if anywhere. calls: layers that have attended.
+    kept: where each layer's keys and values go, if anywhere.
+    calls: number of layers that have attended.
     """
 
     layout: Layout
@@ -62,12 +63,14 @@ _GOING = _Going()
 
 
 class General:
-    """Runs pieces through a causal language model by its own modules; the same methods as `Flat`
-    has for scoring."""
+    """Runs pieces through a causal language model with its own modules.
+
+    Has the same scoring methods as `Flat`.
+    """
 
     def __init__(self, network: Any, invariant: bool = True, least: Least = alone) -> None:
-        """invariant: a row's bits do not depend on its company; they are tried. Raises Unsupported,
-        saying why, or what the network raises."""
+        """invariant: a row's bits do not depend on the rest of the batch; this is tested. Raises
+        Unsupported, saying why, or what the network raises."""
         if least is not alone:
             raise Unsupported("parts, which lie in several processes")
         if getattr(network, "_is_stateful", False):
@@ -86,7 +89,7 @@ class General:
             raise Unsupported("bits, which depend on what else is asked")
 
     def span(self, past: int, tree: PromptTree) -> int:
-        """How many tokens must be proven for a tree after so many: those of its longest text."""
+        """The text length to verify for a tree after `past` tokens: that of its longest text."""
         return past + int(tree.depths.max()) + 1
 
     @torch.inference_mode()
@@ -111,7 +114,7 @@ class General:
         return torch.cat(picked)
 
     def _logits(self, pieces: Sequence[Piece], layers: list[Layer] | None) -> Tensor:
-        """The logits after every end, as the network gives them."""
+        """The logits after every end, in the network's dtype."""
         like, at_once = self._like, self._at_once
         layout = lay_out(pieces, self._tiles, like, at_once)
         going = Pass(
@@ -162,8 +165,8 @@ def attention(
     s_aux: Tensor | None = None,
     **_: Any,
 ) -> tuple[Tensor, None]:
-    """The library's attention interface: (1, heads, rows, size) of queries, keys and values to
-    (1, rows, heads, size of values)."""
+    """The library's attention interface. Takes queries, keys and values as (1, heads, rows, size);
+    returns (1, rows, heads, value size)."""
     going = _GOING.now
     assert going is not None, "asked outside a pass"
     own = key[0].transpose(0, 1), value[0].transpose(0, 1)
@@ -180,7 +183,8 @@ ALL_ATTENTION_FUNCTIONS.register(NAME, attention)
 
 
 def twin(network: Any) -> Any:
-    """The network's modules and settings once more, with the same weights, and this attention."""
+    """A copy of the network's modules and settings that shares its weights and uses this
+    attention."""
     weights = (*network.parameters(), *network.buffers())
     other = copy.deepcopy(network, {id(weight): weight for weight in weights})
     for module in other.modules():

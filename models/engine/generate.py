@@ -1,8 +1,8 @@
-"""Free text from a checkpoint: many texts at once, each the same whatever else is asked.
+"""Text generation from a checkpoint, batched, with results independent of the batch.
 
-The static part of a prompt is read once and shared with the scorer, the rest once for all samples
-of it. Then all texts grow by one token a step, in one flat pass; each keeps its keys and values in
-a cache of memory. A network that the flat pass does not know writes one text at a time.
+The static part of a prompt is read once and shared with the scorer, the rest once for all its
+samples. Then all texts grow by one token per step, in one flat pass, with their keys and values in
+a cache. Networks that the flat pass does not support generate one text at a time.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LOG = logging.getLogger("gauntlet")
 
 @dataclass(slots=True)
 class Text:
-    """One sample of a request, under way; `prompt` in tokens, `written` so far."""
+    """One sample of a request in progress; `prompt` and `written` are tokens."""
 
     request: Generate
     sample: int
@@ -50,7 +50,7 @@ class Text:
 
     @property
     def room(self) -> int:
-        """Tokens of its keys and values when it is as long as it may get."""
+        """Tokens of its keys and values at its maximum length."""
         return len(self.prompt) + self.request.max_tokens
 
     def begin_again(self) -> None:
@@ -58,13 +58,13 @@ class Text:
 
 
 class Generator:
-    """Writes token by token: the likeliest one, or one drawn with the request's own seed."""
+    """Generates token by token: greedily, or sampled with the request's own seed."""
 
     def __init__(
         self, network: Any, tokens: Tokens, scorer: Packed | None = None, least: Least = alone
     ) -> None:
-        """scorer: whose pass and kept static parts are used; None to write one at a time. least:
-        of what other processes say that run the same network."""
+        """scorer: provides the forward pass and the cached static parts; None for one text at a
+        time. least: agrees on a minimum with the other processes that run the network."""
         self.network = network
         self.tokens = tokens
         self._ends = _end_tokens(network, tokens)
@@ -79,10 +79,10 @@ class Generator:
         )
 
     def write(self, requests: Sequence[Generate]) -> list[Generation]:
-        """One reply a request, in order. Equal requests are written once. Raises ModelError."""
+        """One reply per request, in order. Equal requests are computed once. Raises ModelError."""
         texts = self._texts(list(dict.fromkeys(requests)))
         together = [text for text in texts if self._fits(text)]
-        # Texts of like length end in like steps, and their attention is of one shape.
+        # Texts of similar length end at similar steps, and their attention has one shape.
         together.sort(key=lambda text: (text.room, len(text.prompt)))
         while together:
             wave, together = self._wave(together)
@@ -93,7 +93,7 @@ class Generator:
         return [_together(samples[request], request.n) for request in requests]
 
     def _texts(self, requests: Sequence[Generate]) -> list[Text]:
-        """What is to be written: all samples of each request, one of those that must be equal."""
+        """The texts to generate: all samples of each request, but only one at temperature 0."""
         prompts = self.tokens.encode_all([request.prompt for request in requests])
         limit = self._plain.limit
         texts = []
@@ -116,7 +116,7 @@ class Generator:
         return self._scorer.proof.covers(text.room)
 
     def _wave(self, texts: list[Text]) -> tuple[list[Text], list[Text]]:
-        """As many of the texts as may be written at once, and the rest."""
+        """As many of the texts as can be generated at once, and the rest."""
         assert self._scorer is not None
         count, memory = 0, self._scorer.resident.limit
         while count < min(len(texts), TEXTS_MOST):
@@ -126,7 +126,7 @@ class Generator:
         return texts[:count], texts[count:]
 
     def _write_wave(self, wave: list[Text]) -> None:
-        """Writes the texts to their ends; half of them at a time if memory runs out."""
+        """Generate the texts to their ends, in halves if memory runs out."""
         try:
             self._steps(wave)
             return
@@ -159,7 +159,7 @@ class Generator:
             rows = [row for row, text in enumerate(active) if text.reply is None]
             if not rows:
                 return
-            # Copying costs; a row that is done costs little until half of them are.
+            # Copying is expensive; finished rows cost little until they are half of all.
             if 2 * len(rows) <= len(active):
                 cache.keep(rows)
                 active = [active[row] for row in rows]
@@ -170,7 +170,7 @@ class Generator:
         assert self._scorer is not None
         cache: KVCache | None = None
         rows: list[Tensor] = []
-        # Samples of one prompt stand side by side: it is read once for all of them.
+        # Samples of one prompt are adjacent, so it is read once for all of them.
         same = [list(group) for _, group in groupby(wave, key=lambda text: text.prompt)]
         copies = {id(group[0]): len(group) for group in same}
         packs = self._packs([group[0] for group in same])
@@ -205,7 +205,7 @@ class Generator:
         return packs
 
     def _step(self, flat: Flat, active: Sequence[Text], cache: KVCache) -> Tensor:
-        """Logits after the last written token of every active text."""
+        """Logits after the last token of every active text."""
         padded = rounded_up(len(active), ANSWERS)
         tokens = np.zeros(padded, dtype=np.int64)
         tokens[: len(active)] = [text.written[-1] for text in active]
@@ -221,7 +221,7 @@ class Generator:
         return logits[: len(active)]
 
     def _extend(self, active: Sequence[Text], logits: Tensor) -> None:
-        """Gives every text that is not done its next token, or its end."""
+        """Append the next token, or end the text, for every unfinished text."""
         likeliest = logits.argmax(dim=-1).tolist()
         for row, text in enumerate(active):
             if text.reply is None:
@@ -231,7 +231,7 @@ class Generator:
                     text, choose(logits[row], temperature, text.rng) if drawn else likeliest[row]
                 )
             else:
-                text.written.append(0)  # keeps its row of the pass busy
+                text.written.append(0)  # fills its row of the pass
 
     def _add(self, text: Text, token: int) -> None:
         request = text.request
@@ -249,17 +249,16 @@ class Generator:
             text.written = text.written or [0]
 
     def _may_stop(self, text: Text) -> bool:
-        """Whether a stop string stands near the end; far cheaper than decoding the whole text."""
+        """Whether a stop string is near the end; far cheaper than decoding the whole text."""
         if not text.request.stop:
             return False
-        # A character takes at most four tokens, each of one byte.
+        # A character takes at most four tokens, of one byte each.
         near = 4 * max(map(len, text.request.stop)) + 4
         last = self.tokens.decode(text.written[-near:])
         return any(stop in last for stop in text.request.stop)
 
     def _write_one(self, text: Text) -> Generation:
-        """The text with the library's own forward pass, and with its cache where that is proven to
-        change nothing."""
+        """Generate one text with the library's forward pass, and its cache if verified."""
         feed = self._plain.begin() if self.cached(text.room) else None
         new = text.prompt
         while text.reply is None and text.request.max_tokens:
@@ -269,12 +268,12 @@ class Generator:
         return text.reply or Generation("", len(text.prompt), 0)
 
     def cached(self, room: int) -> bool:
-        """Whether the library's cache is proven to change nothing in a text of so many tokens."""
+        """Whether the library's cache is verified to be exact for texts of this many tokens."""
         return self._proof.covers(room)
 
 
 def _together(samples: Sequence[Generation], n: int) -> Generation:
-    """The reply of n samples; one alone stands for n equal ones."""
+    """The reply of n samples; a single one is repeated n times."""
     every = list(samples) if len(samples) == n else [*samples] * n
     first, *others = every
     return Generation(
@@ -286,7 +285,7 @@ def _together(samples: Sequence[Generation], n: int) -> Generation:
 
 
 def _end_tokens(network: Any, tokens: Tokens) -> frozenset[int]:
-    """Every token that the checkpoint's files call an end of text."""
+    """All end-of-text tokens that the checkpoint's files name."""
     settings = network.generation_config.eos_token_id
     listed = settings if isinstance(settings, list) else [settings]
     return frozenset(t for t in (*listed, tokens.tokenizer.eos_token_id) if t is not None)

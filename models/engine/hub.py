@@ -1,4 +1,4 @@
-"""Models of the Hugging Face hub: the copy on this machine first, the network only if need be."""
+"""Models of the Hugging Face hub: the local copy if there is one, else the network."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from gauntlet.models.engine.files import check_folder, file_hash, git_hash, mode
 
 WANTED = ("*.json", "*.safetensors", "*.jinja", "*.txt", "tokenizer.model")
 SECONDS = 10.0
-"""How long the hub may take to answer before it counts as out of reach."""
+"""Timeout of a request to the hub."""
 
 
 def cached_folder(name: str, revision: str | None) -> Path | None:
-    """This machine's whole copy of the model, if it has one; its folder's name is the commit."""
+    """The complete local copy of the model, or None; the folder's name is the commit."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
@@ -26,7 +26,7 @@ def cached_folder(name: str, revision: str | None) -> Path | None:
 
 
 def commit(name: str, revision: str | None) -> str:
-    """The commit that `revision` (the main branch if None) stands for. Raises ModelError."""
+    """The commit of `revision` (the main branch if None). Raises ModelError."""
     folder = cached_folder(name, revision)
     if folder is None:
         return _ask(name, revision)
@@ -35,11 +35,11 @@ def commit(name: str, revision: str | None) -> str:
 
 
 def check_contents(folder: Path, name: str) -> None:
-    """Raises ModelError where a file of the copy is no longer what the hub sent. The hub's client
-    keeps each under a name that is its hash: SHA-256 of a large one, git's of a small one."""
+    """Raises ModelError if a file of the copy differs from what the hub sent. The hub's client
+    stores each file under its hash: SHA-256 for large files, git's for small ones."""
     for file in model_files(folder, name):
         kept = file.resolve()
-        if kept == file or len(kept.name) not in (40, 64):  # a copy without links: no hash is known
+        if kept == file or len(kept.name) not in (40, 64):  # a copy without links: hash unknown
             continue
         if kept.name not in (file_hash(kept, name), git_hash(kept)):
             raise ModelError(
@@ -49,7 +49,7 @@ def check_contents(folder: Path, name: str) -> None:
 
 
 def fetched_folder(name: str, revision: str | None) -> Path:
-    """A whole copy of the model on this machine, downloaded if it is not there. ModelError."""
+    """A complete local copy of the model, downloaded if necessary. Raises ModelError."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError
 

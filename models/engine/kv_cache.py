@@ -1,4 +1,4 @@
-"""Keys and values of texts that grow together, in one block of memory."""
+"""The key-value cache of texts that grow together, in one block of memory."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from gauntlet.models.engine.ragged_forward import Mixing
 from gauntlet.models.engine.tiles import rounded_up
 
 GRAIN = 64
-"""Attention runs over a multiple of so many keys, which depends on the text's length alone."""
+"""Attention runs over a multiple of this many keys, which depends only on the text's length."""
 
 
 class KVCache:
-    """Room for a number of texts; texts are added in order of their length, shortest first.
+    """Space for a fixed number of texts, added in order of length, shortest first.
 
     lengths: tokens of each text.
     """
 
     def __init__(self, like: KeysValues, texts: int, room: int) -> None:
-        """`like` gives layers, heads, dtype and device; `room` the longest text, in tokens."""
+        """like: gives layers, heads, dtype and device. room: the longest text, in tokens."""
         self.lengths: list[int] = []
         self._room = room
         long = rounded_up(room + 1, GRAIN)
@@ -33,7 +33,7 @@ class KVCache:
             self._layers.append((keys.new_zeros(shape), values.new_zeros(shape)))
 
     def add(self, past: KeysValues, fresh: KeysValues) -> None:
-        """The next text: a known part and what follows it."""
+        """Add a text: a known part and its continuation."""
         row, before = len(self.lengths), len(past[0][0]) if past else 0
         length = before + len(fresh[0][0])
         for number, kept in enumerate(self._layers):
@@ -44,7 +44,7 @@ class KVCache:
         self.lengths.append(length)
 
     def keep(self, rows: Sequence[int]) -> None:
-        """Forgets all texts but these."""
+        """Drop all other texts."""
         wanted = torch.tensor(rows, device=self._layers[0][0].device)
         for number, (keys, values) in enumerate(self._layers):
             self._layers[number] = keys[wanted], values[wanted]
@@ -52,7 +52,7 @@ class KVCache:
 
     @contextmanager
     def growing(self) -> Iterator[Mixing]:
-        """The attention of one step, in which every text grows by a token."""
+        """The attention of one step, in which every text grows by one token."""
         spans = self._spans()
         device = self._layers[0][0].device
         rows = torch.arange(len(self.lengths), device=device)
@@ -70,7 +70,7 @@ class KVCache:
             return out.flatten(1)
 
         yield mixing
-        # A text that is done may stay for some steps; it overwrites its last place.
+        # A finished text may stay for some steps; it overwrites its last position.
         self.lengths = [min(length + 1, self._room) for length in self.lengths]
 
     def _spans(self) -> list[tuple[int, int, int]]:
@@ -88,10 +88,13 @@ class KVCache:
 def attend_last(
     queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor, scaling: float
 ) -> Tensor:
-    """Attention of each text's last token, (texts, heads, size), over (texts, key heads, tokens,
-    size), with an added mask (texts, 1, 1, tokens); like the queries in shape."""
-    # Batched products: the fused attention is slower for one query and, on a CPU, gave other
-    # bits for another number of threads.
+    """Attention of each text's last token, (texts, heads, size); returns the same shape.
+
+    keys, values: (texts, key heads, tokens, size).
+    mask: added to the scores, (texts, 1, 1, tokens).
+    """
+    # Batched products: fused attention is slower for a single query and, on a CPU, its bits
+    # depended on the number of threads.
     grouped = queries.reshape(len(queries), keys.shape[1], -1, queries.shape[-1])
     scores = torch.matmul(grouped, keys.transpose(2, 3)).mul_(scaling).add_(mask)
     chances = torch.softmax(scores, dim=-1, dtype=torch.float32).to(values.dtype)
@@ -99,7 +102,7 @@ def attend_last(
 
 
 def _mask(ends: Tensor, long: int) -> Tensor:
-    """(texts, 1, 1, long): 0 up to and at each end, minus infinity behind it."""
+    """(texts, 1, 1, long): 0 up to and including each end, minus infinity after it."""
     hidden = torch.arange(long, device=ends.device)[None] > ends[:, None]
     mask = torch.zeros(hidden.shape, device=ends.device).masked_fill_(hidden, -torch.inf)
     return mask[:, None, None]

@@ -1,4 +1,4 @@
-"""Where everything lies in a flat pass: which rows belong to which piece, and who sees whom."""
+"""The layout of a flat pass: which rows belong to which piece, and which tokens each row sees."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Piece:
 class Tiles:
     """How many rows of a linear layer are computed at a time; None: all at once.
 
-    rows: in all layers but the last; answers: in the last layer and the head, where only answers
-    are left.
+    rows: in all layers but the last.
+    answers: in the last layer and the head, where only answers are left.
     """
 
     rows: int | None
@@ -47,9 +47,10 @@ class Layout:
     tokens, places: (rows,) token ids and positions.
     furthest: the largest position.
     rows: each piece's rows.
-    all: every token asks, as in all layers but the last.
-    ends: only the ends of the pieces ask; `answers` (answers,) are their rows, of which the first
-        `asked` are real.
+    all: attention with every token as a query, as in all layers but the last.
+    ends: attention with only the ends of the pieces as queries.
+    answers: (answers,) the rows of the ends, padded.
+    asked: number of real rows in `answers`.
     """
 
     tokens: Tensor
@@ -63,9 +64,9 @@ class Layout:
 
 
 def lay_out(pieces: Sequence[Piece], tiles: Tiles, like: Tensor, at_once: bool) -> Layout:
-    """The pieces one after another; `like` gives device and dtype.
+    """Concatenate the pieces; `like` gives device and dtype.
 
-    at_once: attention of all pieces in one padded call, not in one for each shape.
+    at_once: attention of all pieces in one padded call instead of one per shape.
     """
     trees = [piece.tree for piece in pieces]
     rows = _slices([len(tree.tokens) for tree in trees])
@@ -93,8 +94,8 @@ def lay_out(pieces: Sequence[Piece], tiles: Tiles, like: Tensor, at_once: bool) 
 def windowed(
     layout: Layout, pieces: Sequence[Piece], window: int, like: Tensor, at_once: bool
 ) -> Attention:
-    """`layout.all` of these pieces, where a token sees no more than the last `window` tokens of its
-    text, itself among them."""
+    """`layout.all` with a sliding window: a token sees the last `window` tokens, itself
+    included."""
     if window > layout.furthest:
         return layout.all
     pasts = [piece.past for piece in pieces]
@@ -108,8 +109,8 @@ def places_of(piece: Piece) -> NDArray[np.int64]:
 
 
 def mask_of(piece: Piece, window: int | None = None) -> NDArray[np.float32]:
-    """All of the past is seen; of the tree, a token sees itself and its ancestors; of a text no
-    more than the last `window` tokens."""
+    """The attention mask of a piece. A token sees the whole past, itself and its ancestors in the
+    tree; with `window`, only the last `window` tokens of its text."""
     nodes, past = len(piece.tree.tokens), piece.past_length
     mask = np.zeros((nodes, past + nodes), dtype=np.float32)
     mask[:, past:][~piece.tree.sees] = -np.inf
@@ -120,7 +121,7 @@ def mask_of(piece: Piece, window: int | None = None) -> NDArray[np.float32]:
 
 
 def _joined(parts: Sequence[NDArray[np.int64]], tile: int | None) -> NDArray[np.int64]:
-    """The parts one after another, then zeros up to an integer of tiles."""
+    """The parts concatenated and zero-padded to a multiple of the tile."""
     length = sum(map(len, parts))
     out = np.zeros(rounded_up(length, tile or EVEN), dtype=np.int64)
     np.concatenate(parts, out=out[:length])

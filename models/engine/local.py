@@ -1,4 +1,4 @@
-"""A checkpoint in this process: loads the network and sends each request to its engine."""
+"""A checkpoint in this process: loads the network and dispatches requests to its engine."""
 
 from __future__ import annotations
 
@@ -21,14 +21,13 @@ from gauntlet.models.engine.files import Stamp, weight_files
 from gauntlet.models.engine.fp8 import check_device, quantize
 from gauntlet.models.engine.generate import Generator
 from gauntlet.models.engine.memory import Least, alone
+from gauntlet.models.engine.offload import Source, options, register, turn
 from gauntlet.models.engine.packed import Packed
 from gauntlet.models.engine.reference import Reference
-from gauntlet.models.engine.streamed import turn_of
 from gauntlet.models.engine.tokens import Tokens
 
 _LOADED: WeakValueDictionary[Any, Any] = WeakValueDictionary()
-"""The networks in this process, by files, dtype, kind of device, quantization and
-offload."""
+"""The networks in this process, by files, dtype, kind of device, quantization and offload."""
 _LOADING = Lock()
 
 
@@ -46,7 +45,7 @@ class Local:
         self.tokens = tokens
         self._network = network
         self._scorer: Packed | Reference
-        with turn_of(network):
+        with turn(network):
             if engine == "packed":
                 self._scorer = Packed(network, tokens, invariant, least)
                 self._writer = Generator(network, tokens, self._scorer, least)
@@ -55,13 +54,13 @@ class Local:
                 self._writer = Generator(network, tokens, least=least)
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
-        with turn_of(self._network, len(requests)):
+        with turn(self._network):
             scored = iter(self._scorer.score([r for r in requests if isinstance(r, Score)]))
             written = iter(self._writer.write([r for r in requests if isinstance(r, Generate)]))
         return [next(scored) if isinstance(r, Score) else next(written) for r in requests]
 
     def close(self) -> None:
-        """Frees the network; the model answers nothing after that."""
+        """Free the network; the model cannot answer afterwards."""
         del self._scorer, self._writer, self._network
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
@@ -75,22 +74,19 @@ def load_network(
     quantization: str = "none",
     offload: str = "none",
 ) -> Any:
-    """The checkpoint's causal language model, ready to run. Raises ModelError.
-
-    Weights that this process holds already are not loaded again: whoever asks shares them.
-    """
+    """The checkpoint's causal language model, ready to run. Raises ModelError. Weights that this
+    process already holds are shared, not loaded again."""
     place = choose_device(device)
     if quantization == "fp8":
         check_device(place, name)
     with _LOADING:
         key = (_stamp(folder, name), dtype, place.type, quantization, offload)
         network = _LOADED.get(key)
-        if network is None and offload == "layers":
-            from gauntlet.models.engine.offload import (
-                open_network,  # accelerate, which else is not needed
-            )
-
-            network = _LOADED[key] = open_network(folder, name, dtype, place)
+        if network is None and offload == "disk":
+            source = Source(name, _stamp(folder, name))
+            further = options(place, source.scratch)
+            network = _LOADED[key] = read_network(folder, name, dtype, place, **further)
+            register(network, source)
         elif network is None:
             network = owned(read_network(folder, name, dtype, place))
             if quantization == "fp8":
@@ -100,13 +96,12 @@ def load_network(
 
 
 def _stamp(folder: Path, name: str) -> tuple[Stamp, ...]:
-    """The files that make the network, and when they last changed."""
     return tuple(map(Stamp.from_file, (folder / "config.json", *weight_files(folder, name))))
 
 
 def owned(network: Any) -> Any:
-    """The network with its weights in memory of its own. What the library reads on the CPU are
-    pages of the file: whoever writes over the file would change them under the model."""
+    """The network with its CPU weights copied to private memory. The library maps them from the
+    file, so overwriting the file would change them under the model."""
     for weight in (*network.parameters(), *network.buffers()):
         if weight.device.type == "cpu":
             weight.data = weight.data.clone()
@@ -114,11 +109,11 @@ def owned(network: Any) -> Any:
 
 
 def read_network(folder: Path, name: str, dtype: str, place: torch.device, **further: Any) -> Any:
-    """The checkpoint's network, read anew; `further` options are for the library. ModelError."""
+    """Read the checkpoint's network; `further` options go to the library. Raises ModelError."""
     show_progress = enable_progress_bar if sys.stderr.isatty() else disable_progress_bar
     show_progress()  # type: ignore[no-untyped-call]
     options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False, **further}
-    # Straight to the device, weight by weight; without accelerate by way of the main memory.
+    # Straight to the device, weight by weight; without accelerate through main memory.
     if place.type != "cpu" and find_spec("accelerate") and not further:
         options["device_map"] = {"": place}
     load: Any = AutoModelForCausalLM.from_pretrained
@@ -138,18 +133,19 @@ def read_network(folder: Path, name: str, dtype: str, place: torch.device, **fur
     if report["missing_keys"]:
         absent = sorted(report["missing_keys"])
         raise ModelError(f"model {name!r} lacks {len(absent)} weights, such as {absent[0]}")
-    return network.eval().requires_grad_(False).to(place)
+    network = network.eval().requires_grad_(False)
+    return network if hasattr(network, "hf_device_map") else network.to(place)
 
 
 def choose_device(device: str) -> torch.device:
-    """The device that the word means on this machine: of several GPUs the one on which this
-    process has the fewest networks. Raises ModelError."""
+    """Resolve the device setting; among several GPUs the one with the fewest of this process's
+    networks. Raises ModelError."""
     if device == "cuda" and not torch.cuda.is_available():
         raise ModelError("device 'cuda' was asked for, but this machine has no usable GPU")
     wanted = "cuda" if torch.cuda.is_available() else "cpu"
     place = torch.device(wanted if device == "auto" else device)
     if place.type == "cuda" and torch.cuda.device_count() > 1:
-        # Several models of a process spread over its GPUs.
+        # Spreads several models of a process over its GPUs.
         held = [network.device.index for network in list(_LOADED.values())]
         place = torch.device("cuda", min(range(torch.cuda.device_count()), key=held.count))
     return place

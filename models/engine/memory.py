@@ -1,4 +1,4 @@
-"""How much memory there is, and how much of it a scorer may take."""
+"""How much memory is free, and how much of it a scorer may use."""
 
 from __future__ import annotations
 
@@ -10,54 +10,51 @@ from typing import Any
 import torch
 
 from gauntlet.models.engine.attention import KeysValues
-from gauntlet.models.engine.streamed import stream_of
 
 GIB = 1 << 30
 RESIDENT_SHARE, PACK_SHARE = 1 / 4, 1 / 4
-"""Of the free memory: for kept keys and values, and for the activations of one pass."""
+"""Shares of the free memory: for cached keys and values, and for the activations of one pass."""
 RESIDENT_MOST = {"cpu": GIB, "cuda": 16 * GIB}
-"""More bytes than that hold no static part that comes again."""
+"""Bytes; a larger cache of static parts brings no more hits."""
 PACK_MOST = {"cpu": 1024, "cuda": 16384}
-"""More tokens than that do not make a pass faster; on a CPU they leave its caches."""
+"""Tokens; larger passes are not faster, and on a CPU they no longer fit its caches."""
 PACK_LEAST = 256
+OFFLOADED_PACKS = 4
+"""As many times longer packs where weights are read from the disk for every pass."""
 TEXTS_MOST = 256
-"""Texts that are written at once, at most."""
-OFFLOADED_SHARE, SPARE = 0.7, 2
-"""Where layers are read for every pass: of the free memory, which the layers leave, for the
-activations of one pass; and how many times as long a pack's products may take as the reading, which
-both vary."""
+"""Maximum number of texts generated at once."""
 MEMINFO = Path("/proc/meminfo")
 CGROUP = Path("/sys/fs/cgroup")
 UNKNOWN = 8 * GIB
-"""Taken for free where the machine does not say."""
+"""Assumed free if the machine does not report it."""
 
 
 Least = Callable[[int], int]
-"""The smallest of a number over all processes that run one network together."""
+"""The minimum of a number over all processes that run one network together."""
 
 
 class OutOfMemory(torch.OutOfMemoryError):
-    """One of the processes that run a network together lacks memory, and all of them know."""
+    """One of the processes that run a network together lacks memory, and all of them know it."""
 
 
 def alone(number: int) -> int:
-    """`Least` of a process that runs its network by itself."""
+    """`Least` for a process that runs its network alone."""
     return number
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Bytes of keys and values to keep between calls, and tokens of a pack."""
+    """Bytes of keys and values to cache between calls, and tokens per pack."""
 
     resident: int
     pack_tokens: int
 
 
 class Memory:
-    """The memory of a network's device, as all processes see it that run the network together.
+    """The memory of a network's device, as agreed by all processes that run the network together.
 
-    They take the same steps only if they decide the same: so a number that differs between them
-    counts as the least of all, and no pass begins for which one of them lacks the memory.
+    They only take the same steps if they make the same decisions, so numbers that differ are
+    replaced by their minimum, and no pass begins unless all have the memory for it.
     """
 
     def __init__(self, network: Any, least: Least = alone) -> None:
@@ -65,17 +62,15 @@ class Memory:
 
     def budget(self) -> Budget:
         """What the free memory allows."""
-        stream = stream_of(self._network)
-        hiding = stream.hiding if stream else 0
-        return budget(self._network, self._least(free_bytes(self._network.device)), hiding)
+        return budget(self._network, self._least(free_bytes(self._network.device)))
 
     def size(self, states: KeysValues) -> int:
-        """Bytes of kept keys and values, in the process where they take most."""
+        """Bytes of cached keys and values, in the process where they take most."""
         return -self._least(-sum(tensor.nbytes for layer in states for tensor in layer))
 
     def claim(self, tokens: int, further: int = 0) -> None:
-        """Raises OutOfMemory in all processes unless each has room for a pass of so many tokens
-        and for `further` bytes. Alone nothing is claimed: there a pass may simply fail."""
+        """Raises OutOfMemory in all processes unless each has room for a pass of this many tokens
+        and for `further` bytes. Does nothing in a single process, where a pass may simply fail."""
         if self._least is alone:
             return
         config = self._network.config.get_text_config(decoder=True)
@@ -84,11 +79,11 @@ class Memory:
             raise OutOfMemory(f"a rank has no {wanted / GIB:.1f} GiB left")
 
     def any(self, flag: bool) -> bool:
-        """Whether the flag is up in one of the processes."""
+        """Whether the flag is set in any process."""
         return bool(-self._least(-int(flag)))
 
     def ran_out(self, error: RuntimeError) -> bool:
-        """Whether all processes failed here for lack of memory, so that all can try again."""
+        """Whether all processes failed here for lack of memory, so that all can retry."""
         if self._least is alone:
             return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(
                 error
@@ -103,22 +98,30 @@ class Memory:
         return True
 
 
-def budget(network: Any, free: int, hiding: int = 0) -> Budget:
-    """What so many free bytes of the network's device allow. hiding: tokens whose products take as
-    long as reading a layer, where layers are read for every pass."""
+def budget(network: Any, free: int) -> Budget:
+    """What this many free bytes of the network's device allow."""
     device = network.device
     config = network.config.get_text_config(decoder=True)
     per_token = bytes_per_token(config, network.dtype.itemsize)
-    tokens = int(free * (OFFLOADED_SHARE if hiding else PACK_SHARE) / per_token)
+    tokens = int(free * PACK_SHARE / per_token)
+    most = PACK_MOST[device.type] * (OFFLOADED_PACKS if is_offloaded(network) else 1)
     return Budget(
         resident=min(int(free * RESIDENT_SHARE), RESIDENT_MOST[device.type]),
-        pack_tokens=min(max(tokens, PACK_LEAST), max(PACK_MOST[device.type], SPARE * hiding)),
+        pack_tokens=min(max(tokens, PACK_LEAST), most),
     )
 
 
+def is_offloaded(network: Any) -> bool:
+    """Whether some of the network's weights are on the disk."""
+    return "disk" in getattr(network, "hf_device_map", {}).values()
+
+
 def bytes_per_token(config: Any, itemsize: int) -> int:
-    """What a token of a pass takes at its widest: some copies of the hidden row, one in float32,
-    three rows of the inner width, and an attention mask over a thousand tokens."""
+    """Peak memory of a pass per token, in bytes.
+
+    It covers some copies of the hidden row, one in float32, three rows of the intermediate width,
+    and an attention mask over about a thousand tokens.
+    """
     inner = getattr(config, "intermediate_size", None) or 4 * config.hidden_size
     return int(itemsize * (8 * config.hidden_size + 3 * inner + 1024) + 4 * config.hidden_size)
 
@@ -131,7 +134,7 @@ def state_bytes(config: Any, itemsize: int) -> int:
 
 
 def free_bytes(device: torch.device) -> int:
-    """Memory that is free now on the device; on the CPU also within the process's own limit."""
+    """Free memory on the device; on the CPU also within the control group's limit."""
     if device.type == "cuda":
         free, _ = torch.cuda.mem_get_info(device)
         unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
@@ -140,7 +143,7 @@ def free_bytes(device: torch.device) -> int:
 
 
 def _available() -> int:
-    """Memory that the machine can give without swapping, caches it would drop included."""
+    """Memory available without swapping, including droppable caches."""
     try:
         lines = MEMINFO.read_text().splitlines()
         found = next(line for line in lines if line.startswith("MemAvailable:"))
@@ -150,7 +153,7 @@ def _available() -> int:
 
 
 def _left_in_group() -> int:
-    """What the control group of a container or a batch job leaves."""
+    """The memory left in the control group of a container or batch job."""
     try:
         limit = (CGROUP / "memory.max").read_text().strip()
         used = (CGROUP / "memory.current").read_text().strip()

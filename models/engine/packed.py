@@ -1,12 +1,12 @@
-"""The packed scorer: shares every common token, within a decision and across decisions.
+"""The packed scorer: computes shared tokens once, within and across decisions.
 
-The static part of the prompts stays in memory as keys and values; of the rest, a decision's
-prompts form a tree in which each shared token is computed once; many decisions run as one flat
-row. The log-probabilities are those of the plain scorer, up to rounding, and the same bits
-whatever else is asked in the same call (unless `Flat` is told that bits need not stay the same).
+The static part of the prompts is cached as keys and values; the rest of a decision's prompts form a
+tree in which each shared token is computed once; many decisions run as one flat row. The
+log-probabilities are those of the plain scorer up to rounding, and their bits do not depend on the
+other requests in a call (unless `Flat` is allowed to vary).
 
-Three ways, the first that can: `Flat`, `Portable`, and the plain scorer. The plain one also takes
-the texts that are longer than what is proven of the way (`proof.py`).
+The first path that works is used: `Flat`, `General`, `Portable`, else the plain scorer. The plain
+scorer also takes texts longer than the path is verified for (`equivalence_check.py`).
 """
 
 from __future__ import annotations
@@ -50,15 +50,16 @@ class TokenizedScore:
 
 
 Running = list[tuple[list[TokenizedScore], list[int], torch.Tensor]]
-"""Packs that were started: their decisions, the tokens read, and the log-probabilities."""
+"""Started packs: their decisions, the token columns read, and the log-probabilities."""
 
 
 class Packed:
-    """Scores decisions in packs; falls back to a slower way where the fast one does not know the
-    network, and says so once in the log.
+    """Scores decisions in packs.
 
-    engine: the pass that runs the packs; None where only the plain scorer can.
-    proof: up to which length the pass is known to agree with the plain scorer.
+    Falls back to a slower path, with one log message, if the fast one does not support the network.
+
+    engine: the pass that runs the packs; None if only the plain scorer can.
+    proof: up to which length the pass is verified against the plain scorer.
     """
 
     proof: Proof
@@ -66,8 +67,9 @@ class Packed:
     def __init__(
         self, network: Any, tokens: Tokens, invariant: bool = True, least: Least = alone
     ) -> None:
-        """invariant: bits do not depend on what else is asked; least: of what other processes
-        say that run the same network."""
+        """invariant: bits do not depend on the other requests.
+        least: agrees on a minimum with the other processes that run the network.
+        """
         self.memory = Memory(network, least)
         allowed = self.memory.budget()
         self.tokens = tokens
@@ -78,19 +80,19 @@ class Packed:
         self._take_the_first_that_can(network, invariant, least)
 
     def score(self, requests: Sequence[Score]) -> list[Scores]:
-        """One reply a request, in order. Equal requests are computed once."""
+        """One reply per request, in order. Equal requests are computed once."""
         replies: dict[Score, Scores] = {}
         waiting: Running = []
         for pack in self._packs(list(dict.fromkeys(requests)), replies):
             started = self._run(pack)
-            # A GPU works on the pack just started while the one before is read.
+            # A GPU computes the new pack while the previous one is read.
             replies.update(_read(waiting))
             waiting = started
         replies.update(_read(waiting))
         return [replies[request] for request in requests]
 
     def past(self, head: tuple[int, ...]) -> KeysValues:
-        """Keys and values of a static part, from memory if it came before."""
+        """Keys and values of a static part, cached."""
         assert self.engine is not None
         if not head:
             return ()
@@ -102,7 +104,7 @@ class Packed:
 
     def _decision(self, request: Score, sequences: list[list[int]]) -> TokenizedScore:
         head = self.tokens.head(request.prompts[0])
-        # The last token of a prompt is never part of the head: its row is where the answer is.
+        # The last token of a prompt is never part of the head, because its row gives the answer.
         shared = min(
             min(shared_length(head, sequence), len(sequence) - 1) for sequence in sequences
         )
@@ -117,8 +119,7 @@ class Packed:
     def _packs(
         self, requests: Sequence[Score], replies: dict[Score, Scores]
     ) -> Iterator[list[TokenizedScore]]:
-        """The decisions pack by pack, those of a size together; what no pack can hold is scored
-        plainly, into `replies`."""
+        """The decisions in packs, grouped by size; what does not fit is scored into `replies`."""
         prompts = [prompt for request in requests for prompt in request.prompts]
         encoded = iter(self.tokens.encode_all(prompts))
         texts = {request: [next(encoded) for _ in request.prompts] for request in requests}
@@ -144,7 +145,7 @@ class Packed:
         return self.proof.covers(self.engine.span(len(decision.head), decision.tree))
 
     def _run(self, pack: list[TokenizedScore]) -> Running:
-        """Starts one pack, in parts if it does not fit in memory."""
+        """Start one pack, split if it does not fit in memory."""
         for attempt in ("as it is", "without anything kept"):
             try:
                 return [self._start(pack)]
@@ -165,7 +166,6 @@ class Packed:
         return self._run(pack[:half]) + self._run(pack[half:])
 
     def make_room(self) -> None:
-        """Forgets the static parts that are kept."""
         self.resident.clear()
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
@@ -181,8 +181,8 @@ class Packed:
         return pack, columns, self.engine.logprobs(pieces, columns)
 
     def _take_the_first_that_can(self, network: Any, invariant: bool, least: Least) -> None:
-        """Sets the fastest pass that knows the network and agrees with the plain scorer. Raises
-        ModelError where the network cannot be asked even plainly."""
+        """Use the fastest path that agrees with the plain scorer. Raises ModelError if none can
+        run."""
         ways: tuple[Callable[[], Engine], ...] = (
             lambda: Flat(network, invariant),
             lambda: General(network, invariant, least),
@@ -217,7 +217,6 @@ class Packed:
 
 
 def _read(running: Running) -> Iterator[tuple[Score, Scores]]:
-    """The replies of packs that were started."""
     for pack, columns, logprobs in running:
         place = {token: column for column, token in enumerate(columns)}
         rows = iter(logprobs.tolist())
@@ -229,7 +228,7 @@ def _read(running: Running) -> Iterator[tuple[Score, Scores]]:
 
 
 class Resident:
-    """Keys and values of texts used lately, up to a number of bytes as `size` counts them."""
+    """A least-recently-used cache of keys and values, limited in bytes as counted by `size`."""
 
     def __init__(self, limit: int, size: Callable[[KeysValues], int]) -> None:
         self.limit = limit
@@ -244,7 +243,7 @@ class Resident:
         return self._kept[text][0]
 
     def put(self, text: tuple[int, ...], states: KeysValues) -> None:
-        """Keeps `states`; forgets what was unused longest until all fits."""
+        """Cache `states`, evicting the least recently used entries until all fit."""
         size = self._size(states)
         self._kept[text] = states, size
         self._bytes += size

@@ -1,7 +1,7 @@
 """The portable path: a decision's tree through the library's own forward pass.
 
-Any decoder that takes positions and a four-dimensional mask can be run so, which `flat.py` cannot.
-A decision is one row of its own, so it depends on nothing else that is asked.
+Runs any decoder that takes positions and a four-dimensional mask, which `ragged_forward.py` cannot.
+A decision is a separate row, so it does not depend on the other requests.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gauntlet.models.engine.trie import PromptTree
 
 
 class Portable:
-    """Runs pieces one at a time; the same methods as `Flat` has for scoring."""
+    """Runs pieces one at a time; has the same scoring methods as `Flat`."""
 
     def __init__(self, network: Any) -> None:
         """Raises Unsupported, saying why."""
@@ -30,8 +30,8 @@ class Portable:
         self._network = network
 
     def span(self, past: int, tree: PromptTree) -> int:
-        """How many tokens must be proven for a tree after so many: all of them, because a network
-        may see a window by the rows of a pass, not by their positions."""
+        """The length to verify for a tree after `past` tokens: all its tokens, because a
+        network may apply a window to the rows of a pass instead of to positions."""
         return past + len(tree.tokens)
 
     @torch.inference_mode()

@@ -1,13 +1,13 @@
 """The forward pass over flat rows: tokens of many decisions in one row, without padding.
 
-Written over the modules of transformers' Llama, Mistral, Qwen2 and Qwen3, so that weights,
-norms and rotary frequencies stay the library's. What differs: attention runs over the tokens that
-a piece may see, linear layers run on tiles of a fixed number of rows, and the last layer is
-finished only where an answer is read.
+It uses the modules of transformers' Llama, Mistral, Qwen2 and Qwen3, so weights, norms and rotary
+frequencies are the library's. The differences: attention runs over the tokens that a piece may see,
+linear layers run on tiles of a fixed number of rows, and the last layer is completed only for rows
+whose answer is read.
 
-On one machine a row's result does not depend on what else is in the pass, if the pass is
-invariant: a tile has the same shape always, norms and sums are row by row, and a piece's attention
-depends on the piece alone.
+If the pass is invariant, a row's result on one machine does not depend on what else is in the pass:
+tiles always have the same shape, norms and sums are row by row, and a piece's attention depends
+only on the piece.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from torch import Tensor
 from gauntlet.common.errors import GauntletError
 from gauntlet.models.engine.attention import KeysValues, Layer
 from gauntlet.models.engine.layout import Layout, Piece, Tiles, lay_out
+from gauntlet.models.engine.memory import is_offloaded
 from gauntlet.models.engine.rotary import STATIC, RotaryTable, apply_rotary_
 from gauntlet.models.engine.tiles import linear, silu_
 from gauntlet.models.engine.trie import PromptTree, chain
@@ -33,20 +34,22 @@ ANSWERS = 64
 """Rows of a tile of the last layer and the head, where only answers are left."""
 
 Mixing = Callable[[int, Tensor, Layer, float], Tensor]
-"""A layer's number, queries, keys and values, and the scaling, to what each query gathers."""
+"""The attention of a layer, from its number, queries, keys and values, and the scaling."""
 
 
 class Unsupported(GauntletError):
-    """The network is not one that this forward pass knows."""
+    """This forward pass does not support the network."""
 
 
 class Flat:
-    """Runs pieces through a causal language model of a known family, whose attention is full."""
+    """Runs pieces through a causal language model of a known family with full attention."""
 
     def __init__(self, network: Any, invariant: bool = True) -> None:
-        """invariant: a row's bits do not depend on its company. Raises Unsupported."""
+        """invariant: a row's bits do not depend on the rest of the batch. Raises Unsupported."""
         config = network.config
         check_family(config)
+        if is_offloaded(network):
+            raise Unsupported("weights that come from the disk module by module")
         self.device: torch.device = network.device
         self.dtype: torch.dtype = network.dtype
         self.tiles = Tiles(ROWS[self.device.type], ANSWERS) if invariant else Tiles(None, None)
@@ -57,7 +60,7 @@ class Flat:
         self._rotary = RotaryTable(network.model.rotary_emb, self.device, self.dtype)
 
     def span(self, past: int, tree: PromptTree) -> int:
-        """How many tokens must be proven for a tree after so many: those of its longest text."""
+        """The text length to verify for a tree after `past` tokens: that of its longest text."""
         return past + int(tree.depths.max()) + 1
 
     @torch.inference_mode()
@@ -85,7 +88,7 @@ class Flat:
 
     @torch.inference_mode()
     def read(self, pieces: Sequence[Piece]) -> tuple[Tensor, list[KeysValues]]:
-        """Logits (ends, vocabulary) in float32 after every end, and each piece's own keys and
+        """Logits (ends, vocabulary) in float32 after every end, and each piece's keys and
         values."""
         kept: list[Layer] = []
         layout = self._laid_out(pieces)
@@ -94,8 +97,10 @@ class Flat:
 
     @torch.inference_mode()
     def step(self, tokens: Tensor, places: Tensor, furthest: int, mixing: Mixing) -> Tensor:
-        """Logits (rows, vocabulary) in float32 after one more token of several texts, whose
-        attention is `mixing`; rows must be whole tiles of answers."""
+        """Logits (rows, vocabulary) in float32 after one more token of several texts.
+
+        mixing: their attention. Rows must be whole tiles of answers.
+        """
         rotary = self._rotary.at(places, furthest)
         hidden: Tensor = self._base.embed_tokens(tokens)
         for number, layer in enumerate(self._base.layers):
@@ -151,7 +156,7 @@ class Flat:
 
 
 def check_family(config: Any) -> None:
-    """Raises Unsupported, saying what is unknown, unless `Flat` can run such a network."""
+    """Raises Unsupported, naming the reason, unless `Flat` can run such a network."""
     rotary = (config.rope_parameters or {}).get("rope_type", "default")
     if config.model_type not in FAMILIES:
         raise Unsupported(f"model type {config.model_type!r}")
@@ -162,7 +167,7 @@ def check_family(config: Any) -> None:
 
 
 def _finished(layer: Any, hidden: Tensor, mixed: Tensor, tile: int | None) -> Tensor:
-    """The rows behind a layer, from those before it and what its attention gathered."""
+    """A layer's output rows, from its input rows and its attention's output."""
     hidden = hidden + linear(layer.self_attn.o_proj, mixed, tile)
     inner = layer.post_attention_layernorm(hidden)
     gate = silu_(linear(layer.mlp.gate_proj, inner, tile))

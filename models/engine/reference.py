@@ -1,4 +1,4 @@
-"""The plain scorer: one prompt a forward pass, and nothing clever. The packed one must agree."""
+"""The plain scorer: one prompt per forward pass. The packed one must agree with it."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ REFUSALS = (
     *(TypeError, ValueError, KeyError, IndexError, AttributeError, RuntimeError),
     AssertionError,
 )
-"""What a network raises that does not take what it is given."""
+"""What a network raises for inputs that it does not accept."""
 LIMITS = ("max_position_embeddings", "max_seq_len")
-"""How configs call the longest text that a network reads, unless they map the first to a word of
-their own."""
+"""Config names of the maximum text length, unless the config maps the first to another name."""
 ENDLESS = 1 << 30
 
 Feed = Callable[[Sequence[int]], torch.Tensor]
-"""More tokens of a text, to the logits (vocabulary,) after the last of them."""
+"""Feeds more tokens of a text; returns the logits (vocabulary,) after the last one."""
 
 
 class Reference:
     """Scores prompts one at a time with the library's own forward pass.
 
-    limit: the longest text, in tokens; vocabulary: the number of columns.
+    limit: the maximum length in tokens.
+    vocabulary: the number of logits.
     """
 
     def __init__(self, network: Any, tokens: Tokens) -> None:
@@ -75,8 +75,8 @@ class Reference:
             ) from error
 
     def begin(self) -> Feed:
-        """A new text, which the library reads part by part with its own cache; raises one of
-        `REFUSALS` where it cannot."""
+        """Start a text that the library reads in parts with its own cache; the returned
+        function raises one of `REFUSALS` if it cannot."""
         cache = DynamicCache(config=self.network.config)
         return partial(self._after, use_cache=True, past_key_values=cache)
 
@@ -88,8 +88,7 @@ class Reference:
 
 
 def longest(config: Any) -> int:
-    """The longest text, in tokens, that a network of such a config reads; ENDLESS if it says
-    nothing."""
+    """The maximum text length of a network with this config; ENDLESS if it gives none."""
     text = config.get_text_config(decoder=True)
     settings = text.to_dict()
     said = (settings.get(text.attribute_map.get(name, name)) for name in LIMITS)

@@ -1,4 +1,4 @@
-"""Rotary positions: the library's angles, tabled once, applied in few operations."""
+"""Rotary positions: the library's angles, tabulated once and applied in few operations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor
 
 BLOCK = 1024
 STATIC = ("default", "linear", "llama3", "yarn")
-"""Kinds of rotary frequencies that do not change with the length of a text."""
+"""Rotary frequency types that do not depend on the text length."""
 
 
 class RotaryTable:
@@ -21,7 +21,8 @@ class RotaryTable:
         self._like = torch.empty(0, device=device, dtype=dtype)
 
     def at(self, places: Tensor, furthest: int) -> tuple[Tensor, Tensor]:
-        """Cosine and signed sine at each place, (rows, 1, head size); `furthest` is the largest."""
+        """Cosine and signed sine at each position, (rows, 1, head size); `furthest` is the
+        largest."""
         if self._table is None or len(self._table[0]) <= furthest:
             self._table = self._grown(furthest)
         return self._table[0][places, None], self._table[1][places, None]
@@ -38,7 +39,7 @@ class RotaryTable:
 
 
 def apply_rotary_(heads: Tensor, rotary: tuple[Tensor, Tensor]) -> Tensor:
-    """Rotates (rows, heads, head size) in place by (cosine, signed sine) of each row's position."""
+    """Rotate (rows, heads, head size) in place by (cosine, signed sine) of each row's position."""
     cosine, sine = rotary
     swapped = heads.roll(heads.shape[-1] // 2, dims=-1)
     return heads.mul_(cosine).add_(swapped.mul_(sine))

@@ -1,4 +1,4 @@
-"""How the next token is chosen, from whose luck, and where a text ends."""
+"""Choosing the next token, seeding, and truncation at stop strings."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import torch
 
 
 def stream(seed: int, sample: int) -> np.random.Generator:
-    """The luck of one sample; that of the first is the seed's own."""
+    """The random stream of one sample; the first sample uses the seed itself."""
     key = (sample,) if sample else ()
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
 def choose(logits: torch.Tensor, temperature: float, rng: np.random.Generator) -> int:
-    """The likeliest token at temperature 0, else one drawn from softmax(logits / temperature)."""
+    """The argmax at temperature 0, else a sample from softmax(logits / temperature)."""
     if temperature <= 0:
         return int(logits.argmax())
     chances = torch.softmax(logits.double() / temperature, dim=-1).cumsum(dim=-1).cpu().numpy()
@@ -23,6 +23,6 @@ def choose(logits: torch.Tensor, temperature: float, rng: np.random.Generator) -
 
 
 def cut_at(text: str, stops: Sequence[str]) -> tuple[str, bool]:
-    """The text before the first stop string in it, and whether there was one."""
+    """The text before its first stop string, and whether there was one."""
     found = [place for place in map(text.find, stops) if place >= 0]
     return (text[: min(found)], True) if found else (text, False)

@@ -1,11 +1,11 @@
-"""One rank of a network that several processes run together, each holding its part of the layers.
+"""One rank of a network that several processes run together, each holding a part of the layers.
 
-DeepSpeed's tensor parallelism cuts the network; where it cannot, transformers' own does. Every
-rank is asked the same requests in the same order and takes the same steps, so that the sums over
-ranks inside the layers meet; what a rank decides by its own memory, all decide by the least of
-theirs (`memory.py`). The ranks' devices must be of one kind, or their rounding would differ.
+DeepSpeed's tensor parallelism splits the network; if it cannot, transformers' own does. Every rank
+gets the same requests in the same order and takes the same steps, so that the all-reduces inside
+the layers match; decisions that depend on a rank's memory use the minimum over ranks (`memory.py`).
+The ranks' devices must be of one kind, or their rounding would differ.
 
-How ranks are started and asked is not known here.
+Starting the ranks and sending them requests happens elsewhere.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from gauntlet.models.engine.ragged_forward import FAMILIES
 LOG = logging.getLogger("gauntlet")
 
 SLACK = 1.1
-"""How much more than its fair part a rank may hold: norms and biases are on every rank."""
+"""How much more than its fair share a rank may hold: norms and biases are on every rank."""
 LOOPBACK = ("file:", "tcp://127.")
 REFUSALS = (RuntimeError, ValueError, TypeError, AssertionError, AttributeError, ImportError)
-"""What the libraries raise that cannot cut a network, or are not there."""
+"""What the libraries raise if they cannot split a network, or are not installed."""
 
 
 @dataclass(frozen=True)
 class Rank:
-    """A process's place: its number, 0 to `of` - 1, and the URL at which all meet.
+    """A process's rank, 0 to `of` - 1, and the URL of the rendezvous.
 
-    meeting: tcp://address:port of rank 0, or file:///path where all are on one machine.
-    one_card: the ranks share a GPU, where sums go by way of the main memory: NCCL wants one each.
+    meeting: tcp://address:port of rank 0, or file:///path if all are on one machine.
+    one_card: the ranks share a GPU, so all-reduces go through main memory: NCCL needs one GPU each.
     """
 
     number: int
@@ -50,10 +50,10 @@ class Rank:
 
 
 def load_part(folder: Path, name: str, dtype: str, device: str, rank: Rank) -> tuple[Any, Least]:
-    """This rank's part of a checkpoint's network, and the least of a number over all ranks.
+    """This rank's part of a checkpoint's network, and the minimum of a number over all ranks.
 
-    All ranks must call it. `name` is how the user called the checkpoint. Raises ModelError where
-    the network cannot be cut into so many parts.
+    All ranks must call it. `name` is the user's name for the checkpoint. Raises ModelError if the
+    network cannot be split into that many parts.
     """
     place = choose_device(device)
     least = meet(rank, place)
@@ -73,16 +73,16 @@ def load_part(folder: Path, name: str, dtype: str, device: str, rank: Rank) -> t
                 LOG.warning("model %r is cut by %s: %s", name, by, "; ".join(reasons))
             return owned(network), least
         reasons.append(f"{by} cannot ({reason})")
-        # The first try may have cut some layers already.
+        # The first attempt may have split some layers already.
         whole = None
     raise ModelError(f"model {name!r} cannot be cut into {rank.of} shards: {'; '.join(reasons)}")
 
 
 def meet(rank: Rank, place: torch.device) -> Least:
-    """Joins the other ranks, once a process; returns how they agree on the least of a number."""
+    """Join the other ranks, once per process; returns the minimum over ranks."""
     if not torch.distributed.is_initialized():
         _join(rank, place)
-    # On the CPU's own network, so that agreeing never waits for a GPU.
+    # Over the CPU's network, so that it never waits for a GPU.
     group: Any = torch.distributed.new_group(backend="gloo")
 
     def least(number: int) -> int:
@@ -94,11 +94,11 @@ def meet(rank: Rank, place: torch.device) -> Least:
 
 
 def _join(rank: Rank, place: torch.device) -> None:
-    """DeepSpeed reads most of this from the environment, some of it while it is imported."""
+    """DeepSpeed reads most of this from the environment, some of it on import."""
     os.environ.update(
         RANK=str(rank.number),
         WORLD_SIZE=str(rank.of),
-        LOCAL_RANK="0",  # each process sees its own device only
+        LOCAL_RANK="0",  # each process sees only its own device
         MASTER_ADDR="unused",
         MASTER_PORT="0",
     )
@@ -115,7 +115,7 @@ def _join(rank: Rank, place: torch.device) -> None:
 
 
 Read = Callable[[dict[str, Any]], Any]
-"""Reads the network anew, with further options of the library."""
+"""Reads the network again, with further options of the library."""
 
 
 def _by_deepspeed(model: Any, ranks: int, read: Read) -> Any:
@@ -123,9 +123,9 @@ def _by_deepspeed(model: Any, ranks: int, read: Read) -> Any:
     import deepspeed
     import deepspeed.ops
 
-    # Its sum in shared memory crashes unless all ranks are on one machine and say so.
+    # Its shared-memory all-reduce crashes unless all ranks are declared to be on one machine.
     deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
-    deepspeed.init_distributed(auto_mpi_discovery=False, verbose=False)  # it takes what is there
+    deepspeed.init_distributed(auto_mpi_discovery=False, verbose=False)  # reuses the existing group
     engine = deepspeed.init_inference(
         model,
         tensor_parallel={"tp_size": ranks, "tp_grain_size": 1},
@@ -145,7 +145,7 @@ def _by_transformers(model: Any, ranks: int, read: Read) -> Any:
 
 
 class _Head(nn.Module):
-    """DeepSpeed's part of the last layer takes batches of texts only; this one rows as well."""
+    """Extends DeepSpeed's part of the last layer, which takes only batches of texts, to rows."""
 
     def __init__(self, inner: Any) -> None:
         super().__init__()
@@ -158,10 +158,10 @@ class _Head(nn.Module):
 
 
 class _Unsharded:
-    """What the whole network was, to hold a part of it against."""
+    """Properties of the whole network, to check a part against."""
 
     def __init__(self, network: Any, ranks: int, name: str) -> None:
-        """Raises ModelError where there are fewer heads of keys than ranks."""
+        """Raises ModelError if there are fewer key heads than ranks."""
         config = network.config.get_text_config()
         heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
         if ranks > heads:
@@ -170,13 +170,13 @@ class _Unsharded:
                 f"shards, not {ranks}"
             )
         self._most = SLACK * -(-heads // ranks) / heads * layer_weights(network)
-        # The known families are tested; of any other, a text's answers are kept to compare.
+        # The known families are tested; for others the scores of a text are compared.
         known = config.model_type in FAMILIES
         self._answers = None if known else _probe(network)
         self._tolerance = TOLERANCE[network.dtype]
 
     def objection(self, part: Any) -> str | None:
-        """Why this is not a rank's part of the network, if it is not."""
+        """Why this is not a valid part of the network, or None."""
         held = layer_weights(part)
         if held > self._most:
             return f"a rank would hold {held:,} weights of the layers, not {self._most:,.0f}"
@@ -188,7 +188,7 @@ class _Unsharded:
 
 
 def layer_weights(network: Any) -> int:
-    """Weights of the layers that this process holds; the embedding and the head are not layers."""
+    """The number of layer weights in this process, without embedding and head."""
     ends = (network.get_input_embeddings(), network.get_output_embeddings())
     apart = {id(weight) for end in ends for weight in end.parameters()}
     own = [weight for weight in network.parameters() if id(weight) not in apart]

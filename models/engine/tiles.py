@@ -1,8 +1,8 @@
-"""Layers on tiles of a fixed number of rows, so that a row's floats are always the same.
+"""Layers on tiles of a fixed number of rows, so that a row's result is always the same.
 
 Matrix products choose their inner loops by the number of rows, and elementwise functions take
-another code path where the work of a thread ends; both can change the last bit of a row. A tile
-has the same shape whatever else is computed with it.
+another code path at the end of a thread's share; both can change the last bit of a row. A tile has
+the same shape whatever else is computed with it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 GRAIN = 32768
-"""Up to so many elements torch runs an elementwise function as one piece, in one thread."""
+"""Up to this many elements torch runs an elementwise function in one piece and thread."""
 
 
 def rounded_up(rows: int, tile: int) -> int:
-    """The number of rows of the tiles that hold `rows` rows; at least one tile."""
+    """The number of rows rounded up to whole tiles; at least one tile."""
     return max(1, -(-rows // tile)) * tile
 
 
@@ -62,11 +62,13 @@ CURVES = (
 
 
 class Tiled(TorchFunctionMode):
-    """While it is entered, matrix products with weights and curves run on tiles, whoever asks for
-    them: what `linear` and `silu_` do by hand, for modules that are not ours.
+    """A context in which matrix products with weights and activation functions run on tiles.
 
-    rows: of a tile where all rows of a pass meet a weight. answers: where some of them do: in the
-    head, whose weight is `head`, and in experts, whose weights are parts of larger ones.
+    It does for foreign modules what `linear` and `silu_` do by hand.
+
+    rows: tile size where all rows of a pass meet a weight.
+    answers: tile size where only some do: in the head, whose weight is `head`, and in experts,
+        whose weights are parts of larger ones.
     """
 
     def __init__(self, rows: int, answers: int, head: Tensor | None) -> None:

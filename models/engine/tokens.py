@@ -19,25 +19,26 @@ from gauntlet.models.engine.trie import shared_length
 BREAK = re.compile(r"\n(?=[A-Za-z0-9])")
 """Where text may be cut: at a line break before a letter or digit."""
 LOOKS_FAR_BACK = re.compile(r"\(\?<(?![=!][A-Za-z0-9 :,|\[\])]*\))")
-"""A look-behind in a word pattern that more than plain letters, so perhaps a line break, fits."""
+"""A look-behind in a word pattern that can match more than plain characters, such as a line
+break."""
 AROUND = 3
-"""How many characters on both sides of a line break tell one kind of place from another."""
+"""Number of characters on each side of a line break that identify a kind of place."""
 
 FRAGMENTS = 100_000
-"""How many fragments are remembered before the memory is emptied."""
+"""Maximum number of cached fragments; a full cache is cleared."""
 
 TODAY = "26 Jul 2024"
-"""The date that templates which print one are given, so that a prompt is the same every day."""
+"""The date passed to templates that print one, so that a prompt is the same every day."""
 
 Message = Mapping[str, str]
-"""A role and a content, as chat templates and OpenAI's protocol have them."""
+"""A role and a content, as in chat templates and OpenAI's protocol."""
 
 
 class Tokens:
-    """A tokenizer with the checkpoint's way of wrapping prompts.
+    """A tokenizer with the checkpoint's prompt format.
 
-    `encode` is the definition of what the model reads. `encode_all` gives the same tokens from
-    remembered lines, which is several times faster where the same lines come again and again.
+    `encode` defines the model's input. `encode_all` gives the same tokens from cached lines, which
+    is several times faster if lines repeat.
     """
 
     def __init__(self, tokenizer: Any, name: str, chat: bool) -> None:
@@ -53,7 +54,7 @@ class Tokens:
         self._heads: dict[tuple[str, str], list[int]] = {}
 
     def text(self, prompt: Prompt) -> str:
-        """What is tokenized: the prompt as it is, or wrapped in the chat template."""
+        """The text to tokenize: the prompt as it is, or wrapped in the chat template."""
         if not self.chat:
             return prompt.text
         opening = [{"role": "system", "content": prompt.system}] if prompt.system else []
@@ -66,9 +67,11 @@ class Tokens:
         return self.wrapped([*opening, *messages]) + prompt.cue
 
     def wrapped(self, messages: Sequence[Message]) -> str:
-        """The messages in the chat template, up to where the model is to write. A leading system
-        message opens the user's first one where the template does not know that role. Raises
-        jinja2's TemplateError where it refuses the roles."""
+        """The messages in the chat template, up to where the model writes.
+
+        If the template has no system role, a leading system message is prepended to the first user
+        message. Raises jinja2's TemplateError if the template rejects the roles.
+        """
         if messages[0]["role"] == "system" and not self._knows_system:
             messages = _without_system(messages)
         wrapped = self.tokenizer.apply_chat_template(
@@ -81,7 +84,7 @@ class Tokens:
 
     @cached_property
     def _knows_system(self) -> bool:
-        """Whether the template takes a system message, and shows what it says."""
+        """Whether the template accepts a system message and includes its text."""
         probe = [{"role": "system", "content": "0"}, {"role": "user", "content": "1"}]
         other = [{"role": "system", "content": "2"}, {"role": "user", "content": "1"}]
         try:
@@ -97,8 +100,7 @@ class Tokens:
         return self._encode(self.text(prompt))
 
     def head(self, prompt: Prompt) -> list[int]:
-        """The tokens of the text with which every prompt of this system text and static part
-        begins."""
+        """The tokens with which every prompt with this system text and static part begins."""
         opening = prompt.system, prompt.static
         if opening not in self._heads:
             if len(self._heads) >= FRAGMENTS:
@@ -117,10 +119,8 @@ class Tokens:
 
     @lru_cache(maxsize=256)  # noqa: B019 (a model keeps its tokens as long as it lives)
     def spellings(self, choices: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
-        """For each choice the tokens that spell it, with and without a leading space.
-
-        Raises ModelError, naming the choice, where neither spelling is a single token.
-        """
+        """For each choice the tokens that spell it, with and without a leading space. Raises
+        ModelError, naming the choice, if neither spelling is a single token."""
         return tuple(self._spellings(choice) for choice in choices)
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -133,8 +133,7 @@ class Tokens:
         return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def _spellings(self, choice: str) -> tuple[int, ...]:
-        # After a line break, because tokenizers of the SentencePiece kind put a space before
-        # text that stands alone.
+        # After a line break, because SentencePiece tokenizers put a space before standalone text.
         before = self._bare("\n")
         spelt = [self._bare(f"\n{space}{choice}")[len(before) :] for space in ("", " ")]
         unknown = self.tokenizer.unk_token_id
@@ -148,7 +147,7 @@ class Tokens:
         return tuple(sorted(single))
 
     def _special_opening(self) -> list[int] | None:
-        """The special tokens before a text; None where some follow it too."""
+        """The special tokens before a text; None if some follow it too."""
         bare, whole = self._bare("0"), self._encode("0")
         opening = whole[: len(whole) - len(bare)]
         return opening if opening + bare == whole else None
@@ -167,10 +166,10 @@ class Tokens:
         return [*fragments, text[start:]]
 
     def _try(self, text: str, start: int, at: int) -> int | None:
-        """How many characters behind the line break at `at` the text can be cut, if at all.
+        """How many characters after the line break at `at` the text can be cut, or None.
 
-        Tried out once for each kind of place. That is enough: a tokenizer with local words finds
-        their ends by the few characters around them, and a word's tokens depend on it alone.
+        Tested once per kind of place. That suffices: a tokenizer with local words finds word
+        boundaries from the few characters around them, and a word's tokens depend only on the word.
         """
         end = text.find("\n", at + 1)
         after = text[at + 1 :] if end < 0 else text[at + 1 : end]
@@ -202,7 +201,7 @@ class Tokens:
 
 
 def _without_system(messages: Sequence[Message]) -> list[Message]:
-    """The system text at the start of the first user message; in one where there is none."""
+    """Move the system text to the start of the first user message, or make it a user message."""
     opening, *others = messages
     first = others[0] if others and others[0]["role"] == "user" else None
     said = opening["content"] + (first["content"] if first else "")
@@ -210,8 +209,8 @@ def _without_system(messages: Sequence[Message]) -> list[Message]:
 
 
 def has_local_words(tokenizer: Any) -> bool:
-    """Whether the tokenizer first splits text into words, by patterns that do not look back
-    across a line break, and then encodes each word by itself. Only then can lines be apart."""
+    """Whether the tokenizer splits text into words first, by patterns that do not look back across
+    a line break, and encodes each word independently. Only then can lines be encoded separately."""
     if not getattr(tokenizer, "is_fast", False):
         return False
     spec = json.loads(tokenizer.backend_tokenizer.to_str())
@@ -230,10 +229,10 @@ def has_local_words(tokenizer: Any) -> bool:
 
 @lru_cache(maxsize=8)
 def load_tokens(folder: Path, name: str, chat: bool) -> Tokens:
-    """The tokenizer in a checkpoint's folder; `name` is how the user called the checkpoint.
+    """The tokenizer in a checkpoint's folder; `name` is the user's name for the checkpoint.
 
-    Those in the box are of the library's plain class; its way to find that out imports all of
-    torch, which nothing else in a plan does.
+    Shipped checkpoints use the library's plain class directly: finding that out through
+    AutoTokenizer imports all of torch, which nothing else in planning needs.
     """
     import transformers
 

@@ -1,4 +1,4 @@
-"""The prompts of one decision as a tree of tokens, so that what they share is computed once."""
+"""The prompts of one decision as a token trie, so that shared tokens are computed once."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class PromptTree:
-    """The nodes of a trie of token sequences, each after its parent.
+    """The nodes of a trie of token sequences, parents before children.
 
     tokens: (nodes,) token ids.
-    depths: (nodes,) how many tokens of its sequence come before a node.
+    depths: (nodes,) number of tokens before a node in its sequence.
     sees: (nodes, nodes) whether the row's node attends to the column's: to itself and ancestors.
-    ends: (sequences,) the node of each sequence's last token, in the order they were given.
+    ends: (sequences,) the node of each sequence's last token, in the order given.
     """
 
     tokens: NDArray[np.int64]
@@ -27,8 +27,8 @@ class PromptTree:
 
 
 def grow(sequences: Sequence[list[int]]) -> PromptTree:
-    """The tree of the sequences, none of them empty. Its layout depends on nothing else."""
-    # In sorted order a sequence shares most with the one before it, so one comparison places it.
+    """The tree of non-empty sequences. Its layout depends only on them."""
+    # In sorted order a sequence shares most with its predecessor, so one comparison places it.
     order = sorted(range(len(sequences)), key=lambda index: sequences[index])
     paths: list[NDArray[np.int64]] = []
     shared_lengths: list[int] = []
@@ -68,8 +68,8 @@ def _laid_out(
 
 
 def shared_length(left: Sequence[Any], right: Sequence[Any]) -> int:
-    """How many items the two begin with in common; both are lists, or both strings."""
-    # By halves: comparing slices is far cheaper than comparing tokens one at a time.
+    """The length of the common prefix; both are lists, or both strings."""
+    # Bisection: comparing slices is far cheaper than comparing tokens one at a time.
     low, high = 0, min(len(left), len(right))
     while low < high:
         middle = (low + high + 1) // 2
@@ -81,7 +81,7 @@ def shared_length(left: Sequence[Any], right: Sequence[Any]) -> int:
 
 
 def chain(tokens: Sequence[int]) -> PromptTree:
-    """The tree of one text at whose end nothing is asked."""
+    """The tree of a single text without a query at its end."""
     return PromptTree(
         np.array(tokens, dtype=np.int64),
         np.arange(len(tokens)),

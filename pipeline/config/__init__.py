@@ -1,1 +1,1 @@
-"""From Hydra's composed configs to plain frozen data, and from that to the objects it names."""
+"""From Hydra's composed configs to frozen dataclasses, and from those to the objects they name."""

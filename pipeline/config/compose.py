@@ -1,4 +1,4 @@
-"""From a command line to the sweep that it asks for, composed through Hydra's compose API."""
+"""Compose a sweep from a command line, with Hydra's compose API."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ from gauntlet.pipeline.config.yaml_files import SWEEP, reading
 
 HELP = Path(__file__).parent / "help.txt"
 OF_AN_EXPERIMENT = ("experiment", "name", "output_dir", "allow_env")
-"""What is typed that settles what an experiment is by itself."""
+"""Overrides that determine what an experiment is on its own."""
 OF_HYDRA = re.compile(r"(.*@)?hydra([./:]|$)")
 LONGEST = 1500
-"""Characters of a refusal."""
+"""Longest error message, in characters."""
 
 Act = Callable[[Sequence[CellConfig], SweepConfig], int]
 
 
 def compose(arguments: Sequence[str] | None, then: Act) -> int:
-    """Composes the command line, or `arguments`, and does `then` with it.
+    """Compose the command line, or `arguments`, and pass the sweep to `then`.
 
-    Returns the exit status: what `then` does, 2 (user's mistake) or 130 (interrupted).
+    Returns the exit status: that of `then`, 2 (user error) or 130 (interrupted).
     """
     packages: set[str] = set()
     try:
@@ -54,9 +54,9 @@ def compose(arguments: Sequence[str] | None, then: Act) -> int:
         cells, sweep = _composed(asked)
         packages.update(name for cell in cells for name in cell.packages)
         return then(cells, sweep)
-    except BaseException as error:  # whatever a user's module may raise
+    except BaseException as error:  # user modules may raise anything
         if isinstance(error, KeyboardInterrupt) and not _by_statement(error, packages):
-            print("\ninterrupted; the same command again goes on", file=sys.stderr)
+            print("\ninterrupted; running the same command again continues", file=sys.stderr)
             return 130
         message = _refusal(error, packages)
         if not message:
@@ -67,7 +67,7 @@ def compose(arguments: Sequence[str] | None, then: Act) -> int:
 
 
 def composed(given: Sequence[str]) -> tuple[Sequence[CellConfig], SweepConfig]:
-    """The sweep that these words ask for. Raises UserError."""
+    """The sweep for these command-line words. Raises UserError."""
     return _composed(_asked(given))
 
 
@@ -95,8 +95,8 @@ def _composed(asked: argparse.Namespace) -> tuple[Sequence[CellConfig], SweepCon
 
 
 def _refusal(error: BaseException, packages: Collection[str]) -> str:
-    """One line for what a user can mend, also in a module of these packages; "" for a bug of
-    ours."""
+    """A one-line message for errors that a user can fix, also in a module of these packages; "" for
+    our own bugs."""
     if isinstance(error, UserError):
         return str(error)
     if isinstance(error, MemoryError):
@@ -110,7 +110,7 @@ def _refusal(error: BaseException, packages: Collection[str]) -> str:
 
 
 def _by_statement(error: BaseException, packages: Collection[str]) -> bool:
-    """Whether a `raise` in one of these packages raised it, and no Ctrl-C."""
+    """Whether the error comes from a `raise` in one of these packages rather than Ctrl-C."""
     step = error.__traceback__
     while step and step.tb_next:
         step = step.tb_next
@@ -122,7 +122,7 @@ def _by_statement(error: BaseException, packages: Collection[str]) -> bool:
 
 
 def _asked(given: Sequence[str]) -> argparse.Namespace:
-    """The options, and the other words as Hydra is to have them. Raises UserError."""
+    """The options, and the other words as Hydra expects them. Raises UserError."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     parser.add_argument("-h", "--help", action="store_true")
     parser.add_argument("-m", "-r", "--multirun", "--run", action="store_true")  # all are sweeps
@@ -142,7 +142,7 @@ def _asked(given: Sequence[str]) -> argparse.Namespace:
         if not folder.is_dir():
             raise UserError(f"--config-dir {folder}: the folder is not found")
     asked.config_dir = [folder.absolute() for folder in asked.config_dir]
-    # what is about a seat may add to it: a seat's file need not list all its keys
+    # `++`: a seat's file need not list all keys that may be set
     asked.words = [f"++{word}" if word.startswith("seats.") else word for word in words]
     return asked
 
@@ -169,7 +169,7 @@ def _refuse_word(word: str) -> None:
 
 
 def _typed(words: Sequence[str], configs: Configs) -> list[Override]:
-    """The words, with the name of the folder as the run's where none was typed."""
+    """The parsed words, with the output folder's name as the run's name if none was typed."""
     typed = configs.parsed(words)
     given = {one.key_or_group: one for one in typed}
     if "name" not in given and "experiment" in given and given["experiment"].value() is None:
@@ -184,7 +184,7 @@ def _typed(words: Sequence[str], configs: Configs) -> list[Override]:
 
 
 def _shown(asked: argparse.Namespace) -> str:
-    """The help, or the config of what would be the only cell; "" where a run was asked for."""
+    """The help, or the config of a single cell; "" if a run was requested."""
     if not asked.help and not asked.cfg:
         return ""
     with reading(asked.config_dir) as loader:

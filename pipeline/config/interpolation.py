@@ -1,5 +1,5 @@
-"""What `${...}` in a config may do: name another key, read a variable that `allow_env` lists, or
-decode text. What would grow too large is refused before it is resolved."""
+"""What `${...}` may do in a config: refer to another key, read a variable listed in `allow_env`, or
+decode text. Interpolations that would grow too large are refused before they are resolved."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from gauntlet.common.errors import UserError
-from gauntlet.pipeline.config.secrets import LOOKS_SECRET, leaves
+from gauntlet.pipeline.config.secrets import leaves, looks_secret
 
 RESOLVERS = ("oc.env", "oc.decode")
 MOST_CHARACTERS = 200_000
-"""What all interpolations of a key may put in."""
+"""Most characters that all interpolations of a key may insert."""
 MOST_BITS = 4096
-"""Of a number; Python shows none that is much larger."""
+"""Largest number, in bits; Python does not print much larger ones."""
 INTERPOLATION = re.compile(r"\$\{\s*([^${}:,\s]*)\s*([:$]?)")
 
 
 def variable(name: str, *default: Any, _root_: DictConfig) -> Any:
-    """The value of an environment variable, or the default. Raises UserError for one that no list
-    allows, and for a secret."""
+    """The value of an environment variable, or the default. Raises UserError if `allow_env` does
+    not list it, and for a secret."""
     where = f"${{oc.env:{name}}}"
-    if LOOKS_SECRET.search(str(name)):
+    if looks_secret(str(name)):
         raise UserError(f"{where}: {name} looks like a secret, and no config may hold one")
     if name not in (OmegaConf.select(_root_, "allow_env", default=None) or ()):
         raise UserError(f"{where}: {name} is not in allow_env; allow_env=[{name}] lets it be read")
@@ -39,13 +39,12 @@ OmegaConf.register_new_resolver("oc.env", variable, replace=True)
 
 
 def check(config: Mapping[str, Any]) -> None:
-    """Raises UserError where the config, unresolved, uses a resolver that it may not, holds a
-    number that cannot be shown, or would grow too large; RecursionError where it refers to
-    itself."""
+    """Raises UserError if the unresolved config uses a forbidden resolver, holds a number too large
+    to print, or would grow too large; RecursionError if it refers to itself."""
 
     @cache
     def size(path: tuple[str, ...]) -> int:
-        """The characters of what stands there once it is resolved."""
+        """The number of characters at this path after resolution."""
         node = _at(config, path)
         targets = (target for at, leaf in leaves(node, path) for target in _targets(at, leaf))
         return sum(map(size, targets)) + len(str(node))
@@ -58,7 +57,7 @@ def check(config: Mapping[str, Any]) -> None:
 
 
 def _targets(path: tuple[str, ...], leaf: Any) -> Iterator[tuple[str, ...]]:
-    """The keys that a value refers to."""
+    """The key paths that a value refers to."""
     where = ".".join(path)
     if isinstance(leaf, int) and leaf.bit_length() > MOST_BITS:
         raise UserError(f"{where} is a number of more than {MOST_BITS} bits")
@@ -77,7 +76,7 @@ def _targets(path: tuple[str, ...], leaf: Any) -> Iterator[tuple[str, ...]]:
 
 
 def _at(config: Any, path: tuple[str, ...]) -> Any:
-    """What stands there, or on the way to it the text that is to be resolved; None for nothing."""
+    """The node at this path, or the unresolved text above it; None if there is none."""
     for key in path:
         if isinstance(config, str):
             return config

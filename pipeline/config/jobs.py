@@ -1,7 +1,7 @@
-"""The jobs of a sweep: every combination of the values that were listed, each composed by Hydra.
+"""The jobs of a sweep: every combination of the listed values, composed by Hydra.
 
-Jobs that choose the same of every group differ in values alone. So one of them is composed, and the
-values of each are set in a copy.
+Jobs with the same choice in every group differ only in values, so one of them is composed and the
+values of each job are set in a copy.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from gauntlet.pipeline.config.players import Node
 from gauntlet.pipeline.config.yaml_files import SWEEP
 
 ONE_A_RUN = ("experiment", "name", "deals")
-"""What is no part of a grid: an experiment brings one of its own, and all cells share deals."""
+"""Keys that cannot be swept: an experiment has its own sweep, and all cells share deals."""
 MOST_JOBS = 10_000
 
 
 @dataclass(frozen=True)
 class Composed:
-    """One job's config as plain data, what it chose of every group, and what was typed."""
+    """One job's config as plain data, its choice in every group, and its command-line words."""
 
     config: Node
     choices: Mapping[str, str]
@@ -44,7 +44,7 @@ class Composed:
 
 
 class Configs:
-    """What Hydra composes of its loader's folders. Raises UserError for what cannot be composed."""
+    """Composes configs from the loader's folders. Raises UserError if Hydra cannot."""
 
     def __init__(self, loader: ConfigLoader) -> None:
         self._parser = OverridesParser.create(config_loader=loader)
@@ -52,12 +52,12 @@ class Configs:
         self.compose = cache(self._compose)
 
     def parsed(self, words: Iterable[str]) -> list[Override]:
-        """Hydra's view of the words."""
+        """The words, parsed by Hydra."""
         with explained():
             return self._parser.parse_overrides(list(words))
 
     def _compose(self, words: tuple[str, ...]) -> tuple[DictConfig, Mapping[str, str]]:
-        """The config of these words, and what it chose of every group."""
+        """Compose these words; return the config and its choice in every group."""
         with explained():
             config = hydra.compose("config", list(words), return_hydra_config=True)
             choices = dict(config.hydra.runtime.choices)
@@ -66,7 +66,7 @@ class Configs:
         return config, choices
 
     def listed(self, own: DictConfig) -> list[Override]:
-        """The lists of an experiment's own config, as if they were typed."""
+        """The sweep lists of an experiment's own config, as if typed on the command line."""
         lists: Any = OmegaConf.to_container(own, resolve=False)[SWEEP]  # type: ignore[index, call-overload]
         if not isinstance(lists, Mapping):
             raise UserError(f"{SWEEP} is {lists!r}; it must be a mapping, KEY: VALUES")
@@ -74,14 +74,14 @@ class Configs:
         return self.parsed(f"{key}={value}" for key, value in lists.items())
 
     def node(self, group: str, choice: str, allowed: Sequence[str]) -> Node:
-        """The node of one choice of a group. allowed: what was typed of `allow_env`."""
-        new = "+" if group == "player" else ""  # no player is chosen for the whole sweep
+        """The node of one choice of a group. allowed: the typed `allow_env` overrides."""
+        new = "+" if group == "player" else ""  # `player` is not in the default config
         config, _ = self.compose((f"{new}{group}={choice}", *allowed))
         node: Node = plain(config, [group])[group]
         return node
 
     def jobs(self, asked: Sequence[Override]) -> list[Composed]:
-        """Every job; of several words for one key the last counts."""
+        """All jobs; if a key is given several times, the last one counts."""
         with explained():
             return [self._job(words) for words in _product(asked)]
 
@@ -99,14 +99,14 @@ class Configs:
         return Composed(plain(config), choices, words)
 
     def _sets(self, one: Override) -> bool:
-        """Whether it gives a value to a key, and so settles nothing about which files are read."""
+        """Whether it only sets a key's value, and so does not affect which files are read."""
         changes = one.type in (OverrideType.CHANGE, OverrideType.FORCE_ADD)
         return changes and one.package is None and not self._is_group(one.key_or_group)
 
 
 def plain(config: DictConfig, names: Sequence[Any] = ()) -> dict[str, Any]:
     """These keys of a composed config, or all, as plain data. Raises UserError for what cannot be
-    resolved, and for a secret."""
+    resolved, and for secrets."""
     raw: Any = OmegaConf.to_container(config, resolve=False)
     with explained():
         interpolation.check(raw)
@@ -123,7 +123,7 @@ def _resolved(config: DictConfig, key: Any) -> Any:
 
 
 def _product(overrides: Sequence[Override]) -> Iterator[tuple[str, ...]]:
-    """The words of every job. Raises UserError for more than a sweep may have."""
+    """The words of every job. Raises UserError for too many jobs."""
     words: dict[str, list[str]] = {}
     for one in overrides:
         key = one.get_key_element()
@@ -137,7 +137,7 @@ def _product(overrides: Sequence[Override]) -> Iterator[tuple[str, ...]]:
 
 
 def _values(override: Override) -> Iterable[str]:
-    """The values of one key as they are typed, no more than MOST_JOBS + 1."""
+    """The values of one key as typed, at most MOST_JOBS + 1."""
     if not override.is_sweep_override():
         return [override.get_value_element_as_str()]
     if override.key_or_group in ONE_A_RUN:
@@ -148,7 +148,7 @@ def _values(override: Override) -> Iterable[str]:
     if not override.is_discrete_sweep():
         raise UserError(f"{override.input_line}: what is swept is listed, as in 1,2,3 or range(3)")
     value = override.value()
-    if isinstance(value, RangeSweep) and value.shuffle:  # Hydra would make them all
+    if isinstance(value, RangeSweep) and value.shuffle:  # Hydra would expand it first
         few = len(list(itertools.islice(value.range(), MOST_JOBS + 1))) <= MOST_JOBS
         override = dataclasses.replace(override, _value=dataclasses.replace(value, shuffle=few))
     return itertools.islice(override.sweep_string_iterator(), MOST_JOBS + 1)
@@ -156,9 +156,9 @@ def _values(override: Override) -> Iterable[str]:
 
 @contextmanager
 def explained(choices: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Whatever Hydra or OmegaConf refuses or trips over meanwhile, as a UserError of one line.
+    """Turn any error from Hydra or OmegaConf inside the block into a one-line UserError.
 
-    choices: those of the job, for what is wrong with them alone.
+    choices: the job's choices, for errors that concern this job alone.
     """
     try:
         yield
@@ -176,7 +176,7 @@ def _explain(error: BaseException, choices: Mapping[str, str]) -> str:
         chain.append(cause)
     for each in chain:
         match each:
-            case UserError():  # ours, raised in a resolver: OmegaConf knows at which key
+            case UserError():  # ours, raised in a resolver: OmegaConf's error has the key
                 key = getattr(error, "full_key", None)
                 return f"{key}: {each}" if key else str(each)
             case RecursionError():

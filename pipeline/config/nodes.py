@@ -1,8 +1,8 @@
-"""From a YAML node to an object: `_target_` names a class, the other keys are its arguments.
+"""Build objects from YAML nodes: `_target_` names a class, the other keys are its arguments.
 
-The class's own dataclass fields are the schema. An argument may be a node itself, or a list or a
-mapping of nodes: a game that wraps a game, an agent of several. Only classes inside the project,
-and in packages that the user lists, may be named, so a config can never run anything else.
+The class's dataclass fields are the schema. Arguments may be nodes themselves, or lists or mappings
+of nodes: a game that wraps a game, an agent made of several. Only classes from the project and from
+packages that the user lists are allowed, so a config cannot run anything else.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from gauntlet.pipeline.config.values import checked
 OWN_PACKAGES = tuple(PACKAGE + room for room in ROOMS)
 TARGET = "_target_"
 DEEPEST = 12
-"""How many levels a node may have."""
+"""Most levels of nesting in a node."""
 
 
 def build(node: Mapping[str, Any], where: str, packages: Sequence[str], **supplied: Any) -> Any:
-    """The object that `node` describes; `where` is its key in the config, for messages.
+    """Build the object that `node` describes; `where` is its config key, for messages.
 
-    `supplied` arguments come from the pipeline and may not be given in the node. They reach the
-    nodes within it too, where those do not give them themselves. Raises UserError for an unknown
-    target, a missing or unknown key, a wrong type, or a value the class refuses.
+    The pipeline provides the `supplied` arguments, and the node may not set them. They are also
+    passed to nested nodes that do not set them. Raises UserError for an unknown target, a missing
+    or unknown key, a wrong type, or a value that the class rejects.
     """
     if TARGET not in node:
         raise UserError(f"{where}.{TARGET} must be given: the class to be built")
@@ -41,8 +41,8 @@ def build(node: Mapping[str, Any], where: str, packages: Sequence[str], **suppli
 
 
 def takes(node: Any, setting: str, where: str, packages: Sequence[str]) -> bool:
-    """Whether the class that `node` names, or that of a node within it, has this setting. Raises
-    UserError for an unknown target."""
+    """Whether the class of `node`, or of a node nested in it, has this setting. Raises UserError
+    for an unknown target."""
     if isinstance(node, (list, tuple)):
         return any(takes(item, setting, where, packages) for item in node)
     if not isinstance(node, Mapping):
@@ -56,7 +56,7 @@ class _Builder(NamedTuple):
     supplied: Mapping[str, Any]
 
     def built(self, value: Any, where: str, depth: int) -> Any:
-        """The value, with an object in the place of every node in it."""
+        """The value, with every node in it replaced by its object."""
         if depth < 0:
             raise UserError(f"{where} lies too deep: a node has at most {DEEPEST} levels")
         if isinstance(value, (list, tuple)):
@@ -102,7 +102,7 @@ class _Builder(NamedTuple):
 def _hints(cls: type[Any], where: str) -> dict[str, Any]:
     try:
         return typing.get_type_hints(cls)
-    except (Exception, SystemExit) as error:  # the annotation is a user's code
+    except (Exception, SystemExit) as error:  # annotations are user code
         named = f"{cls.__module__}.{cls.__qualname__}"
         raise UserError(f"{where}: an annotation of {named}: {raised(error)}") from error
 
@@ -128,9 +128,9 @@ def _find(node: Mapping[str, Any], where: str, packages: Sequence[str]) -> type[
         sys.path.append(os.getcwd())
     try:
         cls = getattr(importlib.import_module(module), name)
-    except KeyboardInterrupt:  # `compose` knows whether it was Ctrl-C
+    except KeyboardInterrupt:  # `compose` decides whether it was Ctrl-C
         raise
-    except BaseException as error:  # also SystemExit: a module must not end a run in silence
+    except BaseException as error:  # also SystemExit: a module must not end a run silently
         at = raised_at(error, allowed)
         why = f"{at}: {raised(error)}" if at else error
         raise UserError(f"{where}._target_ {target!r} cannot be loaded: {why}") from error

@@ -1,5 +1,5 @@
-"""The output folder of a run that names none: its experiment's, and that of another game's, other
-seats' or the paper bugs' cells beside it, so that they do not become one family of tests."""
+"""The default output folder of a run: its experiment's, or a sibling if the run has another game,
+other seats or the paper bugs, so that these cells do not join the experiment's family of tests."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig, OmegaConf
 
 APART = ("game", "seats", "paper_bugs", "pairing", "players")
-"""Keys that make other cells than the experiment's, not further ones."""
+"""Keys that make different cells rather than more of the experiment's."""
 LONGEST = 60
-"""Characters that a folder's name may have beyond the experiment's."""
+"""Most characters that a folder name may add to the experiment's."""
 
 
 def own_folder(
@@ -24,10 +24,10 @@ def own_folder(
     choices: Mapping[str, str],
     listed: Sequence[Override],
 ) -> Path:
-    """The folder, or one beside it where a key of APART was typed and differs from what the
-    experiment has. A typed output_dir is what it is.
+    """The folder, or a sibling if a typed key of APART differs from the experiment's. A typed
+    output_dir is used as it is.
 
-    own: the experiment's own config, with what it chose of every group. listed: what it sweeps.
+    own: the experiment's own config. choices: its choice in every group. listed: what it sweeps.
     """
     apart: dict[str, str] = {}
     lists = {one.key_or_group: _values(one) for one in listed}
@@ -51,7 +51,7 @@ def _values(one: Override) -> set[str]:
 
 
 def short(names: Sequence[str]) -> str:
-    """Fit for a file's name, and never the same for two."""
+    """A name that is safe for files and unique."""
     whole = "-".join(names)
     short = re.sub(r"[^\w.-]+", "_", whole).strip("_")
     if re.fullmatch(r"[\w.,-]+", whole) and len(short) <= LONGEST:

@@ -1,7 +1,8 @@
-"""Who sits where: a seat's player by its parts or by the name of a player's file, and pairs.
+"""The player in each seat, given by its parts or by the name of a player file, and round-robin
+pairs.
 
-A player is an agent, the model that it asks and the prompt that it asks by. It is written down in
-a seat, or by itself in `conf/player`; docs/players.md shows both.
+A player is an agent, the model it asks, and the prompt it uses. It is defined in a seat, or in its
+own file in `conf/player`; see docs/players.md.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from gauntlet.common.errors import UserError, suggest
 
 Node = Mapping[str, Any]
 FindNode = Callable[[str, str], Node]
-"""Finds the YAML node of a (group, choice), for seats that name their own agent or model."""
+"""Returns the YAML node of a (group, choice), for seats that name their own agent or model."""
 
 SUBJECT = "subject"
 PARTS = ("agent", "model", "prompt")
@@ -25,10 +26,10 @@ PARTS = ("agent", "model", "prompt")
 
 @dataclass(frozen=True)
 class SeatConfig:
-    """One entry of a seating: the nodes of its player, and what it plays for.
+    """One entry of a seating: the nodes of its player, and its goal.
 
-    asked: the end of its name where it asks a model. labels: what the table calls its parts.
-    where: where its nodes stand, for messages.
+    asked: a suffix of its name, used if it asks a model. labels: the table's names for its parts.
+    where: the config path of its nodes, for messages.
     """
 
     name: str
@@ -44,8 +45,8 @@ class SeatConfig:
 
 @dataclass(frozen=True)
 class Job:
-    """One composed config as plain data, the labels of its groups, what was typed, and where the
-    choices of groups are found."""
+    """One composed config as plain data, its group labels, its overrides, and a lookup for the
+    nodes of group choices."""
 
     plain: Node
     labels: Mapping[str, str]
@@ -69,7 +70,7 @@ def read_seat(number: int, entry: Any, job: Job) -> SeatConfig:
 
 
 def read_player(name: str, job: Job) -> SeatConfig:
-    """The player of a file of `conf/player`, who plays to win. Raises UserError."""
+    """The player in a file of `conf/player`, with the goal to win. Raises UserError."""
     parts = job.find("player", name)
     seat = _of_parts(f"player={name}: ", parts, PARTS, job)
     swept = [job.labels[part] for part in PARTS[1:] if parts.get(part) is None]
@@ -80,8 +81,8 @@ def read_player(name: str, job: Job) -> SeatConfig:
 def pairs(
     job: Job, entries: Sequence[Any], measured: Sequence[int]
 ) -> Iterator[tuple[SeatConfig, ...]]:
-    """For every two of the listed players the seats: the one that is listed first in the measured
-    ones, the other in the rest, each with the goal of its seat. Raises UserError."""
+    """The seats for every pair of listed players: the one listed first takes the measured seats,
+    the other the rest, each with the goal of its seat. Raises UserError."""
     rest = others(measured, len(entries))
     players = [read_player(name, job) for name in _listed(job.plain["players"])]
     helps = [_helps(f"seats.{number}", entry) for number, entry in enumerate(entries)]
@@ -93,7 +94,7 @@ def pairs(
 
 
 def others(measured: Sequence[int], seats: int) -> list[int]:
-    """The seats that are not measured, where a pair's second player sits. Raises UserError."""
+    """The unmeasured seats, where a pair's second player sits. Raises UserError."""
     rest = [seat for seat in range(seats) if seat not in measured]
     if not rest:
         raise UserError("pairing=round_robin needs a seat beside seats.measured, for the opponent")
@@ -111,7 +112,7 @@ def _listed(given: Any) -> list[str]:
 
 
 def _one_way(where: str, entry: Node, overrides: Sequence[str]) -> Node:
-    """The entry with its player or with its parts; of both the one that was typed."""
+    """The entry with either its player or its parts; if it has both, whichever was typed."""
     given = [key for key, value in entry.items() if _part(key) and value is not None]
     if entry.get("player") is None or not given:
         return entry
@@ -156,13 +157,13 @@ def _part(key: str) -> bool:
 
 
 def _settings(part: str, parts: Node) -> dict[str, Any]:
-    """What is changed in a part, by its path."""
+    """The changed settings of a part, by path."""
     start = f"{part}."
     return {key[len(start) :]: value for key, value in parts.items() if key.startswith(start)}
 
 
 def _label(part: str, parts: Node, own: str) -> str:
-    """The part's name, and in brackets what is changed in it; `own`, the sweep's, for null."""
+    """The part's name, with its changed settings in brackets; `own`, the sweep's, if null."""
     given = parts.get(part)
     if isinstance(given, Mapping):
         given = str(given.get("_target_")).rpartition(".")[2]
@@ -182,7 +183,7 @@ def _node(part: str, parts: Node, where: str, job: Job) -> Node:
 
 
 def _changed(node: Any, path: Sequence[str], value: Any, where: str) -> Any:
-    """The node with another value at the path."""
+    """A copy of the node with the value at `path` replaced."""
     if not path:
         return value
     key, *rest = path
@@ -195,7 +196,7 @@ def _changed(node: Any, path: Sequence[str], value: Any, where: str) -> Any:
 
 
 def _helps(where: str, entry: Any) -> int | None:
-    """The seat that the entry's goal is to help; None where it is to win."""
+    """The seat that the entry's goal is to help; None to win."""
     if not isinstance(entry, Mapping):
         raise UserError(f"{where} must name an agent or a player, as in {{player: random}}")
     goal = str(entry.get("goal", "win"))

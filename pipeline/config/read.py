@@ -1,6 +1,6 @@
-"""From composed configs to plain frozen data. Nothing past this file sees a DictConfig.
+"""Convert composed configs to frozen plain data. Nothing after this module sees a DictConfig.
 
-Hydra takes `+key=value`, `~key` and whatever stands in a file without a word; a run does not.
+Hydra silently accepts `+key=value`, `~key` and unknown keys in files; a run does not.
 """
 
 from __future__ import annotations
@@ -30,34 +30,33 @@ from gauntlet.pipeline.config.values import checked, settings, shown
 from gauntlet.pipeline.config.yaml_files import CONF
 
 GROUPS = ("game", "agent", "model", "prompt", "seats")
-"""The choices that make a cell."""
+"""The config groups that make a cell."""
 RENAMED = {
     "width": "concurrent_matches",
     "accept_code": "allow_code_change",
     "pairs": "comparisons",
     "quirks": "paper_bugs",
 }
-"""What keys were called before."""
+"""Former names of keys."""
 MOST = 1_000_000_000
-"""The most deals of a seed."""
+"""Most deals per seed."""
 MOST_SEED = 2**63 - 1
 MOST_CONTROLS = 100
 TRACES = ("sample", "all", "none")
-"""Of which matches the model calls go to MLflow; a config of an older version does not say."""
+"""Which matches' model calls go to MLflow; configs of older versions do not say."""
 
 Seed = int | tuple[int, ...]
-"""What settles all chance of a sweep: a number, or several that take turns deal by deal."""
+"""The source of all randomness in a sweep: one number, or several that take turns by deal."""
 Text = Annotated[str, Meta(pattern=r"\S")]
 Share = Annotated[float, Meta(gt=0, lt=1)]
 Count = Annotated[int, Meta(ge=1)]
 Deals = Annotated[int, Meta(ge=1, le=MOST)] | Literal["auto"]
-PaperBugs = Literal["none", "paper"]
 TestName = Literal["two_sided", "above", "non_inferior"]
 Stop = Literal["fixed", "sprt", "precision"]
 
 
 class Keys(TypedDict):
-    """All keys of a run; conf/config.yaml says what each is for."""
+    """All keys of a run; conf/config.yaml explains them."""
 
     game: Any
     agent: Any
@@ -74,7 +73,7 @@ class Keys(TypedDict):
     output_dir: Text
     concurrent_matches: Annotated[int, Meta(ge=1, le=100_000)]
     rotate: bool
-    paper_bugs: PaperBugs
+    paper_bugs: bool
     baseline: Text | None
     stop: Stop
     expect: Any
@@ -118,9 +117,9 @@ TRACKING: Mapping[str, Mapping[str, Any]] = {
 
 @dataclass(frozen=True)
 class Declared:
-    """The test that a cell's result is put to, chosen beforehand: whether it differs from the
-    baseline, is above it, or at least not below it by more than the margin (in parts of the
-    measure's range, of its unit where it has none)."""
+    """The test of a cell's result, declared in advance: whether it differs from the baseline, is
+    above it, or is not below it by more than the margin (as a fraction of the measure's range, or
+    in its unit if unbounded)."""
 
     name: TestName = "two_sided"
     margin: float = 0.0
@@ -135,11 +134,11 @@ TWO_SIDED = Declared()
 
 @dataclass(frozen=True)
 class CellConfig:
-    """What one job of a sweep asks for: one cell of the table, as nodes still to be built.
+    """One job of a sweep: one cell of the table, as nodes still to be built.
 
-    measure: by name what counts of a match; None for what the game is judged by.
-    opponent: the player that a pair's measured one meets, as the labels say; None otherwise.
-    samples: how often each deal is played, with all chance but the deal's drawn anew.
+    measure: the name of the result; None for the game's default.
+    opponent: in a round robin, the opponent's player number, for labels; else None.
+    samples: how often each deal is played, with all randomness except the deal redrawn.
     """
 
     experiment: str
@@ -148,7 +147,7 @@ class CellConfig:
     seats: tuple[SeatConfig, ...]
     measured: tuple[int, ...]
     rotate: bool
-    paper_bugs: PaperBugs
+    paper_bugs: bool
     baseline: str | None
     packages: tuple[str, ...]
     measure: str | None = None
@@ -159,8 +158,8 @@ class CellConfig:
 
 @dataclass(frozen=True)
 class Expect:
-    """The win rate that a planned number of deals should find, with which power, at which level;
-    and how well `stop=precision` is to know a win rate.
+    """The win rate that a planned number of deals should detect, with its power and significance
+    level, and the precision that `stop=precision` aims for.
 
     win_rate: of every cell; None for `gain` above the cell's own baseline.
     """
@@ -172,8 +171,8 @@ class Expect:
     half_width: Share
 
     def above(self, baseline: float) -> float:
-        """The win rate to be found against this baseline. Where `gain` would go past the middle
-        between it and 1, that middle. It may lie below where a person said so."""
+        """The win rate to detect against this baseline. `gain` is capped at half the distance from
+        the baseline to 1. An explicit win_rate may be below the baseline."""
         if self.win_rate is not None:
             return self.win_rate
         return min(baseline + self.gain, (baseline + 1) / 2)
@@ -181,18 +180,17 @@ class Expect:
 
 @dataclass(frozen=True)
 class SweepConfig:
-    """What all jobs of a sweep share.
+    """The settings that all jobs of a sweep share.
 
-    deals: of each seed.
-    controls: the places of `agents.fixed.Fixed` whose players are played in the subjects' places;
-    "auto" is the first and the last, where that asks no model.
-    noise_floor: whether subjects are asked again in prompts that differ in nothing that matters.
-    allow_code_change: go on with a folder although the code has changed since its matches were
-        played.
-    comparisons: the rule of `pipeline.tables.claims` by which the tables pair cells.
+    deals: per seed.
+    controls: positions for `agents.fixed.Fixed` players that replace the subjects; "auto" is the
+    first and the last, if that needs no model.
+    noise_floor: also ask the subjects with prompts that have only irrelevant differences.
+    allow_code_change: resume a folder even if the code has changed since its matches were played.
+    comparisons: the rule of `pipeline.tables.claims` for pairing cells in the tables.
     max_failures: how many first matches of a cell may fail alike before this run stops the cell;
-        None: any number.
-    config: all that was composed, as `pipeline.config.resolved` has it.
+    None for any number.
+    config: the composed config, as `pipeline.config.resolved` writes it.
     """
 
     deals: int | Literal["auto"]
@@ -217,20 +215,20 @@ UNLABELLED = (
     *("base_url", "limit", "in_flight", "timeout", "patience"),
     *("price_in", "price_out", "cap", "cache"),
 )
-"""Settings of a server and of what it may cost, which are no part of a name."""
+"""Settings of a server and its cost, which do not appear in names."""
 PLAIN = "wording=plain"
-"""The default, written out so that it can be swept; it is left out of labels."""
+"""Default value, written out so that it can be swept; omitted from labels."""
 
 
 def read_cells(composed: Composed, find: FindNode) -> tuple[CellConfig, ...]:
-    """One job: one cell, or one for every pair of players. Raises UserError for a value that makes
-    no sense."""
+    """The cells of one job: one, or one for every pair of players. Raises UserError for invalid
+    values."""
     values = _values(composed.config)
     for group in GROUPS:
         if not isinstance(composed.choices.get(group), str):
             raise missing_choice(group, composed.choices.get(group))
     labels = {group: _label(group, composed) for group in GROUPS}
-    if values["paper_bugs"] == "paper":
+    if values["paper_bugs"]:
         labels["game"] = f"{labels['game']}[paper_bugs=true]"
     job = Job(values, labels, composed.overrides, find)
     entries, measured = _seating(values["seats"])
@@ -245,8 +243,8 @@ def read_cells(composed: Composed, find: FindNode) -> tuple[CellConfig, ...]:
 
 
 def read_sweep(plains: Sequence[Node]) -> SweepConfig:
-    """What the jobs share; of a swept seed all values, in order. Raises UserError where another key
-    that belongs to the sweep is swept."""
+    """The settings that the jobs share, with all seeds in order. Raises UserError if another
+    sweep-wide key is swept."""
     sweeps = [_sweep(_values(plain)) for plain in plains]
     seeds = tuple(dict.fromkeys(plain["seed"] for plain in plains))
     for key in (own.name for own in fields(SweepConfig) if own.name != "seed"):
@@ -263,8 +261,8 @@ def read_sweep(plains: Sequence[Node]) -> SweepConfig:
 
 
 def fitting(fits: Callable[[int], bool]) -> str:
-    """The seatings of conf/seats of as many seats as fit, as they are typed: "seats=play or solo";
-    "" if none does."""
+    """The seatings in conf/seats whose number of seats fits, as typed: "seats=play or solo"; "" if
+    none."""
     files = sorted(CONF.glob("seats/*.yaml"))
     nodes = {file.stem: yaml.safe_load(file.read_text(encoding="utf-8")) for file in files}
     names = [name for name, node in nodes.items() if fits(sum(map(str.isdecimal, node)))]
@@ -273,7 +271,8 @@ def fitting(fits: Callable[[int], bool]) -> str:
 
 
 def _values(plain: Node) -> dict[str, Any]:
-    """The value of every key, checked; what is within groups only as far as any run needs it."""
+    """The checked value of every key; group contents are checked only as far as every run needs
+    them."""
     for key in RENAMED.keys() & plain.keys():
         raise UserError(f"{key} is now called {RENAMED[key]}")
     for group in (*GROUPS, "launch"):
@@ -298,7 +297,7 @@ def missing_choice(group: str, value: Any) -> UserError:
 
 
 def _kind(group: str, node: Any, kinds: Mapping[str, Mapping[str, Any]]) -> Node:
-    """The node of a group whose `kind` says which settings it may have."""
+    """The checked node of a group whose `kind` determines its settings."""
     if not isinstance(node, Mapping):
         raise missing_choice(group, node)
     kind = checked(node.get("kind"), Literal[tuple(kinds)], f"{group}.kind")
@@ -326,7 +325,7 @@ def _cell(
 
 
 def _seating(seats: Node) -> tuple[list[Any], tuple[int, ...]]:
-    """The seats' entries in their order, and the measured seats."""
+    """The seats' entries in order, and the measured seats."""
     entries = {key: entry for key, entry in seats.items() if key != "measured"}
     numbers = sorted(entries, key=lambda number: (len(number), number))
     if numbers != [str(number) for number in range(len(entries))]:
@@ -335,7 +334,7 @@ def _seating(seats: Node) -> tuple[list[Any], tuple[int, ...]]:
 
 
 def _measured(given: Any, seats: int) -> tuple[int, ...]:
-    """The measured seats: one, a list of them, or all."""
+    """The measured seats: one, a list, or all."""
     asked = list(range(seats)) if given == "all" else given if isinstance(given, list) else [given]
     known = all(type(seat) is int and 0 <= seat < seats for seat in asked)
     if not asked or not known or len(set(asked)) < len(asked):
@@ -346,7 +345,7 @@ def _measured(given: Any, seats: int) -> tuple[int, ...]:
 
 
 def _refuse_agent(job: Job) -> None:
-    """Raises UserError where an agent is chosen that no seat takes."""
+    """Raises UserError if an agent was chosen but no seat uses it."""
     for override in job.overrides:
         if override.startswith(("agent=", "agent.")):
             where = "pairing=round_robin" if job.plain["pairing"] == "round_robin" else ""
@@ -369,8 +368,8 @@ def _sweep(values: Node) -> SweepConfig:
 
 
 def _label(group: str, job: Composed) -> str:
-    """The group's choice, with its `name` or the last part of the `path` it was given, and in
-    brackets what else was changed: tic_tac_toe[size=4], openspiel:go[listed=20]."""
+    """The group's choice, with its `name` or the last part of its `path`, and the other changed
+    settings in brackets: tic_tac_toe[size=4], openspiel:go[listed=20]."""
     starts = (f"{group}@{group}.", f"{group}.")
     typed = (word.lstrip("+") for word in job.overrides)
     changes = [

@@ -1,4 +1,4 @@
-"""The resolved config of a sweep as one document: what all its jobs share, and what each sets.
+"""A sweep's resolved config as one document: what its jobs share, and what each sets.
 
     name: quickstart
     prompt:
@@ -8,8 +8,8 @@
       prompt:
         _target_: agents.prompting.cloze.Cloze
 
-A job's whole config is what is shared with the job's own merged in. A job makes a cell of the
-table, of a round robin one for every pair of players; jobs of several seeds make the same ones.
+A job's full config is the shared part with the job's own merged in. A job gives one cell of the
+table, or in a round robin one per pair of players; jobs that differ only in the seed share cells.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ HEAD = (
 
 
 def document(jobs: Sequence[Composed]) -> dict[str, Any]:
-    """What all jobs share, and under `jobs`, where there are several, what tells each from the
-    others: the words of the command line, and the keys."""
+    """The shared config and, if there are several jobs, under `jobs` what distinguishes each: its
+    command-line words and its keys."""
     first, *others = (job.config for job in jobs)
     shared = dict(first)
     for other in others:
@@ -48,13 +48,14 @@ def document(jobs: Sequence[Composed]) -> dict[str, Any]:
 
 
 def as_yaml(document: Mapping[str, Any]) -> str:
-    """The document as a file."""
+    """The document as YAML text."""
     how = {"sort_keys": False, "allow_unicode": True, "width": 100}
     return f"{HEAD}{yaml.dump(document, Dumper=yaml.CSafeDumper, **how)}"
 
 
 def _split(config: Node, other: Node) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What also stands in the other under the same keys, however deep, and the rest."""
+    """Split the config, recursively, into what the other also has under the same keys, and the
+    rest."""
     shared, rest = dict[str, Any](), dict[str, Any]()
     for key, value in config.items():
         if isinstance(value, Mapping) and isinstance(other.get(key), Mapping):

@@ -1,7 +1,7 @@
-"""No config holds a secret: what it says is sent to servers, printed and written down.
+"""Keep secrets out of configs, which are sent to servers, printed and stored.
 
-`${oc.env:NAME}` reads none that looks like a secret (`interpolation`). One that came into a config
-in any other way is refused by its value.
+`${oc.env:NAME}` refuses variables that look like a secret (`interpolation`). A secret that enters a
+config in any other way is refused by its value.
 """
 
 from __future__ import annotations
@@ -19,16 +19,18 @@ LOOKS_SECRET = re.compile(
     r"|pass|pwd)s?(?:_|$)|passw(?:or)?d",
     re.IGNORECASE,
 )
-"""Names of variables: whole words between underscores."""
+"""Matches variable names by whole words between underscores."""
+SETTING = re.compile(r"_(?:mode|type|method|scheme|file|path|dir)$", re.IGNORECASE)
+"""How names end that say how or where to authenticate, as RAY_AUTH_MODE=token does."""
 PATH = re.compile(r"[/~.]")
-"""How a value begins that says where a secret lies, and is none."""
+"""How a value begins if it is the path of a secret rather than the secret."""
 NAMES_ONE = "api_key_env"
-"""The setting whose value is the name of a variable that holds a key."""
+"""The setting that names the variable that holds a key."""
 
 
 def refuse(config: Any, environment: Mapping[str, str] = os.environ) -> None:
-    """Raises UserError where a key or a value of the config, which is plain data, holds the value
-    of a variable that looks like a secret or that an `api_key_env` names."""
+    """Raises UserError if a key or value of the config, which is plain data, contains the value of
+    a variable that looks like a secret or is named by an `api_key_env`."""
     texts = list(leaves(config, ()))
     named = [text for path, text in texts if path[-1:] == (NAMES_ONE,)]
     for name, secret in _secrets(environment, named):
@@ -41,15 +43,15 @@ def refuse(config: Any, environment: Mapping[str, str] = os.environ) -> None:
 
 
 def cut(message: str, environment: Mapping[str, str] = os.environ) -> str:
-    """The message with such a variable's name for its value."""
+    """The message with the values of such variables replaced by their names."""
     for name, secret in _secrets(environment):
         message = message.replace(secret, f"${name}")
     return message
 
 
 def leaves(node: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every value within plain data that is neither a mapping nor a list, and an empty one, with
-    the keys that lead there from `path`."""
+    """Yield every leaf of plain data, with its key path below `path`; empty mappings and lists are
+    leaves."""
     if isinstance(node, (list, tuple)):
         node = dict(enumerate(node))
     if not isinstance(node, Mapping) or not node:
@@ -59,10 +61,15 @@ def leaves(node: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], 
         yield from leaves(value, (*path, str(key)))
 
 
+def looks_secret(name: str) -> bool:
+    """Whether the value of a variable of this name may be a secret."""
+    return bool(LOOKS_SECRET.search(name)) and not SETTING.search(name)
+
+
 def _secrets(
     environment: Mapping[str, str], named: Collection[str] = ()
 ) -> Iterator[tuple[str, str]]:
     for name, secret in environment.items():
-        looks = LOOKS_SECRET.search(name) and not PATH.match(secret)
+        looks = looks_secret(name) and not PATH.match(secret)
         if len(secret) >= SHORTEST and (looks or name in named):
             yield name, secret

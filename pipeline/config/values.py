@@ -1,5 +1,5 @@
-"""Values of a config checked by their annotations. What fits none is refused in one line with what
-was given, where, and what is allowed."""
+"""Check config values against type annotations. A mismatch raises a one-line error with the value,
+its place, and what is allowed."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ import msgspec
 from gauntlet.common.errors import UserError, suggest
 
 MOST_PLAYED = 10**8
-"""The most deals of a sweep that are played and kept as records, of all seeds together."""
+"""Most deals that a sweep may play and record, over all seeds."""
 UNIONS = (typing.Union, types.UnionType)
 
 
 def checked(value: Any, hint: Any, where: str) -> Any:
-    """`value` as the annotation has it: a whole number passes for a float, a list for a tuple.
-    Objects that were built from nodes are looked at here, all plain values by msgspec.
-    Raises UserError."""
+    """Convert `value` to its annotation: an integer may stand for a float, a list for a tuple.
+    Objects built from nodes are checked here, plain values by msgspec. Raises UserError."""
     kind, arguments = typing.get_origin(hint) or hint, typing.get_args(hint)
     if value == "???":
         raise UserError(f"{where} must be given")
@@ -49,8 +48,8 @@ def checked(value: Any, hint: Any, where: str) -> Any:
 def settings(
     node: Any, hints: Mapping[str, Any], where: str = "", optional: bool = False
 ) -> dict[str, Any]:
-    """The values of a node that has these keys and no other. `where` ends in a dot.
-    Raises UserError."""
+    """The checked values of a node with exactly these keys, or if `optional` some of them. `where`
+    ends in a dot. Raises UserError."""
     if not isinstance(node, Mapping):
         raise UserError(f"{where[:-1]} is {shown(node)}; it must have the keys {', '.join(hints)}")
     for key in node:
@@ -65,14 +64,14 @@ def settings(
 
 
 def shown(value: Any) -> str:
-    """As it is written in a config."""
+    """The value as it is written in a config."""
     if value is None or isinstance(value, bool):
         return "null" if value is None else str(value).lower()
     return type(value).__name__ if _is_object(value) else repr(value)
 
 
 def _items(value: Any, hints: tuple[Any, ...], where: str) -> tuple[Any, ...]:
-    """A tuple of any length (`tuple[X, ...]`), or of one annotation an item."""
+    """A tuple of any length (`tuple[X, ...]`), or with one annotation per item."""
     if hints[-1] is Ellipsis:
         hints = hints[:1] * len(value)
     if len(value) != len(hints):
@@ -82,7 +81,7 @@ def _items(value: Any, hints: tuple[Any, ...], where: str) -> tuple[Any, ...]:
 
 
 def _fits(thing: Any, kind: Any) -> bool:
-    """Whether an object is of a class, or has all that a protocol asks for."""
+    """Whether an object is an instance of a class, or has all members of a protocol."""
     if not _is_protocol(kind):
         return isinstance(thing, kind)
     parts = [part for part in kind.__mro__ if _is_protocol(part) and part is not typing.Protocol]
@@ -101,7 +100,7 @@ def _is_object(value: Any) -> bool:
 
 
 def _words(hint: Any) -> str:
-    """What the annotation allows."""
+    """A readable form of the annotation."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Annotated:
         return f"{_words(arguments[0])}{_range(arguments[1])}"

@@ -1,4 +1,4 @@
-"""YAML files as Hydra reads them. A faulty one is refused by file, line and what is wrong."""
+"""Load YAML files for Hydra; errors give the file, the line and the problem."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from gauntlet.common.errors import UserError
 
 CONF = Path(__file__).parent.parent.parent / "conf"
 SWEEP = "sweep"
-"""The key of an experiment's lists."""
+"""The key of an experiment's sweep lists."""
 MOST_BYTES = 1_000_000
 DEEPEST = 50
-"""Levels of brackets or indentation."""
+"""Most levels of brackets or indentation."""
 MOST_VALUES = 10_000
-"""Values of a file, with every alias expanded."""
+"""Most values in a file, with every alias expanded."""
 TAG = "tag:yaml.org,2002:"
 TAGS = {None, "!", *(TAG + kind for kind in ("str", "int", "float", "bool", "null", "seq", "map"))}
 _folders: ContextVar[tuple[Path, ...]] = ContextVar("_folders", default=())
 
 
 class YamlFiles(ConfigSource):
-    """A folder of configs, `yaml:///path`, with every file checked before it is loaded."""
+    """A config folder, `yaml:///path`, whose files are checked before they are loaded."""
 
     @staticmethod
     def scheme() -> str:
@@ -90,7 +90,7 @@ class YamlFiles(ConfigSource):
 
 
 class OurFolders(SearchPathPlugin):
-    """Has Hydra read conf/ and further folders as YamlFiles."""
+    """Makes Hydra read conf/ and the further folders as YamlFiles."""
 
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
         search_path.prepend("gauntlet", f"yaml://{CONF}", anchor="main")
@@ -100,8 +100,8 @@ class OurFolders(SearchPathPlugin):
 
 @contextmanager
 def reading(folders: Sequence[Path]) -> Iterator[ConfigLoader]:
-    """Hydra's loader of conf/ and of these folders. It loads no plugins but Hydra's and ours:
-    otherwise it would run whatever lies in a folder `hydra_plugins`."""
+    """Yield Hydra's loader for conf/ and these folders. Only Hydra's plugins and ours are loaded;
+    otherwise Hydra would run anything in a folder called `hydra_plugins`."""
     sys.modules.setdefault("hydra_plugins", None)  # type: ignore[arg-type]  # cannot be imported
     for plugin in (YamlFiles, OurFolders):
         Plugins.instance().register(plugin)
@@ -120,9 +120,9 @@ def _loaded(data: bytes) -> Any:
 
 
 def _check(data: bytes) -> None:
-    """Raises YAMLError for a document that is no mapping, is nested too deeply, grows too large by
-    its aliases or has a tag that makes more than plain data. It is read event by event, so none of
-    that costs time or memory."""
+    """Raises YAMLError for a document that is not a mapping, is nested too deeply, grows too large
+    through aliases, or has a tag for more than plain data. It reads events one by one, so a
+    malicious file costs neither time nor memory."""
     sizes: dict[str | None, int] = {}
     opened: list[tuple[str | None, int]] = []
     size = 0

@@ -1,1 +1,1 @@
-"""How good play was beyond who won: each decision's worth, and luck taken out."""
+"""Measures of play beyond the result: the value of each decision, and luck adjustment."""

@@ -1,15 +1,14 @@
-"""A recorded match, decision by decision: what each option was worth, by playouts.
+"""Judge a recorded match decision by decision: estimate the value of each option by playouts.
 
-The cards are dealt again from the sweep's seed and the recorded moves are played by the game's own
-rules. At a decision every option is played on many times with all players uniform random: once
-from the true cards, as UNO Arena has it, and once for what the deciding seat sees, with hidden
-cards dealt afresh. That deal is uniform: it leaves out what past moves tell, such as that a player
-who had to draw does not hold what would have fitted (`luck.py` allows for it). All options of a
-decision meet the same cards and the same luck.
+The cards are dealt again from the sweep's seed, and the recorded moves are replayed by the game's
+rules. At a decision, every option is played out many times with all players uniform random: once
+from the true cards, as in UNO Arena, and once from what the deciding seat sees, with hidden cards
+redealt. The redeal is uniform: it ignores what past moves reveal, for example that a player who had
+to draw held no playable card (`luck.py` allows for it). All options of a decision use the same
+cards and the same random numbers.
 
-What others choose at the same time as the deciding seat is random too, and in none of both known
-to it. An open option that was taken is judged by the words that were said; others by words that
-would do.
+Simultaneous choices of other seats are random too, and unknown to the deciding seat in both cases.
+A chosen open option is judged with the recorded text; other open options with a valid example.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ from gauntlet.stats.decisions import won_together
 
 @dataclass(frozen=True)
 class Judged:
-    """One decision between two or more different options.
+    """One decision between two or more distinct options.
 
-    player: who decided, as the cell numbers its players. chosen: an index into `options`, of which
-    equal ones are merged. true, seen: tables of `stats.decisions.Decisions`, from the true cards
-    and from hidden cards dealt afresh.
+    player: the deciding player, by its number in the cell. chosen: an index into `options`, in
+    which equal options are merged. true, seen: tables of `stats.decisions.Decisions`, from the true
+    cards and from redealt hidden cards.
     """
 
     match: str
@@ -53,8 +52,8 @@ class Judged:
 
 @dataclass(frozen=True)
 class Stand:
-    """What the game stood at after a ply: for every seat the chance to be among the winners from
-    the true cards, and the deciding seat's own with the cards hidden from it dealt afresh."""
+    """The position after a ply: every seat's chance to be among the winners from the true cards,
+    and the deciding seat's chance with the cards hidden from it redealt."""
 
     match: str
     deal: int
@@ -67,7 +66,7 @@ class Stand:
 
 @dataclass(frozen=True)
 class Work:
-    """How to judge: playouts an option, the players to judge, and how many deals to trace."""
+    """How to judge: playouts per option, the players to judge, and how many deals to trace."""
 
     seed: Seed
     playouts: int
@@ -77,9 +76,10 @@ class Work:
 
 @dataclass(frozen=True)
 class Choice:
-    """One recorded decision, and the state in which it was made.
+    """One recorded decision and the state in which it was made.
 
-    ply: its number among the match's decisions. actions: the seat's legal ones. move: the one made.
+    ply: its number among the match's decisions. actions: the seat's legal actions. move: the one
+    made.
     """
 
     ply: int
@@ -90,9 +90,9 @@ class Choice:
 
 
 def judge(game: Game[Any], work: Work, record: MatchRecord) -> tuple[list[Judged], list[Stand]]:
-    """The match's decisions by the players that are judged; its trace, if it is to be traced.
+    """The decisions of the judged players in a match, and its trace if it is to be traced.
 
-    Raises UserError where the game no longer plays as it was recorded.
+    Raises UserError if the game no longer plays as recorded.
     """
     judged, trace = [], []
     seatings = seatings_of(game)
@@ -109,8 +109,8 @@ def judge(game: Game[Any], work: Work, record: MatchRecord) -> tuple[list[Judged
 
 
 def choices(game: Game[Any], seed: Seed, record: MatchRecord) -> Iterator[Choice]:
-    """A match's decisions in order, as the rules play it again; those of seats that move together
-    are made in one state. Raises UserError where the rules play otherwise than was recorded."""
+    """Yield a match's decisions in order, replayed by the rules; simultaneous ones share a state.
+    Raises UserError if the replay differs from the record."""
     state = game.deal(stream(seed, game, record.deal, DEAL))
     decisions: Sequence[DecisionRecord] = record.decisions
     ply = 0
@@ -159,14 +159,14 @@ def _stand(record: MatchRecord, choice: Choice, true: np.ndarray, visible: np.nd
 
 
 def _taken(choice: Choice) -> int:
-    """The option that was taken; of equal ones the first."""
+    """The index of the chosen option, or of the first equal to it."""
     return choice.actions.index(choice.actions[choice.decision.chosen])
 
 
 def _results(
     game: Game[Any], record: MatchRecord, choice: Choice, work: Work
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Who wins after each option from the true cards, and from hidden ones dealt afresh, each of
+    """The winners after each option, from the true cards and from redealt hidden cards, each of
     shape (options, playouts, seats)."""
     luck = int(stream(work.seed, game, record.deal, JUDGE, choice.ply).integers(2**62))
     random = (RANDOM,) * game.num_seats

@@ -1,9 +1,9 @@
-"""Judged matches as they are kept: a line a match in <output_dir>/judged, so that a judging that is
-ended goes on where it was.
+"""Cache of judged matches, one line per match in <output_dir>/judged, so that an interrupted
+judging run can resume.
 
-A view of the log: without the files all is judged again. A line counts for the record that it was
-found from, and for the same playouts, players, seed and code of the game; a torn or foreign one is
-left out.
+It is derived from the log: without it, all matches are judged again. A line is valid for the record
+it was computed from and for the same playouts, players, seed and game code; torn or foreign lines
+are ignored.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ Found = tuple[list[Judged], list[Stand]]
 
 
 class Line(msgspec.Struct):
-    """What a match was found to be worth. record: a hash of what it was found from. traced: whether
-    its trace was asked for."""
+    """A judged match. record: a hash of what was judged. traced: whether a trace was requested."""
 
     match: str
     record: str
@@ -43,7 +42,7 @@ DECODER = msgspec.json.Decoder(Line)
 
 @dataclass(frozen=True)
 class JudgementCache:
-    """The file of one cell's matches that were judged in one way."""
+    """The cache file of one cell and one way of judging."""
 
     path: Path
     traces: int
@@ -55,7 +54,7 @@ class JudgementCache:
         return cls(folder / "judged" / f"{cell.about.stem}-{way}.jsonl", work.traces)
 
     def read(self, records: Iterable[MatchRecord]) -> dict[str, Found]:
-        """By match id what is known of these records."""
+        """The cached judgements of these records, by match id."""
         wanted = {record.match: record for record in records}
         found = {}
         for kept in self._lines():
@@ -74,7 +73,7 @@ class JudgementCache:
                     yield DECODER.decode(line)
 
     def add(self, record: MatchRecord, judgement: Found) -> None:
-        """Appends a line, whole and at once."""
+        """Append one line in a single write."""
         judged, trace = judgement
         told = [_plain(one) for one in judged]
         line = Line(record.match, _hash(record), self._traced(record), told, trace)
@@ -83,7 +82,7 @@ class JudgementCache:
             file.write(b"\n" * self._torn() + msgspec.json.encode(line) + b"\n")
 
     def _torn(self) -> bool:
-        """Whether the last line has no end: whoever wrote it was killed."""
+        """Whether the last line is unterminated because its writer was killed."""
         with self.path.open("rb") as file:
             if not file.seek(0, 2):
                 return False
@@ -95,7 +94,7 @@ class JudgementCache:
 
 
 def _hash(record: MatchRecord) -> str:
-    """Of all that judging reads."""
+    """A hash of everything that judging reads."""
     made = [(one.seat, one.chosen, one.options, one.text, one.fallback) for one in record.decisions]
     text = msgspec.json.encode((record.deal, record.rotation, made, record.returns))
     return hashlib.sha256(text).hexdigest()[:16]
@@ -111,8 +110,8 @@ def _judged(plain: dict[str, Any]) -> Judged:
 
 
 def most_deals(costs: Sequence[tuple[int, int]], playouts: int, budget: int) -> int:
-    """How many of the first deals can be judged by so many playouts an option for `budget` plies;
-    one at the least. costs: deal and plies a playout of every match."""
+    """How many leading deals, at least one, can be judged with `playouts` per option within
+    `budget` plies. costs: deal and plies per playout of every match."""
     spent, deals = 0, 0
     by_deal: dict[int, int] = {}
     for deal, plies in costs:
@@ -126,8 +125,8 @@ def most_deals(costs: Sequence[tuple[int, int]], playouts: int, budget: int) -> 
 
 
 def plies(record: MatchRecord, everybody: bool) -> int:
-    """About how many plies it takes to judge a match, the subjects' decisions or everybody's, for
-    each playout: of every option to the end, from the true cards and from those that are seen."""
+    """Approximate plies per playout to judge a match, for the subjects' or everybody's decisions:
+    every option is played to the end, from the true cards and from redealt hidden cards."""
     length = len(record.decisions)
     return 2 * sum(
         len(set(one.options)) * (length - at)

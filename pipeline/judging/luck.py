@@ -1,21 +1,21 @@
 """Luck-adjusted results: the subject's decisions judged by playouts, match by match.
 
 The mean result of a reference policy in the subject's place is known from a million games; the game
-names policies for it (`games.capabilities.Adjustable`). What the subject's decisions were worth
-more or less than the reference's is measured in every match, and the luck of the deal, of the draws
-and of the other players' choices drops out of it. The sum is an unbiased estimate of the subject's
-mean result where three conditions hold:
+names its reference policies (`games.capabilities.Adjustable`). In every match, the subject's
+advantage over the reference is measured, which cancels the luck of the deal, of the draws and of
+the other players' choices. The sum of the two is an unbiased estimate of the subject's mean result
+if
 
 (a) every other player is a scripted policy of the game, which the playouts play exactly;
-(b) the subject chooses by what its seat may know: an agent is shown nothing else;
-(c) the reference is one policy of one game, in its mean result and in the playouts, and was not
-    learnt from the match.
+(b) the subject chooses by what its seat may know, which holds as agents are shown nothing else;
+(c) the reference is one policy of one game, the same in its mean result and in the playouts, and
+was not learnt from the match.
 
-Where (a) or (c) fails nothing is adjusted, and the reason is told. Later deals are judged against
-what was learnt of the player in earlier ones, where the game can do that (`references.py`); each
-stretch of deals has one reference. The references' own standard errors enter the interval.
-Advantages are kept in <output_dir>/luck/<cell>.json and are a view of the log: without the file
-they are found again.
+If (a) or (c) fails, nothing is adjusted, and the reason is reported. If the game supports it, later
+deals are judged against a policy learnt from the player's earlier ones (`references.py`); each
+stretch of deals has one reference. The references' standard errors enter the interval. Advantages
+are stored in <output_dir>/luck/<cell>.json, which is derived from the log: if it is missing, they
+are recomputed.
 """
 
 from __future__ import annotations
@@ -53,25 +53,25 @@ from gauntlet.pipeline.plan.rng import DEAL, LUCK, stream
 WARNINGS = logging.getLogger("gauntlet")
 
 PLAYOUTS = 150
-"""Playouts an option: some ten milliseconds a game of UNO. Twice as many would make one match worth
-a sixth more."""
+"""Playouts per option: about ten milliseconds per game of UNO. Twice as many would make a match
+worth only a sixth more."""
 
 LEARNT = "habits"
-"""What a table calls references that were learnt."""
+"""The name in tables for learnt references."""
 
 SAY_EVERY = 10.0
-"""Seconds between lines where adjusting takes long."""
+"""Seconds between progress lines."""
 
 
 @dataclass(frozen=True)
 class Luck:
-    """What a cell's matches are worth without luck.
+    """A cell's luck adjustment.
 
-    reason: why nothing is adjusted, in words; "" where it is.
-    reference, playouts: what the advantages were measured with, from the first deal on.
+    reason: why nothing is adjusted; "" if it is.
+    reference, playouts: how the advantages were measured, from the first deal on.
     rate, error: the reference's mean result in the subject's place, and its standard error.
     advantages: by match id.
-    later: what took the reference's place, by the deal from which on it did.
+    later: the references that replace the first one, by the deal at which each starts.
     """
 
     reason: str
@@ -87,12 +87,12 @@ class Luck:
         return [Reference(0, self.reference, self.rate, self.error), *self.later]
 
     def reference_of(self, deal: int) -> Reference:
-        """What the matches of a deal are judged against."""
+        """The reference for the matches of a deal."""
         return self.references[bisect_right(self.later, deal, key=lambda one: one.start)]
 
 
 def refusal(cell: Cell) -> str:
-    """Why the cell cannot be adjusted, in words; "" where it can."""
+    """Why the cell cannot be adjusted; "" if it can."""
     if not isinstance(cell.game, Adjustable):
         return f"{cell.labels['game']} has no playouts to judge luck by"
     if reason := cell.game.unadjustable(cell.measure):
@@ -117,7 +117,7 @@ def adjust(
     seed: Seed,
     say: Callable[[str], None] = lambda text: None,
 ) -> None:
-    """Brings the kept advantages of all cells up to the results. `say` is told if it takes long."""
+    """Update the stored advantages of all cells to match the results. `say` gets progress lines."""
     for cell, result in zip(cells, results, strict=True):
         if reason := refusal(cell):
             keep(folder, result.about, Luck(reason))
@@ -135,7 +135,7 @@ def adjust(
 
 
 def still_good(before: Luck, fresh: Luck, result: CellResults) -> dict[str, float]:
-    """The advantages of before over what is the match's reference now too."""
+    """The earlier advantages whose reference is unchanged."""
     if before.playouts != fresh.playouts:
         return {}
     return {
@@ -149,8 +149,7 @@ def still_good(before: Luck, fresh: Luck, result: CellResults) -> dict[str, floa
 def advantages(
     cell: Cell, games: Sequence[Played], seed: Seed, say: Callable[[str], None] = lambda text: None
 ) -> Iterator[tuple[str, float]]:
-    """Match id and advantage over the cell's baseline of each match of a cell that `refusal` has
-    nothing against."""
+    """Yield match id and advantage over the cell's baseline, for a cell that `refusal` accepts."""
     said = time.monotonic()
     pool = ThreadPoolExecutor(THREADS)
     found = pool.map(lambda game: advantage(cell, game, seed), games)
@@ -161,7 +160,7 @@ def advantages(
                 say(f"luck-adjusting {cell.name}: {done:,} of {len(games):,} matches")
             yield game.match, value
     finally:
-        pool.shutdown(cancel_futures=True)  # who is interrupted waits for none that is waiting
+        pool.shutdown(cancel_futures=True)  # on interrupt, drop queued work
 
 
 def advantage(cell: Cell, played: Played, seed: Seed) -> float:
@@ -187,7 +186,7 @@ def keep(folder: Path, about: CellInfo, luck: Luck) -> None:
 
 
 def read(folder: Path, about: CellInfo) -> Luck | None:
-    """What is kept of a cell; None where nothing is, or it is damaged."""
+    """A cell's stored luck adjustment; None if missing or damaged."""
     path = folder / "luck" / f"{about.stem}.json"
     try:
         return convert(parsed(path.read_bytes()), Luck)
@@ -199,12 +198,12 @@ def read(folder: Path, about: CellInfo) -> Luck | None:
 
 
 def attach(folder: Path, results: Sequence[CellResults]) -> list[CellResults]:
-    """The results with what is kept of their luck."""
+    """The results with their stored luck adjustment."""
     return [replace(result, adjusted=adjusted(folder, result)) for result in results]
 
 
 def adjusted(folder: Path, result: CellResults) -> Adjusted | None:
-    """None where nothing is adjusted, or a match is not judged yet."""
+    """None if nothing is adjusted, or a match has not been judged yet."""
     kept = read(folder, result.about)
     if kept is None or kept.reason or not result.outcomes:
         return None
@@ -220,8 +219,8 @@ def adjusted(folder: Path, result: CellResults) -> Adjusted | None:
 
 
 def error_of(judges: Sequence[Reference]) -> float:
-    """The standard error that the references of so many deals bring to their mean; what was learnt
-    alike twice has one error, not two that may cancel."""
+    """The standard error of the mean over the deals' references. Deals with the same learnt policy
+    share one error; it does not average out."""
     sums = defaultdict[str, float](float)
     for judge in judges:
         sums[judge.policy] += judge.error

@@ -36,8 +36,8 @@ TRACE_COLUMNS = (
 
 @dataclass(frozen=True)
 class Reading:
-    """How values become figures: playouts an option, thresholds of criticality, and ties; and how
-    many deals are traced."""
+    """How values become metrics: playouts per option, criticality thresholds, ties, and how many
+    deals are traced."""
 
     playouts: int
     thresholds: tuple[float, ...]
@@ -47,10 +47,10 @@ class Reading:
 
 @dataclass(frozen=True)
 class JudgedCell:
-    """A cell's matches and what they were found to be worth.
+    """A cell's matches and their judgements.
 
-    key: what tells it from another cell of its name. players: a name for each, by number. judges:
-    the numbers of those whose decisions were judged. seatings: by rotation, who sits in each seat.
+    key: distinguishes it from other cells of the same name. players: their names, by number.
+    judges: the numbers of the judged players. seatings: by rotation, the player in each seat.
     """
 
     name: str
@@ -63,13 +63,13 @@ class JudgedCell:
     trace: tuple[Stand, ...]
 
     def seating(self, rotation: int) -> tuple[int, ...]:
-        """Who sits in each seat in the match of this number of a deal (`Cell.rotations`)."""
+        """The player in each seat, in the match of this number of a deal (`Cell.rotations`)."""
         return self.seatings[rotation % len(self.seatings)]
 
 
 def metric_rows(cell: JudgedCell, reading: Reading) -> Iterator[dict[str, Any]]:
     """metrics.csv: for each judged player its wins, and ODHR@K and ADR@K in every reading. Without
-    fallbacks those that leave them out are those that count them, and are not reckoned twice."""
+    fallbacks, the rows that leave them out equal those that count them and are computed once."""
     for player in cell.judges:
         own = [one for one in cell.judged if one.player == player]
         won = wins(cell, player)
@@ -99,7 +99,8 @@ def metric_rows(cell: JudgedCell, reading: Reading) -> Iterator[dict[str, Any]]:
 
 
 def wins(cell: JudgedCell, player: int) -> dict[str, Any]:
-    """A player's games won, a shared win a full one; solo and shared ones are told apart.
+    """A player's wins, where a shared win counts in full, with solo and shared wins listed
+    separately.
 
     The interval is by deal, as in summary.csv.
     """
@@ -125,8 +126,8 @@ def wins(cell: JudgedCell, player: int) -> dict[str, Any]:
 def figures(
     judged: Sequence[Judged], k: int, source: str, threshold: float, reading: Reading
 ) -> dict[str, Any]:
-    """ODHR (0 to 1) and ADR with their intervals, and those of a player that takes every option
-    alike; nan where no decision is critical."""
+    """ODHR (0 to 1) and ADR with their intervals, and the values for a uniform random player; nan
+    if no decision is critical."""
     those = decisions(judged, k, source, reading.playouts)
     found = score(those, threshold, reading.tie)
     chances = by_chance(those, threshold, reading.tie)
@@ -138,7 +139,7 @@ def figures(
 
 
 def decisions(judged: Sequence[Judged], k: int, source: str, playouts: int) -> Decisions:
-    """Decisions between `k` options as the formulas take them; matches of one deal go together."""
+    """Decisions between `k` options as arrays for `stats.decisions`, clustered by deal."""
     tables = np.array([getattr(one, source) for one in judged], np.int64).reshape(-1, k, k)
     chosen, deals = (
         np.array([getattr(one, name) for one in judged], np.int64) for name in ("chosen", "deal")
@@ -147,7 +148,7 @@ def decisions(judged: Sequence[Judged], k: int, source: str, playouts: int) -> D
 
 
 def decision_lines(cell: JudgedCell, reading: Reading) -> Iterator[dict[str, Any]]:
-    """decisions.jsonl. values: by option. criticality: best value less worst. rank: 1 the best."""
+    """decisions.jsonl. values: by option. criticality: best value minus worst. rank: 1 is best."""
     for one in cell.judged:
         line: dict[str, Any] = {"cell": cell.name, "key": cell.key}
         line |= {name: getattr(one, name) for name in PLACE}
@@ -162,8 +163,7 @@ def decision_lines(cell: JudgedCell, reading: Reading) -> Iterator[dict[str, Any
 
 
 def trace_rows(cell: JudgedCell) -> Iterator[dict[str, Any]]:
-    """traces.csv: `player` is who sits in `seat`; `seen` stands in the rows of the seat that
-    moved."""
+    """traces.csv: `player` sits in `seat`; `seen` is only in the rows of the seat that moved."""
     rotations = {record.match: record.rotation for record in cell.records}
     for stand in cell.trace:
         for seat, value in enumerate(stand.true):
@@ -185,8 +185,8 @@ def trace_rows(cell: JudgedCell) -> Iterator[dict[str, Any]]:
 
 
 def by_cell(table: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """metrics.csv as named figures, fallbacks left out: for every cell, by its key, such as
-    "win_rate/player_1" and "odhr_2/player_1/true/0.15"; `judged_2` are the decisions between two
+    """metrics.csv as named figures without fallbacks, for every cell by key, such as
+    "win_rate/player_1" and "odhr_2/player_1/true/0.15"; `judged_2` counts the decisions between two
     options."""
     found: dict[str, dict[str, float]] = {}
     for row in table[table["fallbacks"] == "left_out"].to_dict("records"):

@@ -1,4 +1,4 @@
-"""The cells of a log, with their matches, as whoever judges decisions takes them."""
+"""The cells of a log with their matches, for judging decisions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gauntlet.pipeline.log.schema import MatchRecord
 class RecordedCell:
     """A cell's matches on its gap-free deals, by deal and rotation, without prompts and replies.
 
-    players: a name for each, by number.
+    players: their names, by number.
     """
 
     about: CellInfo
@@ -38,12 +38,12 @@ class RecordedCell:
         return subjects(self.game, self.records)
 
     def first(self, deals: int | None) -> list[MatchRecord]:
-        """The matches of the first so many deals; all for None."""
+        """The matches of the first `deals` deals; all for None."""
         return [one for one in self.records if deals is None or one.deal < deals]
 
 
 def cell_of(folder: Path, result: CellResults) -> RecordedCell:
-    """A cell with its matches that count. Raises UserError where its game cannot be played on from
+    """A cell with the matches that count. Raises UserError if its game cannot be played out from
     what a seat knows."""
     about = result.about
     described = Folder(folder).description(about)
@@ -58,13 +58,13 @@ def cell_of(folder: Path, result: CellResults) -> RecordedCell:
 
 
 def slim(record: MatchRecord) -> MatchRecord:
-    """A record without prompts and replies."""
+    """The record without prompts and replies."""
     decisions = tuple(structs.replace(one, asked=(), notes={}) for one in record.decisions)
     return structs.replace(record, statics={}, preparation=(), decisions=decisions, clock=None)
 
 
 def subjects(game: Game[Any], records: Iterable[MatchRecord]) -> frozenset[int]:
-    """The players under study, by number."""
+    """The numbers of the players under study."""
     seatings = seatings_of(game)
     return frozenset(
         seatings[r.rotation % len(seatings)][seat] for r in records for seat in r.subjects

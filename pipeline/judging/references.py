@@ -1,10 +1,11 @@
-"""What a cell's decisions are judged against, chosen without the matches that are judged by it.
+"""The references that a cell's decisions are judged against, chosen independently of the judged
+matches.
 
-The first deals are judged against the game's own reference. A game that can imitate a player
-(`games.capabilities.Imitating`) is asked for the subject's habits once FIRST deals are played, and
-again whenever there are GROWTH times as many: what is learnt from the deals before a stretch judges
-that stretch. So nothing is judged by what was learnt from it, and what a deal comes to hangs on no
-later one; it is the same however far a sweep has got.
+The first deals are judged against the game's own reference. If the game can imitate a player
+(`games.capabilities.Imitating`), the subject's habits are learnt once FIRST deals are played, and
+again each time there are GROWTH times as many: what is learnt from the deals before a stretch
+judges that stretch. So no match is judged by what was learnt from it, and a deal's judgement
+depends on no later deal; it is the same however far a sweep has progressed.
 """
 
 from __future__ import annotations
@@ -27,22 +28,22 @@ from gauntlet.pipeline.plan.cells import Cell, digest
 from gauntlet.pipeline.plan.rng import DEAL, stream
 
 FIRST, GROWTH = 10, 4
-"""Deals before anything is learnt, and how many times as many there are each time it is anew."""
+"""Deals before anything is learnt, and the factor between two rounds of learning."""
 
 A_DEAL, FEWEST, MOST = 500, 20_000, 200_000
-"""How many deals measure what was learnt, for each deal that it was learnt from; within bounds."""
+"""Deals to measure a learnt policy, for each deal that it was learnt from, within bounds."""
 
 CHUNK = 1_000
-"""Deals in one call: a signal waits for its end."""
+"""Deals per call; a signal waits until a call returns."""
 
 THREADS = 2
 
 
 @dataclass(frozen=True)
 class Reference:
-    """start: the first deal that is judged against it. policy: a policy by name, or what the game
-    calls habits. rate, error: its mean result in the subject's place, and the standard error.
-    learnt: digest of the matches behind it; "" of a policy of the game."""
+    """start: the first deal judged against it. policy: a policy's name, or the game's encoding of
+    habits. rate, error: its mean result in the subject's place, and the standard error. learnt:
+    digest of the matches it was learnt from; "" for a policy of the game."""
 
     start: int
     policy: str
@@ -53,7 +54,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class Played:
-    """What of a record it takes to judge it: which match it is, and the options taken."""
+    """The parts of a record that judging needs: which match it is, and the chosen options."""
 
     match: str
     deal: int
@@ -67,7 +68,7 @@ class Played:
 
 
 def games_of(folder: Path, about: CellInfo, wanted: set[str]) -> list[Played]:
-    """Each wanted match once, in order."""
+    """The wanted matches in order, without duplicates."""
     records = Folder(folder).matches(about.stem)
     found = {
         record.match: Played.from_record(record) for record in records if record.match in wanted
@@ -76,15 +77,14 @@ def games_of(folder: Path, about: CellInfo, wanted: set[str]) -> list[Played]:
 
 
 def against(cell: Cell, policy: str) -> Cell:
-    """The cell with a reference of its game for its baseline."""
+    """The cell with `policy` as its baseline."""
     return replace(cell, baseline=policy)
 
 
 def references(
     folder: Path, cell: Cell, result: CellResults, before: Sequence[Reference], seed: Seed
 ) -> list[Reference]:
-    """By start, for all deals there are; taken from `before` what was learnt from the same
-    matches."""
+    """All references, by start; those learnt from the same matches are reused from `before`."""
     found, start = [game_reference(cell, result.about, seed)], FIRST
     last = max((outcome.deal for outcome in result.outcomes), default=-1)
     while isinstance(cell.game, Imitating) and start <= last:
@@ -99,7 +99,7 @@ def references(
 
 
 def game_reference(cell: Cell, about: CellInfo, seed: Seed) -> Reference:
-    """The game's."""
+    """The game's own reference."""
     assert isinstance(cell.game, Adjustable)
     assert about.baseline is not None
     base = measure(against(cell, cell.game.references[0]), seed, about.baseline.games)
@@ -115,8 +115,8 @@ def learned_reference(
     mark: tuple[int, str],
     seed: Seed,
 ) -> Reference:
-    """The subject's habits in the matches `matches`. mark: from which deal on they count, and the
-    matches' digest."""
+    """The subject's habits, learnt from `matches`. mark: the first deal to judge by them, and the
+    digest of the matches."""
     assert isinstance(cell.game, Imitating)
     policy = cell.game.imitate(
         [
@@ -134,8 +134,8 @@ def learned_reference(
 
 
 def mean(cell: Cell, deals: int) -> tuple[float, float]:
-    """What the cell's baseline, which the game learnt, gets in the subject's place, and the
-    standard error by deal: of so many deals, each in every seating, which it settles itself."""
+    """The mean result of the cell's learnt baseline in the subject's place, and its standard error
+    by deal, from simulated deals, each in every seating."""
     game, policies = cell.game, with_reference(cell)
     assert isinstance(game, Imitating)
 

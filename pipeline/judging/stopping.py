@@ -1,12 +1,12 @@
-"""Stopping a cell before its last deal, by what its gap-free deals show so far.
+"""Early stopping of a cell, based on its gap-free deals.
 
-`stop=sprt` tests raw wins or scores: above the baseline, or not as good as `expect` asks. The error
-rate `expect.alpha` is split evenly between the cells. `stop=precision` goes on until the
-confidence sequence of the adjusted win rate (of the raw one where nothing can be adjusted) is no
-wider than +- `expect.half_width`; of another measure, which needs a range, in parts of that range.
-Where a rule stops depends on the deals in order alone: matches that were under way when it did are
-kept in the log and left out of the tables, and the same command again stops at the same deal. The
-verdicts are kept in <output_dir>/stop.json.
+`stop=sprt` tests raw wins or scores: above the baseline, or below what `expect` asks for. The error
+rate `expect.alpha` is split evenly between the cells. `stop=precision` continues until the
+confidence sequence of the luck-adjusted win rate (raw if it cannot be adjusted) is no wider than +-
+`expect.half_width`; for other measures, which must be bounded, as a fraction of the range. The
+stopping point depends only on the deals in order: matches in progress at that point stay in the log
+but are left out of the tables, and a rerun stops at the same deal. The verdicts are stored in
+<output_dir>/stop.json.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from gauntlet.pipeline.plan.cells import Cell, Plan
 from gauntlet.stats.sequential import Stop, precision, sprt
 
 SOON = 10
-"""Deals between two looks while few are played; later a twentieth of those that are."""
+"""Finished matches between two checks at first; later a twentieth of those played."""
 
 
 def check(sweep: SweepConfig, abouts: Sequence[CellInfo]) -> None:
-    """Raises UserError where the rule cannot be followed."""
+    """Raises UserError if the rule does not apply to a cell."""
     for about in abouts:
         if sweep.stop == "sprt":
             _check_sprt(sweep, about)
@@ -77,7 +77,7 @@ def _span(about: CellInfo) -> float:
 def decide(
     folder: Path, cell: Cell, result: CellResults, sweep: SweepConfig, cells: int
 ) -> Stop | None:
-    """Where the rule stops the cell, in deals from the first one on; None where it does not."""
+    """Where the rule stops the cell, as a number of deals from the first; None if it does not."""
     deals, figures = result.by_deal()
     if sweep.stop == "sprt":
         assert result.about.baseline is not None
@@ -93,8 +93,8 @@ def decide(
 
 
 def judged(folder: Path, cell: Cell, result: CellResults, seed: Seed) -> tuple[list[float], float]:
-    """Each deal's adjusted figure, or its raw one, in order; and the baseline's, or infinity:
-    all in parts of the measure's range, so that a win rate stays what it is."""
+    """Each deal's luck-adjusted or raw figure, in order, and the baseline's (infinity if none).
+    Both are rescaled to the measure's range; a win rate is unchanged."""
     base, low, span = result.about.baseline, result.about.measure.low, _span(result.about)
     null = (base.rate - low) / span if base else np.inf
     luck.adjust(folder, [cell], [result], seed)
@@ -105,7 +105,7 @@ def judged(folder: Path, cell: Cell, result: CellResults, seed: Seed) -> tuple[l
 
 @dataclass
 class StopRule:
-    """Looks at the cells of a sweep while they are played."""
+    """Checks the cells of a sweep while they are played."""
 
     sweep: SweepConfig
     plan: Plan
@@ -116,7 +116,7 @@ class StopRule:
     _next: dict[str, int] = field(default_factory=dict)
 
     def note(self, key: str) -> None:
-        """A match of the cell has ended, in the log or given up."""
+        """Count a finished or failed match of the cell, and check the rule when it is due."""
         self._ended[key] += 1
         if self.sweep.stop == "fixed" or key in self.stopped:
             return
@@ -125,7 +125,7 @@ class StopRule:
             self.check(key)
 
     def check(self, key: str) -> None:
-        """Stops the cell if its rule does."""
+        """Stop the cell if its rule says so."""
         if self.sweep.stop == "fixed":
             return
         at = next(at for at, cell in enumerate(self.plan.cells) if cell.key == key)
@@ -140,7 +140,7 @@ class StopRule:
 def settle(
     folder: Path, cells: Sequence[Cell], results: Sequence[CellResults], sweep: SweepConfig
 ) -> list[CellResults]:
-    """Writes down where every cell stopped, and cuts the results there."""
+    """Write where every cell stopped to stop.json, and cut the results there."""
     path = Folder(folder).stop_file
     if sweep.stop == "fixed":
         path.unlink(missing_ok=True)
@@ -159,7 +159,7 @@ def settle(
 
 
 def _stop_entry(sweep: SweepConfig, about: CellInfo, stop: Stop | None) -> dict[str, Any] | None:
-    """What stop.json says of a cell: of one that sprt stopped, also what was expected of it."""
+    """A cell's entry in stop.json; if sprt stopped it, with the expected rate."""
     if stop is None:
         return None
     if sweep.stop != "sprt" or about.baseline is None:
@@ -168,7 +168,7 @@ def _stop_entry(sweep: SweepConfig, about: CellInfo, stop: Stop | None) -> dict[
 
 
 def cut(folder: Path, results: Sequence[CellResults]) -> list[CellResults]:
-    """The results without the deals after a cell's stop, and a note where a rule could stop."""
+    """The results without the deals after a cell's stop, marked if there is a stopping rule."""
     found = Folder(folder).stop
     stops: Mapping[str, Any] = found.get("cells", {})
     noted = (replace(result, stopped=bool(found)) for result in results)

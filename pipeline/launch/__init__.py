@@ -1,1 +1,1 @@
-"""Where a sweep is played: sessions of Ray, workers, shards, SLURM jobs."""
+"""Where a sweep runs: Ray sessions, workers, shards, SLURM jobs."""

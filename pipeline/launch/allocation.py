@@ -1,11 +1,11 @@
-"""Inside a SLURM job: Ray over its nodes, the sweep on it, and nothing left of either.
+"""Inside a SLURM job: start Ray on its nodes, run the sweep, and clean up both.
 
     python -m pipeline.launch.allocation FOLDER --requeues=N --seconds=S -- ARGUMENTS
 
-The batch process runs this on the first node. It starts one task a node by srun, each of which
-keeps a Ray node alive for as long as its standard input is open; so whatever ends the batch
-process ends them too. Then it runs `pipeline.run ARGUMENTS`. On SIGUSR1 (the time limit is near)
-or SIGTERM (preemption) the sweep flushes its log and stops, and the job is queued again.
+The batch process runs this on the first node. It starts one task per node with srun; each keeps a
+Ray node alive as long as its standard input is open, so anything that ends the batch process ends
+them too. Then it runs `pipeline.run ARGUMENTS`. On SIGUSR1 (the time limit is near) or SIGTERM
+(preemption) the sweep flushes its log and stops, and the job is requeued.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from gauntlet.pipeline.launch.session import JOIN_SECONDS, new_token, starting
 
 LOOPBACK = "127.0.0.1"
 STOP_SECONDS = 20
-"""How long a Ray node may take to end by itself once it was asked to."""
+"""Seconds that a Ray node may take to shut down before it is killed."""
 
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -42,7 +42,7 @@ PR_SET_CHILD_SUBREAPER = 36
 class StopSignal:
     """Whether the job was asked to stop, and by which signal.
 
-    SLURM sends the warning before a preemption to the tasks only; they leave a file.
+    SLURM sends the warning before a preemption to the tasks only; they create a file.
     """
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class StopSignal:
 
 
 def run(folder: Path, requeues: int, seconds: int, arguments: Sequence[str]) -> int:
-    """Plays the sweep on the job's nodes; returns its exit status. Raises UserError."""
+    """Play the sweep on the job's nodes; return its exit status. Raises UserError."""
     asked = StopSignal()
     nodes = int(os.environ["SLURM_JOB_NUM_NODES"])
     host = LOOPBACK if nodes == 1 else first_node()
@@ -85,8 +85,8 @@ def play(
     stop_signal: StopSignal,
     patience: float,
 ) -> int:
-    """Runs the sweep to its end, or until it is asked to stop and has done so in `patience`
-    seconds; returns its exit status, 130 where it was stopped. Raises UserError."""
+    """Run the sweep to its end, or until it is asked to stop and has stopped within `patience`
+    seconds. Returns its exit status, 130 if it was stopped. Raises UserError."""
     ready, stop_signal.file = beside_token(env, "ready"), beside_token(env, "asked")
     while not ready.exists() and stop_signal.by is None and step.poll() is None:
         time.sleep(0.2)
@@ -99,7 +99,7 @@ def play(
     while sweep.poll() is None and stop_signal.by is None and step.poll() is None:
         time.sleep(0.2)
     if sweep.poll() is None:
-        # killed where it is slow: a log can be cut anywhere, a place in the queue is lost
+        # kill it if slow: a log may be cut anywhere, but the job must be requeued in time
         _end(sweep, patience)
         if stop_signal.by is None:
             raise UserError("Ray on the job's first node ended before the sweep; see the log above")
@@ -107,10 +107,10 @@ def play(
 
 
 def stopped(by: str, requeues: int, status: int) -> int:
-    """Queues the job again, unless SLURM has ended it for good or it was queued often enough."""
+    """Requeue the job, unless SLURM has ended it for good or it was requeued often enough."""
     job, restarts = os.environ["SLURM_JOB_ID"], int(os.environ.get("SLURM_RESTART_COUNT", 0))
     state = _output("squeue", "--noheader", "--format=%T", f"--jobs={job}")
-    if state != "RUNNING":  # cancelled, or already queued again by SLURM
+    if state != "RUNNING":  # cancelled, or already requeued by SLURM
         say(f"{by}: the sweep stopped; the job is {state or 'gone'} and is not queued again")
     elif restarts >= requeues:
         say(f"{by}: the sweep stopped; not queued again after launch.requeues={requeues} times")
@@ -122,7 +122,7 @@ def stopped(by: str, requeues: int, status: int) -> int:
 
 @contextmanager
 def ray_nodes(nodes: int, env: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
-    """A Ray node on each node of the job, by one srun; all ended on leaving."""
+    """Start a Ray node on each node of the job with one srun; end them on exit."""
     cores = os.environ.get("SLURM_CPUS_PER_TASK", "1")
     command = ["srun", f"--nodes={nodes}", f"--ntasks={nodes}", f"--cpus-per-task={cores}"]
     command.append("--kill-on-bad-exit=1")  # the first node's task fails only without a Ray head
@@ -144,11 +144,11 @@ def ray_nodes(nodes: int, env: Mapping[str, str]) -> Iterator[subprocess.Popen[b
 
 
 def node() -> int:
-    """Keeps this node's Ray alive until standard input ends; leaves no process and no file.
+    """Keep this node's Ray alive until standard input ends; leave no process and no file.
 
-    The first node's task fails where its Ray ends by itself; the sweep can do without another's.
+    The first node's task fails if its Ray ends early; the sweep can do without other nodes.
     """
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)  # what Ray leaves behind comes to us
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)  # adopt Ray's orphaned processes
     signal.signal(signal.SIGTERM, lambda *_: beside_token(os.environ, "asked").touch())
     first = os.environ["SLURM_PROCID"] == "0"
     with tempfile.TemporaryDirectory(prefix="gauntlet-", ignore_cleanup_errors=True) as folder:
@@ -164,7 +164,7 @@ def node() -> int:
 
 
 def ray_start(first: bool, folder: str) -> list[str]:
-    """The command that starts this node's Ray; returns once the first node's Ray is there."""
+    """The command that starts this node's Ray; other nodes first wait for the first node's Ray."""
     command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block"]
     command += ["--disable-usage-stats", f"--num-cpus={os.environ['SLURM_CPUS_PER_TASK']}"]
     command.append(f"--temp-dir={folder}")
@@ -180,12 +180,12 @@ def ray_start(first: bool, folder: str) -> list[str]:
 
 
 def beside_token(env: Mapping[str, str], name: str) -> Path:
-    """A file by which the job's processes tell each other something: `ready` or `asked`."""
+    """A file with which the job's processes signal each other: `ready` or `asked`."""
     return Path(env["RAY_AUTH_TOKEN_PATH"]).with_name(name)
 
 
 def _tell_when_ready(ray: subprocess.Popen[str], first: bool) -> None:
-    """Reads what `ray start` prints, to its end; the first node's word is passed on."""
+    """Read the output of `ray start` to its end; on the first node, signal when Ray is ready."""
     assert ray.stdout is not None
     for line in ray.stdout:
         if first and "Ray runtime started" in line:
@@ -193,7 +193,7 @@ def _tell_when_ready(ray: subprocess.Popen[str], first: bool) -> None:
 
 
 def first_node() -> str:
-    """The address at which the job's other nodes reach this one, its first. Raises UserError."""
+    """The address at which the job's other nodes reach this first one. Raises UserError."""
     name = os.environ["SLURMD_NODENAME"]
     words = dict(
         word.partition("=")[::2]
@@ -209,7 +209,7 @@ def first_node() -> str:
 
 
 def free_port(host: str) -> int:
-    """A port of this machine that nobody uses now."""
+    """A free port on this machine."""
     with socket.socket() as listener:
         listener.bind((host, 0))
         port: int = listener.getsockname()[1]
@@ -217,7 +217,7 @@ def free_port(host: str) -> int:
 
 
 def address_towards(host: str, port: str) -> str:
-    """This machine's own address on the way to another one."""
+    """This machine's address on the route to `host`."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect((host, int(port)))
         address: str = probe.getsockname()[0]
@@ -234,7 +234,7 @@ def _input_ended() -> bool:
 
 
 def _end_all(ray: subprocess.Popen[str]) -> None:
-    """Ends Ray, and then what is left of it: its processes leave their parent's group."""
+    """End Ray and then any processes it leaves behind: they leave their parent's process group."""
     family = psutil.Process().children(recursive=True)
     _end(ray, STOP_SECONDS)
     for process in {*family, *psutil.Process().children(recursive=True)}:
@@ -243,7 +243,7 @@ def _end_all(ray: subprocess.Popen[str]) -> None:
 
 
 def _end(process: subprocess.Popen[Any], patience: float) -> None:
-    """Asks a process to end and waits; kills it where it does not."""
+    """Terminate a process; kill it if it does not exit in time."""
     process.terminate()
     try:
         process.wait(patience)
@@ -257,7 +257,7 @@ def _output(*command: str) -> str:
 
 
 def main() -> int:
-    """Runs the batch process, or with `node` one node's task; returns the exit status."""
+    """Run the batch process, or with `node` one node's task; return the exit status."""
     if sys.argv[1:] == ["node"]:
         return node()
     ours, arguments = split(sys.argv[1:])
@@ -276,7 +276,7 @@ def main() -> int:
 
 
 def split(arguments: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """What stands before the first `--`, and what after."""
+    """The arguments before the first `--`, and those after it."""
     at = list(arguments).index("--")
     return arguments[:at], arguments[at + 1 :]
 

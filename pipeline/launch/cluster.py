@@ -1,8 +1,8 @@
-"""Where matches are played: in this process, or in Ray workers that each own the models.
+"""Workers that play matches: this process, or Ray actors that each load the models.
 
-Ray is known in this room of the pipeline only. A worker is a process with one scheduler and its
-own copy of every model of the sweep, loaded once; the ranks of a model in shards are further
-processes of its own. Ray restarts a worker that dies; the driver leases its matches anew.
+Only this package uses Ray. A worker is a process with one scheduler and its own copy of every model
+of the sweep, loaded once; each rank of a sharded model is another process. Ray restarts a worker
+that dies, and the driver leases its matches again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 RESTART_POLL_SECONDS = 0.2
 END_SECONDS = 20
-"""How long a killed worker's last replies may take to fail."""
+"""How long to wait for a killed worker's last replies to fail."""
 GRACE_SECONDS = 5
 """Added to a paid reply's own time limit before its worker is killed."""
 
@@ -41,8 +41,8 @@ Load = Callable[[ModelSource], Model]
 
 @contextmanager
 def started(launch: Node, plan: Plan, width: int) -> Iterator[Sequence[Worker]]:
-    """The workers that the launch config asks for, ready to play; closed on leaving. Raises
-    UserError, also where a package is not installed that a model needs."""
+    """The workers of the launch config, ready to play and closed on exit. Raises UserError, also if
+    a package that a model needs is not installed."""
     check_installed(plan.sources)
     if launch["kind"] == "inline":
         inline = _Inline(plan, width, _load_whole, Planned.from_plan(plan))
@@ -56,7 +56,7 @@ def started(launch: Node, plan: Plan, width: int) -> Iterator[Sequence[Worker]]:
 
 
 def patience(launch: Node) -> float | None:
-    """Seconds that a worker with leases may be silent; None: for ever. Raises UserError."""
+    """Seconds that a worker with leases may be silent; None means for ever. Raises UserError."""
     value = launch.get("patience")
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if value is None or (number and value > 0):
@@ -79,7 +79,7 @@ class _Inline:
         return self._waiting.submit(lambda: [match.result() for match in matches])
 
     def restart(self) -> None:
-        """Cannot be: it lives in the process that would ask for it."""
+        """Not possible: it runs in the calling process."""
 
     def close(self) -> None:
         self._scheduler.close()
@@ -98,10 +98,10 @@ def _load_whole(source: ModelSource) -> Model:
 
 
 class _Actor:
-    """What runs in a Ray worker process. Leases overlap, so its scheduler never runs dry.
+    """A Ray worker process. Leases overlap, so its scheduler never runs dry.
 
-    One that must not play, because a model or the code is not the plan's any more, lives on to say
-    so: of an actor that dies while it starts Ray keeps no more than a text.
+    If it must not play, because a model or the code has changed since the plan, it stays alive to
+    report that: for an actor that dies during start-up, Ray keeps only a text.
     """
 
     def __init__(self, plan: Plan, width: int, places: Places | None, planned: Planned) -> None:
@@ -121,7 +121,7 @@ class _Actor:
             self._refusal = error
 
     def ready(self) -> None:
-        """Returns once the models are loaded. Raises Stopped where it must not play."""
+        """Return once the models are loaded. Raises Stopped if it must not play."""
         if self._refusal is not None:
             raise self._refusal
 
@@ -130,13 +130,13 @@ class _Actor:
         return self._inline.play(lease).result()
 
     def close(self) -> None:
-        """Returns once what is under way is taken in; nothing more is asked."""
+        """Return once the requests in progress are answered; send no more."""
         if self._refusal is None:
             self._inline.close()
 
 
 class _RayWorker:
-    """The driver's handle of an actor. Ray restarts a dead one; until then no lease reaches it."""
+    """The driver's handle of an actor. After a crash, leases wait until Ray has restarted it."""
 
     def __init__(self, actor: Any) -> None:
         self.actor = actor
@@ -145,7 +145,7 @@ class _RayWorker:
         self._waiting: list[threading.Thread] = []
 
     def play(self, lease: Sequence[Task]) -> Future[list[Finished]]:
-        """Waits in a daemon thread: a process that is to end does not wait for a lease."""
+        """Wait in a daemon thread, so that the process can exit without waiting for a lease."""
         done: Future[list[Finished]] = Future()
         thread = threading.Thread(target=self._settle, args=(lease, done), daemon=True)
         self._waiting = [*(waiting for waiting in self._waiting if waiting.is_alive()), thread]
@@ -153,22 +153,22 @@ class _RayWorker:
         return done
 
     def restart(self) -> None:
-        """Ends the worker's process; Ray starts another in its place."""
+        """Kill the worker's process; Ray starts a new one."""
         import ray
 
         ray.kill(self.actor, no_restart=False)
 
     def end(self) -> None:
-        """Ends the worker, whatever it still plays: the sweep may end before a lease that another
-        worker was faster with."""
+        """Kill the worker for good, even if it still plays: the sweep may end before a lease that
+        another worker finished first."""
         import ray
 
         self._closed.set()
         ray.kill(self.actor)
 
     def join(self, seconds: float) -> None:
-        """Returns once no thread waits for the worker any more. Ray must not be left before: it
-        brings the process down if a thread of it still waits for a reply."""
+        """Wait until no thread waits for the worker. Ray must not be shut down earlier: it crashes
+        the process if one of its threads still waits for a reply."""
         deadline = time.monotonic() + seconds
         for thread in self._waiting:
             thread.join(max(0.0, deadline - time.monotonic()))
@@ -176,7 +176,7 @@ class _RayWorker:
     def _settle(self, lease: Sequence[Task], done: Future[list[Finished]]) -> None:
         try:
             done.set_result(self._play(lease))
-        except BaseException as error:  # whatever it is, the driver is to know
+        except BaseException as error:  # the driver must see any error
             done.set_exception(error)
 
     def _play(self, lease: Sequence[Task]) -> list[Finished]:
@@ -204,7 +204,7 @@ class _RayWorker:
             try:
                 ray.get(self.actor.ready.remote())
                 self._lost.clear()
-            except ActorUnavailableError:  # still restarting: Ray offers nothing to wait on
+            except ActorUnavailableError:  # still restarting; Ray has no event to wait for
                 time.sleep(RESTART_POLL_SECONDS)
 
 
@@ -235,7 +235,7 @@ def _ray_workers(launch: Node, plan: Plan, width: int) -> Iterator[Sequence[Work
 
 
 def _take_in(handles: Sequence[_RayWorker], sources: Sequence[Paid]) -> None:
-    """Lets the workers keep the replies under way: they would be paid again."""
+    """Let workers finish the paid requests in progress, which would otherwise be paid for twice."""
     import ray
 
     if sources:
@@ -245,7 +245,7 @@ def _take_in(handles: Sequence[_RayWorker], sources: Sequence[Paid]) -> None:
 
 
 def _shares(launch: Node, plan: Plan) -> list[tuple[dict[str, Any], Places | None]]:
-    """Each worker's part of the cluster: Ray's options for it, and the devices of its shards."""
+    """Each worker's part of the cluster: its Ray options, and the devices of its shards."""
     import ray
 
     resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]

@@ -1,9 +1,9 @@
-"""How many workers fit on a cluster's devices, and where a worker's models lie.
+"""How many workers fit on a cluster's devices, and on which devices a worker's models run.
 
-A device is a GPU or, in a cluster without any, a core. A worker has one process for its matches
-and all whole models, and one for each rank of a model in shards. Each process has a device to
-itself where there are enough; otherwise the models of a worker share its devices, never two ranks
-of one model.
+A device is a GPU or, in a cluster without GPUs, a core. A worker has one process for its matches
+and all unsharded models, and one process for each rank of a sharded model. Each process gets its
+own device if there are enough; otherwise the models of a worker share its devices, but never two
+ranks of one model.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from gauntlet.pipeline.play.cost import shards_of
 
 @dataclass(frozen=True)
 class Allotment:
-    """What every worker gets.
+    """The devices of every worker.
 
-    workers: how many there are.
-    devices: of each worker.
-    sharing: how many processes share a device, at most.
-    first: the device of each sharded model's first rank; the others follow it.
+    workers: their number.
+    devices: per worker.
+    sharing: most processes per device.
+    first: the device of each sharded model's first rank; the other ranks follow it.
     """
 
     workers: int
@@ -33,10 +33,10 @@ class Allotment:
 
 
 def allot(sources: Sequence[ModelSource], devices: int, wanted: int | None, word: str) -> Allotment:
-    """The workers for these models; `wanted` is how many the user wants, if that was said.
+    """The workers for these models; `wanted` is the number that the user set, if any.
 
-    Raises UserError, with the sum, where the devices are too few for models in shards. Whole
-    models are never refused: any number of workers can share a device.
+    Raises UserError, with the calculation, if there are too few devices for sharded models.
+    Unsharded models are never refused: any number of workers can share a device.
     """
     sharded = [source for source in sources if shards_of(source) > 1]
     whole = len(sharded) < len(sources)
@@ -65,5 +65,5 @@ def allot(sources: Sequence[ModelSource], devices: int, wanted: int | None, word
 
 
 def name_of(source: ModelSource) -> str:
-    """How the user called the model."""
+    """The model as the user named it."""
     return repr(getattr(source, "path", source))

@@ -1,7 +1,7 @@
-"""One function over many items: on threads of this process, or by Ray's workers.
+"""Map a function over many items, with threads or Ray workers.
 
-The results come in the order of the items, whoever is first. Workers need no files of this
-machine: the function and its items travel to them.
+Results come in the order of the items. Workers need no files from this machine: the function and
+its items are sent to them.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from gauntlet.pipeline.config.read import Node
 from gauntlet.pipeline.launch.session import session
 
 CHUNK = 16
-"""The most items that travel together."""
+"""Most items sent together."""
 AHEAD = 4
-"""Chunks under way for each worker."""
+"""Chunks in flight per worker."""
 
 Map = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]
 Result = TypeVar("Result")
 
 
 def read_launch(words: Sequence[str]) -> Node:
-    """A choice of conf/launch and changes to it, as in "ray address=HOST:PORT". Raises UserError
-    for a choice that starts no Ray from here, and for a key that it does not have."""
+    """Parse a choice of conf/launch and its settings, as in "ray address=HOST:PORT". Raises
+    UserError for a choice that starts no Ray from here, and for an unknown key."""
     name, *changes = words
     if name not in ("local", "ray"):
         raise UserError(f"--launch {name} cannot be used here{suggest(name, ('local', 'ray'))}")
@@ -51,15 +51,15 @@ def read_launch(words: Sequence[str]) -> Node:
 
 @contextmanager
 def executor(threads: int, launch: Node | None) -> Iterator[Map]:
-    """A map like the built-in one over a sequence: on so many threads, or where `launch` is given
-    by the Ray that it asks for. Raises UserError where that cannot be joined or loses a worker
-    again and again; what the function raises comes through."""
+    """Yield a map over a sequence like the built-in one: with `threads` threads, or with the Ray of
+    `launch` if given. Raises UserError if Ray cannot be joined or keeps losing a worker; errors of
+    the function propagate."""
     if launch is None:
         pool = ThreadPoolExecutor(threads)
         try:
             yield lambda function, items: pool.map(function, items)
         finally:
-            pool.shutdown(cancel_futures=True)  # who is interrupted waits for none that is waiting
+            pool.shutdown(cancel_futures=True)  # on interrupt, drop queued work
     else:
         import ray
 
@@ -73,7 +73,7 @@ def executor(threads: int, launch: Node | None) -> Iterator[Map]:
 def _by_ray(
     function: Callable[[Any], Result], items: Sequence[Any], workers: int, cores: int
 ) -> Iterator[Result]:
-    """Chunks of the items, at most so many at once that the workers never wait."""
+    """Map in chunks, with enough in flight that workers never wait."""
     import ray
     from ray.exceptions import RayError, RayTaskError
 
@@ -97,6 +97,6 @@ def _each(function: Callable[[Any], Result], items: Iterable[Any]) -> list[Resul
 
 
 def _chunks(items: Sequence[Any], workers: int) -> Iterator[Sequence[Any]]:
-    """Small enough that every worker gets several."""
+    """Chunks small enough that every worker gets several."""
     size = min(CHUNK, max(1, len(items) // (AHEAD * workers)))
     return (items[start : start + size] for start in range(0, len(items), size))

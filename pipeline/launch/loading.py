@@ -1,4 +1,5 @@
-"""What a worker loads is what the plan was made of, however late it loads and wherever."""
+"""Ensures that a worker loads exactly the models and code of the plan, whenever and wherever it
+loads."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ from gauntlet.pipeline.plan.identity import identity_now
 
 @dataclass(frozen=True)
 class Planned:
-    """What the plan found: of each model its identity, of each cell the code, and the hashes of
-    files, so that a worker reads again only those that it sees otherwise."""
+    """The plan's model identities, code by cell, and file hashes; a worker rehashes only files that
+    look different to it."""
 
     models: Mapping[ModelSource, Mapping[str, Any]]
     code: Mapping[str, Code]
@@ -35,7 +36,7 @@ class Planned:
         return cls(models, {cell.key: code_of(cell) for cell in plan.cells}, dict(HASHES))
 
     def check_code(self, cells: Sequence[Cell]) -> None:
-        """Raises Stopped where this process would play by another code."""
+        """Raises Stopped if this process would play with different code."""
         for cell in cells:
             then, now = self.code[cell.key], code_of(cell)
             if then.fingerprint != now.fingerprint:
@@ -45,8 +46,8 @@ class Planned:
                 )
 
     def load(self, source: ModelSource, load_one: Callable[[ModelSource], Model]) -> Model:
-        """The model, whose files were the plan's before and after they were read. Raises
-        ModelError where it cannot be loaded, and Stopped where it is another one now."""
+        """Load the model, and check before and after that its files are those of the plan. Raises
+        ModelError if it cannot be loaded, and Stopped if it has changed."""
         HASHES.update(self.hashes)
         self._check(source)
         model = load_one(source)
@@ -69,7 +70,7 @@ class Planned:
             raise Stopped(f"a model is no longer there as it was planned: {error}") from error
         if now != self.models[source]:
             raise Stopped(
-                f"the files of model {name_of(source)} were exchanged while the run goes; nothing "
-                "of the new ones is recorded: put the old ones back to go on with this run, or "
-                "start it again to play the new ones as cells of their own"
+                f"the files of model {name_of(source)} changed during the run; nothing of the "
+                "new ones is recorded: put the old ones back to continue this run, or start it "
+                "again to play the new ones as new cells"
             )

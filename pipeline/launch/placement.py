@@ -1,7 +1,7 @@
-"""Where a sweep may be played, whatever its launch config says.
+"""Restrictions on where a sweep may run, whatever its launch config says.
 
-A person sits at this terminal. An API needs no workers, and its ledger, which keeps what was paid
-and holds the cap, is a file of one machine.
+A human player sits at this terminal. An API needs no workers, and its ledger, which records
+payments and enforces the cap, is a file on one machine.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from gauntlet.pipeline.play.cost import shards_of
 
 HERE: Node = {"kind": "inline", "workers": 1}
 FIRST_SECONDS = 3.0
-"""About as long as a Ray of this machine takes to start and to end."""
+"""About as long as a local Ray takes to start and stop."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """What to play where. one_by_one: a match must end before the next one begins."""
+    """What to play, and where. one_by_one: a match must end before the next one starts."""
 
     launch: Node
     tasks: Iterator[Task | None]
@@ -39,12 +39,10 @@ def stages(
     tasks: Iterator[Task | None],
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Stage]:
-    """Where to play, one place after the other; each stage must be played before the next is asked
-    for.
+    """Yield the stages of the sweep; each must be played before the next is requested.
 
-    Where no weights are to be loaded and nobody said how many workers, a short sweep is over before
-    Ray stands. So such matches are played here for as long as that takes, and only what is left
-    then goes to workers.
+    Without weights to load or a set number of workers, a short sweep ends before Ray is up. So such
+    matches are first played here for about that long, and only the rest goes to workers.
     """
     alone = launch["kind"] == "ray" and launch.get("address") is None
     if alone and launch["workers"] is None and all(isinstance(one, Fake) for one in sources):
@@ -63,8 +61,8 @@ def _for_a_while(tasks: Iterator[Task | None], clock: Callable[[], float]) -> It
 
 
 def resolve_launch(sweep: SweepConfig, sources: Sequence[ModelSource]) -> SweepConfig:
-    """The sweep as it is to be played: in this process where a person plays, match by match, and
-    where every model is paid."""
+    """The sweep with its effective launch: in this process if a human plays, one match at a time,
+    or if every model is paid."""
     if asks_a_person(sources):
         return replace(sweep, launch=HERE, concurrent_matches=1)
     if sources and all(isinstance(source, Paid) for source in sources):
@@ -73,12 +71,12 @@ def resolve_launch(sweep: SweepConfig, sources: Sequence[ModelSource]) -> SweepC
 
 
 def asks_a_person(sources: Sequence[ModelSource]) -> bool:
-    """Whether somebody at this terminal plays."""
+    """Whether a human plays at this terminal."""
     return any(isinstance(source, Terminal) for source in sources)
 
 
 def check_nodes(sources: Sequence[ModelSource], nodes: int) -> None:
-    """Raises UserError where workers on several machines would ask a paid model."""
+    """Raises UserError if workers on several machines would use a paid model."""
     if nodes > 1 and 0 < len(paid(sources)) < len(sources):
         raise UserError(
             f"a model behind an API and others would be asked from {nodes} nodes, but what is paid "
@@ -87,7 +85,7 @@ def check_nodes(sources: Sequence[ModelSource], nodes: int) -> None:
 
 
 def check_installed(sources: Sequence[ModelSource]) -> None:
-    """Raises UserError where a package of an extra is not there that one of these needs."""
+    """Raises UserError if a model needs a package from an extra that is not installed."""
     if paid(sources):
         require("openai", "api")
     if any(shards_of(source) > 1 for source in sources):
@@ -95,5 +93,5 @@ def check_installed(sources: Sequence[ModelSource]) -> None:
 
 
 def paid(sources: Sequence[ModelSource]) -> list[Paid]:
-    """Those whose answers cost money."""
+    """The models whose replies cost money."""
     return [source for source in sources if isinstance(source, Paid)]

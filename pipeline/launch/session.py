@@ -1,8 +1,8 @@
-"""A Ray session: one of this machine alone, or a place in a cluster that runs already.
+"""A Ray session: local to this machine, or in a running cluster.
 
-Whoever can reach an open Ray can run any code as its user. So every session and every process that
-the project starts names its authentication: a token, in a file that only its owner can read. A
-session of one machine listens on the loopback interface only.
+Anyone who can reach an unprotected Ray can run code as its user. So every session and every process
+that the project starts sets its authentication: a token, in a file that only its owner can read. A
+local session listens only on the loopback interface.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from gauntlet.common.errors import UserError
 from gauntlet.pipeline.config.read import Node
 
 TOKEN_FILE = Path(".ray/auth_token")
-"""Where Ray itself keeps a token, in the home folder."""
+"""Ray's own token file, in the home folder."""
 
 LOOPBACK_SWITCH = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
-"""Named after the systems where "0" is the default. Ray on Linux has no other way to stay on the
-loopback interface: a node address of 127.0.0.1 is replaced by one that others can reach."""
+"""Named after the systems where "0" is the default. There is no other way to keep Ray on Linux on
+the loopback interface: Ray replaces a node address of 127.0.0.1 by a reachable one."""
 
 START_SECONDS = 120
-"""How long a Ray node may take to start; Ray's own 30 seconds are too few on a busy machine."""
+"""Seconds that a Ray node may take to start; Ray's default of 30 is too short on a busy machine."""
 
 FILES, FILES_A_WORKER = 48, 16
-"""File descriptors that each of a Ray's processes must be allowed; two workers run with 64."""
+"""File descriptors that each Ray process must be allowed; two workers run with 64."""
 
 ADDRESS_SPACE = 15 * 2**30
 """Bytes; Ray maps more than it uses, and hangs with 8 GB."""
 
 MEGABYTES, MEGABYTES_A_WORKER = 300, 100
-"""Memory below which a Ray does not start, or a worker dies while it loads."""
+"""Memory below which Ray does not start, or a worker dies while loading."""
 
 WATCHDOG = """
 import shutil, sys, time
@@ -61,18 +61,18 @@ for child in sys.argv[2:]:
         pass
 shutil.rmtree(sys.argv[1], ignore_errors=True)
 """
-"""The program of a process that outlives a killed driver by a second or two."""
+"""Source of a process that outlives a killed driver by a second or two, to clean up."""
 
 JOIN_SECONDS = 300
-"""How long a cluster's nodes may take to join it."""
+"""Seconds that a cluster's nodes may take to join it."""
 
 
 @contextmanager
 def session(launch: Node) -> Iterator[None]:
-    """Connects this process to the Ray that the launch config asks for, until it is left.
+    """Connect this process to the Ray of the launch config, until exit.
 
-    Without an `address` a Ray of this machine is started, and stopped on leaving. With one, the
-    running cluster is joined, and left running. Raises UserError where it cannot be joined.
+    Without an `address`, start a local Ray, and stop it on exit. With one, join the running cluster
+    and leave it running. Raises UserError if that fails.
     """
     import ray
 
@@ -91,8 +91,8 @@ def session(launch: Node) -> Iterator[None]:
 
 @contextmanager
 def watched(folder: Path) -> Iterator[None]:
-    """If this process is killed meanwhile, its children end within two seconds and `folder` is
-    removed: two of Ray's own processes would go on for a minute."""
+    """If this process is killed inside the block, end its children within two seconds and remove
+    `folder`: two of Ray's own processes would otherwise live on for a minute."""
     children = [
         f"{child.pid}:{child.create_time()}" for child in psutil.Process().children(recursive=True)
     ]
@@ -105,22 +105,22 @@ def watched(folder: Path) -> Iterator[None]:
 
 
 def new_token(path: Path) -> None:
-    """Writes a fresh token to a file that is not there yet and only its owner may read."""
+    """Write a fresh token to a new file that only its owner can read."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w") as file:
         file.write(secrets.token_hex(32))
 
 
 def authentication(token: Path | None) -> dict[str, str]:
-    """The environment variables that make a process use this token, or none at all."""
+    """The environment variables that make a process use this token, or no authentication."""
     if token is None:
         return {"RAY_AUTH_MODE": "disabled"}
     return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token)}
 
 
 def starting(token: Path, loopback: bool) -> dict[str, str]:
-    """The environment variables of a process that starts a Ray: with this token, and patient;
-    with `loopback` nobody outside this machine can reach it."""
+    """The environment variables of a process that starts Ray: this token, a long start timeout, and
+    with `loopback` no access from outside this machine."""
     return {
         **authentication(token),
         LOOPBACK_SWITCH: "0" if loopback else "1",
@@ -129,7 +129,7 @@ def starting(token: Path, loopback: bool) -> dict[str, str]:
 
 
 def _start(workers: int | None, token: Path) -> None:
-    """Raises UserError where this machine has too little of something for it; nothing is left."""
+    """Raises UserError if this machine lacks resources for Ray; nothing is left behind."""
     import ray
 
     cores = max(len(os.sched_getaffinity(0)), workers or 1)
@@ -145,7 +145,7 @@ def _start(workers: int | None, token: Path) -> None:
                 logging_level=logging.ERROR,
                 log_to_driver=False,
             )
-        except Exception as error:  # Ray raises Exception itself where a process of its own fails
+        except Exception as error:  # Ray raises plain Exception if one of its processes fails
             why = next(iter(str(error).strip().splitlines()), type(error).__name__)
             raise UserError(
                 f"Ray could not start on this machine: {why[:200]} (memory, /tmp and the limits of "
@@ -155,8 +155,8 @@ def _start(workers: int | None, token: Path) -> None:
 
 
 def _end_autoscaler() -> None:
-    """Ends the process that would add nodes to a cluster: a Ray of one machine adds none, and would
-    wait a second for it in the end."""
+    """Kill the process that would add nodes to a cluster: a local Ray never adds any, and would
+    wait a second for it at shutdown."""
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):
             script = next((word for word in process.cmdline() if word.endswith("monitor.py")), "")
@@ -165,8 +165,8 @@ def _end_autoscaler() -> None:
 
 
 def room(workers: int) -> None:
-    """Takes as many file descriptors as this process may have. Raises UserError where those, or
-    the memory, are too few for a Ray of so many workers."""
+    """Raise this process's soft limit of file descriptors to the hard one. Raises UserError if
+    that, or the memory, is too small for a Ray with this many workers."""
     files = FILES + FILES_A_WORKER * workers
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < files:
@@ -193,7 +193,7 @@ def room(workers: int) -> None:
 
 @contextmanager
 def _none_left() -> Iterator[None]:
-    """Ends what was started meanwhile where that fails: Ray leaves half of its processes."""
+    """On UserError, kill the processes started inside the block: Ray leaves half of its own."""
     before = set(psutil.Process().children(recursive=True))
     try:
         yield
@@ -234,13 +234,13 @@ def _address_of(launch: Node) -> str:
 
 
 def _knock(address: str) -> None:
-    """Raises OSError or ValueError at once where nothing listens: Ray itself tries for minutes."""
+    """Raises OSError or ValueError at once if nothing listens: Ray itself retries for minutes."""
     host, _, port = address.rpartition(":")
     socket.create_connection((host, int(port)), timeout=10).close()
 
 
 def _wait_for_nodes(wanted: int) -> None:
-    """Returns once so many nodes have joined. Raises UserError after JOIN_SECONDS."""
+    """Return once `wanted` nodes have joined. Raises UserError after JOIN_SECONDS."""
 
     deadline = time.monotonic() + JOIN_SECONDS
     while (there := nodes_alive()) < wanted:
@@ -253,7 +253,7 @@ def _wait_for_nodes(wanted: int) -> None:
 
 
 def _token_of(launch: Node) -> Path | None:
-    """The token file of the cluster to join; None where it was started without a token."""
+    """The token file of the cluster to join; None if the cluster has no token."""
     if launch["auth"] not in ("token", "disabled"):
         raise UserError(f"launch.auth is {launch['auth']!r}; allowed: token, disabled")
     if launch["auth"] == "disabled":
@@ -269,20 +269,20 @@ def _token_of(launch: Node) -> Path | None:
 
 
 def _set(variables: dict[str, str]) -> None:
-    """Sets what Ray reads from the environment, also where this process has read it already."""
+    """Set the variables that Ray reads, including those it has already read in this process."""
     from ray._private import ray_constants
     from ray._raylet import AuthenticationTokenLoader, Config  # type: ignore[attr-defined]
 
     os.environ.update(variables)
-    os.environ.pop("RAY_AUTH_TOKEN", None)  # it would win over the file
+    os.environ.pop("RAY_AUTH_TOKEN", None)  # it would override the file
     ray_constants.ENABLE_RAY_CLUSTER = os.environ.get(LOOPBACK_SWITCH, "1") == "1"
     Config.initialize("")
     AuthenticationTokenLoader.instance().reset_cache()
 
 
 def nodes_alive() -> int:
-    """How many nodes the cluster of this session has now."""
+    """The number of live nodes in this session's cluster."""
     import ray
 
-    # Ray's own annotations leave `nodes` out.
+    # Ray's annotations lack `nodes`.
     return sum(node["Alive"] for node in ray.nodes())  # type: ignore[no-untyped-call]

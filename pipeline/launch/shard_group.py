@@ -1,8 +1,8 @@
 """A model whose ranks are Ray actors, each on a device of the worker that owns them.
 
-The worker asks them like any model. If one of them dies or falls out of step, the worker dies with
-all of them, and Ray starts worker and ranks anew as one: a rank cannot go on without the others,
-and a pass that stopped half-way leaves them waiting for a sum that never comes.
+The worker uses them like any model. If a rank dies or falls out of step, the worker dies with all
+of them, and Ray restarts worker and ranks together: no rank can continue without the others, and
+after a pass that stopped half-way they wait for a reduction that never completes.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from gauntlet.pipeline.launch.loading import Planned
 from gauntlet.pipeline.play.cost import shards_of
 
 PLACE_SECONDS = 120
-"""How long the devices of a worker may take to become free."""
+"""Seconds to wait for a worker's devices to become free."""
 
 
 @dataclass(frozen=True)
 class Places:
     """The devices of one worker, reserved together.
 
-    group: Ray's placement group, a bundle a device.
-    cpus, gpus: what each process on a device takes of its cores and of its GPU.
+    group: Ray's placement group, one bundle per device.
+    cpus, gpus: each process's share of its device's cores and GPU.
     """
 
     allotment: Allotment
@@ -46,7 +46,7 @@ class Places:
 
     @classmethod
     def reserve(cls, allotment: Allotment, cores: int, gpus: int) -> list[Places]:
-        """The places of all workers. Raises UserError where others hold the devices."""
+        """Reserve the devices of all workers. Raises UserError if others hold them."""
         own = _ray_amount(cores / (allotment.workers * allotment.devices))
         bundle = {"CPU": own, "GPU": 1} if gpus else {"CPU": own}
         groups = [placement_group([bundle] * allotment.devices) for _ in range(allotment.workers)]
@@ -59,7 +59,7 @@ class Places:
         return [cls(allotment, group, *share) for group in groups]
 
     def options(self, device: int, idle: bool = False) -> dict[str, Any]:
-        """Ray's options for an actor on a device; idle: one that computes nothing there."""
+        """Ray's options for an actor on a device; idle: an actor that does not compute there."""
         return {
             "num_cpus": 0 if idle else self.cpus,
             "num_gpus": 0 if idle else self.gpus,
@@ -68,7 +68,7 @@ class Places:
 
 
 def _ray_amount(amount: float) -> float:
-    """The amount as Ray takes it: above one only whole numbers."""
+    """The amount in the form Ray accepts: integers only above one."""
     return int(amount) if amount >= 1 else round(amount - 5e-5, 4)
 
 
@@ -76,7 +76,7 @@ class ShardGroup:
     """Answers requests with all ranks of a model together."""
 
     def __init__(self, source: ModelSource, places: Places, planned: Planned) -> None:
-        """Returns once every rank holds its part. Raises ModelError."""
+        """Return once every rank has loaded its part. Raises ModelError."""
         first = places.allotment.first[source]
         actor: Any = ray.remote(_Rank)
         self._ranks = [
@@ -96,7 +96,7 @@ class ShardGroup:
             raise ModelError(f"model {name_of(source)}: a rank could not load: {why}") from error
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
-        """One reply a request, in order. Ends this process where the ranks cannot go on."""
+        """One reply per request, in order. Exits this process if the ranks cannot continue."""
         told = ray.put(requests)
         try:
             replies: Sequence[Reply] = _all(rank.answer.remote(told) for rank in self._ranks)[0]
@@ -106,23 +106,23 @@ class ShardGroup:
         return replies
 
     def close(self) -> None:
-        """Frees the devices."""
+        """Free the devices."""
         for rank in self._ranks:
             ray.kill(rank)
         self._folder.cleanup()
 
     def _meeting(self) -> str:
-        """Where the ranks meet: a URL for `models.engine.shards.Rank`."""
+        """The rendezvous URL of the ranks, for `models.engine.shards.Rank`."""
         if _own_address().startswith("127."):
-            # All on one machine: a file, so that no port is open that others could reach.
+            # All on one machine: use a file, so that no port is exposed.
             return (Path(self._folder.name) / "meeting").as_uri()
         address: str = _all([self._ranks[0].address.remote()])[0]
         return f"tcp://{address}"
 
 
 def _all(calls: Iterable[Any]) -> list[Any]:
-    """What each call gives. Raises as soon as one fails: ModelError where all ranks refuse the
-    same, in step, and RayError for anything else."""
+    """The result of each call. Raises as soon as one fails: ModelError if all ranks raise the same
+    one, in step, and RayError for anything else."""
     calls = list(calls)
     waiting = calls
     try:
@@ -142,14 +142,14 @@ def _own_address() -> str:
 
 
 class _Rank:
-    """What runs in a rank's process."""
+    """A rank's process."""
 
     def __init__(self) -> None:
         self._part: Model | None = None
         self._first = False
 
     def address(self) -> str:
-        """A host and port of this node at which nobody listens yet."""
+        """A free host and port on this node."""
         host = _own_address()
         with socket.socket() as free:
             free.bind((host, 0))
@@ -163,7 +163,7 @@ class _Rank:
         self._part = planned.load(source, lambda _: source.load_part(rank))
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Reply] | None:
-        """The first rank's replies are everybody's."""
+        """All ranks compute the same replies; only the first returns them."""
         assert self._part is not None
         replies = self._part.answer(requests)
         return replies if self._first else None

@@ -1,10 +1,10 @@
-"""A sweep handed to SLURM: the job script, and its submission.
+"""Run a sweep as a SLURM job: the job script, and its submission.
 
-The script asks for the nodes and runs `pipeline.launch.allocation`, which starts Ray over them and
-then the very command that was typed, with `launch=ray` in the place of `launch=slurm`.
+The script requests the nodes and runs `pipeline.launch.allocation`, which starts Ray on them and
+then the original command, with `launch=ray` in place of `launch=slurm`.
 
     <output_dir>/slurm/job.sh      the script
-    <output_dir>/slurm/<job>.log   what the job printed, over all its starts
+    <output_dir>/slurm/<job>.log   the job's output, over all its starts
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gauntlet.pipeline.plan.build import build_cells
 from gauntlet.pipeline.sizing.workload import cast
 
 TIME = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d{1,2}))?(?::(\d{1,2}))?")
-"""A time limit as sbatch reads it: minutes, M:S, H:M:S, D-H, D-H:M or D-H:M:S."""
+"""A time limit for sbatch: minutes, M:S, H:M:S, D-H, D-H:M or D-H:M:S."""
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,@+-]*")
 OPTION = re.compile(r"--([a-z][a-z0-9-]*)(=[^\x00-\x1f\x7f]+)?")
@@ -41,15 +41,15 @@ OWN_OPTIONS = {
     "no-requeue", "nodes", "ntasks", "ntasks-per-node", "open-mode", "output", "partition",
     "requeue", "signal", "time", "wrap",
 }  # fmt: skip
-"""What `extra` may not say: the script says it already, or rests on its not being said."""
+"""Options not allowed in `extra`: the script sets them, or depends on their being unset."""
 
 PASSED_ON = {"nodes", "workers", "patience"}
-"""The settings that launch=ray has too."""
+"""Settings that launch=ray has too."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """What is asked of SLURM, checked: no value can end its line or its word in the script."""
+    """A checked SLURM request: no value can break out of its line or word in the script."""
 
     nodes: int
     partition: str | None
@@ -63,11 +63,10 @@ class Job:
 
 
 def hand_over(cells: Sequence[CellConfig], sweep: SweepConfig, arguments: Sequence[str]) -> int:
-    """Writes the job script of a sweep and submits it, or with `dry_run` only prints it.
+    """Write the job script of a sweep and submit it, or with `dry_run` only print it.
 
     arguments: the command line, to be run again inside the job. Returns status 0. Raises UserError
-    for a value that SLURM would not take, for a sweep that could not be played, and where sbatch
-    refuses.
+    for a value that SLURM would reject, for a sweep that cannot be played, and if sbatch fails.
     """
     job = read_job(sweep.launch)
     for path in check(cells, sweep, job.nodes):
@@ -85,14 +84,14 @@ def hand_over(cells: Sequence[CellConfig], sweep: SweepConfig, arguments: Sequen
         raise UserError(f"{folder} cannot be written: {error.strerror or error}") from error
     number = submit(folder / "job.sh")
     print(f"job {number} is submitted; it writes to {folder / f'{number}.log'}")
-    print(f"squeue -j {number} shows it, scancel {number} ends it; the same command goes on")
+    print(f"squeue -j {number} shows it, scancel {number} ends it; the same command continues")
     return 0
 
 
 def check(cells: Sequence[CellConfig], sweep: SweepConfig, nodes: int) -> list[str]:
-    """Builds every cell, so that what a config asks for in vain is said here, not hours later in a
-    queue, and so is code that has changed. A checkpoint that is not here may be on the nodes: a
-    stand-in takes its place.
+    """Build every cell, so that impossible settings and changed code are reported now, not after
+    hours in a queue. A checkpoint that is missing here may be on the nodes, so a stand-in replaces
+    it.
 
     Returns the paths of those checkpoints. Raises UserError.
     """
@@ -115,13 +114,13 @@ def check(cells: Sequence[CellConfig], sweep: SweepConfig, nodes: int) -> list[s
 def _is_here(source: Checkpoint) -> bool:
     try:
         folder = local_folder(source.path) or hub.cached_folder(source.path, source.revision)
-    except ModelError:  # neither a folder of this machine nor a name of the hub
+    except ModelError:  # neither a local folder nor a name on the hub
         return False
     return folder is not None
 
 
 def read_job(launch: Node) -> Job:
-    """The launch config as a checked job. Raises UserError, one line for the first bad value."""
+    """The launch config as a checked job. Raises UserError for the first bad value."""
     job = Job(
         nodes=_count(launch, "nodes", 1),
         partition=_name(launch, "partition"),
@@ -144,7 +143,7 @@ def read_job(launch: Node) -> Job:
 
 
 def seconds(time: str) -> int:
-    """A time limit in seconds. Raises UserError for what sbatch would not take."""
+    """A time limit in seconds. Raises UserError for what sbatch would reject."""
     match = TIME.fullmatch(time)
     total = 0
     if match:
@@ -160,9 +159,9 @@ def seconds(time: str) -> int:
 
 
 def script(job: Job, folder: Path, cwd: Path, arguments: Sequence[str]) -> str:
-    """The text of the job script; every word of it that a config settled is quoted.
+    """The job script, with every word that comes from a config quoted.
 
-    Raises UserError for a folder whose name would end its line.
+    Raises UserError for a folder name that would break a line.
     """
     if not str(folder).isprintable():
         raise UserError(f"output_dir is {str(folder.parent)!r}; a job's must be printable")
@@ -174,7 +173,7 @@ def script(job: Job, folder: Path, cwd: Path, arguments: Sequence[str]) -> str:
         f"--time={job.time}",
         f"--signal=B:USR1@{job.signal}",
         "--requeue",
-        "--no-kill",  # a node that is lost takes its workers along, not the job
+        "--no-kill",  # a lost node ends its workers, not the job
         "--open-mode=append",
         f"--output={str(folder).replace('%', '%%')}/%j.log",
     ]
@@ -193,7 +192,7 @@ def script(job: Job, folder: Path, cwd: Path, arguments: Sequence[str]) -> str:
 
 
 def inside(arguments: Sequence[str], launch: Node) -> list[str]:
-    """The same command line for inside the job: the allocation's Ray in the place of SLURM."""
+    """The command line to run inside the job: the allocation's Ray replaces SLURM."""
     mine = {f"launch.{key}" for key in launch.keys() - PASSED_ON}
     kept: list[str] = []
     for argument in arguments:
@@ -208,7 +207,7 @@ def inside(arguments: Sequence[str], launch: Node) -> list[str]:
 
 
 def submit(path: Path) -> str:
-    """Submits a script; returns the job's number. Raises UserError where that fails."""
+    """Submit a script; return the job id. Raises UserError if that fails."""
     try:
         done = subprocess.run(["sbatch", "--parsable", str(path)], capture_output=True, text=True)
     except OSError as error:

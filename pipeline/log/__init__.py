@@ -1,1 +1,1 @@
-"""What a run leaves while it plays: records on the disk, events, its state for who looks on."""
+"""What a run writes while it plays: records, events and its status."""

@@ -1,7 +1,7 @@
-"""Which code a folder's matches were played with, and what has changed since.
+"""The code that a folder's matches were played with, and what has changed since.
 
-A cell's description has the fingerprint of its code. code.jsonl lists, once for each fingerprint,
-the files that made it and their hashes. accepted.jsonl has the changes that a user accepted.
+A cell's description holds its code fingerprint. code.jsonl lists the files of each fingerprint and
+their hashes, once. accepted.jsonl lists the changes that a user accepted.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from gauntlet.pipeline.plan.fingerprint import Change, Code, code_of, difference
 
 @dataclass(frozen=True)
 class Changed:
-    """Files that are no longer as they were when `matches` matches of `cells` were played.
+    """Files that have changed since `matches` matches of `cells` were played.
 
-    unknown: how many matches do not say by which code they were played.
+    unknown: how many matches have no known fingerprint.
     """
 
     changes: frozenset[Change] = frozenset()
@@ -34,9 +34,9 @@ class Changed:
 
 
 def compare(folder: Path, cells: Sequence[Cell], accept: bool = False) -> Changed:
-    """What has changed since the folder's matches were played, and was not accepted before: of
-    these cells all their code, of the folder's others what they share with these. Reads only.
-    Raises UserError where there is any and `accept` is false."""
+    """Find the code changes since the folder's matches were played that were not accepted before:
+    for `cells` in all their code, for other cells of the folder in the code shared with these.
+    Reads only. Raises UserError if there are changes and `accept` is false."""
     place = Folder(folder)
     now = {cell.key: code_of(cell) for cell in cells}
     kept = _readable_codes(place)
@@ -62,14 +62,14 @@ def compare(folder: Path, cells: Sequence[Cell], accept: bool = False) -> Change
 
 
 def changed_since(place: Folder, cell: Cell) -> str:
-    """Which files of the cell's code have changed since its matches were played; "" where none is
-    known to have. Those of a model that is not asked are left out."""
+    """Name the files of the cell's code that have changed since its matches were played; "" if none
+    are known to. Models that are not asked are left out."""
     then = _readable_codes(place).get(str(place.cell(cell.key).get("code", "")))
     return named(differences(then, code_of(cell), shared=True)) if then else ""
 
 
 def describe(log: Log, cells: Sequence[Cell], abouts: Sequence[CellInfo], changed: Changed) -> None:
-    """Writes what was accepted, and what the cells are, with their code. Raises UserError."""
+    """Write the accepted changes, and the cells' descriptions with their code. Raises UserError."""
     known = {str(line["code"]) for line in Folder(log.folder).lines("code")}
     for fingerprint, code in {code.fingerprint: code for code in map(code_of, cells)}.items():
         if fingerprint not in known:
@@ -83,14 +83,14 @@ def describe(log: Log, cells: Sequence[Cell], abouts: Sequence[CellInfo], change
 
 
 def notes(folder: Path, changed: Changed) -> list[str]:
-    """What a run should say of it before it plays."""
+    """Notes to print before a run."""
     unknown = f"{folder}: {changed.unknown:,} match(es) do not say by which code they were played"
     accepted = f"allow_code_change=true: {named(changed.changes)} changed, which is noted"
     return [unknown] * bool(changed.unknown) + [accepted] * bool(changed.changes)
 
 
 def accepted(folder: Path) -> list[str]:
-    """What was taken along although it had changed: a line each time."""
+    """One line for each time that a user accepted changed code."""
     return [
         f"code changed after {line['matches']:,} match(es) and was accepted on {line['when']}: "
         f"{named(line['changed'])}"
@@ -99,7 +99,7 @@ def accepted(folder: Path) -> list[str]:
 
 
 def _noted(file: Path) -> str:
-    """The fingerprint in a cell's description; "" where there is none."""
+    """The fingerprint in a cell's description, or ""."""
     try:
         return str(json.loads(file.read_bytes())["code"])
     except (OSError, ValueError, TypeError, LookupError, RecursionError):
@@ -112,6 +112,6 @@ def _count(file: Path) -> int:
 
 
 def _readable_codes(place: Folder) -> dict[str, Code]:
-    """The code of each fingerprint, where all that it was made of can still be read."""
+    """The code of each fingerprint whose line in code.jsonl is intact."""
     codes = {str(line["code"]): Code(line["files"]) for line in place.lines("code")}
     return {noted: code for noted, code in codes.items() if code.fingerprint == noted}

@@ -1,4 +1,4 @@
-"""Where two pieces of plain data differ."""
+"""Differences between two pieces of plain data."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 ABSENT = "nothing"
-"""Stands for what only one of the two has."""
+"""Stands for a key that only one side has."""
 TOLERANCE = 1e-5
-"""Floats that differ by less, or by less of their size, are the same: another machine may round in
-another way."""
+"""Relative and absolute tolerance for floats: machines may round differently."""
 
 
 class Difference(NamedTuple):
-    """A place, as keys and positions joined by dots, and what stands there in each."""
+    """A dotted path of keys and indices, and the value on each side."""
 
     where: str
     one: Any
@@ -22,7 +21,7 @@ class Difference(NamedTuple):
 
 
 def differences(left: Any, right: Any, where: str = "") -> Iterator[Difference]:
-    """Every place in which the two differ."""
+    """Yield every difference."""
     if isinstance(left, Mapping) and isinstance(right, Mapping):
         for key in sorted({*left, *right}):
             both = left.get(key, ABSENT), right.get(key, ABSENT)

@@ -1,9 +1,9 @@
-"""What happens in a run beyond its matches, a JSON line each: <output_dir>/run.log.
+"""Events of a run other than matches, one JSON line each: <output_dir>/run.log.
 
     {"time": "2026-11-21T06:00:00.000Z", "level": "warning", "event": "worker lost", "lease": 8}
 
-Whoever has something to tell calls `event`; nobody needs to know whether a log is open, and no
-run ends because a line could not be written. Secrets are cut out of every line.
+Code reports an event with `event`, whether a log is open or not, and a failed write never stops a
+run. Secrets are cut out of every line.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from gauntlet.common.sanitize import SHORTEST, visible, without, without_parts
 from gauntlet.pipeline.log.folder import Folder
 
 PROJECT = logging.getLogger("gauntlet")
-"""What models and others warn of: told on the terminal too."""
+"""Warnings of models and others; also shown in the terminal."""
 EVENTS = logging.getLogger("gauntlet.events")
 EVENTS.propagate = False
-EVENTS.addHandler(logging.NullHandler())  # nor is the terminal told where no log is open
+EVENTS.addHandler(logging.NullHandler())  # keep events off the terminal without a log
 
 CUT = "[redacted]"
 PATH = re.compile(r"[/~.]")
-"""How the value of a variable begins that names a file: parts of it are no secret."""
+"""How a variable's value begins if it names a file: parts of a path are no secret."""
 SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW(OR)?D|CREDENTIAL|AUTHORIZATION", re.IGNORECASE)
 COUNT_NAME = re.compile(r"(^|_)tokens($|_)", re.IGNORECASE)
 SHAPES = (
@@ -43,17 +43,17 @@ SHAPES = (
         r"([\"']?\s*[=:]\s*[\"']?)[^\s\"',;}&]+"
     ),
 )
-"""What a secret looks like wherever it stands; a first group is kept."""
+"""Patterns of secrets in any text; a first group is kept."""
 
 
 def event(name: str, level: int = logging.INFO, **data: Any) -> None:
-    """Tells of something notable. `data` is plain: what a reader needs to understand it."""
+    """Report a notable event. `data` is plain data that explains it."""
     EVENTS.log(level, name, extra={"data": data})
 
 
 @contextmanager
 def logged(folder: Path) -> Iterator[None]:
-    """Appends every event, and every warning of the project, to <folder>/run.log meanwhile."""
+    """Append every event, and every warning of the project, to <folder>/run.log meanwhile."""
     lines = _Lines(Folder(folder).events_file)
     added = [(EVENTS, lines), (PROJECT, lines), (PROJECT, logging.lastResort)]
     EVENTS.setLevel(logging.INFO)
@@ -69,8 +69,8 @@ def logged(folder: Path) -> Iterator[None]:
 
 
 def redact(text: str, environment: Mapping[str, str] | None = None) -> str:
-    """The text without control characters and what looks like a key or password, or is the value
-    of a variable of the environment whose name says so: whole, encoded or in part."""
+    """Remove control characters and secrets from a text: whatever looks like a key or password, and
+    the values of environment variables whose names suggest one, whole, encoded or in part."""
     for secret in _secrets(os.environ if environment is None else environment):
         text = (without if PATH.match(secret) else without_parts)(text, secret, CUT)
     for shape in SHAPES:
@@ -79,7 +79,7 @@ def redact(text: str, environment: Mapping[str, str] | None = None) -> str:
 
 
 def cleaned(data: Any) -> Any:
-    """Plain data with every text in it redacted, and every value whose key names a secret."""
+    """Plain data with every text redacted, and every value whose key names a secret cut."""
     if isinstance(data, Mapping):
         return {str(key): _cleaned_entry(str(key), value) for key, value in data.items()}
     if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
@@ -95,7 +95,7 @@ def _cleaned_entry(key: str, value: Any) -> Any:
 
 
 def _secrets(environment: Mapping[str, str]) -> list[str]:
-    """The longest first, so that one that holds another goes whole."""
+    """Longest first, so that a secret that contains another is cut as a whole."""
     found = {
         value
         for name, value in environment.items()
@@ -105,8 +105,8 @@ def _secrets(environment: Mapping[str, str]) -> list[str]:
 
 
 class _Lines(logging.Handler):
-    """Appends a line an event, opened anew each time: a disk that fails and comes back, or a file
-    that was moved away, costs the lines of that time only."""
+    """Appends one line per event and reopens the file each time, so a disk failure or a moved file
+    loses only the lines of that time."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -125,4 +125,4 @@ class _Lines(logging.Handler):
             with self._path.open("ab") as file:
                 file.write(encode(line) + b"\n")
         except OSError:
-            return  # the log of matches reports a failing disk; this one must not end the run
+            return  # the match log reports a failing disk; this one must not stop the run

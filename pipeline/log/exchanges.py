@@ -1,4 +1,4 @@
-"""What a player asked and was answered, put into the form in which the log holds it."""
+"""Requests and replies in the form in which the log stores them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gauntlet.pipeline.plan.cells import digest
 
 
 def exchange(request: Request, reply: Reply, statics: dict[str, str]) -> Exchange:
-    """A request and its reply as data; what the prompts share is written once, and their system
+    """A request and its reply as data. The text that the prompts share is stored once; their system
     and static parts go into `statics` under their hashes."""
     if isinstance(request, Score) and isinstance(reply, Scores):
         return _scored(request, reply, statics)
@@ -62,7 +62,7 @@ def _written(request: Generate, reply: Generation, statics: dict[str, str]) -> T
 
 
 def _prompt(prompt: Prompt, statics: dict[str, str]) -> dict[str, Any]:
-    """What a prompt has besides its changing text."""
+    """A prompt's fields other than its changing text."""
     named = {"static": prompt.static} | ({"system": prompt.system} if prompt.system else {})
     names = {part: digest(text) for part, text in named.items()}
     statics.update((names[part], text) for part, text in named.items())
@@ -71,7 +71,7 @@ def _prompt(prompt: Prompt, statics: dict[str, str]) -> dict[str, Any]:
 
 
 def margin(scores: Sequence[float]) -> float | None:
-    """How far the best score lies above the second, or None where there are not two: a rounding
+    """The best score minus the second best, or None with fewer than two scores: a rounding
     difference larger than this could change the choice."""
     if len(scores) < 2:
         return None
@@ -80,7 +80,7 @@ def margin(scores: Sequence[float]) -> float | None:
 
 
 def common_start(texts: Sequence[str]) -> str:
-    """The longest text with which all of `texts` begin."""
+    """The longest common prefix."""
     first, last = min(texts), max(texts)
     differing = (at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b)
     return first[: next(differing, min(len(first), len(last)))]

@@ -1,18 +1,18 @@
-"""An output folder, for whoever reads it: what lies where, and what it says.
+"""The layout of an output folder, and how to read it.
 
-    sweep.json              seed (or seeds), schema and id; a folder belongs to one of each
-    cells/<cell>.json       what the cell is: role, labels, identity, baseline, its controls
+    sweep.json              seed (or seeds), schema and id; a folder has one of each
+    cells/<cell>.json       a cell's description: role, labels, identity, baseline, its controls
     records/<cell>.jsonl    its finished matches, see `schema.py`
-    code.jsonl, accepted.jsonl   with which code, and what changed, see `code.py`
+    code.jsonl, accepted.jsonl   the code that played, and accepted changes, see `code.py`
     failed_matches.jsonl    matches that failed three times, with their errors
-    runs.jsonl              who wrote when, by which command and versions, on which machine
+    runs.jsonl              each run's time, command, versions and machine
     stop.json               where a stopping rule stopped each cell
-    status.json             how the latest run goes, or went
+    status.json             status of the latest run
     run.log                 notable events
     tables.json             which cells the tables pair
     config.yaml             the latest run's config, resolved and without secrets
 
-All else is a view of these. Only `records.Log` writes records, cells and sweep.json.
+Everything else is derived from these. Only `records.Log` writes records, cells and sweep.json.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ WARNINGS = logging.getLogger("gauntlet")
 
 @dataclass(frozen=True)
 class Folder:
-    """An output folder; what its methods read is what lies there at that moment."""
+    """An output folder; its methods read the current state of the disk."""
 
     path: Path
     kinds: Lines = LINES
@@ -98,12 +98,12 @@ class Folder:
 
     @property
     def played(self) -> bool:
-        """Whether a sweep was begun here."""
+        """Whether a sweep was started here."""
         return self.claim.exists()
 
     @property
     def seed(self) -> Seed:
-        """The sweep's seed, or the several ones that take turns. Raises UserError."""
+        """The sweep's seed, or the seeds that take turns. Raises UserError."""
         return seed_of(self._claimed)
 
     @property
@@ -112,26 +112,25 @@ class Folder:
 
     @cached_property
     def _claimed(self) -> dict[str, Any]:
-        """What sweep.json says; it never changes. Raises UserError."""
+        """The content of sweep.json, which never changes. Raises UserError."""
         found = self._claim()
         if found is None:
             raise UserError(f"{self.claim} is missing or damaged: {self.path} holds no sweep")
         return found
 
     def _claim(self) -> dict[str, Any] | None:
-        """None where it is missing or damaged. Raises UserError where it is of another schema."""
+        """None if missing or damaged. Raises UserError if of another schema."""
         if found := _object(self.claim, Claim):
             check_schema(self.path, found)
         return found
 
     @property
     def described(self) -> bool:
-        """Whether a run came as far as to say what its cells are."""
+        """Whether a run got as far as describing its cells."""
         return any(self.cells_folder.glob("*.json"))
 
     def abouts(self) -> list[CellInfo]:
-        """The sweep's own cells that the folder holds, oldest first. Raises UserError where there
-        is none."""
+        """The folder's sweep cells, oldest first. Raises UserError if no cell is described."""
         return [about for about in self.every_cell() if about.role == "sweep"]
 
     def every_cell(self) -> list[CellInfo]:
@@ -150,7 +149,7 @@ class Folder:
         return [about for _, _, about in found]
 
     def description(self, about: CellInfo) -> dict[str, Any]:
-        """The description of the cell that these are words of. Raises UserError."""
+        """The full description of this cell. Raises UserError."""
         return _description(self.cell_file(about.stem))[0]
 
     def cell(self, key: str) -> dict[str, Any]:
@@ -160,29 +159,29 @@ class Folder:
         raise UserError(f"{self.cells_folder} has lost the description of cell {key}")
 
     def record_files(self, stem: str = "*") -> list[Path]:
-        """The files of the cells that the folder describes; all others are somebody else's."""
+        """The records files of described cells; all others are foreign."""
         files = sorted(self.records_folder.glob(f"{stem}.jsonl"))
         return [file for file in files if self.cell_file(file.stem).exists()]
 
     def foreign_files(self) -> list[Path]:
-        """Files of JSON lines that are no part of the log."""
+        """JSON-lines files that are not part of the log."""
         own = {*self.record_files(), *map(self.lines_file, LOGS)}
         files = [*self.path.glob("*.jsonl"), *self.records_folder.glob("*.jsonl")]
         return sorted(file for file in files if file not in own)
 
     def reader(self, stem: str) -> Reader:
-        """What reads the records of one cell's file. Raises UserError."""
+        """A reader for one cell's records file. Raises UserError."""
         claimed = self._claim()
         seed = seed_of(claimed) if claimed else None
         try:
             about = _description(self.cell_file(stem))[1]
-        except UserError:  # whoever needs it says so
+        except UserError:  # callers that need it raise
             about = None
         return Reader(self.kinds, key_of(stem), seed, about)
 
     def records(self, stem: str = "*") -> Iterator[Record]:
-        """Every whole record, or those of one cell's file; each file's statics are put back into
-        its records. What is damaged is left out."""
+        """Yield all whole records, or those of one cell's file, with their statics restored.
+        Damaged records are left out."""
         for path in self.record_files(stem):
             yield from self._records(path, self.reader(path.stem))
 
@@ -195,8 +194,8 @@ class Folder:
         return (one for one in self.records(stem) if isinstance(one, MatchRecord))
 
     def outcomes(self, measures: Measures) -> dict[str, Outcomes]:
-        """What tables need of the matches of these cells, or with WINS of all, by the cell's key.
-        Warns of what is left out. Raises UserError."""
+        """The outcomes of the cells in `measures`, or of all with WINS, by cell key. Warns of
+        damaged lines. Raises UserError."""
         found: dict[str, Outcomes] = {}
         left_out = 0
         for path in self.record_files():
@@ -213,8 +212,7 @@ class Folder:
         return found
 
     def lines(self, name: str) -> list[dict[str, Any]]:
-        """The lines of one of the small logs, but for damaged ones; none where there is no such
-        log. Raises UserError."""
+        """The intact lines of one of the small logs; [] without such a log. Raises UserError."""
         claimed = self._claim()
         read = line_reader(name, seed_of(claimed) if claimed else None)
         return _objects(self.lines_file(name), read)
@@ -225,8 +223,8 @@ class Folder:
 
     @property
     def stop(self) -> dict[str, Any]:
-        """Where a stopping rule stopped each cell; empty where all deals were played as planned.
-        Raises UserError where the file is damaged."""
+        """Where a stopping rule stopped each cell; {} if all planned deals were played. Raises
+        UserError if the file is damaged."""
         if not self.stop_file.exists():
             return {}
         found = _object(self.stop_file, Stops)
@@ -236,22 +234,22 @@ class Folder:
 
     @property
     def comparisons(self) -> str:
-        """The rule by which the latest run paired cells; "auto" where none said."""
+        """The latest run's rule for pairing cells; "auto" by default."""
         return str((_object(self.tables_file, Paired) or {}).get("comparisons", "auto"))
 
     @property
     def status(self) -> dict[str, Any] | None:
-        """What the latest run told; None where no run did, or the file is damaged."""
+        """The status of the latest run; None if there is none or the file is damaged."""
         return _object(self.status_file, Status)
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        """What run.log tells, oldest first."""
+        """The events of run.log, oldest first."""
         return _objects(self.events_file, lambda line: plain(line, Event))
 
 
 def check_schema(folder: Path, claimed: Mapping[str, Any]) -> None:
-    """Raises UserError where sweep.json says that the records have another schema than ours."""
+    """Raises UserError if sweep.json has a different schema version."""
     if claimed["schema"] != SCHEMA:
         raise UserError(
             f"{folder} holds matches of schema {claimed['schema']}, not {SCHEMA}, which this "
@@ -260,18 +258,18 @@ def check_schema(folder: Path, claimed: Mapping[str, Any]) -> None:
 
 
 def seed_of(claimed: Mapping[str, Any]) -> Seed:
-    """What sweep.json says of it."""
+    """The seed in the content of sweep.json."""
     seed = claimed["seed"]
     return tuple(seed) if isinstance(seed, list) else int(seed)
 
 
 def key_of(stem: str) -> str:
-    """The key of the cell whose files are called so."""
+    """The cell key in a file stem."""
     return stem.rpartition("-")[2]
 
 
 def damaged(lines: int, folder: Path) -> str:
-    """What a reader says of the lines that it left out."""
+    """A reader's warning about the lines that it left out."""
     return (
         f"{lines:,} damaged line(s) of {folder} left out: `python -m pipeline.verify` names them, "
         "and the same sweep again plays them"
@@ -279,7 +277,7 @@ def damaged(lines: int, folder: Path) -> str:
 
 
 def _description(file: Path) -> tuple[dict[str, Any], CellInfo]:
-    """What a cell is, and what tables need of it. Raises UserError."""
+    """A cell's description, as data and as CellInfo. Raises UserError."""
     try:
         data = parsed(file.read_bytes(), Described)
         return data, CellInfo.read(data)
@@ -291,7 +289,7 @@ def _description(file: Path) -> tuple[dict[str, Any], CellInfo]:
 
 
 def _objects(file: Path, read: Callable[[bytes], dict[str, Any]]) -> list[dict[str, Any]]:
-    """The lines of a file; a torn or damaged one is left out."""
+    """The intact lines of a file."""
     found = []
     for line in file.read_bytes().splitlines(keepends=True) if file.exists() else ():
         try:

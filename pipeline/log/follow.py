@@ -1,4 +1,4 @@
-"""The records of a folder as they come in, each read once, however often somebody looks."""
+"""Follow the records of a folder while a run writes them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gauntlet.pipeline.log.schema import MatchRecord
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the line of a record lies: from which byte of its file on, and how many."""
+    """The byte offset and length of a record's line in its file."""
 
     file: Path
     start: int
@@ -22,7 +22,7 @@ class Place:
 
 @dataclass
 class Tail:
-    """Reads the records of a folder, each once, however often it looks."""
+    """Reads each record of a folder once over repeated calls."""
 
     folder: Folder
     seen: set[str] = field(default_factory=set)
@@ -31,16 +31,16 @@ class Tail:
 
     @property
     def left_out(self) -> int:
-        """How many damaged lines were met."""
+        """The number of damaged lines so far."""
         return sum(reader.left_out for reader in self._readers.values())
 
     def new(self) -> Iterator[tuple[MatchRecord, Place]]:
-        """The matches that came into the log since the last look; a line in the making waits."""
+        """The matches logged since the last call; an unterminated line waits for the next."""
         for path in self.folder.record_files():
             now = path.stat()
             inode, start = self._read.get(path, (now.st_ino, 0))
             if now.st_ino != inode or now.st_size < start:
-                start = 0  # mended by a run that started since
+                start = 0  # repaired by a run that started since
             if not start:
                 self._readers[path] = self.folder.reader(path.stem)
             with path.open("rb") as file:

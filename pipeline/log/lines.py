@@ -1,4 +1,4 @@
-"""Records as JSON lines, to and fro."""
+"""Records as JSON lines: encoding and decoding."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ from gauntlet.pipeline.log.schema import MatchRecord, Record
 
 
 def line(data: Record | Mapping[str, Any]) -> bytes:
-    """A record, or any plain data, as a line with its checksum; null stands for infinities."""
+    """Encode a record or plain data as a line with its checksum; infinities become null."""
     return sealed(encode(data)) + b"\n"
 
 
 class Lines:
-    """Reads objects as records of the given kinds: a Struct, or a union of them, each a `Record`
-    with a tag of its own."""
+    """Decodes records of the given kinds: a Struct, or a union of tagged `Record` subclasses."""
 
     def __init__(self, kinds: Any = MatchRecord) -> None:
         self._decoder: Decoder[Record] = Decoder(kinds)
 
     def record(self, text: bytes) -> Record:
-        """The record. Raises ValueError, in words, for what is none."""
+        """Decode a record. Raises ValueError with a readable reason."""
         try:
             return self._decoder.decode(text)
         except RecursionError:
@@ -37,5 +36,5 @@ LINES = Lines()
 
 
 def check(record: Record) -> None:
-    """Raises ValueError where a reader would take the record's line for damaged."""
+    """Raises ValueError if a reader would reject the record's line as damaged."""
     LINES.record(encode(record))

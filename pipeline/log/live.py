@@ -1,8 +1,8 @@
-"""What a run tells while it goes: <output_dir>/status.json for `python -m pipeline.status`, and
-running figures for whoever tracks them.
+"""The status of a run: <output_dir>/status.json for `python -m pipeline.status`, and running
+figures for experiment trackers.
 
-The file holds what the log cannot: how many deals are planned, which process plays, how fast it
-has been of late, and when it was last alive. It is replaced whole, every two seconds or so.
+The file holds what the log cannot: the number of planned deals, the process that plays, its recent
+rate, and when it was last alive. It is replaced as a whole about every two seconds.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from gauntlet.pipeline.plan.cells import Plan, Task
 State = Literal["loading", "playing", "judging", "finished", "interrupted", "failed"]
 WRITE_SECONDS = 2.0
 WINDOW_SECONDS = 60.0
-"""The rate is that of the last minute, so that it follows a worker that is lost or joins."""
+"""The rate is taken over the last minute, so it follows workers that join or are lost."""
 
 Result = tuple[float, float]
-"""What the cell's measure gave a match, and the share of the measured seats that won it."""
+"""The cell's measure of a match, and the share of the measured seats that won it."""
 
 
 @dataclass
 class Running:
-    """A cell's figures so far. Means are over the gap-free deals: short games end first."""
+    """A cell's figures so far. Means cover the gap-free deals only: short games end first."""
 
     rotations: int
     matches: int = 0
@@ -50,7 +50,7 @@ class Running:
     _open: defaultdict[int, list[Result | None]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, outcome: Outcome) -> None:
-        """Takes in a finished match."""
+        """Add a finished match."""
         self.matches += 1
         self.decisions += outcome.decisions
         self.fallbacks += outcome.fallbacks
@@ -59,7 +59,7 @@ class Running:
         self._end(outcome.deal, (outcome.figure, outcome.won))
 
     def skip(self, deal: int) -> None:
-        """A match of the deal failed: it has no result, but does not hold up the rest."""
+        """Count a failed match of the deal: it has no result but does not hold up later deals."""
         self._end(deal, None)
 
     def _end(self, deal: int, result: Result | None) -> None:
@@ -74,17 +74,17 @@ class Running:
 
     @property
     def mean(self) -> float | None:
-        """Of the cell's measure, over the gap-free deals; None before the first."""
+        """Mean of the cell's measure over the gap-free deals; None before the first."""
         return self.figure / self.judged if self.judged else None
 
     @property
     def win_rate(self) -> float | None:
-        """Over the gap-free deals; None before the first."""
+        """Win rate over the gap-free deals; None before the first."""
         return self.won / self.judged if self.judged else None
 
 
 class Live:
-    """The state of one run, written down while it goes; `with` marks how it ended."""
+    """The status of one run, written while it goes; as a context manager it marks a failure."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class Live:
         self._marks: deque[tuple[float, int]] = deque()
 
     def add(self, plan: Plan, outcomes: Iterable[Outcome]) -> None:
-        """The cells of this plan are to be played too; `outcomes` are in the log already."""
+        """Add the cells of this plan; `outcomes` are already in the log."""
         cells = {cell.key: Running(len(cell.rotations)) for cell in plan.cells}
         self._planned |= {cell.key: plan.deals * len(cell.rotations) for cell in plan.cells}
         for outcome in outcomes:
@@ -127,23 +127,23 @@ class Live:
         event("end", state=self.state, played=self._played, failed=self._failed, seconds=seconds)
 
     def play(self, workers: int) -> None:
-        """The workers are ready."""
+        """Mark the workers as ready."""
         self.state, self.workers = "playing", workers
         self._marks.append((self._clock(), 0))
         event("models loaded", workers=workers, seconds=round(time.time() - self._started, 1))
         self.write()
 
     def judge(self) -> None:
-        """Play is over; the tables are being made."""
+        """Mark play as over; the tables are being made."""
         self.state = "judging"
         self.write()
 
     def ended(self, state: State, error: str | None = None) -> None:
-        """How the run ended; of a failed one, why."""
+        """Set how the run ended and, if it failed, why."""
         self.state, self.error = state, redact(error) if error else None
 
     def about(self) -> dict[str, Any]:
-        """What is planned, and where."""
+        """What is planned, and where it runs."""
         keys = ("experiment", "deals", "host", "process")
         data = self._data()
         return {**{key: data[key] for key in keys}, "cells": len(self._plan.cells)}
@@ -159,7 +159,7 @@ class Live:
         event("match given up", logging.ERROR, match=task.match, cell=task.cell, error=last)
 
     def tick(self, stopped: Iterable[str]) -> bool:
-        """Writes if it is time to; returns whether it did."""
+        """Write the file if it is due; return whether it was."""
         if self._clock() - self._written < WRITE_SECONDS:
             return False
         self.stopped = frozenset(stopped)
@@ -168,14 +168,14 @@ class Live:
 
     @property
     def rate(self) -> float | None:
-        """Matches a second of late; None before two looks."""
+        """Recent matches per second; None before two writes."""
         if len(self._marks) < 2:
             return None
         (first, before), (last, ended) = self._marks[0], self._marks[-1]
         return (ended - before) / max(last - first, 1e-9)
 
     def write(self) -> None:
-        """Replaces the file. A disk that cannot take it is the log's to report."""
+        """Replace the file. A failing disk is only logged here: the match log reports it."""
         self._written = self._clock()
         if self._marks and self.state == "playing":
             self._marks.append((self._written, self._played + self._failed))

@@ -1,7 +1,6 @@
-"""The small files beside the records: what each must hold, for whoever reads it.
+"""The schemas of the small files next to the records.
 
-A file or line that does not hold it, or whose checksum does not fit, is damaged. Further keys are
-welcome.
+A file or line that does not match its schema or its checksum is damaged. Extra keys are allowed.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class Status(TypedDict):
 
 
 class Labels(TypedDict):
-    """By what a cell is told from others."""
+    """The labels that identify a cell in tables."""
 
     game: str
     seats: str
@@ -56,7 +55,7 @@ class Labels(TypedDict):
 
 
 class Described(TypedDict):
-    """cells/<cell>.json, beside what `CellInfo.read` takes."""
+    """cells/<cell>.json, besides the fields that `CellInfo.read` takes."""
 
     key: str
     labels: Labels
@@ -94,7 +93,7 @@ class Event(TypedDict):
 
 
 class Ran(TypedDict):
-    """A line of runs.jsonl. command: as it was typed, without secrets, if it was."""
+    """A line of runs.jsonl. command: the command line without secrets, if the run had one."""
 
     started: str
     host: str
@@ -115,14 +114,14 @@ class FailedMatch(TypedDict):
 
 
 class Played(TypedDict):
-    """A line of code.jsonl: a fingerprint of code, and the hash of each file that made it."""
+    """A line of code.jsonl: a code fingerprint and the hash of each file it covers."""
 
     code: str
     files: dict[str, str]
 
 
 class Accepted(TypedDict):
-    """A line of accepted.jsonl; each change is a file and its hashes then and now."""
+    """A line of accepted.jsonl; each change is a file, its hash then and its hash now."""
 
     when: str
     matches: Number
@@ -136,17 +135,17 @@ LOGS: Mapping[str, type] = {
     "code": Played,
     "accepted": Accepted,
 }
-"""The small logs, by name."""
+"""The small logs by name."""
 
 
 def parsed(text: bytes, kind: type | None = None) -> dict[str, Any]:
-    """The object of a file or line, without its checksum. Raises ValueError, in words, where it is
-    damaged, or not of this kind."""
+    """Parse a file or line and drop its checksum. Raises ValueError with a readable reason if it is
+    damaged or not of this kind."""
     return plain(unsealed(text), kind)
 
 
 def plain(text: bytes, kind: type | None = None) -> dict[str, Any]:
-    """As `parsed`, of text that has no checksum."""
+    """As `parsed`, for text without a checksum."""
     try:
         data = json.loads(text)
         if not isinstance(data, dict):
@@ -161,13 +160,13 @@ def plain(text: bytes, kind: type | None = None) -> dict[str, Any]:
 
 
 def to_bytes(data: Mapping[str, Any], **options: Any) -> bytes:
-    """The content of a small file that `parsed` reads."""
+    """Encode a small file for `parsed`."""
     return sealed(json.dumps(data, **options).encode())
 
 
 def line_reader(name: str, seed: Seed | None) -> Callable[[bytes], dict[str, Any]]:
-    """What reads the lines of the small log of this name, which must be of the sweep with this
-    seed. It raises ValueError, in words, for a line that is damaged."""
+    """Return a parser for the lines of the small log `name` of the sweep with this seed. It raises
+    ValueError with a readable reason for a damaged line."""
 
     def read(line: bytes) -> dict[str, Any]:
         if not line.endswith(b"\n"):

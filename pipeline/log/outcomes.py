@@ -1,7 +1,7 @@
-"""What tables need of a match, and a cell's matches in columns.
+"""The outcome of a match, and the outcomes of a cell in columns.
 
-A sweep keeps the outcome of every match that it has played. In columns one takes 104 bytes, so a
-million of them are 104 MB, and tables are made by arrays.
+A sweep keeps the outcome of every match in memory. In columns one takes 104 bytes, so a million
+take 104 MB, and tables are computed with arrays.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from gauntlet.models.exchanges import Exchange, ScoreExchange
 from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
 
 Measures = Mapping[str, str]
-"""What each cell, by its key, is judged by; a cell that is not in it by its wins."""
+"""The measure of each cell, by its key; a cell that is missing is judged by wins."""
 
 WINS: Measures = MappingProxyType({})
-"""Every cell is judged by its wins."""
+"""Every cell is judged by wins."""
 
 ROW = np.dtype(
     [
@@ -43,23 +43,22 @@ ROW = np.dtype(
         ("calls", "u4"),
     ]
 )
-"""An outcome without its place: the fields after `match` are Outcome's after `rotation`."""
+"""An outcome without its position: the fields after `match` are Outcome's after `rotation`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What tables need of a match. `decisions`, `forced`, `fallbacks` and `tokens` count the
-    turns of all subjects, `all_tokens` and `device_seconds` everybody's.
+    """What tables need of a match. `decisions`, `forced`, `fallbacks` and `tokens` count the turns
+    of all subjects; `all_tokens` and `device_seconds` count every player's.
 
-    value: the mean return of the measured seats. figure: what the cell's measure gave them, the
-    mean. winners: how many of the `measured` seats won.
-    replies: what the subjects' models answered, with those that were malformed or illegal; a
-    conversation has several a decision. unreported: choices of the subjects that their models gave
-    no probability.
-    others_won, others_figure: as `winners` and `figure`, of all other seats; 0 where there are
-    none. opened: whether the first move of the match was a measured seat's.
-    calls: how often the subjects' models were asked, each prompt that is scored and each sample
-    that is written once.
+    value: mean return of the measured seats. figure: mean of the cell's measure over them. winners:
+    how many of the `measured` seats won.
+    replies: model replies to the subjects, of which some were `malformed` or `illegal`; a
+    conversation has several per decision. unreported: the subjects' choices for which the model
+    gave no probability.
+    others_won, others_figure: as `winners` and `figure`, for all other seats; 0 if there are none.
+    opened: whether a measured seat made the first move of the match.
+    calls: the subjects' model calls, one for each scored prompt and each generated sample.
     """
 
     match: str
@@ -94,7 +93,7 @@ class Outcome:
 
 
 def outcome(record: MatchRecord, measures: Measures = WINS) -> Outcome:
-    """The outcome of a record. Raises UserError where it lacks what its cell is judged by."""
+    """The outcome of a record. Raises UserError if the record lacks its cell's measure."""
     seats = record.measured
     others = [seat for seat in range(len(record.returns)) if seat not in seats]
     gave = with_score(record.measures, record.returns)
@@ -141,7 +140,7 @@ def outcome(record: MatchRecord, measures: Measures = WINS) -> Outcome:
 
 
 def calls(exchange: Exchange) -> int:
-    """How often the model was asked: each prompt that is scored and each sample counts."""
+    """The number of model calls: one for each scored prompt and each generated sample."""
     return len(exchange.branches) if isinstance(exchange, ScoreExchange) else exchange.n
 
 
@@ -150,16 +149,16 @@ def _mean(figures: Sequence[float]) -> float:
 
 
 def _answers(decision: DecisionRecord) -> Sequence[Any]:
-    """What came of each reply of a model: as a method notes it, or else once a decision."""
+    """The status of each model reply, as the method noted it, otherwise one per decision."""
     once = [decision.status] if decision.asked else []
     answers: Sequence[Any] = decision.notes.get("answers", once)
     return answers
 
 
 class Outcomes:
-    """A cell's outcomes by deal and then rotation, each at its own place in a table of rows.
+    """A cell's outcomes by deal, then rotation, each at its position in a table.
 
-    rows: (deals, rotations) of ROW; a place without a match has an empty `match`.
+    rows: (deals, rotations) of ROW; a position without a match has an empty `match`.
     """
 
     def __init__(self, cell: str, rows: np.ndarray | None = None) -> None:
@@ -174,7 +173,7 @@ class Outcomes:
         return kept
 
     def add(self, outcome: Outcome) -> None:
-        """Takes in an outcome, unless its place has one."""
+        """Add an outcome, unless its position is taken."""
         assert len(outcome.match) <= ROW["match"].itemsize, outcome.match
         place = outcome.deal, outcome.rotation
         if not self.has(*place):
@@ -186,14 +185,14 @@ class Outcomes:
         return deal < deals and rotation < rotations and bool(self._rows[deal, rotation]["match"])
 
     def first(self, deals: int) -> Outcomes:
-        """Those of the first `deals` deals; shares their memory."""
+        """The outcomes of the first `deals` deals; shares memory."""
         return Outcomes(self.cell, self._rows[:deals])
 
     def complete_deals(
         self, rotations: int, aside: Collection[tuple[int, int]] = (), step: int = 1
     ) -> int:
-        """How many deals, from the first on without a gap, have all their `rotations` matches,
-        numbered in steps of `step`; a (deal, rotation) in `aside` counts as if it had one."""
+        """The number of leading deals that have all their `rotations` matches, numbered in steps of
+        `step`. A (deal, rotation) in `aside` counts as played."""
         places = max([len(self._rows), *(deal + 1 for deal, _ in aside)])
         ended = np.zeros((places, rotations), bool)
         played = self._played[:, : rotations * step : step]
@@ -204,7 +203,7 @@ class Outcomes:
         return int(gaps[0]) if len(gaps) else places
 
     def column(self, name: str) -> np.ndarray:
-        """A field of all outcomes, in order; any of Outcome's but `cell`."""
+        """A field of all outcomes, in order; any of Outcome's except `cell`."""
         if name in ("deal", "rotation"):
             return np.nonzero(self._played)[name == "rotation"]
         values: np.ndarray = self._rows[name][self._played]

@@ -1,4 +1,4 @@
-"""The progress of a run in the terminal that it was started from."""
+"""Progress display in the terminal that started the run."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 SAY_EVERY = 10.0
-"""Seconds between progress lines where no bar can be drawn."""
+"""Seconds between progress lines if the output is not a terminal."""
 
 PATIENCE = 2.0
-"""Seconds in which nobody needs to see a bar."""
+"""Seconds before `Waiting` shows a bar."""
 
 
 class Bar:
-    """A progress bar with matches a second and the time left; plain lines without a terminal.
+    """A progress bar with matches per second and time left; plain lines if not on a terminal.
 
-    quiet: nothing at all, where a person plays in this terminal. doing, done: the verb. unit: what
+    quiet: print nothing, because a person plays in this terminal. doing, done: the verb. unit: what
     is counted.
     """
 
@@ -60,7 +60,7 @@ class Bar:
         self.reach(self._done + (not failed), self._total)
 
     def reach(self, done: int, total: int) -> None:
-        """So many are done now, of a total that may have changed."""
+        """Set the number done and the total, which may have changed."""
         self._done, self._total = done, total
         self._progress.update(
             self._task,
@@ -90,7 +90,7 @@ class Bar:
 
 
 class Waiting:
-    """A bar for what mostly takes no time: it shows after PATIENCE seconds."""
+    """A bar for work that is usually instant: it appears after PATIENCE seconds."""
 
     def __init__(self, out: Console, doing: str, unit: str, done: str = "played") -> None:
         self._out, self._doing, self._unit, self._done = out, doing, unit, f"{doing}: {done}"
@@ -98,7 +98,7 @@ class Waiting:
         self._bar: Bar | None = None
 
     def reach(self, done: int, total: int) -> None:
-        """So many are done, of a total that may have changed."""
+        """Set the number done and the total, which may have changed."""
         if self._bar is None and time.monotonic() - self._started > PATIENCE:
             self._bar = Bar(self._out, total, doing=self._doing, done=self._done, unit=self._unit)
             self._bar.__enter__()

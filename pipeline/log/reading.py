@@ -1,7 +1,7 @@
-"""The lines of one cell's file, each a record that is whole and stands where it belongs, or not.
+"""Read the lines of one cell's file and check each record.
 
-Whoever reads a log reads it so: a run that goes on moves every other line aside, tables leave it
-out, and `python -m pipeline.verify` tells why.
+All readers of a log share this: a resumed run moves bad lines aside, tables leave them out, and
+`python -m pipeline.verify` says why.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from gauntlet.pipeline.log.schema import MatchRecord, Record
 from gauntlet.pipeline.plan.cells import digest, match_id
 
 AHEAD = 10**6
-"""How many deals a run can be ahead of a file: a place in memory is kept for each."""
+"""How many deals a record can be ahead of the lines before it: memory is allocated for each."""
 
 
 @dataclass
 class Reader:
     """Reads the lines of a file, each once.
 
-    cell: its key. seed: of the sweep; None: match ids are not checked. about: what tables need to
-    know of the cell, whose matches those of the file must be; None: that is not checked. left_out:
-    how many damaged lines `records` left out.
+    cell: its key. seed: the sweep's; None skips the check of match ids. about: the cell, whose
+    matches the file must hold; None skips that check. left_out: how many damaged lines `records`
+    left out.
     """
 
     kinds: Lines
@@ -40,7 +40,7 @@ class Reader:
     _places: dict[int, bytearray] = field(default_factory=dict)
 
     def record(self, line: bytes) -> Record:
-        """The line's record. Raises ValueError, in words, for a line that is none of this file."""
+        """Decode a line. Raises ValueError with a readable reason if it does not belong here."""
         self._lines += 1
         if not line.endswith(b"\n"):
             raise ValueError("it is cut off")
@@ -51,11 +51,11 @@ class Reader:
         return record
 
     def again(self) -> Reader:
-        """One that has read nothing yet."""
+        """A fresh reader of the same file."""
         return replace(self, left_out=0, _lines=0, _places={})
 
     def _first(self, deal: int, rotation: int) -> bool:
-        """Whether the place had no match yet; a byte a place, as there may be millions."""
+        """Whether the place had no match yet; one byte per place, as there may be millions."""
         places = self._places.setdefault(rotation, bytearray())
         places.extend(bytes(max(0, deal + 1 - len(places))))
         first, places[deal] = not places[deal], 1
@@ -91,10 +91,10 @@ class Reader:
 
 
 def records(reader: Reader, lines: Iterable[bytes], again: Iterable[bytes]) -> Iterator[Record]:
-    """The records of a file, each with all texts that its prompts share, wherever in the file they
-    stand. What is damaged, or has lost its texts, is left out.
+    """Yield the records of a file, each with all the texts that its prompts share, wherever in the
+    file they are. Damaged records, and those whose texts are lost, are left out.
 
-    again: the same lines, which are read once more where a text stands only further on.
+    again: the same lines, read a second time if a text comes after the record that needs it.
     """
     statics: dict[str, str] = {}
     looked = False
@@ -105,14 +105,15 @@ def records(reader: Reader, lines: Iterable[bytes], again: Iterable[bytes]) -> I
             for one in whole_records(reader.again(), again):
                 statics.update(one.statics)
         if statics.keys() >= record.named:
-            force_setattr(record, "statics", statics)  # nobody else holds the record yet
+            force_setattr(record, "statics", statics)  # safe: no other references yet
             yield record
         else:
             reader.left_out += 1
 
 
 def whole_records(reader: Reader, lines: Iterable[bytes]) -> Iterator[Record]:
-    """The records among the lines. A last one without an end may be in the making."""
+    """The valid records among the lines. An unterminated last line may still be being written and
+    is not counted as damaged."""
     for line in lines:
         try:
             yield reader.record(line)

@@ -1,4 +1,4 @@
-"""What the description of a cell says that its records were played with: its game, its players."""
+"""Rebuild the game, players and cell from a cell's description in a log."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from gauntlet.pipeline.plan.identity import describe, node_of
 
 
 def recorded_game(described: Mapping[str, Any], packages: Sequence[str] = ()) -> Game[Any]:
-    """The game that `describe` told so, games within it too. packages: which further ones its
-    classes may be of; a folder does not say that itself, as it may be anybody's. Raises
-    UserError."""
+    """Build the game that `describe` described, including games nested in it. packages: further
+    packages that its classes may come from; a folder cannot grant these itself, as anybody may have
+    written it. Raises UserError."""
     node = node_of(described)
     game: Game[Any] = build(node, "game", packages, num_seats=node.pop("num_seats"))
     return game
@@ -29,9 +29,9 @@ def recorded_game(described: Mapping[str, Any], packages: Sequence[str] = ()) ->
 def recorded_cell(
     description: Mapping[str, Any], about: CellInfo, packages: Sequence[str] = ()
 ) -> Cell:
-    """The cell of a description, to be played again: a player that asked a model has one that only
-    a log can answer for. packages: as in `recorded_game`. Raises UserError where a class is not
-    there, or has other settings now."""
+    """Build the described cell for replay: players that asked a model get one that can only answer
+    from a log. packages: as in `recorded_game`. Raises UserError if a class is missing or its
+    settings have changed."""
     identity = description["identity"]
     game = recorded_game(identity["game"], packages)
     told = zip(about.players, identity["players"], strict=True)
@@ -65,7 +65,7 @@ def _player(name: str, described: Mapping[str, Any], packages: Sequence[str]) ->
 
 
 def player_name(described: Mapping[str, Any]) -> str:
-    """What a player is, in a few words: its class and what sets it apart."""
+    """A short name for a player: its class and its settings."""
     return _words(described["agent"])
 
 

@@ -1,7 +1,5 @@
-"""The log of a sweep, open for writing: one JSON line a finished match, appended, synced, never
-rewritten. What lies where in an output folder is told in `folder.py`; a `lock` beside it is held by
-the one process that writes.
-"""
+"""The write side of a sweep's log: one JSON line per finished match, appended and synced, never
+rewritten. `folder.py` describes the files of an output folder; the writing process holds `lock`."""
 
 from __future__ import annotations
 
@@ -39,11 +37,11 @@ from gauntlet.pipeline.log.schema import MatchRecord, Record
 from gauntlet.pipeline.plan.cells import SCHEMA, Cell, Task
 
 SYNC_SECONDS = 0.25
-"""How much play, at most, a power cut can take back."""
+"""Most play time that a power failure can lose."""
 
 
 class Log:
-    """The records of one output_dir, open for appending by this process alone."""
+    """The records of one output_dir, which this process alone appends to."""
 
     def __init__(
         self,
@@ -54,10 +52,10 @@ class Log:
         kinds: Lines = LINES,
         abouts: Sequence[CellInfo] = (),
     ) -> None:
-        """Takes the lock, moves aside what is damaged, reads what is there. Files of no cell that
-        is described, or in `abouts`, are left as they are. Raises UserError.
+        """Take the lock, move damaged lines aside and read the log. Records files of cells that are
+        neither described in the folder nor in `abouts` are left alone. Raises UserError.
 
-        abouts: the cells that are to be played.
+        abouts: the cells to be played.
         """
         self.folder, self._measures = folder, measures(abouts)
         self.notes: list[str] = []
@@ -71,7 +69,7 @@ class Log:
             self._lock = _locked(folder, disk)
             try:
                 self._open(seed, kinds, {about.stem: about for about in abouts})
-                for named in (folder, records):  # a killed run may not have come to that
+                for named in (folder, records):  # a killed run may not have synced them
                     disk.sync_folder(named)
             except BaseException:
                 disk.close(self._lock)
@@ -79,8 +77,8 @@ class Log:
         self._synced = clock()
 
     def describe_cell(self, cell: Cell, about: Mapping[str, Any]) -> None:
-        """Writes what the cell is, beside its records; tables take the cells in the order in which
-        they are described. Controls of earlier runs stay its controls. Raises UserError."""
+        """Write the cell's description; tables list cells in the order of their descriptions.
+        Controls from earlier runs are kept. Raises UserError."""
         before = self._described(cell.stem)
         data = {**about, "players": [player.name for player in cell.players]}
         data["controls"] = {**(before.controls if before else {}), **about["controls"]}
@@ -90,14 +88,15 @@ class Log:
             write_atomically(self._place.cell_file(cell.stem), text, self._disk)
 
     def outcomes_of(self, key: str) -> Outcomes:
-        """What the log holds of the cell with this key."""
+        """The logged outcomes of the cell with this key."""
         return self.outcomes.setdefault(key, Outcomes(key))
 
     def has(self, task: Task) -> bool:
         return self.outcomes_of(task.cell).has(task.deal, task.rotation)
 
     def append(self, cell: Cell, record: MatchRecord) -> Outcome:
-        """Adds a finished match. It is safe after the next sync, at most SYNC_SECONDS later."""
+        """Append a finished match. It is durable after the next sync, at most SYNC_SECONDS
+        later."""
         stem = cell.stem
         if stem not in self._files:
             path = self._place.records_file(stem)
@@ -110,13 +109,13 @@ class Log:
         return ended
 
     def append_line(self, name: str, data: Mapping[str, Any]) -> None:
-        """Adds a line to one of the small logs beside the records; it is safe at once. Raises
-        UserError."""
+        """Append a line to one of the small logs, durable on return. Raises UserError."""
         with self._writing():
             append(self._disk, self._place.lines_file(name), line(data))
 
     def sync(self) -> None:
-        """Brings every appended match to the disk. Raises UserError; what was safe stays safe."""
+        """Flush all appended matches to disk. Raises UserError; what was synced before stays
+        safe."""
         with self._writing():
             for file in self._files.values():
                 file.sync()
@@ -126,12 +125,12 @@ class Log:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Lets go of the lock. What was not synced is not written: a failed disk stays failed."""
+        """Release the lock without flushing: after a disk error nothing more is written."""
         self._disk.close(self._lock)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Says what a failing disk means for the user."""
+        """Turn an OSError into a UserError that says what is safe."""
         try:
             yield
         except OSError as error:
@@ -143,8 +142,7 @@ class Log:
             ) from error
 
     def _open(self, seed: Seed, kinds: Lines, planned: Mapping[str, CellInfo]) -> None:
-        """Reads all that is the log's. planned: the cells to be played, by what their files are
-        called."""
+        """Read the whole log. planned: the cells to be played, by file stem."""
         _claim(self._place, seed, self._disk)
         self._files = {
             path.stem: _File(path, self._disk) for path in self._records_files(planned, seed)
@@ -163,7 +161,7 @@ class Log:
             return None
 
     def _records_files(self, planned: Collection[str], seed: Seed) -> Iterator[Path]:
-        """The log's records files, once the small logs are mended; notes all others."""
+        """Repair the small logs, then yield the log's records files; note foreign files."""
         place, disk, foreign = self._place, self._disk, list[str]()
         for path in disk.logs(self.folder):
             if path.stem in LOGS:
@@ -178,12 +176,12 @@ class Log:
                 foreign.append(f"{place.records_folder.name}/{path.name}")
         if foreign:
             names = ", ".join(foreign)
-            self.notes.append(f"{self.folder}: no part of the log, and left as it is: {names}")
+            self.notes.append(f"{self.folder}: not part of the log; left unchanged: {names}")
 
 
 class _File:
-    """One cell's records: the lines not yet written, and what is there and need not come again:
-    the statics, and what the players asked in preparation."""
+    """One cell's records file: lines not yet written, and whether its shared prompt texts (statics)
+    and preparation exchanges are already in the file."""
 
     def __init__(self, path: Path, disk: Disk) -> None:
         self.path, self._disk = path, disk
@@ -203,7 +201,7 @@ class _File:
             self._lines.clear()
 
     def read(self, reader: Reader, notes: list[str]) -> Iterator[Record]:
-        """The records; notes what is moved aside, to be played again, and texts that are lost."""
+        """Yield the records; note damaged lines, whose matches are replayed, and lost texts."""
         needed: set[str] = set()
         then = "; those matches are played again"
         for record in mended(self._disk, self.path, reader.record, notes, then):
@@ -238,8 +236,7 @@ def _locked(folder: Path, disk: Disk) -> int:
 
 
 def _claim(place: Folder, seed: Seed, disk: Disk) -> None:
-    """Checks that sweep.json is of this seed; it is written where there is no log yet. Raises
-    UserError."""
+    """Check sweep.json against this seed, or write it for a new log. Raises UserError."""
     claimed = list(seed) if isinstance(seed, tuple) else seed  # as JSON reads it back
     path = place.claim
     mine = to_bytes({"seed": claimed, "schema": SCHEMA, "id": uuid.uuid4().hex})

@@ -1,4 +1,4 @@
-"""Opening a file of lines to go on with it: what is whole stays, what is damaged is moved aside."""
+"""Reopen a file of lines for appending: keep whole lines, move damaged ones aside."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeVar
 from gauntlet.common.disk import Disk, append, mend, write_atomically
 
 SHOWN = 3
-"""How many damaged lines a note tells apart."""
+"""How many damaged lines a note lists one by one."""
 
 T = TypeVar("T")
 
@@ -17,10 +17,10 @@ T = TypeVar("T")
 def mended(
     disk: Disk, path: Path, read: Callable[[bytes], T], notes: list[str], then: str = ""
 ) -> Iterator[T]:
-    """What `read` makes of the file's lines. A torn last line is cut off. Those that `read` refuses
-    with a ValueError are appended to the .damaged file beside it, and a note tells of them.
+    """Yield `read(line)` for each line. A torn last line is cut off. Lines for which `read` raises
+    ValueError are moved to a .damaged file next to this one and reported in `notes`.
 
-    then: what becomes of them, in words.
+    then: a clause for the note, saying what happens to them.
     """
     damaged: dict[int, tuple[bytes, str]] = {}
     for number, line in enumerate(mend(disk, path), start=1):

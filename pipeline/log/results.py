@@ -1,7 +1,7 @@
-"""A cell as its folder describes it, and its matches on the gap-free prefix of its deals.
+"""A cell's description, and its matches on the gap-free prefix of its deals.
 
-Only that prefix counts: short games finish first, so a table over whatever has finished would
-favour whoever wins short games.
+Only that prefix counts: short games finish first, so a table of all finished matches would favour
+players that win short games.
 """
 
 from __future__ import annotations
@@ -26,16 +26,18 @@ from gauntlet.pipeline.plan.rng import deal_key
 
 @dataclass(frozen=True)
 class CellInfo:
-    """What the tables need to know of a cell; kept beside its records.
+    """What the tables need to know about a cell; stored next to its records.
 
-    deal_key: what the deals hang on besides the seed; cells of equal ones meet equal deals.
+    deal_key: what determines the deals besides the seed; cells with equal keys get equal deals.
     helping: whether the subject plays for another seat.
-    measure: what the cell is judged by. measured: by the results of how many players.
-    rotations: how many matches a deal has, all samples together; samples: see `Cell`. step: how far
-    apart the numbers of a deal's matches lie. seats: the measured seats of each of a deal's
-    matches, in order. test: what the result is put to. players: the names of all, by number.
-    in_turn: whether one seat alone makes the first move. subjects: the seats under study, as
-    `seats`. role: see `Cell`. controls: the keys of its controls and its noise cell, by name.
+    measure: what the cell is judged by. measured: the number of measured players.
+    rotations: matches per deal, over all samples; samples: see `Cell`. step: the spacing of a
+    deal's rotation numbers.
+    seats: the measured seats of each of a deal's matches, in order. subjects: the seats under
+    study, laid out as `seats`.
+    test: the test applied to the result. players: all names, by number.
+    in_turn: whether a single seat makes the first move. role: see `Cell`.
+    controls: the keys of its controls and noise cell, by name.
     """
 
     key: str
@@ -90,32 +92,31 @@ class CellInfo:
 
     @property
     def wins(self) -> bool:
-        """Whether the cell is judged by its wins."""
+        """Whether the cell is judged by wins."""
         return self.measure == WIN
 
     @property
     def span(self) -> float:
-        """The width of the measure's range; 1 where it has none."""
+        """The width of the measure's range; 1 if unbounded."""
         width = self.measure.high - self.measure.low
         return width if math.isfinite(width) else 1.0
 
     @property
     def clustered(self) -> bool:
-        """Whether a deal holds more than one result: the deal is then what is counted."""
+        """Whether a deal holds more than one result, which makes the deal the unit of analysis."""
         return self.rotations > 1 or self.measured > 1
 
     @property
     def even(self) -> bool:
-        """Whether as many seats are measured as others are not: two players, or two teams."""
+        """Whether half of the seats are measured: two players, or two teams."""
         return 2 * self.measured == len(self.players)
 
     def comparable(self, other: CellInfo) -> bool:
-        """Whether the two can be paired: equal deals mean equal cards, and equal figures the
-        same."""
+        """Whether the cells can be paired: same deals and same measure."""
         return (self.deal_key, self.measure) == (other.deal_key, other.measure)
 
     def data(self) -> dict[str, Any]:
-        """As plain JSON has it: a bound that is not there is null."""
+        """The cell as plain JSON data; infinite bounds become null."""
         measure = asdict(self.measure)
         bounds = {side: measure[side] for side in ("low", "high")}
         finite = {side: x if math.isfinite(x) else None for side, x in bounds.items()}
@@ -123,7 +124,7 @@ class CellInfo:
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> CellInfo:
-        """From what `data` gave. Raises ValueError where it is something else."""
+        """The inverse of `data`. Raises ValueError."""
         known = {**data}
         if isinstance(measure := data.get("measure"), dict):
             known["measure"] = {side: x for side, x in measure.items() if x is not None}
@@ -137,8 +138,8 @@ class CellInfo:
 
 @dataclass(frozen=True)
 class SameName(CellInfo):
-    """One of several cells of a folder that are called alike: its key is part of its name, though
-    not of its files'."""
+    """One of several cells of a folder with the same name: its key is part of its name, but not of
+    its file names."""
 
     @property
     def stem(self) -> str:
@@ -146,7 +147,7 @@ class SameName(CellInfo):
 
 
 def told_apart(results: Sequence[CellResults]) -> list[CellResults]:
-    """The cells under names of which no two are alike."""
+    """The results with the key appended to every cell name that occurs more than once."""
     times = Counter(result.about.name for result in results)
     return [
         replace(one, about=SameName(**{**vars(one.about), "name": f"{name} {one.about.key}"}))
@@ -157,20 +158,20 @@ def told_apart(results: Sequence[CellResults]) -> list[CellResults]:
 
 
 def _words(module: str | int, name: str | int, seats: str | int, *parts: str | int) -> str:
-    """A deal's key as a person reads it."""
+    """A readable deal key."""
     return ", ".join([f"{module}.{name}", f"{seats} seats", *map(str, parts)])
 
 
 def measures(abouts: Iterable[CellInfo]) -> Measures:
-    """What each cell is judged by, as whoever reads records wants to know."""
+    """The measure of each cell, by its key."""
     return {about.key: about.measure.name for about in abouts}
 
 
 @dataclass(frozen=True)
 class Adjusted:
-    """A cell's deals in order, and of each the mean of its results with the luck taken out: those
-    of the policy `reference`, whose mean is `rate` with the standard error `error`, and what the
-    subject's decisions were worth more. See `pipeline/judging/luck.py`."""
+    """A cell's deals in order and each one's luck-adjusted mean: the results of the policy
+    `reference`, which have mean `rate` and standard error `error`, plus the extra value of the
+    subject's decisions. See `pipeline/judging/luck.py`."""
 
     deals: np.ndarray
     values: np.ndarray
@@ -181,10 +182,10 @@ class Adjusted:
 
 @dataclass(frozen=True)
 class CellResults:
-    """A cell's outcomes on the gap-free prefix of its deals, by deal and then rotation.
+    """A cell's outcomes on the gap-free prefix of its deals, by deal, then rotation.
 
-    adjusted: the same with the luck taken out, where that can be had. stopped: whether a rule said
-    how many deals there are to be.
+    adjusted: the luck-adjusted results, where available. stopped: whether a stopping rule set the
+    number of deals.
     """
 
     about: CellInfo
@@ -195,11 +196,11 @@ class CellResults:
     stopped: bool = False
 
     def by_deal(self) -> tuple[np.ndarray, np.ndarray]:
-        """The deals that have a match, in order, and each one's mean of the cell's measure."""
+        """The deals that have a match, in order, and each deal's mean measure."""
         return self._by_deal(self.outcomes.column("figure"))
 
     def win_rates(self) -> tuple[np.ndarray, np.ndarray]:
-        """As `by_deal`, of wins, whatever the cell is judged by."""
+        """As `by_deal`, for wins, whatever the cell's measure."""
         return self._by_deal(self.outcomes.won)
 
     def _by_deal(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -212,9 +213,9 @@ def collect(
     outcomes: Mapping[str, Outcomes],
     failed_matches: Iterable[Mapping[str, Any]],
 ) -> list[CellResults]:
-    """Cuts each cell's outcomes, found by its key, to the gap-free prefix of its deals.
+    """Cut each cell's outcomes, found by key, to the gap-free prefix of its deals.
 
-    A match that failed fills its place in the prefix but has no outcome.
+    A failed match fills its place in the prefix but has no outcome.
     """
     aside: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
     for entry in failed_matches:

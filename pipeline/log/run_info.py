@@ -1,4 +1,4 @@
-"""Who plays now: what a reader of the records may want to know, and no match depends on."""
+"""Facts about the current run for readers of the log; no match depends on them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PACKAGES = ("torch", "transformers", "ray", "numpy", "numba")
 
 
 def about_this_run(plan: Plan, matches: int, command: str = "") -> dict[str, Any]:
-    """When, where, by which command and versions, and how many matches are to be played."""
+    """Start time, host, command, versions and the number of matches to be played."""
     return {
         **({"command": command} if command else {}),
         "started": time.strftime("%Y-%m-%d %H:%M:%S"),
@@ -36,7 +36,7 @@ def about_this_run(plan: Plan, matches: int, command: str = "") -> dict[str, Any
 
 
 def typed(program: str, words: Sequence[str]) -> str:
-    """A command line as one can type it again; secrets in it are cut out."""
+    """A shell-quoted command line with secrets cut out."""
     return shlex.join([*program.split(), *map(_without_secrets, words)])
 
 
@@ -47,8 +47,8 @@ def _without_secrets(word: str) -> str:
 
 
 def _commit() -> str | None:
-    """The project's git commit, where it is a git checkout: one around an installed package is
-    somebody else's."""
+    """The project's git commit, or None outside its own checkout: a repository around an installed
+    package is someone else's."""
     here = Path(__file__).resolve().parents[2]
     if not (here / ".git").exists():
         return None

@@ -1,4 +1,4 @@
-"""Cells of a folder that have the name of one to be played and are not that cell."""
+"""Cells in a folder that share the name of a cell to be played but differ from it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gauntlet.pipeline.log.folder import Folder, key_of
 from gauntlet.pipeline.plan.cells import CANONICAL, Cell
 
 SHOWN = 2
-"""How many differences a note names."""
+"""How many differences a note lists."""
 
 
 def notes(folder: Folder, cells: Sequence[Cell]) -> Iterator[str]:
-    """What a run should say of them before it plays: other weights under the same path, say."""
+    """Notes to print before a run: the weights under a path may have changed, for example."""
     named = defaultdict[str, list[Cell]](list)
     for cell in cells:
         named[_name(cell.stem)].append(cell)

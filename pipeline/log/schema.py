@@ -1,9 +1,9 @@
-"""What a log holds, as types: a line of a records file is one of the kinds of `Record`.
+"""The schema of a log: each line of a records file is one kind of `Record`.
 
     {"kind": "match", "match": "090f8c02f1c9682a", "cell": "4d07f0079a9d1832", "deal": 48, ...}
 
-A line that does not fit its type, or does not hold together, is damaged. A second kind beside a
-match is one more `Record` with a tag of its own, in the union that `lines.py` reads.
+A line that does not fit its type, or is inconsistent, is damaged. To add a kind, add a `Record`
+subclass with its own tag to the union that `lines.py` reads.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from gauntlet.models.exchanges import MOST, Count, Exchange
 from gauntlet.pipeline.config.values import MOST_PLAYED
 
 ROTATIONS = 10**4
-"""A deal's matches have smaller numbers."""
+"""Rotation numbers are smaller than this."""
 SEATS = 256
-"""Tables hold how many seats won in 8 bits."""
+"""Outcomes store the number of winning seats in 8 bits."""
 
 Deal = Annotated[int, Meta(ge=0, lt=MOST_PLAYED)]
 Seat = Annotated[int, Meta(ge=0, lt=1000)]
@@ -28,22 +28,22 @@ Seats = Annotated[tuple[Seat, ...], Meta(min_length=1)]
 Rotation = Annotated[int, Meta(ge=0, lt=ROTATIONS)]
 MatchId = Annotated[str, Meta(pattern="^[!-~]{1,16}$")]
 Figure = Annotated[float, Meta(ge=-1e15, le=1e15)]
-"""What a match yields; sums of many, and of their squares, are numbers still."""
+"""A result of a match, bounded so that sums of many, and of their squares, stay finite."""
 Figures = tuple[Figure, ...]
 Seconds = Annotated[float, Meta(ge=0, lt=4 * 10**9)]
-"""Two of them are a time that MLflow can count in nanoseconds."""
+"""Bounded so that the sum of two fits MLflow's time stamps in nanoseconds."""
 Options = Annotated[tuple[str, ...], Meta(min_length=1)]
 
 
 class Cheaper(TypedDict):
-    """What a method of fewer prompts would have done."""
+    """What a method with fewer prompts would have chosen."""
 
     chosen: int
     prompts: Count
 
 
 class Notes(TypedDict, total=False):
-    """What tables read of the notes of a decision; there may be more."""
+    """The notes of a decision that tables read; there may be more."""
 
     answers: list[Any]
     faults: list[Any]
@@ -52,8 +52,8 @@ class Notes(TypedDict, total=False):
 
 
 class Record(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True):
-    """What every kind has: the match that it is of, and under their hashes the texts that its
-    prompts share. In a file a text stands once, where it comes first; a reader puts it back."""
+    """The fields that every kind has: the position of its match, and the texts that its prompts
+    share, by hash. A file stores each text once, where it first occurs; a reader restores it."""
 
     match: MatchId
     cell: str
@@ -63,17 +63,17 @@ class Record(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=
 
     @property
     def named(self) -> set[str]:
-        """The hashes of all texts that its prompts share with others."""
+        """The hashes of all texts that its prompts share."""
         return set()
 
 
 class DecisionRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One seat's decision.
 
-    scores: one an option, None for minus infinity; () where the agent has none. margin: how far
-        the best lies above the second. chosen: an index into `options`. forced: there was nothing
-        to choose. status, fallback, attempts, notes: as `agents.base.Decision` has them.
-    tokens: logical ones, of all that was asked. text: the words that an open option was given.
+    scores: one per option, None for minus infinity; () if the agent has none. margin: the best
+    score minus the second best. chosen: an index into `options`. forced: there was only one option.
+    status, fallback, attempts, notes: as in `agents.base.Decision`. tokens: logical tokens of all
+    exchanges. text: the text given to an open option.
     """
 
     seat: Seat
@@ -103,12 +103,12 @@ class DecisionRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
 
     @property
     def move(self) -> str:
-        """The option that was taken."""
+        """The chosen option."""
         return self.options[self.chosen]
 
 
 class Preparation(Struct, frozen=True, gc=False):
-    """What a player, by its number, asked before the first match of its cell."""
+    """A player's exchanges before the first match of its cell, by player number."""
 
     player: Seat
     asked: tuple[Exchange, ...]
@@ -117,8 +117,9 @@ class Preparation(Struct, frozen=True, gc=False):
 class Clock(Struct, frozen=True, gc=False):
     """When a match was played, by the clock of the machine that played it.
 
-    began: seconds since 1970. asked: for each of its decisions' exchanges, in order, when the model
-        began on it and when it had answered, in seconds since then; a batch is one for all in it.
+    began: seconds since 1970. asked: for each exchange of its decisions, in order, when the model
+    started on it and when it had answered, in seconds since `began`; all exchanges of a batch share
+    both times.
     """
 
     began: Seconds
@@ -128,10 +129,10 @@ class Clock(Struct, frozen=True, gc=False):
 class MatchRecord(Record, frozen=True, kw_only=True, tag="match"):
     """A finished match.
 
-    subjects, measured: seats. returns: one a seat. measures: by name, one figure a seat.
-    preparation: in the first record of a file alone. seconds: of play and of waiting for models;
-    device_seconds: see `pipeline/play/cost.py`. clock: None where no model was asked. Raises
-    ValueError where it does not hold together.
+    subjects, measured: seats. returns: one per seat. measures: by name, one figure per seat.
+    preparation: only in the first record of a file. seconds: time spent playing and waiting for
+    models; device_seconds: see `pipeline/play/cost.py`. clock: None if no model was asked. Raises
+    ValueError if the fields are inconsistent.
     """
 
     subjects: Seats

@@ -1,1 +1,1 @@
-"""Pages in a browser: runs as they go, matches move by move, games to play and to watch."""
+"""Browser pages: live runs, matches move by move, and games to play and to watch."""

@@ -1,4 +1,4 @@
-"""`python -m pipeline.pages [DIR]`: runs and matches in a browser, on this machine alone."""
+"""`python -m pipeline.pages [DIR]`: runs and matches in a browser, on this machine only."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from gauntlet.pipeline.pages.access import MAX_CONNECTIONS, Connection
 
 PORT = 8050
 CLOSING_SECONDS = 1
-"""How long open pages may take to hear that the server ends."""
+"""How long open pages may take to disconnect when the server stops."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serves until it is interrupted. Returns the exit status: 0, or 2 for a user's mistake."""
+    """Serve until interrupted. Returns the exit status: 0, or 2 for a user error."""
     given = _options(arguments)
     try:
         require("nicegui", "pages")
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
     from gauntlet.pipeline.pages.site import (
-        site,  # takes a second, which a port that is taken need not wait
+        site,  # slow to import, so the port is checked first
     )
 
     app = site(given.outputs, (given.host, *given.allow_host))
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def configured(app: ASGIApp) -> uvicorn.Config:
-    """How the pages are served: a request that does not come whole in ten seconds is dropped."""
+    """The server's settings: a request that is not complete within ten seconds is dropped."""
     return uvicorn.Config(
         app,
         http=Connection,
@@ -60,7 +60,7 @@ def configured(app: ASGIApp) -> uvicorn.Config:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """Raises UserError where the address cannot be had."""
+    """Raises UserError if the address is not available."""
     if not 0 <= port < 1 << 16:
         raise UserError(f"--port {port}: 0 to 65535 are allowed, 0 takes a free one")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -89,4 +89,4 @@ if __name__ == "__main__":
     status = main()
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(status)  # what still reads a log in a thread has nothing to write
+    os._exit(status)  # threads that still read logs have nothing to write

@@ -1,8 +1,8 @@
-"""Who may open the pages: a browser of whoever started them, and no page from elsewhere.
+"""Access control for the pages: only the user's browser, and no requests from other sites.
 
-A page of any site may make a browser send requests here, and a name of that site may be made to
-lead here too. Nor does a browser load anything from elsewhere for these pages. A request that does
-not arrive whole in time is dropped.
+Any web page may make a browser send requests here, or point a host name of its site here (DNS
+rebinding). The pages in turn load nothing from other servers. Requests that do not arrive
+completely in time are dropped.
 """
 
 from __future__ import annotations
@@ -25,15 +25,14 @@ POLICY = (
     "default-src 'self' data: blob: 'unsafe-inline' 'unsafe-eval'; object-src 'none'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
-"""What a browser may load for a page: what this server has. NiceGUI's own scripts stand in its
-pages and are compiled there."""
+"""The content security policy: only resources of this server. NiceGUI's scripts are inline and
+compiled in the page."""
 
 
 class Doors:
-    """An application behind a check of Host and Origin, of requests and of live connections.
+    """Middleware that checks Host and Origin of requests and live connections.
 
-    hosts: names that are this server's beside the loopback ones and the address that a connection
-    came to.
+    hosts: names of this server besides the loopback ones and the address that a connection came to.
     """
 
     def __init__(self, app: ASGIApp, hosts: Iterable[str] = ()) -> None:
@@ -57,7 +56,7 @@ class Doors:
             await send({"type": "websocket.close", "code": 1008, "reason": told[1]})
 
     def _closed(self, scope: Scope) -> tuple[int, str] | None:
-        """The status and the words of a refusal."""
+        """The status and message of a refusal, or None."""
         headers = Headers(scope=scope)
         host, origin = headers.get("host", ""), headers.get("origin")
         if bare(host) not in {*self._hosts, bare(str(scope["server"][0]))}:
@@ -73,13 +72,12 @@ def _same_site(headers: Headers) -> bool:
 
 
 def _followed_link(scope: Scope, headers: Headers) -> bool:
-    """Whether a person opens a page by a link that stands elsewhere."""
     asked = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest"))
     return scope.get("method") == "GET" and asked == ("navigate", "document")
 
 
 def bare(host: str) -> str:
-    """A host without its port, in one spelling; "" for what is none."""
+    """A host without its port, normalised; "" if there is none."""
     name, _, port = host.rpartition(":")
     if not name or not port.isdigit() or (":" in name and not name.endswith("]")):
         name = host
@@ -92,7 +90,7 @@ def bare(host: str) -> str:
 
 MAX_CONNECTIONS = 256
 REQUEST_SECONDS = 10.0
-"""How long a request may take to arrive, from its first byte to its last."""
+"""Time limit for a request to arrive, from its first byte to its last."""
 CLOSING_SECONDS = 1.0
 """How long the client may take to read the error."""
 LATE = f"no whole request came in {REQUEST_SECONDS:g} seconds".encode()
@@ -126,7 +124,7 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
-        """From here on another protocol has the connection."""
+        """Hands the connection to another protocol."""
         self._upgraded = True
         self._clear_timer()
         super().handle_websocket_upgrade(event)
@@ -136,7 +134,7 @@ class Connection(H11Protocol):
         self._clear_timer()
 
     def _set_timer(self) -> None:
-        """Starts the timer of an incomplete request, stops that of a complete one."""
+        """Start the timer of an incomplete request, stop that of a complete one."""
         answering = self.cycle is not None and not self.cycle.response_complete
         if answering and not self.cycle.more_body:
             self._clear_timer()
@@ -149,7 +147,7 @@ class Connection(H11Protocol):
             self._timer = None
 
     def _give_up(self) -> None:
-        """Ends the connection, with an error unless an answer has begun."""
+        """Close the connection, with an error unless a response has begun."""
         if self.transport.is_closing():
             return
         if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:

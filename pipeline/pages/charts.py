@@ -1,4 +1,4 @@
-"""What is drawn of a run's cells: intervals on one axis, and curves."""
+"""Charts of a run's cells: intervals on one axis, and curves."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from gauntlet.pipeline.pages.run_status import Estimate
 from gauntlet.pipeline.tables.formatting import Scale
 
 SERIES = 8
-"""Curves that can be told apart; of more the first are drawn."""
+"""Maximum number of distinguishable curves; further ones are not drawn."""
 LEFT, RIGHT, ABOVE, BELOW = 62, 20, 8, 24
-"""The room around a chart, in its own units."""
+"""The margins of a chart, in its own units."""
 TICKS = 6
-"""Of an axis, at most."""
+"""Maximum number of ticks of an axis."""
 LEAST = 0.1
-"""The least upper end of the axis of losses and beliefs."""
+"""Minimum upper end of the axis of losses and beliefs."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Figures along an axis, NaN where there is none. band: its lower and its upper limits."""
+    """Values along an axis, NaN where missing. band: its lower and upper limits."""
 
     name: str
     x: np.ndarray
@@ -37,7 +37,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Axes:
-    """Where figures lie in a chart of this size. x, y: the ranges of both axes."""
+    """Maps values to positions in a chart of this size. x, y: the ranges of both axes."""
 
     width: float
     height: float
@@ -51,14 +51,14 @@ class Axes:
         return _between(value, *self.y, self.height - BELOW, ABOVE)
 
     def line(self, y: float, kind: str) -> Markup:
-        """From one side of the chart to the other."""
+        """A horizontal line across the chart."""
         up, right = self.up(y), self.width - RIGHT
         return tag("line", x1=LEFT, x2=right, y1=up, y2=up, class_=kind)
 
 
 def intervals(found: Sequence[Estimate]) -> Markup:
-    """A row a cell: name, interval with the mean and the baseline, and the figures in words. Cells
-    of one measure share an axis."""
+    """One row per cell: name, interval with mean and baseline, and the numbers as text. Cells with
+    the same measure share an axis."""
     groups = []
     for scale in dict.fromkeys(one.scale for one in found):
         cells = [one for one in found if one.scale == scale]
@@ -69,7 +69,7 @@ def intervals(found: Sequence[Estimate]) -> Markup:
 
 
 def growth(found: Sequence[Estimate], scale: Scale) -> Markup:
-    """The means after so many deals with their 95% intervals, each of one look; of one measure."""
+    """The running means with their 95% intervals, each for a single look; for one measure."""
     cells = [one for one in found if one.scale == scale and one.curve is not None][:SERIES]
     data = [one.curve for one in cells if one.curve is not None]
     if not data:
@@ -79,7 +79,7 @@ def growth(found: Sequence[Estimate], scale: Scale) -> Markup:
         for one, (deals, means, lows, highs) in zip(cells, data, strict=True)
     ]
     baselines = sorted({one.baseline for one in cells if not np.isnan(one.baseline)})
-    # the first few deals, whose bands are wide, may leave the chart
+    # the wide bands of the first deals may leave the chart
     late = [each[1:, max(0, each.shape[1] // 10) :].ravel() for each in data]
     low, high = _range([*late, baselines], 0.02)
     if scale.share:
@@ -92,8 +92,7 @@ def growth(found: Sequence[Estimate], scale: Scale) -> Markup:
 
 
 def course(title: str, lines: Mapping[str, Sequence[float]], most: int) -> Markup:
-    """Figures from 0 on, guess by guess, NaN where there is none; most: how many guesses there
-    will be."""
+    """Values from 0 up, guess by guess, NaN where missing. most: the total number of guesses."""
     high = max([LEAST, *(value for line in lines.values() for value in line if value == value)])
     curves = [
         Curve(name, np.arange(1, len(line) + 1), np.array(line)) for name, line in lines.items()
@@ -112,7 +111,7 @@ def _chart(
     baselines: Sequence[float] = (),
     note: str = "",
 ) -> Markup:
-    """A chart with its key. text: a figure of the vertical axis in words."""
+    """A chart with its legend. text: formats a value of the vertical axis."""
     rows = [
         together(axes.line(value, "grid"), _word(text(value), LEFT - 6, axes.up(value) + 4, "end"))
         for value in _ticks(*axes.y)
@@ -136,7 +135,7 @@ def _chart(
 
 
 def _curve(curve: Curve, at: int, axes: Axes) -> Markup:
-    """A line, broken where there is no figure, over its band."""
+    """A line, broken where values are missing, over its band."""
     x = [axes.across(each) for each in curve.x]
     parts = []
     if curve.band:
@@ -173,7 +172,7 @@ def _interval(one: Estimate, low: float, high: float) -> Markup:
 
 
 def _range(figures: Sequence[ArrayLike], margin: float) -> tuple[float, float]:
-    """Of an axis that shows all of them, with this share of it left free at both ends."""
+    """The range of an axis that shows all values, with this share of it as margin at both ends."""
     every = np.concatenate([np.asarray(each, float) for each in figures])
     known = every[~np.isnan(every)]
     if not known.size:
@@ -190,7 +189,7 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def _between(value: float, low: float, high: float, first: float, last: float) -> float:
-    """Where a value of an axis from `low` to `high` lies between two ends."""
+    """The position between two ends of a value on an axis from `low` to `high`."""
     share = float(np.clip((value - low) / (high - low or 1.0), 0, 1))
     return round(first + share * (last - first), 1)
 

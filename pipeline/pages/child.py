@@ -1,7 +1,7 @@
-"""A process behind a page: a run of its own, and what it and the page send each other.
+"""The process behind a page, which plays a run, and the messages between them.
 
-It is a process because a run takes signals and a model's time for itself. It ends with the pages,
-however those end, since it then hears nothing more.
+It is a process because a run handles signals and occupies a model. It ends with the pages, however
+those end, because its connection closes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from gauntlet.games.base import Action, Game, Observation, TextAction
 
 @dataclass(frozen=True)
 class Laid:
-    """The table stands: where its matches are kept, which lay there before, and who sits where."""
+    """The table is ready: the match folder, its earlier matches, and the players by seat."""
 
     folder: Path
     before: frozenset[str]
@@ -37,8 +37,11 @@ class Laid:
 
 @dataclass(frozen=True)
 class Asked:
-    """The person is to decide. number: counted from 1 over all that a table asks; an answer to an
-    earlier one is nobody's. played: matches that this table has finished."""
+    """The person must decide.
+
+    number: counts from 1 over all questions of a table; answers to earlier ones are ignored.
+    played: matches that this table has finished.
+    """
 
     number: int
     game: Game[Any]
@@ -51,8 +54,9 @@ class Asked:
 class Over:
     """A match has ended.
 
-    moves: since the person's last decision. ending: the last state in words. played: as in Asked,
-    this one too.
+    moves: since the person's last decision.
+    ending: the final state as text.
+    played: as in Asked, including this match.
     """
 
     moves: tuple[str, ...]
@@ -63,7 +67,7 @@ class Over:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the person says to the question of this number, in the lines that they would type."""
+    """The person's answer to the question of this number, as the lines they would type."""
 
     number: int
     lines: tuple[str, ...]
@@ -73,7 +77,7 @@ News = Laid | Asked | Over
 
 
 def answer(asked: Asked, option: int, words: str = "") -> Answer:
-    """The answer that takes an option, with the words where it wants some."""
+    """The answer that takes an option, with its text for a text action."""
     wanted = isinstance(asked.options[option], TextAction)
     number = () if wanted and len(asked.options) == 1 else (str(option + 1),)
     return Answer(asked.number, (*number, words) if wanted else number)
@@ -81,12 +85,14 @@ def answer(asked: Asked, option: int, words: str = "") -> Answer:
 
 @dataclass(frozen=True)
 class Scene:
-    """Who is watched, before the first guess.
+    """The watched match, before the first guess.
 
-    codes: what a guess may name. players: the names of those who are watched. truth: of each the
-    index of its code. losses: by name, of every guess, in lexical order of its indices, what it
-    costs under this truth, float64 (guesses,); empty where nothing is known. folder: where the
-    match is kept.
+    codes: the possible guesses.
+    players: the names of the watched players.
+    truth: the index of each player's code.
+    losses: by name, the loss of every guess under this truth, in lexical order of its indices,
+        float64 (guesses,); empty if unknown.
+    folder: where the match is stored.
     """
 
     folder: Path
@@ -98,12 +104,14 @@ class Scene:
 
 @dataclass(frozen=True)
 class Guessed:
-    """One guess, and what it was made of.
+    """One guess and what it is based on.
 
-    shown, steps: how many steps were shown, of how many. done: since the guess before, by step the
-    seats that acted and what each took. guess: the index of a code for each player, () for none.
-    posterior: how likely each code is for each player by Bayes' rule from the steps that are told,
-    float64 (players, codes). confidence: as the observer says, None where it does not.
+    shown, steps: number of steps shown so far, and in total.
+    done: per step since the previous guess, the seats that acted and their moves.
+    guess: the index of a code for each player, () for none.
+    posterior: each code's probability for each player by Bayes' rule from the steps shown, float64
+        (players, codes).
+    confidence: the observer's own, None if not given.
     """
 
     shown: int
@@ -116,11 +124,14 @@ class Guessed:
 
 
 class Child(ABC):
-    """A module of the pages run as a program: it is given the number of its end of the connection,
-    the first deal to be played, and the run's settings.
+    """A module of the pages run as a program.
 
-    name: for a person. changes: rises with all that changes here. ended: why the process ended, in
-    words; "" where it came to its end, None while it runs.
+    Its arguments are the descriptor of its end of the connection, the first deal to play, and the
+    run's settings.
+
+    name: for display.
+    changes: a counter of changes.
+    ended: why the process ended; "" if it finished, None while it runs.
     """
 
     module = ""
@@ -150,19 +161,19 @@ class Child(ABC):
 
     @abstractmethod
     def take_in(self, news: Any) -> None:
-        """Notes what the process tells."""
+        """Process a message of the child."""
 
     def send(self, message: object) -> None:
-        with suppress(OSError):  # `_hear` will say why
+        with suppress(OSError):  # `_hear` will report it
             self._connection.send(message)
 
     def leave(self) -> None:
-        """Ends the process, which still writes its tables. Returns at once."""
+        """Interrupt the process, which still writes its tables. Returns at once."""
         with suppress(OSError):
             self._process.send_signal(signal.SIGINT)
 
     def wait(self, seconds: float | None = None) -> None:
-        """Returns once the process has ended, or after so long."""
+        """Wait until the process has ended, or for this long."""
         self._hearing.join(seconds)
 
     def _hear(self) -> None:
@@ -182,7 +193,6 @@ class Child(ABC):
             self._told.extend(line for line in lines if line.strip())
 
     def _why(self, status: int) -> str:
-        """What the process said last, where it did not end by itself."""
         if status == 0:
             return ""
         told = "".join(self._told).strip().removeprefix("gauntlet: ")

@@ -1,4 +1,4 @@
-"""Two runs side by side, and their cells paired on the deals that both have finished."""
+"""Compare two runs side by side, with cells paired on the deals that both have finished."""
 
 from __future__ import annotations
 
@@ -21,12 +21,10 @@ from gauntlet.pipeline.tables.primary_test import read_difference
 from gauntlet.pipeline.tables.registry import Results
 
 HEADINGS = ("A", "B", "deals", "A ahead", "B ahead", "A - B", "95% interval", "p", "p Holm")
-"""A - B is the best estimate, luck-adjusted where both cells are."""
+"""A - B is the best estimate, luck-adjusted if both cells are."""
 
 
 def register(library: Library) -> None:
-    """Serves /compare."""
-
     @ui.page("/compare")
     async def page(a: str = "", b: str = "") -> None:
         with framed("Compare", "Runs"):
@@ -84,7 +82,6 @@ def _standing(library: Library, name: str) -> Standing:
 
 
 def _paired(first: Path, second: Path) -> list[list[sheets.Cell]] | str:
-    """The rows of the paired table, or why there is none."""
     try:
         results = compare(first, second)
     except (UserError, OSError) as error:

@@ -1,4 +1,4 @@
-"""What all pages share: the header with its links, light and dark, texts, and form fields."""
+"""Shared page elements: the header with links, themes, texts, and form fields."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ STYLE = Path(__file__).parent / "pages.css"
 PLACES = {"Runs": "/", "Matches": "/matches", "Play": "/play", "Observe": "/observe"}
 THEMES: dict[str, bool | None] = {"system": None, "light": False, "dark": True}
 COOKIE = "gauntlet_theme"
-"""In which a browser keeps the theme that was chosen; nothing is kept on this side."""
+"""The browser cookie that stores the theme; nothing is stored on the server."""
 
 
 @contextmanager
 def framed(title: str, within: str = "") -> Iterator[ui.element]:
-    """A page with this title; what is made meanwhile stands in its main part, which this gives.
+    """A page with this title; elements created inside go to its main part, which is yielded.
 
-    within: the one of PLACES that it belongs to, where its title does not say it.
+    within: the entry of PLACES it belongs to, if that is not its title.
     """
     ui.page_title(f"{title} - Gauntlet")
     with ui.header(elevated=False).classes("top"):
@@ -41,32 +41,29 @@ def framed(title: str, within: str = "") -> Iterator[ui.element]:
 
 
 def words(tag: str, text: str) -> TextElement:
-    """An element of HTML with a text in it, whose control characters are spelt out."""
+    """An HTML element with text, whose control characters are shown by number."""
     return TextElement(tag=tag, text=visible(text))
 
 
 def note(text: str, warning: bool = False) -> TextElement:
-    """A line of words. warning: in the colour of what a reader should not miss."""
+    """A line of text. warning: in the warning colour."""
     return words("div", text).classes("warning" if warning else "note")
 
 
 def part(title: str) -> None:
-    """The heading of a part of a page."""
     words("h2", title).classes("part")
 
 
 def text_block(text: str) -> None:
-    """A text as it is, in its own lines."""
     words("pre", text).props("tabindex=0")
 
 
 def drawing(markup: Markup) -> None:
-    """HTML and SVG that `common.markup` made."""
+    """HTML and SVG made by `common.markup`."""
     ui.html(str(markup))
 
 
 def _theme() -> None:
-    """The switch between the system's look, light and dark."""
     kept = ui.context.client.request.cookies.get(COOKIE, "system")
     chosen = kept if kept in THEMES else "system"
     mode = ui.dark_mode(THEMES[chosen])
@@ -81,12 +78,11 @@ def _theme() -> None:
 
 
 def choices(group: str) -> list[str]:
-    """The names of a group of the config."""
     return sorted(file.stem for file in (CONF / group).glob("*.yaml"))
 
 
 def select(label: str, names: Sequence[str], wish: object, key: str) -> ui.select:
-    """One of the names, kept in the attribute of that name."""
+    """A choice among the names, bound to the attribute `key`."""
     return ui.select([*names], label=label).bind_value(wish, key)
 
 
@@ -98,7 +94,7 @@ def number(
     high: int | None = None,
     then: Callable[[], object] | None = None,
 ) -> None:
-    """A whole number, kept in the attribute of that name; an empty field keeps the one before."""
+    """An integer field, bound to the attribute `key`; an empty field keeps the previous value."""
     field = ui.number(label, min=low, max=high, precision=0, value=getattr(wish, key))
 
     def changed() -> None:
@@ -111,6 +107,5 @@ def number(
 
 
 def button(label: str, act: Callable[[], object]) -> ui.button:
-    """What a person may do, in words."""
-    made = ui.button(label, on_click=act, color=None)  # the sheet colours it, light and dark
+    made = ui.button(label, on_click=act, color=None)  # coloured by the style sheet, light and dark
     return made.props("no-caps unelevated").classes("p-go")

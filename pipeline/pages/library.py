@@ -1,8 +1,7 @@
-"""The output folders under a directory, and of each what its log has been read of so far.
+"""The output folders under a directory, and what has been read of their logs.
 
-Whoever looks at a folder shares what was read with all others, and each line is read once. All
-functions may be called from any thread; reading a log anew takes minutes where it has millions of
-matches, so pages call them in threads.
+All viewers of a folder share what was read, and each line is read once. All functions are
+thread-safe; reading a log of millions of matches takes minutes, so pages call them in threads.
 """
 
 from __future__ import annotations
@@ -28,17 +27,19 @@ from gauntlet.pipeline.status import Status
 from gauntlet.pipeline.viewer.match import MatchView, match_view
 
 MARKS = ("sweep.json", "status.json", "cells", "records")
-"""A folder that has one of these is a run's."""
+"""A folder with one of these is a run's."""
 SUMMARY = "summary.csv"
-"""The table that a run leaves in the end; one that was simulated leaves nothing else to read."""
+"""The table that a finished run leaves; for a simulated run it is the only data."""
 DEEP = 3
-"""How many folders below the directory a run's may lie."""
+"""Maximum depth of run folders below the directory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A match as lists show it, and where its line lies. margin: the least by which a decision of
-    the subjects led over the second best; None where none was scored."""
+    """A match as shown in lists, and the position of its line.
+
+    margin: the smallest lead of a subject's decision over the second best; None if none was scored.
+    """
 
     ended: Outcome
     margin: float | None
@@ -47,8 +48,11 @@ class Kept:
 
 @dataclass
 class Shelf(Status):
-    """A folder with all that was read of its log. fault: why it cannot be read, in a line; ""
-    where it can. reading: whether somebody reads it just now."""
+    """A folder with everything read of its log.
+
+    fault: why it cannot be read, as a line; "" if it can.
+    reading: whether a thread is reading it.
+    """
 
     kept: dict[str, Kept] = field(default_factory=dict)
     outcomes: dict[str, Outcomes] = field(default_factory=dict)
@@ -59,17 +63,17 @@ class Shelf(Status):
 
     @property
     def simulated(self) -> bool:
-        """Whether its games were counted and no match of them was kept."""
+        """Whether the run was simulated without recording matches."""
         folder = self.folder.path
         return (folder / SUMMARY).exists() and not any((folder / mark).exists() for mark in MARKS)
 
     def glance(self) -> None:
-        """Reads what the run itself told last, and none of its log."""
+        """Read the run's own status, without its log."""
         if not self.reading:
             self.now, self.run = time.time(), self.folder.status or {}
 
     def refresh(self) -> None:
-        """Reads what is new; at once back where another thread does so."""
+        """Read what is new; returns at once if another thread is reading."""
         if not self._lock.acquire(blocking=False):
             return
         try:
@@ -83,13 +87,13 @@ class Shelf(Status):
             self._lock.release()
 
     def results(self) -> list[CellResults]:
-        """The cells as the tables would have them now. Raises UserError."""
+        """The current cells as the tables would have them. Raises UserError."""
         abouts = self.folder.abouts() if self.folder.described else []
         found = collect(abouts, dict(self.outcomes), self.folder.failed_matches)
         return stopping.cut(self.folder.path, found)
 
     def match(self, match: str) -> MatchView:
-        """The match of that id, played again. Raises UserError."""
+        """The match with this id, replayed. Raises UserError."""
         kept = self.kept.get(match)
         record = self._record(kept) if kept else None
         if record is None or record.match != match:
@@ -100,7 +104,7 @@ class Shelf(Status):
         return match_view(self.folder, record)
 
     def _record(self, kept: Kept) -> MatchRecord | None:
-        """The record with the texts that its prompts share; None where its line has gone."""
+        """The record with the texts its prompts share; None if its line is gone."""
         place = kept.place
         with place.file.open("rb") as file:
             file.seek(place.start)
@@ -122,7 +126,7 @@ class Shelf(Status):
 
 
 class Library:
-    """All runs under a directory, by their folders' names in it."""
+    """All runs under a directory, named by their folders' paths in it."""
 
     def __init__(self, outputs: Path) -> None:
         self.outputs = outputs
@@ -130,12 +134,12 @@ class Library:
         self._lock = threading.Lock()
 
     def names(self) -> list[str]:
-        """Of the runs' folders, that which was written last first."""
+        """The names of the runs, most recently written first."""
         found = [(_written(path), path) for path in _runs(self.outputs, DEEP)]
         return [path.relative_to(self.outputs).as_posix() for _, path in sorted(found)[::-1]]
 
     def shelf(self, name: str) -> Shelf:
-        """The run of that name. Raises UserError where there is none."""
+        """The run of that name. Raises UserError if there is none."""
         with self._lock:
             if name not in self._shelves:
                 if name not in self.names():
@@ -145,7 +149,7 @@ class Library:
 
 
 def _runs(folder: Path, deep: int) -> Iterator[Path]:
-    """Folders of runs: this one, or those within."""
+    """Run folders: this one, or those inside."""
     if any((folder / mark).exists() for mark in (*MARKS, SUMMARY)):
         yield folder
     elif deep and folder.is_dir():
@@ -156,7 +160,7 @@ def _runs(folder: Path, deep: int) -> Iterator[Path]:
 
 
 def _written(folder: Path) -> float:
-    """When the run last said something, in seconds."""
+    """When the run last wrote something, in seconds."""
     for name in ("status.json", "sweep.json", SUMMARY, "."):
         try:
             return (folder / name).stat().st_mtime

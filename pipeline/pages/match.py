@@ -1,4 +1,4 @@
-"""A match move by move: the game as it was, and how each decision was made."""
+"""A match move by move: the game's states, and how each decision was made."""
 
 from __future__ import annotations
 
@@ -19,17 +19,15 @@ from gauntlet.pipeline.viewer import html
 from gauntlet.pipeline.viewer.match import MatchView
 
 KEYS = {"ArrowLeft": -1, "ArrowRight": 1, "PageUp": -10, "PageDown": 10}
-"""How many plies a key goes on."""
+"""How many plies a key moves."""
 SCROLL = """
     const one = getHtmlElement(ID), list = one?.closest("ol");
     if (list) list.scrollTop = one.offsetTop - list.offsetTop - list.clientHeight / 2;
 """
-"""Brings a move into view in the list of moves, and leaves the page where it is."""
+"""Scrolls a move into view in the list of moves, without scrolling the page."""
 
 
 def register(library: Library) -> None:
-    """Serves /match."""
-
     @ui.page("/match")
     def page(run: str = "", id: str = "", ply: int = 0) -> None:
         with framed(f"Match {id}", "Matches"):
@@ -55,14 +53,14 @@ def register(library: Library) -> None:
 
 
 async def read_to(shelf: Shelf, match: str) -> None:
-    """Reads the log up to the match, or to its end."""
+    """Read the log up to the match, or to its end."""
     reading = background_tasks.create(threads.io_bound(shelf.refresh))
     while match not in shelf.kept and not (reading.done() and not shelf.reading):
-        await asyncio.sleep(0.1)  # a thread fills the shelf, and tells of no single match
+        await asyncio.sleep(0.1)  # the thread does not signal single matches
 
 
 class _Viewer:
-    """A match at one of its plies; the last place is the end."""
+    """A match at one of its plies; the last position is the end."""
 
     def __init__(self, run: str, match: MatchView, ply: int) -> None:
         self._run, self._match = run, match
@@ -111,7 +109,7 @@ class _Viewer:
     _at = -1
 
     def _go(self, ply: int) -> None:
-        """Shows the ply of this number, or the nearest."""
+        """Show the ply of this number, or the nearest."""
         at = min(max(ply, 0), self._last)
         if at == self._at:
             return

@@ -1,4 +1,4 @@
-"""*Matches*: those of a run, searched and filtered, a page of them at a time."""
+"""*Matches*: a run's matches, searched and filtered, with pagination."""
 
 from __future__ import annotations
 
@@ -34,14 +34,19 @@ ORDERS: dict[str, Callable[[Kept], Any]] = {
     "shortest": lambda kept: kept.ended.plies,
     "most tokens": lambda kept: -kept.ended.all_tokens,
 }
-"""What lists are sorted by, the least first; of equals the order of the log stays."""
+"""Sort orders by ascending key; ties stay in log order."""
 
 
 @dataclass
 class Choice:
-    """What is asked for. cell: a key, "" for all. margin: the least margin is below it, where one
-    is given. text: the start of a match's id, or "deal 7". said: what a prompt, without what all
-    prompts share, or a reply must hold, in upper or lower case."""
+    """Search criteria.
+
+    cell: a key, "" for all.
+    margin: exclusive upper bound on the least margin.
+    text: the start of a match id, or "deal 7".
+    said: text that a prompt (without the part all prompts share) or a reply must contain, ignoring
+        case.
+    """
 
     cell: str = ""
     result: str = "all"
@@ -52,7 +57,7 @@ class Choice:
     order: str = "deal"
 
     def of(self, kept: Iterable[Kept]) -> list[Kept]:
-        """Those that are wanted, in order. Raises OSError."""
+        """The matching ones, in order. Raises OSError."""
         found = sorted(filter(self._wanted, kept), key=ORDERS[self.order])
         return _holding(found, self.said) if self.said.strip() else found
 
@@ -74,7 +79,7 @@ class Choice:
 
 
 def _holding(kept: Iterable[Kept], words: str) -> list[Kept]:
-    """Those whose lines hold the words, as JSON writes them; that is where options stand, too."""
+    """Those whose lines contain the words in JSON encoding; options count too."""
     wanted = encode(words.strip().lower())[1:-1]
     found = []
     with ExitStack() as opened:
@@ -90,7 +95,7 @@ def _holding(kept: Iterable[Kept], words: str) -> list[Kept]:
 
 
 def result(one: Kept) -> str:
-    """How a match ended for the seats that are measured; shared where some of several won."""
+    """The result for the measured seats; "shared" if only some of them won."""
     won = one.ended.won
     if won in (0.0, 1.0):
         return "won" if won else "drawn" if one.ended.value == 0 else "lost"
@@ -98,9 +103,9 @@ def result(one: Kept) -> str:
 
 
 PAGE = 50
-"""Matches on the page at a time."""
+"""Matches per page."""
 SOON = 0.5
-"""Seconds in which a small log is read, so that all of it is shown at once."""
+"""Seconds to wait for a small log to be read, so that it is shown at once."""
 HEADINGS = (
     *("match", "cell", "deal", "rotation", "result", "figure", "plies"),
     *("decisions", "fallbacks", "least margin", "tokens"),
@@ -108,8 +113,6 @@ HEADINGS = (
 
 
 def register(library: Library) -> None:
-    """Serves /matches."""
-
     @ui.page("/matches")
     async def page(
         run: str = "",
@@ -138,7 +141,7 @@ def register(library: Library) -> None:
 
 
 class _List:
-    """The filters and what they leave."""
+    """The filters and their results."""
 
     def __init__(self, shelf: Shelf, name: str, names: list[str], choice: Choice) -> None:
         self._shelf, self._name, self._choice = shelf, name, choice
@@ -174,7 +177,7 @@ class _List:
             one.on_value_change(partial(self._asked, name))
 
     async def _asked(self, name: str, event: events.ValueChangeEventArguments[Any]) -> None:
-        """A filter was changed; an empty one asks for nothing."""
+        """Handle a changed filter; an empty one is off."""
         empty = None if name == "margin" else False if name == "fallbacks" else ""
         setattr(self._choice, name, empty if event.value is None else event.value)
         await self._choose()
@@ -183,7 +186,7 @@ class _List:
         ui.navigate.to(f"/matches?{urlencode({'run': event.value})}")
 
     async def _look(self) -> None:
-        """Reads on in a thread of its own, and shows what is there by now."""
+        """Continue reading in a thread, and show what is there so far."""
         reading = background_tasks.create(threads.io_bound(self._shelf.refresh))
         await asyncio.wait({reading}, timeout=SOON)
         if len(self._shelf.kept) != self._seen:
@@ -192,12 +195,12 @@ class _List:
             self._tell()
 
     async def _choose(self) -> None:
-        """Finds what is wanted among the matches that were read so far."""
+        """Apply the filters to the matches read so far."""
         kept = list(self._shelf.kept.values())
         self._seen, choice = len(kept), replace(self._choice)
         found = await threads.io_bound(choice.of, kept)
         if found is None or choice != self._choice:
-            return  # something else is asked for by now
+            return  # the filters have changed meanwhile
         self._found = found
         self._pages.max = max(1, -(-len(self._found) // PAGE))
         self._pages.value = min(self._pages.value or 1, self._pages.max)
@@ -232,7 +235,7 @@ class _List:
 
 
 def link(run: str, match: str, ply: int | None = None) -> str:
-    """The page of a match, at one of its plies."""
+    """The URL of a match, at one of its plies."""
     at = {} if ply is None else {"ply": ply}
     return f"/match?{urlencode({'run': run, 'id': match, **at})}"
 

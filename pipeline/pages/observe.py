@@ -31,17 +31,21 @@ from gauntlet.pipeline.pages.frame import (
 from gauntlet.pipeline.pages.play import WATCHING
 
 TICK = 0.2
-"""Seconds after which a page looks what is new."""
+"""Seconds between page updates."""
 SPEEDS = {1: "1 a second", 5: "5 a second", 20: "20 a second", 1000: "as they come"}
-"""Guesses that are shown in a second."""
+"""Guesses shown per second."""
 LOSSES = ("union", "brier", "ev_loss")
-"""Those of `games.watch.guesses` that are drawn guess by guess."""
+"""The losses of `games.watch.guesses` that are plotted guess by guess."""
 ADDED = {"ArrowLeft": -1, "ArrowRight": 1, "PageUp": -10, "PageDown": 10}
-"""How many guesses a key goes on."""
+"""How many guesses a key moves."""
 
 
 class Follower(Child):
-    """A run of one match of watching. scene: None until it is known; guesses: those made so far."""
+    """A run of one watched match.
+
+    scene: None until known.
+    guesses: those made so far.
+    """
 
     module = "gauntlet.pipeline.pages.watcher"
 
@@ -59,7 +63,7 @@ class Follower(Child):
 
 @dataclass
 class Shown:
-    """What one page shows of a match: the guess at a place, running on or paused."""
+    """What a page shows of a match: the current guess, running or paused."""
 
     follower: Follower
     place: float = -1.0
@@ -69,11 +73,11 @@ class Shown:
 
     @property
     def at(self) -> int:
-        """The guess that is shown; -1 before the first."""
+        """The index of the guess shown; -1 before the first."""
         return int(self.place)
 
     def go(self, by: float) -> None:
-        """On by so many guesses, as far as there are any."""
+        """Move by this many guesses, within those available."""
         self.place = min(max(self.place + by, 0.0), len(self.follower.guesses) - 1.0)
 
     def step(self, by: int) -> None:
@@ -84,9 +88,9 @@ class Shown:
         self.going = not self.going
 
     def press(self, event: KeyEventArguments) -> None:
-        """Arrows step, P pauses and goes on."""
+        """Arrows step, P pauses and resumes."""
         if not event.action.keydown or event.modifiers.alt or event.modifiers.ctrl:
-            return  # the browser's own
+            return  # reserved for the browser
         if event.key.name in ADDED:
             self.step(ADDED[event.key.name])
         elif event.key.name in ("p", "P") and not event.action.repeat:
@@ -94,7 +98,6 @@ class Shown:
 
 
 def show(follower: Follower) -> None:
-    """The page of a match that is watched."""
     ui.add_css(watched.STYLE)
     shown = Shown(follower)
     words("h1", follower.name)
@@ -190,7 +193,6 @@ def _match(scene: Scene, guesses: Sequence[Guessed]) -> None:
 
 
 def _done(guesses: Sequence[Guessed]) -> list[tuple[int, Sequence[tuple[int, str]]]]:
-    """The last steps with their numbers."""
     found: list[tuple[int, Sequence[tuple[int, str]]]] = []
     for one in guesses[-watched.STEPS :]:
         first = one.shown - len(one.done) + 1
@@ -199,7 +201,7 @@ def _done(guesses: Sequence[Guessed]) -> list[tuple[int, Sequence[tuple[int, str
 
 
 def _costs(scene: Scene, name: str, guesses: Sequence[Guessed]) -> list[float]:
-    """What each guess lost; NaN for one that is none."""
+    """The loss of each guess; NaN for a missing one."""
     shape = (len(scene.codes),) * len(scene.players)
     return [
         float(scene.losses[name][np.ravel_multi_index(one.guess, shape)]) if one.guess else np.nan
@@ -208,7 +210,7 @@ def _costs(scene: Scene, name: str, guesses: Sequence[Guessed]) -> list[float]:
 
 
 def _beliefs(scene: Scene, guesses: Sequence[Guessed]) -> dict[str, list[float]]:
-    """By Bayes' rule the chance of each player's true strategy, and the observer's confidence."""
+    """Each player's true strategy's posterior probability, and the observer's confidence."""
     found = {
         f"player {name}, by Bayes": [float(one.posterior[seat, real]) for one in guesses]
         for seat, (name, real) in enumerate(zip(scene.players, scene.truth, strict=True))
@@ -218,13 +220,13 @@ def _beliefs(scene: Scene, guesses: Sequence[Guessed]) -> dict[str, list[float]]
 
 
 OBSERVERS = ("bayes", "likeliest", "nearest", "constant", "llm")
-"""Those who say their guess; a random player's is drawn for it once it has decided."""
+"""Observers that state a guess; a random player's guess is drawn only after its decision."""
 DRAWN = "drawn by the deal"
 
 
 @dataclass
 class Wish:
-    """What a person asks for. first, second: codes, or DRAWN."""
+    """The form's values. first, second: codes, or DRAWN."""
 
     game: str = "watch_rps"
     first: str = "H"
@@ -238,12 +240,11 @@ class Wish:
 
     @property
     def players(self) -> list[str]:
-        """The codes of both players; none where the deal draws them."""
+        """The codes of both players; [] if the deal draws them."""
         named = self.game == "watch_rps" and DRAWN not in (self.first, self.second)
         return [self.first, self.second] if named else []
 
     def words(self, outputs: Path) -> list[str]:
-        """The run's settings."""
         who = "".join(self.players) or "any"
         llm = self.observer == "llm"
         asked = (f"model={self.model}", f"prompt.temperature={self.temperature:g}") if llm else ()
@@ -259,7 +260,6 @@ class Wish:
 
 
 def register(outputs: Path) -> None:
-    """Serves /observe, and /observe/ID for each match that is followed."""
     followers: dict[str, Follower] = {}
 
     @ui.page("/observe")

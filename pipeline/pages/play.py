@@ -1,4 +1,4 @@
-"""*Play*: who sits at a table with you, and the tables that are open."""
+"""*Play*: choose your opponents, and the open tables."""
 
 from __future__ import annotations
 
@@ -15,16 +15,19 @@ from gauntlet.pipeline.pages.frame import button, choices, framed, note, number,
 from gauntlet.pipeline.pages.table import Table, show
 
 WATCHING = "watch_"
-"""How the names of games of watching begin."""
+"""Name prefix of the games of watching."""
 MOST_SEATS = 10
 DEALS = 100
-"""How many deals a table plays, from the first on."""
+"""Deals that a table plays, from the first on."""
 
 
 @dataclass
 class Wish:
-    """What a person asks for. others: names of conf/player, by seat. further: words as on a command
-    line."""
+    """The form's values.
+
+    others: names of conf/player, by seat.
+    further: settings as on a command line.
+    """
 
     game: str = "uno"
     seats: int = 2
@@ -41,12 +44,12 @@ class Wish:
 
     @property
     def rest(self) -> list[int]:
-        """The others' seats; whoever watches sits alone."""
+        """The other players' seats; an observer sits alone."""
         alone = self.game.startswith(WATCHING)
         return [] if alone else [seat for seat in range(self.seats) if seat != self.own]
 
     def words(self, outputs: Path) -> list[str]:
-        """The run's settings. Raises ValueError for further words that cannot be told apart."""
+        """The run's settings. Raises ValueError if the further settings cannot be split."""
         further = shlex.split(self.further)
         rest = self.rest
         others = [f"{seat}_{self.other(seat)}" for seat in rest]
@@ -72,7 +75,6 @@ class Wish:
 
 
 def register(outputs: Path) -> None:
-    """Serves /play, and /play/ID for each table."""
     tables: dict[str, Table] = {}
 
     @ui.page("/play")
@@ -94,7 +96,6 @@ def register(outputs: Path) -> None:
 
 
 def _open(tables: dict[str, Table]) -> None:
-    """Links to the tables that still play."""
     playing = [table for table in tables.values() if table.ended is None]
     if playing:
         part("Open tables")
@@ -128,7 +129,6 @@ def _setup(outputs: Path, tables: dict[str, Table]) -> None:
 
 
 def _others(wish: Wish) -> None:
-    """Who sits in every other seat."""
     for seat in wish.rest:
         chosen = ui.select(choices("player"), value=wish.other(seat), label=f"Player {seat}")
         chosen.on_value_change(lambda event, seat=seat: wish.others.update({seat: event.value}))

@@ -1,4 +1,4 @@
-"""A run: how it goes, its figures as they grow, and in the end its tables, figures and replies."""
+"""A run: its progress and running results, and at the end its tables, figures and replies."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ HEADINGS = (
     *("decisions", "fallback", "tokens", "device s"),
 )
 ALONE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
-"""What the report of a run may load: it needs nothing beside itself."""
+"""The content security policy of a run's report, which is self-contained."""
 EXAMPLES = "parser_examples.csv"
 ASIDE = 5
-"""The most failed matches that are listed."""
+"""Maximum number of failed matches listed."""
 
 
 @dataclass(frozen=True)
 class View:
-    """What the page shows of a run at a time."""
+    """The current contents of the page."""
 
     standing: Standing
     rows: tuple[Row, ...]
@@ -46,8 +46,6 @@ class View:
 
 
 def register(library: Library) -> None:
-    """Serves /run and the files of runs that it shows."""
-
     @app.get("/run/file")
     def file(name: str, file: str) -> Response:
         try:
@@ -88,7 +86,6 @@ class _Board:
         self._views = html.div()
 
     async def look(self) -> None:
-        """Shows what is new."""
         found = await threads.io_bound(look, self._name, self._shelf)
         if found is None:
             return
@@ -123,7 +120,6 @@ class _Board:
 
 
 def look(name: str, shelf: Shelf) -> View:
-    """Reads what is new of a run."""
     if shelf.simulated:
         found = glance(name, shelf)
         return View(found, (), found.estimates, (), False)
@@ -142,7 +138,7 @@ def look(name: str, shelf: Shelf) -> View:
 
 
 def shown_files(folder: Path) -> dict[str, Path]:
-    """Figures, tables and the report of a run, by their names."""
+    """Figures, tables and the report of a run, by file name."""
     files = [*sorted(folder.glob("figures/*.png")), *sorted(folder.glob("*.csv"))]
     files += [file for file in [folder / "report.html"] if file.exists()]
     return {file.name: file for file in files}
@@ -183,7 +179,6 @@ def _file(name: str, file: str) -> str:
 
 
 async def _views(name: str, folder: Path) -> None:
-    """The figures and tables that were written when the run ended."""
     files = shown_files(folder)
     tables = [file for file in files if file.endswith(".csv")]
     figures = [file for file in files if file.endswith(".png")]
@@ -224,11 +219,11 @@ async def _table(file: Path) -> None:
 
 
 CELLS = 20
-"""Cells that the page shows replies of; the file has all."""
+"""Cells whose replies the page shows; the file has all."""
 
 
 async def _unclear_replies(run: str, file: Path) -> None:
-    """The replies of parser_examples.csv, each to be opened, with the way to its match."""
+    """The replies in parser_examples.csv, folded, with links to their matches."""
     try:
         found = await threads.io_bound(pd.read_csv, file, keep_default_na=False, dtype=str)
     except (OSError, ValueError) as error:

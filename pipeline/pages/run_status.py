@@ -1,4 +1,4 @@
-"""How a run stands, in words and figures, as its pages show it."""
+"""The state of a run, as text and numbers for its pages."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ LIVE = ("loading", "playing", "judging")
 """States of a run that is not over."""
 ADJUSTED = "luck-adjusted "
 POINTS = 60
-"""Of a curve."""
+"""Points of a curve."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The best estimate of a cell's mean over its gap-free deals with its 95% interval, all nan
-    without deals.
+    """The best estimate of a cell's mean over its gap-free deals with its 95% interval.
 
-    adjusted: whether luck is taken out of it, which is done when a run ends. curve: numbers of
-    deals, and the raw mean of the first that many with its limits: (4, points).
+    All values are NaN without deals.
+
+    adjusted: whether it is luck-adjusted, which happens when a run ends.
+    curve: numbers of deals, and the raw mean of the first that many with its limits: (4, points).
     """
 
     key: str
@@ -48,7 +49,6 @@ class Estimate:
 
     @property
     def told(self) -> str:
-        """The mean and its interval in words."""
         if np.isnan(self.mean):
             return "no deal is complete yet"
         return (
@@ -62,8 +62,12 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Standing:
-    """A run at a glance. state: a word. share: of its matches that are done, 0 to 1; None where
-    nobody knows. lines: what else there is to say, a line each; warnings: what must not be missed.
+    """The overview of a run.
+
+    state: one word.
+    share: of its matches that are done, 0 to 1; None if unknown.
+    headline, pace: one line each.
+    warnings: lines that must not be missed.
     """
 
     name: str
@@ -80,7 +84,7 @@ class Standing:
 
 
 def state_of(shelf: Shelf) -> str:
-    """What a run is at, in a word."""
+    """The state of a run in one word."""
     if shelf.simulated:
         return "simulated"
     if shelf.fault:
@@ -91,7 +95,7 @@ def state_of(shelf: Shelf) -> str:
 
 
 def standing(name: str, shelf: Shelf) -> Standing:
-    """Of what was read of the folder so far."""
+    """The state from what was read of the folder so far."""
     told = [shelf.fault] if shelf.fault else []
     if shelf.left_out:
         told.append(damaged(shelf.left_out, shelf.folder.path))
@@ -107,20 +111,20 @@ def standing(name: str, shelf: Shelf) -> Standing:
 
 
 def glance(name: str, shelf: Shelf) -> Standing:
-    """What can be said without reading its log, where that is not read yet."""
+    """The state without reading the log, if that has not been read yet."""
     shelf.glance()
     over = shelf.run.get("state") == "finished" and not shelf.rows
     if shelf.simulated or over:
         try:
             return finished(name, shelf)
         except (OSError, ValueError, KeyError):
-            pass  # its log will tell
+            pass  # fall back to the log
     return standing(name, shelf)
 
 
 def finished(name: str, shelf: Shelf) -> Standing:
-    """Of a finished run, from its tables alone: its log need not be read for that. Raises OSError
-    and ValueError where they cannot be read."""
+    """The state of a finished run, from its tables alone. Raises OSError or ValueError if they
+    cannot be read."""
     summary = pd.read_csv(shelf.folder.path / SUMMARY)
     labels = short_names(summary)
     found = [
@@ -154,7 +158,6 @@ def finished(name: str, shelf: Shelf) -> Standing:
 
 
 def _spent(shelf: Shelf) -> tuple[float, float]:
-    """Tokens and device-seconds of all matches so far."""
     running = [row.running for row in shelf.rows]
     return sum(one.tokens for one in running), sum(one.device_seconds for one in running)
 
@@ -164,7 +167,7 @@ def _cost(tokens: float, device_seconds: float) -> str:
 
 
 def share_done(shelf: Shelf) -> float | None:
-    """Of the planned matches, 0 to 1; None where no run has told how many."""
+    """The finished share of the planned matches, 0 to 1; None if no run has reported a plan."""
     if shelf.left is None:
         return None
     ended = shelf.done + sum(row.failed for row in shelf.rows)
@@ -172,7 +175,7 @@ def share_done(shelf: Shelf) -> float | None:
 
 
 def estimates(shelf: Shelf, curves: bool = False) -> list[Estimate]:
-    """Every cell's mean so far, as the tables would have it. curves: how it came to that, too."""
+    """Every cell's mean so far, as the tables would have it. curves: include running means."""
     try:
         found = shelf.results()
         if shelf.run.get("state") not in LIVE:

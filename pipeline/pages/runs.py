@@ -1,4 +1,4 @@
-"""*Runs*: every run under the directory, that which was written last first, as it goes."""
+"""*Runs*: every run under the directory, most recently written first, updated live."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ from gauntlet.pipeline.pages.library import SUMMARY, Library
 from gauntlet.pipeline.pages.run_status import Standing, glance
 
 EVERY = 2.0
-"""Seconds between two looks, as a run tells of itself."""
+"""Seconds between updates, the interval at which runs report."""
 SHOWN = 20
-"""Runs on the page; the others are found by their names."""
+"""Runs on the page; others can be found by name."""
 ESTIMATES = 6
-"""Cells of a run whose means stand here; its own page has all."""
+"""Cells of a run whose means are shown here; its own page has all."""
 
 
 def register(library: Library) -> None:
-    """Serves /."""
     reader = threading.Lock()
 
     @ui.page("/")
@@ -46,14 +45,14 @@ def register(library: Library) -> None:
 
 
 class _Board:
-    """The cards on a page; what stands on one is made anew where it has changed."""
+    """The cards on a page; a card is redrawn when it changes."""
 
     def __init__(self, place: ui.element) -> None:
         self._place = place
         self._cards: dict[str, _Card] = {}
 
     def show(self, found: list[Standing]) -> None:
-        """Shows these runs in this order, and no others."""
+        """Show exactly these runs, in this order."""
         for name in self._cards.keys() - {one.name for one in found}:
             self._cards.pop(name).box.delete()
         for at, one in enumerate(found):
@@ -67,7 +66,7 @@ class _Board:
 
 
 class _Card:
-    """A run on the page. Its link stays, so that who has come to it by keyboard is not lost."""
+    """A run on the page. Its link is never replaced, so that keyboard focus is not lost."""
 
     def __init__(self, name: str) -> None:
         self._before = ""
@@ -89,7 +88,6 @@ class _Card:
 
 
 def summary(one: Standing) -> None:
-    """How a run goes, in a few lines."""
     with html.div().classes("line"):
         words("span", one.state).classes(f"state {one.state}")
         note(one.headline)
@@ -102,7 +100,6 @@ def summary(one: Standing) -> None:
 
 
 def link(name: str) -> str:
-    """The page of a run."""
     return f"/run?{urlencode({'name': name})}"
 
 
@@ -117,12 +114,12 @@ def _told(library: Library, names: list[str], chosen: list[str]) -> str:
 
 
 def _glances(library: Library, names: list[str]) -> list[Standing]:
-    """What can be said at once."""
+    """The states available without reading logs."""
     return [glance(name, library.shelf(name)) for name in names]
 
 
 def _read_on(library: Library, names: list[str], reader: threading.Lock) -> None:
-    """Reads the logs of runs that are under way, or have no tables; one page's at a time."""
+    """Read the logs of runs in progress or without tables; for one page at a time."""
     if not reader.acquire(blocking=False):
         return
     try:

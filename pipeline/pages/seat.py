@@ -1,10 +1,10 @@
-"""The process behind a table: a run of `experiment=play` whose person answers from a page.
+"""The process behind a table: a run of `experiment=play` whose person answers through a page.
 
     python -m pipeline.pages.seat CONNECTION FIRST KEY=VALUE ...
 
-It is a run as any other, but that the person's questions go out over a connection and the answers
-come in over it. When that ends, whatever ended it, the run is interrupted as by Ctrl-C: what was
-finished is in the log.
+It is an ordinary run, except that the person's questions and answers go over a connection. When
+that closes, for whatever reason, the run is interrupted as by Ctrl-C, and finished matches are in
+the log.
 """
 
 from __future__ import annotations
@@ -38,8 +38,10 @@ from gauntlet.pipeline.plan.cells import Cell, Plan, Player, Task
 
 
 class Line(PersonModel):
-    """The person as a model: a question goes out once, and its answer comes in from a thread of
-    its own, which also hears when nobody listens any more."""
+    """The person as a model, over a connection.
+
+    A question is sent once. A thread receives the answers and notices when the page is gone.
+    """
 
     def __init__(self, connection: Connection) -> None:
         super().__init__()
@@ -53,14 +55,14 @@ class Line(PersonModel):
         self.hearing.start()
 
     def tell(self, news: News) -> None:
-        with suppress(OSError):  # `_hear` ends the run where nobody is there
+        with suppress(OSError):  # `_hear` ends the run if the page is gone
             self._connection.send(news)
 
     def show(self, prompt: Prompt) -> None:
         """The page draws what the person knows from their observation."""
 
     def refuse(self, message: str) -> None:
-        """The page has checked what was said; where it is refused, it is asked for again."""
+        """The page has validated the answer; a refused one is asked for again."""
 
     def line(self, cue: str) -> str:
         if not self._lines:
@@ -78,7 +80,7 @@ class Line(PersonModel):
                 found = self._answers.get(timeout=POLL_SECONDS)
                 if found.number == self._asked:
                     return found
-        raise ModelError("nobody is at the page any more")
+        raise ModelError("nobody is at the page")
 
     def _hear(self) -> None:
         with suppress(OSError, EOFError):
@@ -89,7 +91,7 @@ class Line(PersonModel):
 
 @dataclass(frozen=True)
 class Screen(Terminal):
-    """The source of whoever sits at the page; by identity a person as any other."""
+    """The model source for the person at the page; its identity is that of any person."""
 
     line: Line = field(compare=False)
 
@@ -99,7 +101,7 @@ class Screen(Terminal):
 
 @dataclass(frozen=True)
 class AtPage(Human):
-    """A person whose page is shown what they know and how it ended."""
+    """A person whose page receives each turn and the end of the match."""
 
     line: Line = field(compare=False)
 
@@ -117,7 +119,7 @@ class AtPage(Human):
 
 @dataclass(frozen=True)
 class FromDeal(Plan):
-    """A plan whose deals before `first` are left for later."""
+    """A plan without the deals before `first`."""
 
     first: int = 0
 
@@ -126,7 +128,7 @@ class FromDeal(Plan):
 
 
 def at_page(line: Line, first: int, folder: Path, plan: Plan) -> Plan:
-    """The plan with the person at the page in every person's seat; the page hears of it."""
+    """The plan with the person at the page in every human seat; the page is informed."""
 
     def seated(player: Player) -> Player:
         if not isinstance(player.agent, Human):
@@ -143,11 +145,11 @@ def at_page(line: Line, first: int, folder: Path, plan: Plan) -> Plan:
 
 
 def play(connected: Callable[[int, Path, Plan], Plan], first: int, words: Sequence[str]) -> int:
-    """Runs a sweep from deal `first` on. connected: its plan with a page joined to it."""
+    """Run a sweep from deal `first` on. connected: connects its plan to a page."""
 
     def run(cells: Sequence[CellConfig], sweep: SweepConfig) -> int:
         from gauntlet.pipeline.sweep import (
-            run_sweep,  # takes seconds, which a refused config need not wait
+            run_sweep,  # slow to import, so the config is checked first
         )
 
         command = typed("python -m pipeline.run", words)

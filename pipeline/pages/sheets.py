@@ -1,4 +1,4 @@
-"""Tables on a page: sortable, a page of rows at a time, every text as it is."""
+"""Tables on a page: sortable, paginated, with text shown verbatim."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gauntlet.common.sanitize import visible
 from gauntlet.pipeline.tables.formatting import amount
 
 ROWS = 25
-"""Of a table at a time."""
+"""Rows per page."""
 BY_KEY = """(a, b, x, y) => {
     const [p, q] = [x.keys["NAME"], y.keys["NAME"]];
     if (p === q) return 0;
@@ -23,14 +23,16 @@ BY_KEY = """(a, b, x, y) => {
 LINKED = '<q-td :props="props"><a :href="props.row.link">{{ props.value }}</a></q-td>'
 
 Cell = tuple[str, float | str | None]
-"""A text, and what rows are sorted by."""
+"""The text, and the sort key."""
 
 
 def sheet(
     headings: Sequence[str], rows: Sequence[Sequence[Cell]], sortable: bool = True
 ) -> ui.table:
-    """A table of these columns. Its first one names the rows and stands to the left. sortable:
-    and paged in the browser, which then has all rows."""
+    """A table with these columns, the first of which names the rows and is left-aligned.
+
+    sortable: also paginated in the browser, which then holds all rows.
+    """
     columns = [
         {
             "name": name,
@@ -55,7 +57,7 @@ def fill(
     rows: Sequence[Sequence[Cell]],
     links: Sequence[str] = (),
 ) -> None:
-    """Puts these rows in the place of the table's. links: where the name of each leads."""
+    """Replace the table's rows. links: the target of each row's name."""
     table.rows = [
         {
             "id": at,
@@ -88,7 +90,7 @@ def _cell(value: Any) -> Cell:
 
 
 def _figure(value: float) -> str:
-    """A number in four digits or so, a tiny one with its power of ten."""
+    """A number with about four digits, a tiny one in scientific notation."""
     if value and abs(value) < 1e-4:
         return f"{value:.1e}"
     return amount(value)

@@ -23,7 +23,7 @@ ICON = (
 
 
 def site(outputs: Path, hosts: Iterable[str] = ()) -> Doors:
-    """The pages over the folders under `outputs`. hosts: further names of this server."""
+    """The pages for the folders under `outputs`. hosts: further names of this server."""
     register(outputs)
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     ui.run_with(
@@ -38,7 +38,6 @@ def site(outputs: Path, hosts: Iterable[str] = ()) -> Doors:
 
 
 def register(outputs: Path) -> None:
-    """Lets NiceGUI know every page."""
     ui.add_css(STYLE, shared=True)
     ui.add_css(drawing.STYLE, shared=True)
     ui.add_css(html.STYLE, shared=True)

@@ -1,4 +1,4 @@
-"""A table at which a person plays: what its process has said so far, and its page."""
+"""A table at which a person plays: the messages of its process so far, and its page."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from gauntlet.pipeline.viewer.match import MatchView, match_view
 
 
 class Table(Child):
-    """One run of `experiment=play`. Any page may look at it, and any may answer.
+    """One run of `experiment=play`. Any page may view it and answer.
 
-    laid, asked, over: what it told last of each; asked is None while nobody waits for the person,
-    over until a match ends and again once its end has been looked at.
+    laid, asked, over: the latest message of each kind; asked is None while no answer is expected,
+        over until a match ends and again once its end has been viewed.
     """
 
     module = "gauntlet.pipeline.pages.seat"
@@ -43,11 +43,11 @@ class Table(Child):
 
     @property
     def moves(self) -> tuple[str, ...]:
-        """What has been played since the person's last decision of this match."""
+        """The moves since the person's last decision of this match."""
         return self.asked.observation.history[self._known :] if self.asked else ()
 
     def answer(self, given: Answer) -> bool:
-        """Whether it answers what is asked now: of two pages the first counts."""
+        """Send the answer if it fits the current question: of two pages the first counts."""
         with self._answering:
             if self.ended is not None or self.asked is None or self.asked.number != given.number:
                 return False
@@ -58,7 +58,7 @@ class Table(Child):
             return True
 
     def ending(self) -> MatchView | None:
-        """The match that is over, from its record; None until that is written. Takes a while."""
+        """The finished match, from its record; None until that is written. Slow."""
         over, laid = self.over, self.laid
         if over is None or laid is None:
             return None
@@ -68,7 +68,6 @@ class Table(Child):
         return match_view(folder, record) if record else None
 
     def go_on(self) -> None:
-        """The end of a match has been looked at."""
         self.over = None
         self.changes += 1
 
@@ -82,14 +81,14 @@ class Table(Child):
 
 
 LOOK_SECONDS = 0.2
-"""How often a page looks whether anything has changed at its table."""
+"""Seconds between checks for changes at the table."""
 KEYS = 9
-"""Options that a key takes, from 1 on."""
+"""Number of options that have a key, from 1 on."""
 
 
 @dataclass
 class Shown:
-    """What one page shows of a table."""
+    """The state of one page of a table."""
 
     table: Table
     changes: int = -1
@@ -100,11 +99,10 @@ class Shown:
 
     @property
     def folder(self) -> str:
-        """What the pages call the run."""
         return self.table.laid.folder.name if self.table.laid else ""
 
     def take(self, option: int) -> None:
-        """Takes an option; one that wants words opens the field for them."""
+        """Take an option; a text action opens its text field."""
         asked = self.table.asked
         if asked is None or self.table.over or option >= len(asked.options):
             return
@@ -115,7 +113,7 @@ class Shown:
             self._say(asked, option)
 
     def say(self, option: int, words: str) -> None:
-        """Takes an open option with its words, if those will do."""
+        """Take a text action with its text, if that is valid."""
         asked = self.table.asked
         wanted = asked.options[option] if asked else None
         if asked is None or not isinstance(wanted, TextAction):
@@ -131,7 +129,7 @@ class Shown:
             ui.notify("another page has answered that already", type="warning")
 
     def press(self, event: KeyEventArguments) -> None:
-        """Keys 1 to 9 take an option, Enter goes on to the next deal."""
+        """Keys 1 to 9 take an option, Enter continues with the next deal."""
         held = event.modifiers
         if not event.action.keydown or held.ctrl or held.alt or held.meta:
             return
@@ -146,7 +144,6 @@ class Shown:
 
 
 def show(table: Table) -> None:
-    """The page of a table, which follows it."""
     shown = Shown(table)
     words("h1", table.name)
 
@@ -167,7 +164,7 @@ def show(table: Table) -> None:
 
 
 async def _look_up(shown: Shown) -> None:
-    """Finds the record of the match that is over, once it is written."""
+    """Find the record of the finished match once it is written."""
     try:
         shown.end = await run.io_bound(shown.table.ending)
     except UserError as error:
@@ -236,7 +233,7 @@ def _asked(shown: Shown, asked: Asked) -> None:
 
 
 def _drawing(shown: Shown, game: Game[Any], drawn: Markup) -> None:
-    """A drawing; the first one on a page brings its style sheet."""
+    """A drawing; the first one on a page adds its style sheet."""
     if not shown.styled:
         ui.add_css(style_of(game))
     shown.styled = True
@@ -244,7 +241,6 @@ def _drawing(shown: Shown, game: Game[Any], drawn: Markup) -> None:
 
 
 def _words(shown: Shown, asked: Asked, option: int) -> None:
-    """The field for the words of an open option."""
     wanted = asked.options[option]
     assert isinstance(wanted, TextAction)
     field = ui.input(f"Your words: {wanted.text.ask}").classes("p-wide").props("autofocus")
@@ -258,7 +254,7 @@ def _words(shown: Shown, asked: Asked, option: int) -> None:
 
 
 def _more(asked: Asked) -> None:
-    """All that a model would be told, in words."""
+    """Everything a model would be shown, as text."""
     seen = asked.observation
     with ui.expansion("In words"):
         drawing(draw_facts(seen))

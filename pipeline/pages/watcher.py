@@ -1,8 +1,8 @@
-"""The process behind *Observe*: a run of one match of watching, whose guesses a page follows.
+"""The process behind *Observe*: a run of one watched match, whose guesses a page follows.
 
     python -m pipeline.pages.watcher CONNECTION FIRST KEY=VALUE ...
 
-It is a run as any other; what its observer guesses goes out over the connection too.
+It is an ordinary run that also sends its observer's guesses over the connection.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ from gauntlet.pipeline.plan.rng import DEAL, stream
 
 @dataclass
 class Feed:
-    """What the page is told, as far as it still listens; of a match that goes on without it the
-    record tells all."""
+    """Sends news to the page while it listens; the record has the whole match in any case."""
 
     connection: Connection
     shown: int = 0
@@ -80,7 +79,7 @@ class Followed:
 
 
 def scene(game: Watch, seed: Seed, deal: int, folder: Path) -> Scene:
-    """Who is watched in this deal, and what every guess would cost."""
+    """The players watched in this deal, and the loss of every guess."""
     state: State = game.deal(stream(seed, game, deal, DEAL))
     truth, known = game.truth(state), game.prospects()
     shape = (len(game.codes),) * len(truth)
@@ -91,7 +90,7 @@ def scene(game: Watch, seed: Seed, deal: int, folder: Path) -> Scene:
 
 
 def followed(connection: Connection, first: int, folder: Path, plan: Plan) -> Plan:
-    """The plan with its observer followed, for the one deal. Raises UserError for another game."""
+    """The plan with its observer followed, for the one deal. Raises UserError for other games."""
     (cell,) = plan.cells
     if not isinstance(cell.game, Watch):
         raise UserError(f"{type(cell.game).__name__} has nobody to watch; games of watching have")

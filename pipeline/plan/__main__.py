@@ -1,7 +1,7 @@
-"""Sizing a sweep before it runs: `python -m pipeline.plan model=llama70b --hardware 8xH100`.
+"""Size a sweep before it runs: `python -m pipeline.plan model=llama70b --hardware 8xH100`.
 
-A command like those that lie straight in `pipeline/`; it has its place here because the room has
-its name. Nothing imports it.
+A command like those directly in `pipeline/`; it is here because the package has its name. Nothing
+imports it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from gauntlet.common.process import as_process
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.config.compose import compose
 from gauntlet.pipeline.config.read import CellConfig, SweepConfig
-from gauntlet.pipeline.sizing.offload import DISK, EFFICIENCY, Pace
-from gauntlet.pipeline.sizing.planner import show
+from gauntlet.pipeline.sizing.planner import DISK, EFFICIENCY, Pace, show
 
 
 def _positive(text: str) -> float:
@@ -38,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--disk",
         type=_positive,
         default=DISK,
-        help="GB/s, for model.offload=layers (default %(default)g)",
+        help="GB/s, for model.offload=disk (default %(default)g)",
     )
     given, overrides = parser.parse_known_args(arguments)
 

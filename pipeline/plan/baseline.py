@@ -1,4 +1,4 @@
-"""What the subject is compared with: a scripted player in its place, measured by simulation."""
+"""A cell's baseline: a scripted player in the subject's place, measured by simulation."""
 
 from __future__ import annotations
 
@@ -31,40 +31,40 @@ from gauntlet.pipeline.plan.cells import Cell, seeded
 from gauntlet.pipeline.plan.time_budget import FEW, SECONDS, UNSEEN, Patience, Watch
 
 GAMES, FEWEST, A_DEAL = 1_000_000, 100_000, 1_000
-"""How many games measure a baseline where the game plays itself: a thousand for each deal of the
-sweep, which makes its error a thirtieth of theirs, or about a tenth once luck is taken out; within
-these bounds. A million take seconds and have an error of .0005."""
+"""Simulated games for the baseline of a self-simulating game: a thousand for each deal of the
+sweep, within these bounds. Its error is then a thirtieth of the sweep's, or about a tenth after
+luck adjustment. A million games take seconds and have an error of .0005."""
 
 ERROR = 0.005
-"""The standard error at which other games have been played often enough, in shares of the range
-of what is measured; of one without a range, in shares of twice its standard deviation."""
+"""Target standard error for other games, relative to the measure's range, or for a measure without
+one to twice its standard deviation."""
 
 LEAST, BATCH = 2_000, 100
-"""Deals that are played at the least, and between two looks at the error."""
+"""Fewest deals to play, and deals between two checks of the error."""
 
 PLIES = 500_000
-"""Plies after which no further batch is played: some ten seconds of tic-tac-toe."""
+"""No further batch is played after this many plies: about ten seconds of tic-tac-toe."""
 
 QUICK = 20.0
-"""Seconds of a thread that GAMES games of one that plays itself may take: this project's take less
-than ten. A slower one is played as long as the others are, with ERROR for its error."""
+"""Seconds of thread time that GAMES games of a self-simulating game may take; this project's take
+less than ten. A slower one is played like the others, until its error is below ERROR."""
 
 TRIED = 1_000
-"""Games that tell how long a game takes that plays itself."""
+"""Games played to estimate the speed of a self-simulating game."""
 
 SOME = 100
-"""Games that such a slow one plays between two looks at the error."""
+"""Games of a slow self-simulating game per batch."""
 
 SCORED = 50_000
-"""Deals that measure a baseline by another figure than wins, where the game plays itself for it."""
+"""Deals for a baseline of a measure other than wins, if the game simulates its scores itself."""
 
 
 @dataclass(frozen=True)
 class Baseline:
     """The measured seats' results with `policy` in the subject's place.
 
-    wins, games: counted over deals, rotations and measured players. mean, deviation: of what the
-    cell measures, the mean and its standard error by deal; None where the games were only counted.
+    wins, games: counted over deals, rotations and measured players. mean, deviation: of the cell's
+    measure, the mean and its standard error by deal; None if only wins were counted.
     """
 
     policy: str
@@ -75,7 +75,7 @@ class Baseline:
 
     @property
     def rate(self) -> float:
-        """The mean of what the cell measures: of wins, the win rate."""
+        """The mean of the cell's measure: the win rate, for wins."""
         return self.wins / self.games if self.mean is None else self.mean
 
     @property
@@ -87,11 +87,11 @@ class Baseline:
 
 
 Table = tuple[tuple[str, ...], tuple[int, ...]]
-"""Who plays in a rotation: a policy a seat, and the seats whose results count."""
+"""A rotation: the policy of each seat, and the seats whose results count."""
 
 
 def enough(deals: int) -> int:
-    """How many games of a game that plays itself measure a baseline for so many deals."""
+    """Simulated games that measure a baseline for `deals` deals."""
     return min(GAMES, max(FEWEST, A_DEAL * deals))
 
 
@@ -102,14 +102,15 @@ def measure(
     watch: Watch = UNSEEN,
     slow: float = math.inf,
 ) -> Baseline | None:
-    """The cell's baseline, or None where there is to be none, another player is no policy, or a
-    game takes too long to be played FEW times in SECONDS.
+    """The cell's baseline. None if the cell has none, another player is not a scripted policy, or
+    fewer than FEW games can be played in SECONDS.
 
-    games: how many, where the game plays itself; another one is played until the error is small.
-    slow: how many deals do where either is slow; it is never played for longer than SECONDS.
-    In a rotated cell the baseline is the mean over the rotations, as the cell's own results are.
-    Of several seeds the first one settles its games.
-    Raises UserError for a policy that the game does not have, and for a game without an end.
+    games: how many to play if the game simulates itself; other games are played until the error is
+    small.
+    slow: enough deals for either kind if slow; play never exceeds SECONDS.
+    In a rotated cell the baseline is the mean over the rotations, like the cell's own results. The
+    first of several seeds is used.
+    Raises UserError for an unknown policy, and for a game that does not end.
     """
     if cell.baseline is None:
         return None
@@ -128,7 +129,7 @@ def measure(
         for rotation, seating in enumerate(cell.seatings)
     )
     seed, _ = seeded(seed, 0)
-    game: Any = cell.game  # frozen, and so fit for a cache
+    game: Any = cell.game  # frozen, so it can be a cache key
     own = {one.name for one in measures_of(game)}
     drawn = cell.measure == MATCH_SCORE.name and has_draws(game) and cell.measure not in own
     if (cell.measure == WIN.name or drawn) and isinstance(game, Simulated):
@@ -139,12 +140,12 @@ def measure(
 
 
 def scripted(cell: Cell) -> list[str | None]:
-    """For each of a cell's players the scripted policy that plays as it does, or None."""
+    """The scripted policy that plays like each of a cell's players, or None."""
     return [scripted_policy(player.agent) for player in cell.players]
 
 
 def with_reference(cell: Cell) -> list[str | None]:
-    """As `scripted`, with the baseline in every subject's place, which plays for the same seat."""
+    """As `scripted`, with the baseline in each subject's place and aimed at the same seat."""
     policies = scripted(cell)
     for subject in cell.subjects:
         policies[subject] = cell.baseline
@@ -167,7 +168,8 @@ def _counted(
     watch: Watch,
     slow: float,
 ) -> Baseline | None:
-    """Of so many games that the game plays itself; of a slow one until the error is small."""
+    """From `games` games that the game simulates itself; for a slow game until the error is
+    small."""
     if not _quick(game, tables[0][0], seed):
         return _in_turns(policy, game, tables, name, seed, watch, slow)
     games //= len(tables)
@@ -178,8 +180,8 @@ def _counted(
 def _of_counts(
     policy: str, tables: Sequence[Table], name: str, games: int, counts: Sequence[Sequence[int]]
 ) -> Baseline:
-    """name: WIN's or MATCH_SCORE's. counts: of each table, the wins of each seat in so many games,
-    and the games that nobody won."""
+    """name: WIN's or MATCH_SCORE's. counts: for each table, the wins of each seat in `games` games,
+    then the games without a winner."""
     wins = sum(own[seat] for own, (_, seats) in zip(counts, tables, strict=True) for seat in seats)
     results = games * sum(len(seats) for _, seats in tables)
     if name == WIN.name and results == games * len(tables):
@@ -188,7 +190,7 @@ def _of_counts(
     drawn = draws / results if name == MATCH_SCORE.name else 0.0
     rate = wins / results + drawn / 2
     spread = rate * (1 - rate) - drawn / 4
-    # partners may win together: a game then tells no more than one of them
+    # partners may win together, so a game counts as one observation
     return Baseline(policy, wins, results, rate, math.sqrt(spread / games / len(tables)))
 
 
@@ -199,8 +201,8 @@ def _simulated(game: Game[Any], policies: Sequence[str], games: int, seed: int) 
 
 @lru_cache
 def _quick(game: Game[Any], policies: Sequence[str], seed: int) -> bool:
-    """Whether GAMES games take less than QUICK, by a few of them: fewer where they take long."""
-    simulate(game, policies, 1, seed)  # what is compiled is compiled
+    """Whether GAMES games would take less than QUICK seconds, estimated from a few of them."""
+    simulate(game, policies, 1, seed)  # compile first
     for tried in (TRIED // 100, TRIED):
         started = time.thread_time()
         simulate(game, policies, tried, seed)
@@ -219,7 +221,7 @@ def _in_turns(
     watch: Watch,
     slow: float,
 ) -> Baseline | None:
-    """Of as many games of each table as make the error small, or as there is time for."""
+    """As many games of each table as make the error small, or as time allows."""
     most = math.ceil(1 / (2 * ERROR) ** 2 / len(tables))
     counts, games = [np.zeros(game.num_seats + 1, np.int64) for _ in tables], 0
     patience = Patience(slow)
@@ -235,7 +237,7 @@ def _in_turns(
 
 @lru_cache
 def _scored(policy: str, game: Any, tables: Sequence[Table], name: str, seed: int) -> Baseline:
-    """Of SCORED deals that the game plays itself, each in every rotation."""
+    """From SCORED deals that the game simulates itself, each in every rotation."""
     wins, got = (
         np.mean(
             [
@@ -261,7 +263,7 @@ def _played(
     watch: Watch,
     slow: float,
 ) -> Baseline | None:
-    """Of as many deals as make the error small, or as there is time for, each in every rotation."""
+    """As many deals as make the error small, or as time allows, each in every rotation."""
     (figure,) = (one for one in judgeable_by(game) if one.name == name)
     span = figure.high - figure.low
     deals: list[tuple[float, float]] = []
@@ -284,7 +286,7 @@ def _played(
 def _announce(
     baseline: Baseline, game: Game[Any], name: str, deals: int, watch: Watch, short: bool
 ) -> Baseline | None:
-    """What was found, told where the error is not small; None where that is of too few deals."""
+    """The baseline, with a message if its error is not small; None if there were too few deals."""
     told = f"baseline {baseline.policy} of {getattr(game, 'name', type(game).__name__)}"
     if deals < FEW:
         many = "deal" if deals == 1 else "deals"
@@ -301,7 +303,7 @@ def _announce(
 def _dealt(
     game: Game[Any], tables: Sequence[Table], name: str, seed: int, deal: int
 ) -> tuple[float, float, int]:
-    """One deal in every rotation: the mean of wins and of the measure, and how many plies."""
+    """Play one deal in every rotation: mean of wins, mean of the measure, number of plies."""
     wins, got, plies = [], [], 0
     for policies, seats in tables:
         last, took = played(game, policies, seed, deal)
@@ -319,7 +321,7 @@ def _enough(deals: Sequence[tuple[float, float]], span: float) -> bool:
 
 
 def _likely(deals: Sequence[tuple[float, float]], figure: Measure) -> int:
-    """About how many deals it will take, by the spread of those that are played."""
+    """The estimated number of deals needed, from the spread of those played."""
     if len(deals) < FEW:
         return LEAST
     more = (_error(deals) / (ERROR * _spread(deals, figure.high - figure.low) or 1)) ** 2
@@ -331,7 +333,7 @@ def _spread(deals: Sequence[tuple[float, float]], span: float) -> float:
 
 
 def _error(deals: Sequence[tuple[float, float]]) -> float:
-    """Standard error of the mean of the measure; nan of a single deal."""
+    """Standard error of the mean of the measure; nan for a single deal."""
     if len(deals) < 2:
         return math.nan
     return float(np.std([got for _, got in deals], ddof=1) / math.sqrt(len(deals)))

@@ -1,4 +1,4 @@
-"""From a config to a cell: every object that its nodes name, checked in full."""
+"""Build cells from configs, with every object that their nodes name, and check them in full."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from gauntlet.pipeline.plan.identity import cell_identity, model_identity
 
 
 def build_cells(configs: Sequence[CellConfig]) -> tuple[Cell, ...]:
-    """The cells, checked in full: nothing that a config asks for is found impossible later."""
+    """The cells, fully checked, so that an impossible setting fails here."""
     measures = {config.measure for config in configs}
-    if len(measures) > 1:  # what is counted changes no match, so the cells would be one
+    if len(measures) > 1:  # the measure changes no match, so the cells would share a key
         told = " and ".join(sorted(str(name or "null") for name in measures))
         raise UserError(f"measure takes one value a run, got {told}")
     cells: dict[str, Cell] = {}
@@ -35,7 +35,7 @@ def build_cells(configs: Sequence[CellConfig]) -> tuple[Cell, ...]:
 
 
 def _refuse_another(first: Cell, second: Cell) -> None:
-    """Raises UserError where what changes no match would make two rows of the same matches."""
+    """Raises UserError if settings that change no match would give two rows of the same matches."""
     for key, one, other in (
         ("baseline", first.baseline or "null", second.baseline or "null"),
         ("test", first.test.name, second.test.name),
@@ -58,7 +58,7 @@ def _cell(config: CellConfig) -> Cell:
         measured=config.measured,
         measure=_measure(config.measure, game),
         rotate=config.rotate,
-        ask_forced=config.paper_bugs == "paper",
+        ask_forced=config.paper_bugs,
         baseline=config.baseline,
         identity={},
         samples=config.samples,
@@ -68,7 +68,7 @@ def _cell(config: CellConfig) -> Cell:
 
 
 def _labels(config: CellConfig, players: Sequence[Player], subject: int) -> dict[str, str]:
-    """What the table calls the cell: no model where none is asked, and a pair's opponent."""
+    """Table labels: no model if none is asked, and the opponent's name in a pairwise match."""
     labels = dict(config.labels)
     if players[subject].model is None or isinstance(players[subject].agent, Human):
         labels |= {"model": "-", "prompt": "-"}
@@ -78,7 +78,7 @@ def _labels(config: CellConfig, players: Sequence[Player], subject: int) -> dict
 
 
 def _measure(name: str | None, game: Game[Any]) -> str:
-    """What counts of a match: the measure of that name, or the one the game is judged by."""
+    """The named measure, or the game's default."""
     known = [measure.name for measure in judgeable_by(game)]
     if name is None:
         return known[0]
@@ -89,7 +89,7 @@ def _measure(name: str | None, game: Game[Any]) -> str:
 
 def _game(config: CellConfig) -> Game[Any]:
     node = dict(config.game)
-    if config.paper_bugs == "paper":
+    if config.paper_bugs:
         if "paper_bugs" not in node:
             raise UserError(f"{config.labels['game']}: this game has no published slips")
         node["paper_bugs"] = True
@@ -103,7 +103,7 @@ def _game(config: CellConfig) -> Game[Any]:
 
 
 def _check_seatings(game: Game[Any]) -> None:
-    """Raises UserError for a game's own seatings that are none."""
+    """Raises UserError if the game's own seatings are invalid."""
     found, seats = seatings_of(game), list(range(game.num_seats))
     try:
         whole = all(sorted(seating) == seats for seating in found) and [*found[0]] == seats
@@ -123,7 +123,7 @@ def _seating(config: CellConfig, node: Node, seats: int) -> Game[Any]:
 
 
 def _seats(config: CellConfig, node: Node, seats: int) -> bool:
-    """Whether the game can be played by so many."""
+    """Whether the game can be played by this many players."""
     try:
         _seating(config, node, seats)
     except UserError:
@@ -170,7 +170,7 @@ def _agent_and_model(seat: SeatConfig, packages: Sequence[str]) -> tuple[Agent, 
 
 
 def build_agent(seat: SeatConfig, packages: Sequence[str]) -> Agent:
-    """The seat's agent, the seat's prompting method in every `method` that it leaves open. Raises
+    """The seat's agent, with the seat's prompting method as its `method` if that is not set. Raises
     UserError."""
     where, open_parts = f"{seat.where}agent", {}
     if takes(seat.agent, "method", where, packages):
@@ -180,7 +180,7 @@ def build_agent(seat: SeatConfig, packages: Sequence[str]) -> Agent:
 
 
 def methods_of(thing: Any) -> tuple[Method, ...]:
-    """All prompting methods in an agent, however deep: it asks a model if it has one."""
+    """All prompting methods nested in an agent; an agent with any asks a model."""
     if isinstance(thing, Method):
         return (thing,)
     if isinstance(thing, Mapping):

@@ -1,7 +1,7 @@
-"""One frozen plan: cells with their players built, and the matches to play.
+"""A frozen plan: cells with their players built, and the matches to play.
 
-A cell's key is a hash of all that can change its matches, and of nothing that cannot. A match's
-id adds the seed, the deal and the rotation. Neither seeds anything: see `rng.py`.
+A cell's key hashes everything that can change its matches and nothing that cannot. A match id adds
+the seed, the deal and the rotation. Neither seeds any random stream: see `rng.py`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ from gauntlet.models.base import ModelSource
 from gauntlet.pipeline.config.read import TWO_SIDED, Declared, Seed
 
 Role = Literal["sweep", "control", "noise"]
-"""Why a cell is played: the sweep asks for it; or it belongs to such a cell, with a player that
-looks at nothing in place of the subject, or with the subject in prompts that differ in nothing that
-matters."""
+"""Why a cell is played: it is in the sweep, or belongs to such a cell as its control (a player that
+ignores the position replaces the subject) or noise cell (the subject gets equivalent prompts)."""
 
 CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 SCHEMA = 2
@@ -33,7 +32,7 @@ SCHEMA = 2
 
 @dataclass(frozen=True)
 class Player:
-    """Who takes part, wherever seated: an agent, the model it asks (if any), and its goal."""
+    """A player, wherever seated: its agent, the model it asks (if any), and the player it helps."""
 
     name: str
     agent: Agent
@@ -43,16 +42,16 @@ class Player:
 
 @dataclass(frozen=True)
 class Cell:
-    """One row of the table: a game, its players, and those whose results are counted.
+    """One row of the sweep's table: a game, its players, and those whose results count.
 
-    Player i sits in seat i, or in rotation r of a rotated cell where the game's r-th seating puts
-    it.
+    Player i sits in seat i; in rotation r of a rotated cell, where the game's r-th seating puts it.
 
     subjects: the players under study, whose decisions are counted and whom a baseline replaces.
-    measured: the players whose results are counted; of several the mean. helps and subjects are
-    players' numbers, as all else that a config numbers. measure: the name of the result.
-    samples: how often each deal is played, with all chance but the deal's drawn anew.
-    test: what the result is put to; like the baseline and the role, it changes no match.
+    measured: the players whose results count; the mean if several. helps, subjects and measured are
+    player numbers, as in configs.
+    measure: the name of the result.
+    samples: how often each deal is played, with all randomness except the deal redrawn.
+    test: the test applied to the result; like the baseline and the role, it changes no match.
     """
 
     experiment: str
@@ -76,7 +75,7 @@ class Cell:
 
     @cached_property
     def name(self) -> str:
-        """What distinguishes the cell to a person, fit for a file name."""
+        """A readable name of the cell, safe for file names."""
         labels = self.labels
         parts = [labels["game"], labels["seats"], self.players[self.subjects[0]].name]
         return "-".join("".join(c if c.isalnum() or c in "._" else "_" for c in p) for p in parts)
@@ -94,17 +93,17 @@ class Cell:
 
     @cached_property
     def seatings(self) -> tuple[tuple[int, ...], ...]:
-        """For each rotation that is played, the player of every seat."""
+        """The player of every seat, for each rotation that is played."""
         every = seatings_of(self.game)
         return every if self.rotate else every[:1]
 
     def seating(self, rotation: int) -> tuple[int, ...]:
-        """The player of every seat in the match of this number."""
+        """The player of every seat in the match with this number."""
         every = seatings_of(self.game)
         return every[rotation % len(every)]
 
     def sample(self, rotation: int) -> int:
-        """Which sample of its rotation the match of this number is, from 0."""
+        """Which sample of its rotation the match with this number is, from 0."""
         return rotation // len(seatings_of(self.game))
 
     def seats_of(self, players: Sequence[int], rotation: int) -> tuple[int, ...]:
@@ -112,8 +111,8 @@ class Cell:
         return tuple(self.seating(rotation).index(player) for player in players)
 
     def goal(self, player: int, rotation: int) -> Goal:
-        """What a player plays for in a rotation: the seat of whom it helps, or its own win; in a
-        game that is judged by a score, the points of either."""
+        """A player's goal in a rotation: the seat it helps, or its own win; in a game judged by a
+        score, the points."""
         helps = self.players[player].helps
         seat = None if helps is None else self.seating(rotation).index(helps)
         return Goal(seat, points_of(self.game))
@@ -121,7 +120,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Task:
-    """One match to play: a deal of a cell, and which of the deal's matches (`Cell.rotations`)."""
+    """One match to play: a cell's deal, and which of the deal's matches (`Cell.rotations`)."""
 
     cell: str
     deal: int
@@ -131,43 +130,42 @@ class Task:
 
 @dataclass(frozen=True)
 class Plan:
-    """The cells of a sweep and how many deals each is to play, over all seeds; the same ones for
-    all."""
+    """The cells of a sweep, and the number of deals that each plays over all seeds."""
 
     cells: tuple[Cell, ...]
     deals: int
     seed: Seed
 
     def tasks(self) -> Iterator[Task]:
-        """Every match in deal order, so that all cells share the deals played so far."""
+        """All matches in deal order, so that all cells share the deals played so far."""
         return merge(*map(self.tasks_of, self.cells), key=attrgetter("deal"))
 
     def tasks_of(self, cell: Cell) -> Iterator[Task]:
-        """Every match of the cell, in deal order."""
+        """The cell's matches in deal order."""
         for deal in range(self.deals):
             for rotation in cell.rotations:
                 yield Task(cell.key, deal, rotation, match_id(cell.key, self.seed, deal, rotation))
 
     @property
     def sources(self) -> tuple[ModelSource, ...]:
-        """Every model that the plan needs, once."""
+        """The models that the plan needs, without duplicates."""
         players = (player for cell in self.cells for player in cell.players)
         return tuple(dict.fromkeys(player.model for player in players if player.model is not None))
 
 
 def stem(name: str, key: str) -> str:
-    """What a cell's files are called, without their ending."""
+    """A cell's file name without suffix."""
     return f"{name[:100]}-{key}"
 
 
 def seeded(seed: Seed, deal: int) -> tuple[int, int]:
-    """The seed that a deal of a sweep is dealt by, and its number among that seed's deals."""
+    """The seed of a deal, and the deal's number among that seed's deals."""
     seeds = seed if isinstance(seed, tuple) else (seed,)
     return seeds[deal % len(seeds)], deal // len(seeds)
 
 
 def match_id(cell: str, seed: Seed, deal: int, rotation: int) -> str:
-    """What the match of this number is called, of a deal of the cell with this key."""
+    """The id of a match, from its cell's key and its place."""
     return digest([cell, *seeded(seed, deal), rotation])
 
 

@@ -1,8 +1,8 @@
-"""Control and noise cells: what a sweep's cells are compared with, on the same deals.
+"""Control and noise cells, which a sweep's cells are compared with on the same deals.
 
-A control has a player that looks at nothing in place of the subject. A noise cell has the subject
-itself, in prompts that differ in nothing that matters. They are cells like any other, with a role
-of their own, and are in no table of cells, no pair, no family of tests and no MLflow run.
+In a control, a player that ignores the position replaces the subject. In a noise cell, the subject
+gets prompts with only irrelevant differences. They are ordinary cells with their own role, but are
+left out of cell tables, pairs, test families and MLflow runs.
 """
 
 from __future__ import annotations
@@ -19,20 +19,21 @@ from gauntlet.pipeline.plan.identity import cell_identity
 
 AUTO = (1, -1)
 ENDS = {1: "first", -1: "last"}
-"""The places that have a name of their own."""
+"""The option positions that have a name."""
 NOISE = "noise"
 
 
 def controls_and_noise(cell: Cell, sweep: SweepConfig) -> dict[str, Cell]:
-    """The cell's controls by their names, and its noise cell under NOISE, as the sweep asks."""
+    """The cell's controls by name, and its noise cell under NOISE, as the sweep requests."""
     noise = noise_of(cell) if sweep.noise_floor else None
     return {**controls_of(cell, sweep.controls), **({NOISE: noise} if noise else {})}
 
 
 def controls_of(cell: Cell, places: str | Sequence[int]) -> dict[str, Cell]:
-    """The cell's controls by their names: every subject takes the option of one place.
+    """The cell's controls by name: every subject takes the option at one position.
 
-    With "auto" there are two where they ask no model and the subject does, else none.
+    "auto" gives the first and last option if the subject asks a model and no other player does,
+    else none.
     """
     others = [p for number, p in enumerate(cell.players) if number not in cell.subjects]
     if places == "auto":
@@ -54,8 +55,8 @@ def _control(cell: Cell, at: int) -> Cell:
 
 
 def noise_of(cell: Cell) -> Cell | None:
-    """The cell with every subject that asks a model asked through `Noisy`; None where none does. A
-    person is no model."""
+    """The cell with every subject that asks a model wrapped in `Noisy`; None if there is none. A
+    human does not count as a model."""
     asking = {
         subject: replace(player, name=f"{player.name} {NOISE}", agent=Noisy(player.agent))
         for subject in cell.subjects
@@ -67,7 +68,7 @@ def noise_of(cell: Cell) -> Cell | None:
 
 
 def _replaced(cell: Cell, players: dict[int, Player], labels: dict[str, str], role: Role) -> Cell:
-    """The cell with these players, by number; a cell of its own without a baseline."""
+    """The cell with these players, by number, and no baseline."""
     changed = replace(
         cell,
         labels={**cell.labels, **labels},

@@ -18,11 +18,11 @@ def planned_deals(
     baselines: Mapping[str, Baseline | None],
     tests: int,
 ) -> int:
-    """The number of deals asked for, of all seeds together, or the one that the expected win rate
-    calls for, in full turns of the seeds.
+    """The number of deals over all seeds: as configured, or as the expected win rate requires,
+    rounded up to a multiple of the number of seeds.
 
-    baselines: by the cell's key. tests: how many Holm's correction will cover. Raises UserError
-    where `auto` has no answer.
+    baselines: by cell key. tests: how many tests Holm's correction covers. Raises UserError if
+    `auto` has no answer.
     """
     seeds = len(sweep.seed) if isinstance(sweep.seed, tuple) else 1
     if sweep.deals != "auto":
@@ -43,7 +43,7 @@ def planned_deals(
 
 
 def _deals(expect: Expect, cell: Cell, baseline: Baseline, tests: int) -> int:
-    """How many deals find what is expected of a cell by its declared test, one of so many. Raises
+    """The deals that give the cell's test the expected power, as one of `tests`. Raises
     UserError."""
     target = expect.above(baseline.rate)
     if target <= baseline.rate:

@@ -1,7 +1,7 @@
-"""Which code plays a cell's matches: a hash of each file that the cell's classes import.
+"""The code that plays a cell's matches: a hash of each file that the cell's classes import.
 
-Files are parsed, never imported. A module counts as its syntax tree, so comments, docstrings and
-layout do not; a data file in a package's folder counts by its content.
+Files are parsed, never imported. A module is hashed as its syntax tree, without comments,
+docstrings and layout; a data file in a package's folder is hashed by content.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ from gauntlet.models.engine.files import file_hash
 from gauntlet.pipeline.plan.cells import Cell, digest
 
 OWN = tuple(PACKAGE + room for room in ("games", "agents", "models", "stats", "common"))
-"""The project's packages that are followed; others are if a user's classes import them."""
+"""Project packages whose imports are followed; others only if a user's classes import them."""
 PLAYING = (
     *(f"{PACKAGE}pipeline.play.{name}" for name in ("match", "chains", "prepare")),
     *(f"{PACKAGE}pipeline.plan.{name}" for name in ("rng", "cells")),
     f"{PACKAGE}models.answering",
 )
-"""What plays a match, whatever the cell. The rest of the pipeline schedules, stores and counts."""
+"""The modules that play every match. The rest of the pipeline schedules, stores and counts."""
 DATA = re.compile(r"\.(csv|efg|gz|jinja|json|np[yz]|pt|safetensors|toml|tsv|txt|ya?ml)$")
-"""The names of data files."""
+"""File names of data files."""
 UNREAD = (".", "__", "outputs")
-"""How the names of folders begin in which nobody looks for data."""
+"""Prefixes of folder names that are not searched for data."""
 SILENT = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
-"""Fields of a syntax tree that change nothing."""
+"""Syntax tree fields that do not affect behaviour."""
 FEW = 4
 """How many files a message names."""
 
 Change = tuple[str, str, str]
-"""A file and its hashes then and now; "" where there is none."""
+"""A file, its hash then and its hash now; "" if absent."""
 
 
 @dataclass(frozen=True, eq=False)
 class Code:
-    """The hash of each file, 12 hex digits, by its path from the folder above its package."""
+    """The hash of each file, 12 hex digits, by its path relative to its package's parent folder."""
 
     files: Mapping[str, str]
 
@@ -57,18 +57,18 @@ class Code:
 
 
 def code_of(cell: Cell) -> Code:
-    """The code that plays a cell's matches; cells of the same classes share it. Raises UserError
-    where a file cannot be read."""
+    """The code that plays a cell's matches; cells of the same classes share it. Raises UserError if
+    a file cannot be read."""
     return code_of_game([cell.game, [(player.agent, player.model) for player in cell.players]])
 
 
 def code_of_game(game: Any) -> Code:
-    """The code that settles how a game goes, whoever plays it. Raises UserError."""
+    """The code that determines how a game goes, whoever plays it. Raises UserError."""
     return _code(frozenset(kind.__module__ for kind in classes(game)))
 
 
 def classes(thing: Any) -> Iterator[type]:
-    """The classes of an object and of all that its settings hold."""
+    """The classes of an object and, recursively, of its settings."""
     if isinstance(thing, Mapping):
         thing = tuple(thing.values())
     elif is_dataclass(thing) and not isinstance(thing, type):
@@ -80,14 +80,14 @@ def classes(thing: Any) -> Iterator[type]:
 
 @cache
 def differences(then: Code, now: Code, shared: bool = False) -> frozenset[Change]:
-    """Which files differ; `shared`: of those that both have."""
+    """The files that differ; `shared`: only among those that both have."""
     old, new = then.files, now.files
     names = old.keys() & new.keys() if shared else old.keys() | new.keys()
     return frozenset((n, old.get(n, ""), new.get(n, "")) for n in names if old.get(n) != new.get(n))
 
 
 def named(changes: Iterable[Sequence[str]]) -> str:
-    """The files that changed: games/uno/rules.py and games/uno/words.py; "" where none did."""
+    """The changed files as text: games/uno/rules.py and games/uno/words.py; "" if none."""
     files = sorted({file for file, *_ in changes})
     more = [f"{len(files) - FEW:,} more files"] if len(files) > FEW else []
     *first, last = [*files[:FEW], *more] or [""]
@@ -96,9 +96,9 @@ def named(changes: Iterable[Sequence[str]]) -> str:
 
 @cache
 def _code(modules: frozenset[str]) -> Code:
-    """That of these modules, of those that play a match, and of all that they import, with the
-    packages above them; of the project's packages, which do nothing but import, only those
-    imported from."""
+    """The code of these modules, of the modules that play a match, and of everything they import,
+    including the packages above them. Of the project's own packages, which only re-export, only
+    those imported from are included."""
     tops = {*OWN, *map(_top, modules)}
     files: dict[str, str] = {}
     seen, todo = set[str](), [*modules, *PLAYING]
@@ -115,14 +115,14 @@ def _code(modules: frozenset[str]) -> Code:
 
 
 def _top(name: str) -> str:
-    """The package of a module: of ours gauntlet.games and the like."""
+    """A module's top package; within the project gauntlet.games and the like."""
     return ".".join(name.split(".")[: 2 if name.startswith(PACKAGE) else 1])
 
 
 @cache
 def _module(name: str) -> tuple[Mapping[str, str], Sequence[str]]:
-    """The hashes of the module and of its package's data files, and what it imports, also within
-    functions; nothing where it has no Python source. Raises UserError."""
+    """The hashes of the module and of its package's data files, and its imports, including those
+    inside functions; empty if it has no Python source. Raises UserError."""
     file = _source(name)
     if file is None:
         return {}, ()
@@ -139,8 +139,8 @@ def _module(name: str) -> tuple[Mapping[str, str], Sequence[str]]:
 
 
 def _read(tree: ast.AST, package: str, folder: Path) -> tuple[str, list[str]]:
-    """A syntax tree as text, each node before its children, and the modules that it imports.
-    Raises ImportError where an import leads out of the package."""
+    """A syntax tree as text, each node before its children, and the modules it imports. Raises
+    ImportError if a relative import leaves the package."""
     text: list[str] = []
     imports: list[str] = []
     todo: list[Any] = [tree]
@@ -163,7 +163,7 @@ def _read(tree: ast.AST, package: str, folder: Path) -> tuple[str, list[str]]:
 
 
 def _effective(items: Iterable[Any]) -> Iterator[Any]:
-    """Without docstrings, `pass`, and what is for types only."""
+    """Skip docstrings, `pass`, and code for type checkers only."""
     for item in items:
         match item:
             case ast.If(test=ast.Name("TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING")):
@@ -175,8 +175,8 @@ def _effective(items: Iterable[Any]) -> Iterator[Any]:
 
 
 def _imported(node: ast.AST, package: str, folder: Path) -> Iterator[str]:
-    """What an import imports, or `import_module`: by a name made at run time any module of the
-    package, but that the project's own packages import only libraries so."""
+    """The modules that an import statement or `import_module` imports. A name computed at run time
+    may be any module of the package; the project's own packages import only libraries that way."""
     match node:
         case ast.Import(names):
             yield from (alias.name for alias in names)
@@ -197,14 +197,14 @@ def _imported(node: ast.AST, package: str, folder: Path) -> Iterator[str]:
 
 @cache
 def _source(name: str) -> Path | None:
-    """A module's file, or `__init__.py` of a package; None where there is none."""
+    """A module's file, or `__init__.py` of a package; None if there is none."""
     origin = getattr(_spec(name), "origin", None) or ""
     return Path(origin) if origin.endswith(".py") else None
 
 
 @cache
 def _is_library(top: str) -> bool:
-    """Whether a package came with Python or was installed, or cannot be found."""
+    """Whether a package is in the standard library, installed, or not found."""
     spec = _spec(top)
     installed = re.search(r"[\\/](site|dist)-packages[\\/]", str(spec))
     return spec is None or top in sys.stdlib_module_names or bool(installed)
@@ -212,7 +212,7 @@ def _is_library(top: str) -> bool:
 
 @cache
 def _spec(name: str) -> ModuleSpec | None:
-    """Where a module is; the packages above it are not imported, as `find_spec` alone would."""
+    """A module's spec, without importing its parent packages as `find_spec` alone would."""
     package, _, last = name.rpartition(".")
     if package:
         above = _spec(package)
@@ -226,8 +226,8 @@ def _spec(name: str) -> ModuleSpec | None:
 
 @cache
 def _data(package: str, folder: Path) -> dict[str, str]:
-    """The hashes of a package's data files. Folders in it count unless they hold modules, or what
-    runs write; in a top folder of the project they belong to no module."""
+    """The hashes of a package's data files. Subfolders count unless they hold modules or run
+    outputs; those in a top-level project folder belong to no module."""
     found = {}
     for root, folders, files in os.walk(folder):
         if root != str(folder) and any(file.endswith(".py") for file in files):

@@ -1,4 +1,4 @@
-"""What a cell is, in plain data: all that can change its matches, and nothing that cannot."""
+"""A cell's identity as plain data: everything that can change its matches, nothing that cannot."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from gauntlet.pipeline.plan.cells import SCHEMA, Cell, Player
 
 
 def cell_identity(cell: Cell) -> dict[str, Any]:
-    """The cell without its labels, its baseline and its measure: those change no match. Raises
-    UserError for a setting that is no plain data."""
+    """The cell without labels, baseline and measure, which change no match. Raises UserError for a
+    setting that is not plain data."""
     return {
         "schema": SCHEMA,
         "game": describe(cell.game),
@@ -29,7 +29,7 @@ def cell_identity(cell: Cell) -> dict[str, Any]:
 
 
 def player_identity(player: Player) -> dict[str, Any]:
-    """A player's class and settings, and what model it asks."""
+    """A player's class and settings, and the model it asks."""
     described: dict[str, Any] = {"agent": describe(player.agent), "helps": player.helps}
     if player.model is not None:
         described["model"] = model_identity(player.model)
@@ -38,12 +38,12 @@ def player_identity(player: Player) -> dict[str, Any]:
 
 @cache
 def model_identity(source: ModelSource) -> dict[str, Any]:
-    """What the source says it is, asked once a process. Raises ModelError."""
+    """The source's identity, cached per process. Raises ModelError."""
     return identity_now(source)
 
 
 def identity_now(source: ModelSource) -> dict[str, Any]:
-    """What the source says it is, asked anew. Raises ModelError, also for what JSON cannot hold."""
+    """The source's current identity. Raises ModelError, also if JSON cannot hold it."""
     where = f"{type(source).__module__}.{type(source).__qualname__}.identity()"
     try:
         found = source.identity()
@@ -60,11 +60,11 @@ def identity_now(source: ModelSource) -> dict[str, Any]:
 
 
 def describe(thing: Any) -> dict[str, Any]:
-    """What a built object is, as plain data: its class's id and every field that makes objects
-    differ, nested ones too. Left out are fields with `compare=False`, such as the path of a file
-    whose hash is a field of its own, and a field whose metadata say `told: unless default` (it is
-    younger than the others) at its default. Raises UserError for a value that is not plain data: it
-    could not be told from another."""
+    """A built object as plain data: its class id and every field that distinguishes objects,
+    recursively. Fields with `compare=False` are left out, such as the path of a file whose hash is
+    another field, and so is a field at its default if its metadata say `told: unless default` (it
+    was added later). Raises UserError for a value that is not plain data, as it could not be
+    compared."""
     described: dict[str, Any] = {"class": class_id(type(thing))}
     for field in dataclasses.fields(thing):
         value = getattr(thing, field.name, None)
@@ -75,7 +75,7 @@ def describe(thing: Any) -> dict[str, Any]:
 
 
 def plain_data(value: Any, where: str) -> Any:
-    """The value as JSON holds it, objects within it described. Raises UserError, which begins with
+    """The value as JSON data, with nested objects described. Raises UserError, starting with
     `where`, for what JSON cannot hold."""
     try:
         return _described(value, where)
@@ -84,7 +84,7 @@ def plain_data(value: Any, where: str) -> Any:
 
 
 def node_of(described: Any) -> Any:
-    """The node that `build` makes the object of which `describe` told this."""
+    """The config node from which `build` makes the object that `describe` described."""
     if isinstance(described, list):
         return [node_of(item) for item in described]
     if not isinstance(described, Mapping):
@@ -110,7 +110,7 @@ def _described(value: Any, where: str) -> Any:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether JSON can hold the value, and every reader of JSON read it."""
+    """Whether JSON can hold the value and every JSON reader can read it."""
     if isinstance(value, str):
         return all(not "\ud800" <= character <= "\udfff" for character in value)
     if isinstance(value, float):

@@ -1,8 +1,8 @@
-"""Where luck comes from: a random stream for each purpose in each deal.
+"""Random streams, one for each purpose in each deal.
 
-All luck is settled by (seed, game, deal) and, for a player's own choices, by (seat, turn number):
-not by who plays. So every cell meets the same cards, and a random opponent plays the same
-against every model for as long as the positions are the same.
+All randomness depends on (seed, game, deal) and, for a player's own choices, on (seat, turn
+number), not on who plays. So every cell gets the same cards, and a random opponent plays the same
+against every model as long as the positions agree.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.plan.cells import digest, seeded
 
 DEAL, CHOICE, LUCK, JUDGE, WORDS = range(5)
-"""What a random stream is for: no two purposes share one."""
+"""The purpose of a random stream; no two purposes share one."""
 
 
 def stream(seed: Seed, game: Game[Any], deal: int, *purpose: int) -> np.random.Generator:
-    """The random stream of one purpose in one deal of one game, by the deal's own seed of several.
+    """The random stream of one purpose in one deal of a game, from the deal's own seed if there are
+    several.
 
-    The game counts by `deal_key`, not by its other parameters, so that variants of a game meet the
-    same cards too.
+    The game enters by its `deal_key`, not its other parameters, so variants of a game get the same
+    cards.
     """
     return streams(seed, game, deal)(*purpose)
 
 
 def streams(seed: Seed, game: Game[Any], deal: int) -> Callable[..., np.random.Generator]:
-    """`stream` of one deal, by purpose: for who draws from many."""
+    """`stream` for one deal, as a function of the purpose, for callers that need many."""
     one, number = seeded(seed, deal)
     start = [*_words(one), *_words(_number(deal_key(game))), *_words(number)]
 
@@ -44,7 +45,7 @@ def streams(seed: Seed, game: Game[Any], deal: int) -> Callable[..., np.random.G
 
 
 def _words(number: int) -> list[int]:
-    """Its 32-bit digits, the lowest first: as NumPy itself reads a seed, which takes it longer."""
+    """The 32-bit digits, lowest first: how NumPy reads a seed, but faster."""
     words = [number & 0xFFFFFFFF]
     while number := number >> 32:
         words.append(number & 0xFFFFFFFF)
@@ -52,9 +53,8 @@ def _words(number: int) -> list[int]:
 
 
 def deal_key(game: Game[Any]) -> tuple[str | int, ...]:
-    """What a deal depends on besides the seed and its number: the id of the game's class and its
-    seats, and which of its games it is where one class is several; of a game in other words, that
-    game's key."""
+    """What a deal depends on besides the seed and its number: the id of the game's class, its seats
+    and, if one class holds several games, which one. A renamed game has the key of its original."""
     own = retold_of(game)
     module, _, name = class_id(type(own)).rpartition(".")
     key = deal_key_of(own)

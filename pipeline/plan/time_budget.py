@@ -1,4 +1,4 @@
-"""How long a game that is slow is waited for, and who is told of it."""
+"""Time limits for measuring the baseline of a slow game, and progress callbacks."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 SECONDS = 60.0
-"""What any baseline may take where the game is slow. How many deals those are is the machine's."""
+"""Time limit for any baseline of a slow game; how many deals fit depends on the machine."""
 
 PATIENT = 10.0
-"""Seconds after which a game whose baseline is not sharp yet is slow."""
+"""A game is slow if its baseline is not precise after this many seconds."""
 
 ENOUGH, ENOUGH_A_DEAL = 100, 10
-"""Deals that do of a slow game: for each of the sweep's so many, with which the baseline adds a
-twentieth to the standard error of a difference from it."""
+"""Enough deals of a slow game: a minimum, and a number per deal of the sweep. Ten per deal add a
+twentieth to the standard error of the sweep's difference from its baseline."""
 
 FEW = 30
-"""Deals of which a standard error can be told at all. Of fewer in SECONDS there is no baseline."""
+"""Fewest deals for a meaningful standard error. If fewer fit into SECONDS, there is no baseline."""
 
 
 def enough_of_a_slow_one(deals: int) -> int:
-    """How many deals of a slow game do it for a sweep of so many."""
+    """Enough deals of a slow game for a sweep of `deals` deals."""
     return max(ENOUGH, ENOUGH_A_DEAL * deals)
 
 
 @dataclass(frozen=True)
 class Watch:
-    """Who is told how many games are played, of about how many, and in a line what came short; it
-    changes no result."""
+    """Progress callbacks, which change no result: `reach` gets the games played and the expected
+    total; `say` gets a line on what fell short."""
 
     reach: Callable[[int, int], None] = field(compare=False)
     say: Callable[[str], None] = field(compare=False)
@@ -38,7 +38,7 @@ UNSEEN = Watch(lambda done, total: None, lambda line: None)
 
 
 class Patience:
-    """From when it is made, with the deals that do where a game is slow."""
+    """Starts timing when created. slow: enough deals of a slow game."""
 
     def __init__(self, slow: float) -> None:
         self._slow, self._begun = slow, time.monotonic()
@@ -49,7 +49,7 @@ class Patience:
         return self._took > SECONDS
 
     def ends(self, deals: int) -> bool:
-        """Whether no further deal is waited for after so many; there is one at least."""
+        """Whether to stop after this many deals, at least one."""
         return deals > 0 and (self.late or (deals >= self._slow and self._took > PATIENT))
 
     @property

@@ -1,1 +1,1 @@
-"""How matches are played: coroutines, what answers them, and who plays which."""
+"""Playing matches: coroutines, the queues that answer them, and the driver that leases them."""

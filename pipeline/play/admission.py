@@ -1,9 +1,9 @@
-"""Which matches may be leased yet.
+"""Which matches may be leased now.
 
-A careful cell, one that asks a model, starts with its first match alone: what is wrong with a
-model, a prompt or a game shows there, before a whole width of matches is under way. The others
-follow once it has been played. While a cell's matches have only failed, no more are admitted than
-it takes to see `max_failures` of them fail alike; the cell is then stopped for this run.
+A careful cell, one that asks a model, starts with a single match: faults of a model, a prompt or a
+game show there, before a full width of matches is under way. The others follow once it has been
+played. While all matches of a cell have failed, only as many are admitted as it takes to see
+`max_failures` failures of one kind; the cell is then stopped for this run.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from heapq import heapify, heappop, heappush
 from gauntlet.pipeline.plan.cells import Task
 
 Head = tuple[int, int, Task]
-"""A cell's next task, behind its deal and the cell's place, by which alone heads are compared."""
+"""A cell's next task, after its deal and the cell's place, which alone order the heap."""
 
 
 class Admission:
-    """The tasks of some cells, the lowest deal first, each as soon as it may be leased.
+    """The tasks of several cells, lowest deal first, each as soon as it may be leased.
 
-    queues: the tasks of each cell, in deal order. careful: cells, by their keys, that start with
-    one match. max_failures: None stops no cell.
-    stopped: the cells that are tried no more. trying: those of which few are admitted yet.
+    queues: the tasks of each cell, in deal order. careful: keys of the cells that start with one
+    match. max_failures: None stops no cell.
+    stopped: keys of the stopped cells. trying: the current limit of each cell that is still
+    restricted.
     """
 
     def __init__(
@@ -44,8 +45,7 @@ class Admission:
         heapify(self._ready)
 
     def tasks(self) -> Iterator[Task | None]:
-        """Every task that is admitted; None where those that are left must wait for others to
-        end."""
+        """Yield every admitted task; None if the remaining ones must wait for others to end."""
         while self._ready or self._held:
             if not self._ready:
                 yield None
@@ -63,12 +63,12 @@ class Admission:
             yield task
 
     def played(self, cell: str) -> None:
-        """A match of the cell was played: all others may follow."""
+        """A match of the cell was played: lift its limit."""
         self._played.add(cell)
         self._admit(cell, math.inf)
 
     def failed(self, task: Task, kind: str) -> bool:
-        """The match failed with an error of this kind. Returns whether that stops its cell."""
+        """Record a failed match and its kind of error. Returns whether that stops its cell."""
         cell = task.cell
         if self._most is None or cell in self._played or cell in self.stopped:
             self._admit(cell, math.inf)
@@ -83,13 +83,13 @@ class Admission:
         return True
 
     def _head(self, place: int) -> Iterator[Head]:
-        """The next task of the cell at this place, if there is one."""
+        """The next task of the cell at this place, if any."""
         task = next(self._queues[place], None)
         if task is not None:
             yield task.deal, place, task
 
     def _admit(self, cell: str, matches: float) -> None:
-        """So many of the cell's matches may be leased, if it was held to fewer."""
+        """Raise the limit of a restricted cell to `matches`."""
         if cell not in self.trying:
             return
         self.trying[cell] = matches

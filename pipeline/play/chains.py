@@ -1,8 +1,7 @@
-"""Chains of questions: what goes on as soon as its own replies are there.
+"""Chains: generators that yield requests to models and continue when the replies arrive.
 
-A chain is a generator. It yields the asks that are new, () while it only waits for others, and is
-sent one answer at a time, in whatever order they come. So a slow reply holds up nobody but who
-asked for it.
+A chain yields its new asks, or () while it only waits for others, and is sent one answer at a time,
+in any order. So a slow reply delays only the chain that needs it.
 """
 
 from __future__ import annotations
@@ -20,7 +19,8 @@ from gauntlet.pipeline.log.exchanges import exchange
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ask:
-    """A request, and the model that is to answer it. Two asks are two, whatever they say."""
+    """A request and the model that answers it. Compared by identity: equal requests stay
+    distinct."""
 
     source: ModelSource
     request: Request
@@ -44,8 +44,8 @@ def answer_questions(
     exchanges: list[Exchange],
     statics: dict[str, str],
 ) -> Chain[Result]:
-    """Passes an agent's questions on to its model and writes down each request with its reply, in
-    the order in which they were asked."""
+    """Forward an agent's questions to its model, and append each request and its reply to
+    `exchanges` in the order asked."""
     try:
         question = next(thinking)
         while True:
@@ -61,7 +61,7 @@ def answer_questions(
 
 
 def _gathered(asks: Sequence[Ask]) -> Chain[tuple[Reply, ...]]:
-    """The replies to all of the asks, in their order."""
+    """The replies to all asks, in the order of the asks."""
     replies: dict[Ask, Reply] = {}
     new = tuple(asks)
     while len(replies) < len(asks):
@@ -71,7 +71,7 @@ def _gathered(asks: Sequence[Ask]) -> Chain[tuple[Reply, ...]]:
 
 
 def joined(chains: Sequence[Chain[Result]]) -> Chain[list[Result]]:
-    """Runs chains side by side, each on its own replies; their results, in their order."""
+    """Run chains concurrently, each on its own replies; return their results in order."""
     if len(chains) == 1:
         return [(yield from chains[0])]
     results: dict[int, Result] = {}
@@ -97,7 +97,7 @@ def joined(chains: Sequence[Chain[Result]]) -> Chain[list[Result]]:
 
 
 def run(chain: Chain[Result], answer: Callable[[Ask], Reply]) -> Result:
-    """Runs a chain to its end, each of its asks answered on the spot, in order."""
+    """Run a chain to its end, answering its asks one by one."""
     waiting: deque[Ask] = deque()
     come: Answered | None = None
     while True:

@@ -1,6 +1,7 @@
-"""When each question of a match was worked on, in the order in which its record has them.
+"""When the model worked on each question of a match, in the order of the match's record.
 
-No match depends on it and no record is compared by it, so it stays out of what plays a match.
+No match depends on it and records are compared without it, so it is separate from the code that
+plays a match.
 """
 
 from __future__ import annotations
@@ -14,31 +15,31 @@ from gauntlet.pipeline.log.schema import Clock, MatchRecord
 from gauntlet.pipeline.play.chains import Ask
 
 PLACES = 4
-"""Decimals of a second that are kept."""
+"""Decimal places of a second to keep."""
 
 Span = tuple[float, float]
 
 
 @dataclass
 class Watch:
-    """Started with a match. Seats that move together are asked in turns, while the record has one
-    decision after the other."""
+    """Times of a match's asks, started with the match. Simultaneous seats are asked in turns, while
+    the record lists their decisions one after another."""
 
     began: float = field(default_factory=time.time)
     _zero: float = field(default_factory=time.perf_counter)
     _spans: dict[Ask, Span] = field(default_factory=dict)
-    """Of every ask, in the order in which they were put."""
+    """One per ask, in the order asked."""
 
     def register(self, ask: Ask) -> None:
         self._spans[ask] = (0.0, 0.0)
 
     def answered(self, ask: Ask, began: float, ended: float) -> None:
-        """Times as `time.perf_counter` counts."""
+        """Set the times, as `time.perf_counter` values."""
         self._spans[ask] = (round(began - self._zero, PLACES), round(ended - self._zero, PLACES))
 
     def read(self, record: MatchRecord) -> Clock | None:
-        """The times of the record's exchanges; None where it has none. What was asked beside them,
-        by players that hear how the match ended, is left out."""
+        """The times of the record's exchanges, or None if it has none. Asks outside the record, by
+        players that are notified of the result, are left out."""
         exchanges = [one for decision in record.decisions for one in decision.asked]
         if not exchanges:
             return None
@@ -51,7 +52,7 @@ class Watch:
 
 
 def _fits(request: Request, exchange: Exchange) -> bool:
-    """Whether the exchange is of this request, or of one that reads the same."""
+    """Whether the exchange belongs to this request, or to an identical one."""
     if isinstance(request, Score) != isinstance(exchange, ScoreExchange):
         return False
     prompt: Prompt = request.prompts[0] if isinstance(request, Score) else request.prompt

@@ -1,7 +1,7 @@
-"""What an answer costs, in device-seconds, and whose cost it is.
+"""The device-seconds of a model's answers, and how a batch shares them out.
 
-A device-second is one device (a GPU, or a worker's share of the cores) that works on answers for
-a second; a model in four shards spends four a second. Play itself is not in it.
+A device-second is one device (a GPU, or a worker's share of the cores) working on answers for one
+second; a model in four shards uses four per second. Play itself is not counted.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from gauntlet.models.base import Generation, ModelSource, Scores
 
 
 def shards_of(source: ModelSource) -> int:
-    """How many ranks run a replica of the model, each on a device."""
+    """Ranks per replica of the model, one device each."""
     return int(getattr(source, "shards", 1))
 
 
 def shared_out(seconds: float, replies: Sequence[object]) -> list[float]:
-    """The seconds of a batch, each reply's part in proportion to its tokens as sent and written.
+    """Split the seconds of a batch over its replies, in proportion to tokens read and written.
 
-    A request that failed counts as one token. What a batch computes once for many is spread too.
+    A failed request counts as one token. Work that a batch does once for many is split too.
     """
     weights = [_tokens(reply) for reply in replies]
     return [seconds * weight / sum(weights) for weight in weights]

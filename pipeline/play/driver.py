@@ -1,13 +1,13 @@
-"""The driver's loop: leases matches to workers in deal order and takes in what they finish.
+"""The driver's loop: lease matches to workers in deal order and collect the results.
 
-It knows workers only as things that play a lease and answer with a future;
-`pipeline/launch/cluster.py` has two kinds. A lease that a worker takes with it when it dies goes
-to another one. A match that fails three times the same way is given up: it neither stops the
-others nor counts as a loss. Of a cell that is stopped meanwhile no match is tried again.
+A worker is anything that plays a lease and returns a future; `pipeline/launch/cluster.py` has two
+kinds. If a worker dies, its leases go to others. A match that fails three times in the same way is
+given up: it neither stops other matches nor counts as a loss. Matches of a stopped cell are not
+retried.
 
-When all is leased, idle workers also play what others still hold, so that nobody waits for a slow
-or hanging one. Whoever is first counts; a match's further replies are dropped. A worker that holds
-leases and says nothing for longer than `patience` is restarted, and has then lost them.
+When everything is leased, idle workers also play what others still hold, so that a slow or hanging
+worker does not delay the run. The first result counts; later ones are dropped. A worker that holds
+leases and is silent for longer than `patience` is restarted and loses them.
 """
 
 from __future__ import annotations
@@ -29,40 +29,41 @@ from gauntlet.pipeline.play.scheduler import Finished
 
 TRIES = 3
 AHEAD = 5
-"""Leases that a worker holds: two fill its width, though three others wait for a last match."""
+"""Leases that a worker holds at once: two fill its width even if three others each wait for a last
+match."""
 LOSSES = 10
-"""Leases lost in a row after which a worker gets no more."""
+"""A worker that loses this many leases in a row gets no more."""
 TICK_SECONDS = 0.2
 
 
 def lease_size(width: int, matches: int, workers: int) -> int:
-    """Half a worker's width, so that two leases fill it; less where matches are few, so that the
-    last are left to who is done first."""
+    """Half a worker's width, so that two leases fill it; less if matches are few, so that the last
+    ones go to whichever worker is free."""
     return max(1, min(width // 2, matches // ((AHEAD + 1) * workers)))
 
 
 class Worker(Protocol):
-    """Something that plays leases. Its futures end with the results or with WorkerLost."""
+    """Plays leases. Its futures resolve to the results or raise WorkerLost."""
 
     def play(self, lease: Sequence[Task]) -> Future[list[Finished]]: ...
 
     def restart(self) -> None:
-        """Ends all that it does: its leases end with WorkerLost. It may be given new ones."""
+        """Abort all work: its leases end with WorkerLost. It can then take new ones."""
         ...
 
 
 class Arrivals:
-    """Where the workers' futures put themselves once they are done, from whatever thread."""
+    """The queue of finished futures; any thread may put."""
 
     def __init__(self) -> None:
-        # No SimpleQueue: one whose time runs out while a signal is handled waits for ever.
+        # Not SimpleQueue: if its timeout expires while a signal is handled, it blocks for ever.
         self._queue: queue.Queue[Future[list[Finished]]] = queue.Queue()
 
     def put(self, future: Future[list[Finished]]) -> None:
         self._queue.put(future)
 
     def wait(self, seconds: float) -> list[Future[list[Finished]]]:
-        """All that are there; waits at most so long for the first."""
+        """All finished futures; wait at most `seconds` for the first."""
         found = []
         try:
             found.append(self._queue.get(timeout=seconds))
@@ -74,8 +75,8 @@ class Arrivals:
 
 @dataclass(eq=False)
 class WorkerState:
-    """A worker, what it holds, how many leases it has lost since it last kept one, and when it
-    was last heard of."""
+    """A worker, the leases it holds, how many it has lost since its last success, and when it was
+    last heard from."""
 
     worker: Worker
     ahead: int = AHEAD
@@ -86,7 +87,7 @@ class WorkerState:
 
     @property
     def room(self) -> bool:
-        """Whether it may hold one more; after a loss it proves itself with one at a time."""
+        """Whether it may hold another lease; after a loss, one at a time until one succeeds."""
         if self.alone or self.lost >= LOSSES:
             return False
         return self.held < (1 if self.lost else self.ahead)
@@ -101,8 +102,8 @@ class _Lease:
 
 @dataclass
 class _Open:
-    """A match that has not ended: how many workers hold it, how often it failed how, and with
-    which error last."""
+    """An unfinished match: how many workers hold it, how often each error occurred, and the last
+    one."""
 
     holders: int = 0
     failures: Counter[str] = field(default_factory=Counter)
@@ -113,14 +114,14 @@ class _Open:
 class Driver:
     """Plays tasks on workers.
 
-    lease: how many matches a worker is given at a time.
-    finished, give_up: told of every task's end, once; tick: called every TICK_SECONDS, and when
-        all has ended.
-    patience: seconds that a worker with leases may be silent; None: for ever.
-    ahead: how many leases a worker holds at most.
-    failed: told of every attempt at a match that has failed, at once.
-    stopped, trying: cells, by their keys, as `pipeline.play.admission` changes them meanwhile:
-        whose failed matches are not tried again, and whose new ones get a lease each.
+    lease: matches per lease.
+    finished, give_up: called once at the end of each task. tick: called every TICK_SECONDS and at
+    the end.
+    patience: seconds that a worker with leases may be silent; None means for ever.
+    ahead: most leases a worker may hold.
+    failed: called at once for every failed attempt at a match.
+    stopped, trying: cell keys, which `pipeline.play.admission` updates meanwhile: cells whose
+    failed matches are not retried, and cells whose new matches each get their own lease.
     """
 
     workers: Sequence[Worker]
@@ -149,9 +150,9 @@ class Driver:
         self._halted: Halted | None = None
 
     def run(self, tasks: Iterator[Task | None]) -> None:
-        """Plays every task to a record or sets it aside; None among them says that the next must
-        wait for others to end. Raises Halted where a model answers no more, and UserError where no
-        worker is left that keeps its leases."""
+        """Play every task to a record or give it up; None among them means that the next task must
+        wait for others to end. Raises Halted if a model stops answering, and UserError if all
+        workers keep losing their leases."""
         ticked = self.clock()
         while True:
             self._give_up()
@@ -174,7 +175,7 @@ class Driver:
                 ticked = self.clock()
 
     def _rouse(self) -> None:
-        """Restarts the workers that have been silent for too long."""
+        """Restart workers that have been silent for too long."""
         if self.patience is None:
             return
         for state in {lease.state: None for lease in self._held.values()}:
@@ -185,21 +186,22 @@ class Driver:
                 state.worker.restart()
 
     def _give_up(self) -> None:
-        """Sets aside what waits to be tried again of the cells that are stopped."""
+        """Give up the pending retries of stopped cells."""
         for waiting in (self._again, self._suspects):
             for task in [task for task in waiting if task.cell in self.stopped]:
                 waiting.remove(task)
                 self.give_up(task, self._open.pop(task.match).error)
 
     def _supply(self, tasks: Iterator[Task | None]) -> None:
-        """Gives each worker with room one lease after the other, while there is what to give."""
+        """Give leases to workers with room until either runs out."""
         given = list(self._idle)
         while given:
             given = [state for state in given if self._give(state, tasks)]
         self._idle = {state: None for state in self._idle if state.room}
 
     def _give(self, state: WorkerState, tasks: Iterator[Task | None]) -> bool:
-        """Gives the worker one more lease if it has room and there is one."""
+        """Give the worker one more lease, if it has room and there is one; return whether it got
+        one."""
         if not state.room:
             return False
         fresh = list(itertools.islice(self._next(tasks), self.lease))
@@ -212,7 +214,7 @@ class Driver:
         return True
 
     def _copy(self, state: WorkerState) -> bool:
-        """Lets an idle worker play what is left of the oldest lease that only one plays."""
+        """Let an idle worker also play the rest of the oldest lease that only one worker holds."""
         while self._unduplicated:
             first, lease = self._unduplicated.popitem(last=False)
             left = [task for task in lease.tasks if self._may_be_copied(task)]
@@ -224,7 +226,7 @@ class Driver:
         return False
 
     def _next(self, tasks: Iterator[Task | None]) -> Iterator[Task]:
-        """What is to be played again, then what is new and need not wait."""
+        """Retries first, then new tasks until one must wait."""
         while self._again:
             yield self._again.popleft()
         for task in tasks:
@@ -238,11 +240,13 @@ class Driver:
         self._all_leased = True
 
     def _trusted(self, state: WorkerState) -> bool:
-        """Whether a loss would tell more of the match than of the worker: no other is better."""
+        """Whether a lost lease would point to the match rather than the worker: no other worker is
+        more reliable."""
         return not state.lost or all(state.lost <= other.lost for other in self._states)
 
     def _may_be_copied(self, task: Task) -> bool:
-        """Whether the match has not ended, and is not about to become a suspect."""
+        """Whether the match is unfinished, its cell is not stopped, and it has failed fewer than
+        TRIES - 1 times: a suspect is leased alone."""
         match = self._open.get(task.match)
         if match is None or task.cell in self.stopped:
             return False
@@ -251,8 +255,8 @@ class Driver:
     def _grant(
         self, state: WorkerState, tasks: Sequence[Task], alone: bool = False
     ) -> Future[list[Finished]]:
-        """Leases the tasks. A suspect, which has failed or lost its worker twice, is alone with
-        its worker: if it takes that down once more, it takes no other match along."""
+        """Lease the tasks. A suspect, which has failed or lost its worker twice, is leased alone:
+        if it kills the worker again, no other match is lost."""
         for task in tasks:
             self._open[task.match].holders += 1
         if not state.held:
@@ -267,7 +271,7 @@ class Driver:
         return future
 
     def _take_in(self, future: Future[list[Finished]]) -> None:
-        """Ends a lease: each of its tasks by its result, or by what became of the worker."""
+        """Close a lease: end each task with its result, or with the loss of the worker."""
         lease = self._held.pop(future, None)
         if lease is None:
             return  # delivered twice
@@ -298,7 +302,7 @@ class Driver:
             self._ended(results.get(task.match, Finished(task, None, lack)), lease.alone)
 
     def _ended(self, result: Finished, alone: bool) -> None:
-        """Passes the result on if it is the match's first; what failed is queued or given up."""
+        """Report the match's first result; queue a failed match again or give it up."""
         task, match = result.task, self._open.get(result.task.match)
         if match is None:
             return  # another worker was faster
@@ -314,7 +318,7 @@ class Driver:
         match.failures[reason] += 1
         match.error = result.error
         if match.holders:
-            return  # another worker may yet finish it
+            return  # another worker may still finish it
         if task.cell in self.stopped or (alone and match.failures[reason] >= TRIES):
             del self._open[task.match]
             self.give_up(task, result.error)

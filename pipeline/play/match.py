@@ -1,4 +1,4 @@
-"""One match as a chain of questions: it asks what its players ask and returns the record."""
+"""One match as a chain: it yields its players' questions and returns the record."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from gauntlet.pipeline.plan.rng import CHOICE, DEAL, WORDS, streams
 from gauntlet.pipeline.play.chains import Chain, answer_questions, joined
 
 Made = tuple[Action, DecisionRecord]
-"""A move, and the decision for it as the record holds it."""
+"""A move and the record of its decision."""
 
 
 def play(cell: Cell, task: Task, seed: Seed) -> Chain[MatchRecord]:
-    """Plays one match. Returns its record, without the seconds that it took.
+    """Play one match. Returns its record, without times.
 
-    Seats that move at the same time are asked side by side.
+    Seats that move simultaneously are asked concurrently.
     """
     table = Table(cell, task, seed)
     state = yield from table.played()
@@ -32,7 +32,7 @@ def play(cell: Cell, task: Task, seed: Seed) -> Chain[MatchRecord]:
 
 
 class Table:
-    """The players at their seats, and what has been written down so far."""
+    """The seated players, and the decisions so far."""
 
     def __init__(self, cell: Cell, task: Task, seed: Seed) -> None:
         self.cell, self.task = cell, task
@@ -44,7 +44,7 @@ class Table:
         self.statics: dict[str, str] = {}
 
     def played(self) -> Chain[Any]:
-        """Plays from the deal to the final state."""
+        """Play from the deal to the final state."""
         game = self.cell.game
         state = game.deal(self.stream(DEAL))
         while seats := game.to_move(state):
@@ -54,7 +54,7 @@ class Table:
         return state
 
     def turn(self, state: Any, seat: int) -> Chain[Made]:
-        """One seat's turn: asks its player where there is a choice, of an option or of words."""
+        """Play one seat's turn: ask its player if there is a choice, of an option or of a text."""
         game, number = self.cell.game, self.seating[seat]
         player, options = self.cell.players[number], game.legal(state, seat)
         goal = self.cell.goal(number, self.task.rotation)
@@ -71,15 +71,15 @@ class Table:
         return move, _decision_record(seat, turn, decision, move, forced, asked)
 
     def _move(self, option: Action, text: str, seat: int, ply: int) -> Action:
-        """The option, with the player's words where it wants words: one of the game's examples
-        for a player that has none of its own."""
+        """The option, with the player's text if it takes one, or one of the game's examples for a
+        player that wrote none."""
         if not isinstance(option, TextAction):
             return option
         rng = self.stream(WORDS, seat, ply, *self.again)
         return TextMove(option, text) if text else default_text_move(option, rng)
 
     def endings(self, state: Any) -> list[Chain[None]]:
-        """What tells the players that want to hear it how the match ended."""
+        """Chains that notify the players that want to know how the match ended."""
         game, told = self.cell.game, []
         for seat, number in enumerate(self.seating):
             player = self.cell.players[number]
@@ -90,7 +90,7 @@ class Table:
         return told
 
     def _since(self, seat: int) -> list[str]:
-        """The moves since the last decision of `seat`, that one left out."""
+        """The moves after the last asked decision of `seat`."""
         own = [n for n, made in enumerate(self.decisions) if made.seat == seat and made.asked]
         last = self.decisions[own[-1] + 1 :] if own else self.decisions
         return [f"player {made.seat}: {move_text(made)}" for made in last]
@@ -113,7 +113,7 @@ class Table:
 
 
 def move_text(decision: DecisionRecord) -> str:
-    """A written decision's move as a person reads it."""
+    """A recorded move as readable text."""
     return f"{decision.move}: {decision.text}" if decision.text else decision.move
 
 

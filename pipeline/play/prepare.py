@@ -1,7 +1,7 @@
-"""What the players of a cell ask before its first match, and how that comes into the log.
+"""The preparation of a cell's players before its first match, and its exchanges in the log.
 
-Every worker prepares a cell for itself. Nothing but the cell settles what is asked, so all
-workers come to the same players and the log needs one copy.
+Every worker prepares a cell for itself. The questions depend on the cell alone, so all workers get
+the same players and the log needs one copy.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from gauntlet.pipeline.play.chains import Chain, answer_questions, joined
 
 @dataclass
 class Ready:
-    """A cell whose players are prepared, and what they asked for that.
+    """A cell with prepared players.
 
-    asked: of each player that asked something.
+    asked: the preparation of each player that asked something.
     """
 
     cell: Cell
@@ -29,8 +29,8 @@ class Ready:
     statics: dict[str, str] = field(default_factory=dict)
 
     def with_preparation(self, record: MatchRecord) -> MatchRecord:
-        """The record with the preparation in it. Every record brings it, as any may be lost on
-        its way; the log keeps the first."""
+        """Add the preparation to the record. Every record carries it, as any may get lost; the log
+        keeps the first copy."""
         if not self.asked:
             return record
         statics = {**self.statics, **record.statics}
@@ -38,13 +38,13 @@ class Ready:
 
 
 def prepare(cell: Cell) -> Chain[Ready]:
-    """Prepares the cell's players side by side, each in the seat that it has in rotation 0."""
+    """Prepare the cell's players concurrently, each in its seat of rotation 0."""
     ready = Ready(cell)
     players = yield from joined(
         [_prepared(cell, number, player, ready) for number, player in enumerate(cell.players)]
     )
     ready.cell = replace(cell, players=tuple(players))
-    ready.asked.sort(key=lambda each: each.player)  # they came as they were ready
+    ready.asked.sort(key=lambda each: each.player)  # appended in order of completion
     ready.statics = dict(sorted(ready.statics.items()))
     return ready
 

@@ -1,8 +1,7 @@
-"""The queue of one model: what waits for it, and who answers.
+"""The queue of one model.
 
-A model that computes takes requests in batches: the next batch is gathered while it works on one.
-A model that is asked from afar takes them one by one, several at a time, and no request waits for
-another's reply.
+A local model takes requests in batches; the next batch fills while it works on one. A remote model
+takes single requests, several at a time, and no request waits for another's reply.
 """
 
 from __future__ import annotations
@@ -23,9 +22,8 @@ from gauntlet.pipeline.play.cost import shared_out
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What came of an ask: its reply or the error in its place, the seconds that it was waited for
-    and its share of the seconds that the model worked. began, ended: when the model did, as
-    `time.perf_counter` counts."""
+    """The result of an ask: its reply or error, the seconds it waited, and its share of the model's
+    busy seconds. began, ended: when the model worked on it, as `time.perf_counter` values."""
 
     ask: Ask
     reply: Reply | Exception
@@ -39,28 +37,28 @@ Deliver = Callable[[Sequence[Delivery]], None]
 
 
 class Queue(Protocol):
-    """Takes asks; what comes of them is delivered from a thread of its own."""
+    """Takes asks; delivers results from its own thread."""
 
     def put(self, ask: Ask) -> None: ...
 
     def flush(self) -> None:
-        """Whoever puts has nothing more to put for now: what waits need not wait for company."""
+        """No more asks will come for now: answer what waits without filling a batch."""
         ...
 
     def close(self) -> None:
-        """Returns once what is being answered is delivered; what waits is dropped."""
+        """Return once the requests in progress are delivered; waiting ones are dropped."""
         ...
 
 
 def queue_for(model: Model, at_most: int, deliver: Deliver) -> Queue:
-    """The kind of queue that fits the model; at_most: requests in a batch."""
+    """The kind of queue that fits the model; at_most: requests per batch."""
     if isinstance(model, Concurrent):
         return SlotQueue(model, model.slots, deliver)
     return BatchQueue(model, at_most, deliver)
 
 
 class SlotQueue:
-    """Answers each request by itself, in as many threads as the model has slots."""
+    """Answers requests one by one, in as many threads as the model has slots."""
 
     def __init__(self, model: Model, slots: int, deliver: Deliver) -> None:
         self._model, self._deliver = model, deliver
@@ -77,7 +75,7 @@ class SlotQueue:
         self._waiting.put(ask)
 
     def flush(self) -> None:
-        """Nothing waits for company."""
+        """Nothing to do: requests are not batched."""
 
     def close(self) -> None:
         self._closed.set()
@@ -92,8 +90,7 @@ class SlotQueue:
 
 
 class BatchQueue:
-    """Answers one batch after another: a full one as soon as it is there, a smaller one after a
-    flush."""
+    """Answers one batch after another: a full one at once, a smaller one after a flush."""
 
     def __init__(self, model: Model, at_most: int, deliver: Deliver) -> None:
         self._model, self._at_most, self._deliver = model, at_most, deliver
@@ -127,7 +124,7 @@ class BatchQueue:
             self._deliver(answered_all(self._model, batch))
 
     def _next(self) -> list[Ask]:
-        """The next batch, once there is one; () after closing."""
+        """Wait for the next batch; [] after closing."""
         with self._changed:
             self._changed.wait_for(
                 lambda: self._closed or self._flushed or len(self._waiting) >= self._at_most
@@ -140,7 +137,7 @@ class BatchQueue:
 
 
 def answered_all(model: Model, asks: Sequence[Ask]) -> list[Delivery]:
-    """What the model makes of a batch, and what each ask has cost."""
+    """Answer a batch, and share out its cost."""
     started = time.perf_counter()
     replies = answer_each(model, [ask.request for ask in asks])
     ended = time.perf_counter()

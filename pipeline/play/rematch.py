@@ -1,8 +1,8 @@
-"""A match of a log played again without any model, to see whether its record is what comes of it.
+"""Replay a logged match without any model, and compare the result with its record.
 
-Cards, luck and scripted players are settled by the seed; what models replied is the record's. So
-an edited move, result or score shows; a reply that was edited together with all that follows from
-it does not.
+The seed determines cards, luck and scripted players; model replies come from the record. So an
+edited move, result or score is detected; an edited reply whose consequences were all edited too is
+not.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from gauntlet.pipeline.play.match import Table
 from gauntlet.pipeline.play.prepare import prepare
 
 BESIDE = ("seconds", "device_seconds", "clock", "preparation", "statics")
-"""What of a record does not follow from its deal and its replies."""
+"""Record fields that do not follow from its deal and replies."""
 
 
 class Unrecorded(UserError):
-    """What players ask is not what the log says that they asked."""
+    """The players ask something other than what was logged."""
 
 
 @dataclass(frozen=True)
 class Again:
-    """A cell whose matches are to be played again: its players are prepared."""
+    """A cell with prepared players, ready to replay its matches."""
 
     cell: Cell
     seed: Seed
@@ -49,8 +49,8 @@ class Again:
         preparation: Sequence[Preparation],
         statics: Mapping[str, str],
     ) -> Again:
-        """preparation: what the players asked, as the log says. Raises Unrecorded where they do
-        not ask that."""
+        """preparation: the logged preparation exchanges. Raises Unrecorded if the players ask
+        something else."""
         asked = [one for each in preparation for one in each.asked]
         ready = run(prepare(cell), _replies(asked, statics))
         if [*differences(decode(encode(preparation)), decode(encode(ready.asked)))]:
@@ -58,7 +58,7 @@ class Again:
         return cls(ready.cell, seed)
 
     def differences(self, record: MatchRecord) -> list[Difference]:
-        """Where the record differs from what comes of its match. Raises Unrecorded."""
+        """Where the record differs from the replayed match. Raises Unrecorded."""
         task = Task(record.cell, record.deal, record.rotation, record.match)
         asked = [one for decision in record.decisions for one in decision.asked]
         table = Table(self.cell, task, self.seed)
@@ -67,7 +67,7 @@ class Again:
 
 
 def _replies(exchanges: Iterable[Exchange], statics: Mapping[str, str]) -> Callable[[Ask], Reply]:
-    """What answers each request as it was answered then; equal ones in the order of the log."""
+    """Return a function that answers each request from the log; equal requests in log order."""
     kept: defaultdict[bytes, deque[Reply]] = defaultdict(deque)
     for one in exchanges:
         request, reply = one.restored(statics)
@@ -83,6 +83,6 @@ def _replies(exchanges: Iterable[Exchange], statics: Mapping[str, str]) -> Calla
 
 
 def _plain(record: MatchRecord) -> dict[str, Any]:
-    """As the log has it."""
+    """The record's compared fields, as JSON data."""
     told: dict[str, Any] = decode(encode(record))
     return {name: value for name, value in told.items() if name not in BESIDE}

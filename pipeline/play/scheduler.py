@@ -1,9 +1,8 @@
-"""Plays many matches at once and answers what they ask, each from its model's own queue.
+"""Play many matches at once, and answer their asks through one queue per model.
 
-The scheduler knows matches only as chains and models only as queues. One thread plays: it takes in
-what is answered, goes on with the matches that waited for it, and puts what they newly ask into
-the queues. The models answer in threads of their own, so that a slow one holds up nobody but who
-asked it.
+The scheduler treats matches as chains and models as queues. One thread plays: it collects answers,
+resumes the matches that waited for them, and queues their new asks. Models answer in their own
+threads, so a slow one delays only the matches that asked it.
 """
 
 from __future__ import annotations
@@ -36,13 +35,13 @@ from gauntlet.pipeline.play.prepare import Ready, prepare
 from gauntlet.pipeline.play.queues import Delivery, queue_for
 
 GRACE = 1.0
-"""Seconds that a player's own thread has to end by itself before it is interrupted."""
+"""Seconds that a player's own thread may take to finish before it is interrupted."""
 
 
 @dataclass(frozen=True)
 class Finished:
-    """What became of a task: its record, or the error that stopped it, and whether that error
-    stops all others too."""
+    """The result of a task: its record, or the error that stopped it, and whether that error stops
+    the whole run."""
 
     task: Task
     record: MatchRecord | None
@@ -60,7 +59,7 @@ class _Failure:
 
 @dataclass(eq=False)
 class _Running:
-    """A chain under way, and what is to be done with its result or failure."""
+    """A running chain, and the callback for its result or failure."""
 
     chain: Chain[Any]
     ended: Callable[[_Running, Any], None]
@@ -77,7 +76,7 @@ class _Match:
 
 
 class Scheduler:
-    """Keeps up to `width` matches of the given cells under way."""
+    """Keeps up to `width` matches of the given cells in progress."""
 
     def __init__(
         self,
@@ -88,7 +87,7 @@ class Scheduler:
     ) -> None:
         self._cells, self._seed, self._models, self._width = cells, seed, models, width
         self._arrivals: queue.SimpleQueue[Sequence[Delivery]] = queue.SimpleQueue()
-        # Half of the matches are played while the other half's asks are answered.
+        # Half of the matches play while the models answer the other half.
         half = -(-width // 2)
         self._queues = {
             source: queue_for(model, half, self._arrivals.put) for source, model in models.items()
@@ -104,8 +103,8 @@ class Scheduler:
         self._thread.start()
 
     def submit(self, tasks: Sequence[Task]) -> list[Future[Finished]]:
-        """Joins the tasks to those under way; a match that fails is a result, not an exception.
-        Once closed, it cancels them."""
+        """Add tasks to those in progress; a failed match is a result, not an exception. After
+        closing, the futures are cancelled."""
         matches = [_Match(task, Future()) for task in tasks]
         with self._submitting:
             if self._closed.is_set():
@@ -117,9 +116,9 @@ class Scheduler:
         return [match.done for match in matches]
 
     def close(self) -> None:
-        """Stops after what is being answered; whose answer may be long in coming is hung up on, and
-        a player that thinks for longer than GRACE seconds is interrupted.
-        Matches under way are dropped, their futures cancelled."""
+        """Stop once the answers in progress have arrived. Calls of cancellable models are
+        cancelled, and a player that thinks for longer than GRACE seconds is interrupted. Unfinished
+        matches are dropped and their futures cancelled."""
         with self._submitting:
             self._closed.set()
         for model in self._models.values():
@@ -127,19 +126,19 @@ class Scheduler:
                 model.cancel()
         self._arrivals.put(())
         self._thread.join(GRACE)
-        while self._thread.is_alive():  # a player thinks long: nobody waits for its answer
+        while self._thread.is_alive():  # a player is still thinking: do not wait for it
             _interrupt(self._thread)
             self._thread.join(GRACE)
         for match in [*self._active, *self._waiting]:
             match.done.cancel()
-        for waiting in self._queues.values():  # last: a model may take long over its answer
+        for waiting in self._queues.values():  # last: a model may take long to answer
             waiting.close()
 
     def _serve(self) -> None:
         try:
             while not self._closed.is_set():
                 self._go_on()
-        except BaseException as error:  # without this thread all would wait for ever
+        except BaseException as error:  # without this thread all futures would hang
             if self._closed.is_set():
                 return
             with self._submitting:
@@ -148,14 +147,14 @@ class Scheduler:
                 match.done.set_exception(error)
 
     def _go_on(self) -> None:
-        """Takes in what came and begins matches where others have ended."""
+        """Process the arrivals, and start matches where others have ended."""
         for delivery in self._next():
             self._take_in(delivery)
         while self._waiting and len(self._active) < self._width and not self._closed.is_set():
             self._begin(self._waiting.popleft())
 
     def _next(self) -> Sequence[Delivery]:
-        """What is answered; where nothing is, the models need not wait for more asks."""
+        """The answers that have arrived; if there are none, flush the queues and wait."""
         try:
             return self._arrivals.get_nowait()
         except queue.Empty:
@@ -164,7 +163,7 @@ class Scheduler:
             return self._arrivals.get()
 
     def _begin(self, match: _Match) -> None:
-        """Plays the match, once its cell is prepared: by the first of its matches."""
+        """Play the match once its cell is prepared; the cell's first match prepares it."""
         self._active[match] = None
         key = match.task.cell
         if key in self._ready:
@@ -177,7 +176,7 @@ class Scheduler:
             self._advance(_Running(preparing, partial(self._prepared, key)), None)
 
     def _prepared(self, key: str, running: _Running, ready: Ready | _Failure) -> None:
-        """Goes on with the matches that waited; a failed preparation fails them all."""
+        """Start the waiting matches; a failed preparation fails them all."""
         matches = self._unprepared.pop(key)
         if isinstance(ready, Ready):
             self._ready[key] = ready
@@ -204,7 +203,7 @@ class Scheduler:
         )
         try:
             check(record)
-        except ValueError as why:  # written down, it would be played again by every run
+        except ValueError as why:  # if logged, every later run would replay it
             self._end(match, Finished(task, None, f"the match makes no record: {why}"))
         else:
             self._end(match, Finished(task, record))
@@ -223,7 +222,7 @@ class Scheduler:
         self._advance(running, delivery)
 
     def _advance(self, running: _Running, come: Delivery | None) -> None:
-        """Goes on to the chain's next asks or to its end; not after closing."""
+        """Resume the chain until its next asks or its end; not after closing."""
         if self._closed.is_set():
             return
         started = time.perf_counter()
@@ -257,6 +256,6 @@ class Scheduler:
 
 
 def _interrupt(thread: threading.Thread) -> None:
-    """Raises SystemExit in the thread, at its next step of Python."""
+    """Raise SystemExit in the thread at its next bytecode."""
     exception = ctypes.py_object(SystemExit)
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), exception)

@@ -1,1 +1,1 @@
-"""What a sweep will need of memory and hours, reckoned beforehand."""
+"""Estimates of the memory and hours that a sweep will need."""

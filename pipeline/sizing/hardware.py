@@ -1,6 +1,6 @@
-"""Devices and networks as numbers: what fits on what, and how fast it could go.
+"""Devices and networks as numbers: what fits on what, and how fast it could run.
 
-Nothing here asks a machine or a hub: the named models are planned without their weights.
+Nothing here queries a machine or a hub: the named models are planned without their weights.
 """
 
 from __future__ import annotations
@@ -22,7 +22,12 @@ MOST_DEVICES = 100_000
 
 @dataclass(frozen=True)
 class Device:
-    """One device. memory in GiB, rate in TFLOP/s of dense bfloat16, bandwidth in TB/s."""
+    """One device.
+
+    memory: GiB.
+    rate: dense bfloat16 TFLOP/s.
+    bandwidth: TB/s.
+    """
 
     name: str
     memory: float
@@ -43,13 +48,16 @@ DEVICES = {
         Device("cpu", 4.0, 0.05, 0.01),
     )
 }
-"""From the makers' data sheets (SXM where there are several; tensor cores without sparsity, sums in
-float32): 141 GB of an H200 are 131.3 GiB. `cpu` is one core of a server and its share of memory,
-as one worker a core uses it; its rate is a product's in float32, as measured on such a core."""
+"""From the vendors' data sheets (SXM where there are several variants; tensor cores without
+sparsity, float32 accumulation): the 141 GB of an H200 are 131.3 GiB.
+
+`cpu` is one server core with its share of memory, for one worker per core; its rate is that of
+float32 matrix products measured on such a core.
+"""
 
 
 def devices(text: str) -> tuple[int, Device]:
-    """How many of which: "8xH100", "H200". Raises UserError for what is not in the table."""
+    """Parse a number of devices: "8xH100", "H200". Raises UserError for an unknown device."""
     found = re.fullmatch(r"(?:0*(\d{1,9})\s*[xX*])?\s*(.+)", text.strip())
     names = {name.lower(): device for name, device in DEVICES.items()}
     count = int(found.group(1) or 1) if found else 1
@@ -66,7 +74,7 @@ def devices(text: str) -> tuple[int, Device]:
 
 @dataclass(frozen=True)
 class Shape:
-    """A dense decoder of the Llama kind, named as in its config.json."""
+    """A dense Llama-style decoder, with the field names of its config.json."""
 
     hidden_size: int
     num_hidden_layers: int
@@ -88,17 +96,17 @@ class Shape:
 
     @property
     def parameters(self) -> int:
-        """All of them: the layers, the embedding, the head where it is its own, the last norm."""
+        """All parameters: layers, embedding, the head if not tied, and the last norm."""
         tables = 1 if self.tie_word_embeddings else 2
         return self.layer_parameters + (tables * self.vocab_size + 1) * self.hidden_size
 
     def operations(self, context: float) -> float:
-        """Of one token after `context` others, without the head: 2 N + 4 L d c."""
+        """Operations for one token after `context` others, without the head: 2 N + 4 L d c."""
         wide = self.num_attention_heads * self.head_dim
         return 2 * self.layer_parameters + 4 * self.num_hidden_layers * wide * context
 
     def head_operations(self) -> float:
-        """Of one answer: 2 d V."""
+        """Operations for one answer: 2 d V."""
         return 2.0 * self.hidden_size * self.vocab_size
 
 
@@ -108,7 +116,7 @@ SHAPES = {
     "mistralai/Mistral-Small-24B-Instruct-2501": Shape(5120, 40, 32, 8, 128, 32768, 131072),
     "meta-llama/Llama-3.3-70B-Instruct": Shape(8192, 80, 64, 8, 128, 28672, 128256),
 }
-"""From the config.json that each publishes on the Hugging Face hub."""
+"""From their config.json files on the Hugging Face hub."""
 
 
 def shape_of(path: str) -> Shape:

@@ -2,9 +2,9 @@
 
     python -m pipeline.plan model=llama70b prompt=cloze deals=10000 --hardware 8xH100
 
-takes what `pipeline.run` takes. The models are not loaded: their shapes stand in
-`hardware.py` or in their config.json. How many decisions a match asks for, and how long prompts
-are, comes from playing a few matches with answers made up.
+It takes the arguments of `pipeline.run`. Models are not loaded: their shapes come from
+`hardware.py` or their config.json. The number of decisions per match and the prompt lengths come
+from playing a few matches with synthetic replies.
 """
 
 from __future__ import annotations
@@ -19,31 +19,52 @@ from rich.text import Text
 from gauntlet.common.errors import UserError
 from gauntlet.common.terminal import WrappedTable
 from gauntlet.models.checkpoint import Checkpoint
-from gauntlet.models.engine.memory import PACK_MOST, TEXTS_MOST, bytes_per_token, state_bytes
+from gauntlet.models.engine.memory import (
+    OFFLOADED_PACKS,
+    PACK_MOST,
+    TEXTS_MOST,
+    bytes_per_token,
+    state_bytes,
+)
+from gauntlet.models.engine.offload import WEIGHTS_SHARE
 from gauntlet.pipeline.config.read import CellConfig, SweepConfig
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.plan.baseline import measure
 from gauntlet.pipeline.plan.deals import planned_deals
-from gauntlet.pipeline.sizing import offload
 from gauntlet.pipeline.sizing.hardware import GIB, Device, Shape, devices, shape_of
-from gauntlet.pipeline.sizing.offload import Pace
 from gauntlet.pipeline.sizing.workload import SAMPLE, Cast, Work, beside_it, cast, sampled
 from gauntlet.pipeline.tables.claims import planned_tests
 from gauntlet.pipeline.tables.formatting import short
 
 USABLE = 0.9
-"""The share of a device's memory that is planned with."""
+"""The share of a device's memory to plan with."""
 HOST_SECONDS = 0.001
-"""What a worker's own program takes a decision, beside the device: rules, prompts, tokens, log."""
-USUAL = Pace()
+"""Host time per decision: rules, prompts, tokens, log."""
+EFFICIENCY = 0.4
+"""The share of a data sheet's rate that the engine is planned to reach: a large product reaches
+some 80% in practice, and the engine half of that or more (docs/performance.md)."""
+DISK = 3.0
+"""GB/s that one solid-state disk of a server reads at least."""
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 
 
 @dataclass(frozen=True)
-class Fit:
-    """A replica's memory, in GiB a device, and how many devices and replicas there are.
+class Pace:
+    """What is planned with: the share of the data sheet's rate, and what the disk reads in GB/s."""
 
-    pack: tokens of a pass over many decisions.
+    efficiency: float = EFFICIENCY
+    disk: float = DISK
+
+
+USUAL = Pace()
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A replica's memory in GiB per device, its shards, and the number of replicas.
+
+    pack: tokens of a pass over many decisions. on_disk: GiB of weights that are read for every
+    pass.
     """
 
     weights: float
@@ -52,6 +73,7 @@ class Fit:
     shards: int
     replicas: int
     pack: int
+    on_disk: float = 0.0
 
     @property
     def memory(self) -> float:
@@ -60,7 +82,7 @@ class Fit:
 
 @dataclass
 class Load:
-    """A model of the sweep: its shape, and what the sweep's cells will ask it."""
+    """A model of the sweep: its shape and its workload over all cells."""
 
     name: str
     source: Checkpoint
@@ -70,25 +92,25 @@ class Load:
 
     @property
     def offloaded(self) -> bool:
-        return self.source.offload == "layers"
+        return self.source.offload == "disk"
 
     @property
     def size(self) -> int:
-        """Bytes of a weight, and of a number in between."""
+        """Bytes per weight and per activation."""
         return BYTES[self.source.dtype]
 
 
-def fit(load: Load, count: int, device: Device, pace: Pace = USUAL) -> Fit:
-    """The fewest shards that hold a replica, or those that the config asks for.
+def fit(load: Load, count: int, device: Device) -> Fit:
+    """Fit a replica in the fewest shards possible, or in those that the config sets.
 
-    Weights and kept keys and values are cut into shards; the activations of a pass are not, as
-    every rank computes all tokens. Raises UserError, with the sum, where it does not fit.
+    Weights and cached keys and values are sharded; the activations of a pass are not, since every
+    rank computes all tokens. Raises UserError, with the sum, if it does not fit.
     """
     heads = load.shape.num_attention_heads
     asked = load.source.shards
     ways = [asked] if asked > 1 else [n for n in range(1, count + 1) if heads % n == 0]
     tried = (
-        [_streamed(load, count, device, pace)]
+        [_offloaded(load, count, device)]
         if load.offloaded
         else [_replica(load, shards, count, device) for shards in ways]
     )
@@ -100,7 +122,7 @@ def fit(load: Load, count: int, device: Device, pace: Pace = USUAL) -> Fit:
         f"model={load.name} does not fit {count} x {device.name} in {last.shards} shard(s): "
         f"{last.weights:.1f} weights + {last.cache:.1f} cache + {last.activations:.1f} activations "
         f"= {last.memory:.1f} GiB a device, and {USABLE:.0%} of {device.memory:.1f} GiB are usable"
-        + _way_out(load, count, device, pace)
+        + _way_out(load, count, device)
     )
 
 
@@ -108,14 +130,14 @@ def _holds(fit: Fit, count: int, device: Device) -> bool:
     return fit.memory <= USABLE * device.memory and fit.shards <= count
 
 
-def _way_out(load: Load, count: int, device: Device, pace: Pace) -> str:
-    """That the layers may stay in their files, if that helps."""
+def _way_out(load: Load, count: int, device: Device) -> str:
+    """A hint to offload weights, if that helps."""
     if load.offloaded or load.source.quantization == "fp8":
         return ""
-    found = _streamed(load, count, device, pace)
+    found = _offloaded(load, count, device)
     if not _holds(found, count, device):
         return ""
-    return f"; with model.offload=layers model.shards=1 it takes {found.memory:.1f}"
+    return f"; with model.offload=disk model.shards=1 it takes {found.memory:.1f}"
 
 
 def _replica(load: Load, shards: int, count: int, device: Device) -> Fit:
@@ -132,18 +154,20 @@ def _replica(load: Load, shards: int, count: int, device: Device) -> Fit:
     )
 
 
-def _streamed(load: Load, count: int, device: Device, pace: Pace) -> Fit:
-    """A replica whose layers are read for every pass, on a device each."""
-    size, shape = load.size, load.shape
-    weights, cache = offload.held(shape, size), _cache(load)
-    room = max(0.0, USABLE * device.memory - weights - cache)
-    pack = offload.pack(shape, size, device, pace, room, _usual_pack(device))
-    activations = pack * bytes_per_token(shape, size) / GIB
-    return Fit(weights, cache, activations, shards=1, replicas=count, pack=pack)
+def _offloaded(load: Load, count: int, device: Device) -> Fit:
+    """A replica a device, which keeps the weights that fit and reads the others for every pass."""
+    shape = load.shape
+    weights, cache = shape.parameters * load.size / GIB, _cache(load)
+    pack = OFFLOADED_PACKS * _usual_pack(device)
+    activations = pack * bytes_per_token(shape, load.size) / GIB
+    ends = (shape.parameters - shape.layer_parameters) * load.size / GIB
+    layer = shape.layer_parameters * load.size / shape.num_hidden_layers / GIB
+    held = min(weights, max(ends, WEIGHTS_SHARE * (USABLE * device.memory - cache)) + layer)
+    return Fit(held, cache, activations, 1, count, pack, on_disk=weights - held)
 
 
 def _cache(load: Load) -> float:
-    """GiB of the kept keys and values."""
+    """GiB of cached keys and values."""
     return sum(load.work.statics.values()) * state_bytes(load.shape, load.size) / GIB
 
 
@@ -153,25 +177,26 @@ def _usual_pack(device: Device) -> int:
 
 @dataclass(frozen=True)
 class Hours:
-    """How long the sweep's decisions take: prompt by prompt, and packed."""
+    """Hours that the sweep's decisions take: prompt by prompt, and packed."""
 
     logical: float
     packed: float
 
 
 def hours(load: Load, fit: Fit, device: Device, pace: Pace = USUAL) -> Hours:
-    """Operations over the rate that is planned with, or the time to read the weights once a pass
-    if that is longer; a pass is one prompt, or a pack of many decisions' trees.
+    """Estimate the time of a workload.
 
-    Operations: T (2 N + 4 L d c) for T tokens after c others, 2 d V for an answer. Packed, the
-    worker's own program works beside the device, and counts where it is slower. Weights are read
-    from the device's memory, or from the disk, and then texts are written many at once.
+    It is operations over the planned rate, or the time to read the weights once per pass if that is
+    longer; a pass is one prompt, or a pack of many decisions' trees. Operations: T (2 N + 4 L d c)
+    for T tokens after c others, 2 d V for an answer. When packed, the host works in parallel with
+    the device and counts if it is slower. Weights are read from device memory, or from disk, in
+    which case many texts are generated at once.
     """
     work, shape = load.work, load.shape
     rate = fit.shards * device.rate * 1e12 * pace.efficiency
     read, texts = fit.weights * GIB / (device.bandwidth * 1e12), 1
     if load.offloaded:
-        read, texts = offload.pass_seconds(shape, load.size, pace), TEXTS_MOST
+        read, texts = _reading(fit, pace), TEXTS_MOST
     context = work.sent / max(work.prompts, 1)
     token, head = shape.operations(context / 2), work.prompts * shape.head_operations()
     logical = max((work.sent * token + head) / rate, work.prompts * read)
@@ -183,7 +208,7 @@ def hours(load: Load, fit: Fit, device: Device, pace: Pace = USUAL) -> Hours:
 
 
 def loads(cells: Sequence[CellConfig], sweep: SweepConfig) -> tuple[list[Load], int]:
-    """Every checkpoint of the sweep with what all its cells will ask it; and the deals a cell."""
+    """Every checkpoint of the sweep with its workload over all cells; and the deals per cell."""
     known: list[Checkpoint] = []
     casts = [cast(config, known) for config in cells]
     if not known:
@@ -206,7 +231,7 @@ def loads(cells: Sequence[CellConfig], sweep: SweepConfig) -> tuple[list[Load], 
 
 
 def _played(casts: Sequence[Cast], sweep: SweepConfig) -> list[Cast]:
-    """The cells, and those beside them that ask a checkpoint too; each once."""
+    """The cells, and their controls that also use a checkpoint, without duplicates."""
     every = [*casts, *(other for acted in casts for other in beside_it(acted, sweep))]
     return list({acted.cell.key: acted for acted in reversed(every)}.values())[::-1]
 
@@ -218,10 +243,10 @@ def show(
     hardware: str,
     pace: Pace,
 ) -> None:
-    """Prints what fits and how long it takes. Raises UserError."""
+    """Print what fits and how long it takes. Raises UserError."""
     count, device = devices(hardware)
     found, deals = loads(cells, sweep)
-    fits = [fit(load, count, device, pace) for load in found]
+    fits = [fit(load, count, device) for load in found]
     out.print(
         f"{cells[0].experiment}: {deals:,} deals a cell on {count} x {device.name} "
         f"({device.memory:g} GiB, {device.rate:g} TFLOP/s, {device.bandwidth:g} TB/s each)\n"
@@ -245,14 +270,19 @@ def show(
 def _packs(load: Load, fit: Fit, device: Device, pace: Pace) -> str:
     """What it takes to hide the reading of layers."""
     full = load.shape.operations(0) * fit.pack / (device.rate * 1e12 * pace.efficiency)
-    read = offload.pass_seconds(load.shape, load.size, pace)
+    read = _reading(fit, pace)
     width = 2 * math.ceil(fit.pack * load.work.decisions / max(load.work.packed, 1))
     hidden = "hides" if full >= read else "does not hide"
     return (
-        f"{load.name}: layers take {read:,.1f} s a pass at {pace.disk:g} GB/s, a pack of "
-        f"{fit.pack:,} tokens\n{full:,.1f} s, which {hidden} that; concurrent_matches={width} "
-        "fills it.\n"
+        f"{load.name}: weights on the disk take {read:,.1f} s a pass at {pace.disk:g} GB/s, a\n"
+        f"pack of {fit.pack:,} tokens {full:,.1f} s, which {hidden} that; "
+        f"concurrent_matches={width} fills it.\n"
     )
+
+
+def _reading(fit: Fit, pace: Pace) -> float:
+    """Seconds that a pass waits for weights from the disk."""
+    return fit.on_disk * GIB / (pace.disk * 1e9)
 
 
 def _table(*headings: str) -> WrappedTable:

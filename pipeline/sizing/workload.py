@@ -1,6 +1,6 @@
-"""What a sweep will ask its models, counted in a few matches with made-up answers.
+"""The workload of a sweep's models, counted in a few matches with synthetic replies.
 
-Tokens are estimated from the text: no tokenizer is at hand where models are only planned.
+Tokens are estimated from the text: no tokenizer is available for models that are only planned.
 """
 
 from __future__ import annotations
@@ -24,16 +24,18 @@ from gauntlet.pipeline.play.match import play
 from gauntlet.pipeline.play.prepare import prepare
 
 SAMPLE = 50
-"""Matches of a cell that are played to count its decisions and tokens."""
+"""Matches played per cell to count its decisions and tokens."""
 WORD = re.compile(r"[^\r\n\w]?[^\W\d_]+|\d{1,3}| ?[^\s\w]+[\r\n]*|\s*[\r\n]+|\s+|_")
-"""Where a tokenizer in the manner of Llama 3 cuts text into words; common words are a token."""
+"""How a Llama 3 style tokenizer splits text into words; common words are one token."""
 
 
 @dataclass
 class Work:
-    """What a model is asked. Tokens as sent, prompt by prompt; and packed: the shared part of a
-    decision's prompts once, and the static part not at all, as it stays in memory.
+    """The requests to a model, in tokens.
 
+    sent: tokens prompt by prompt.
+    packed: tokens when the shared part of a decision's prompts counts once and the static part,
+        which stays in memory, not at all.
     statics: the tokens of each static part.
     """
 
@@ -45,7 +47,6 @@ class Work:
     statics: dict[str, int] = field(default_factory=dict)
 
     def add(self, request: Request) -> None:
-        """Counts a request."""
         prompts = request.prompts if isinstance(request, Score) else (request.prompt,)
         shared = common_start([prompt.changing for prompt in prompts])
         static, state = tokens(prompts[0].static), tokens(shared)
@@ -59,22 +60,21 @@ class Work:
             self.written += request.max_tokens
 
     def plus(self, other: Work, times: float) -> Work:
-        """This and `times` the other."""
         numbers = ("decisions", "prompts", "sent", "packed", "written")
         sums = {name: getattr(self, name) + times * getattr(other, name) for name in numbers}
         return Work(**sums, statics={**self.statics, **other.statics})
 
 
 def tokens(text: str) -> int:
-    """About how many tokens a large model's tokenizer makes of the text."""
+    """Estimate the number of tokens of the text for a large model's tokenizer."""
     return len(WORD.findall(text))
 
 
 @dataclass(frozen=True)
 class Cast:
-    """A cell whose checkpoints are played by stand-ins.
+    """A cell whose checkpoints are replaced by fakes.
 
-    sources: by number of the stand-in, which checkpoint of the sweep it stands for.
+    sources: the checkpoint of the sweep by number of the fake.
     """
 
     cell: Cell
@@ -82,7 +82,7 @@ class Cast:
 
 
 def cast(config: CellConfig, checkpoints: list[Checkpoint]) -> Cast:
-    """The cell with stand-ins for its checkpoints; new ones are appended to `checkpoints`."""
+    """The cell with fakes for its checkpoints; new ones are appended to `checkpoints`."""
     sources, seats = {}, []
     for seat in config.seats:
         source = checkpoint(seat, config.packages)
@@ -98,7 +98,7 @@ def cast(config: CellConfig, checkpoints: list[Checkpoint]) -> Cast:
 
 
 def beside_it(acted: Cast, sweep: SweepConfig) -> list[Cast]:
-    """What the sweep plays beside the cell, where that asks a checkpoint as well."""
+    """The controls that the sweep adds to the cell, if they also use a checkpoint."""
     found = []
     for cell in controls_and_noise(acted.cell, sweep).values():
         asked = {_number(player.model) for player in cell.players if player.model is not None}
@@ -108,7 +108,7 @@ def beside_it(acted: Cast, sweep: SweepConfig) -> list[Cast]:
 
 
 def checkpoint(seat: SeatConfig, packages: Sequence[str]) -> Checkpoint | None:
-    """The checkpoint that the seat's player asks, if it asks one. Raises UserError."""
+    """The checkpoint that the seat's player uses, if any. Raises UserError."""
     if not methods_of(build_agent(seat, packages)):
         return None
     source = build(seat.model, f"{seat.where}model", packages)
@@ -116,7 +116,7 @@ def checkpoint(seat: SeatConfig, packages: Sequence[str]) -> Checkpoint | None:
 
 
 def sampled(acted: Cast, seed: Seed) -> dict[Checkpoint, Work]:
-    """What each checkpoint is asked in SAMPLE matches, without what players ask beforehand."""
+    """Each checkpoint's workload in SAMPLE matches, without the players' preparation."""
     works = {number: Work() for number in acted.sources}
     for deal in range(SAMPLE):
         rotations = acted.cell.rotations

@@ -1,1 +1,1 @@
-"""One sweep from its configs to its tables: what `python -m pipeline.run` does."""
+"""Running one sweep from its configs to its tables: the work of `python -m pipeline.run`."""

@@ -1,4 +1,4 @@
-"""What a sweep says before it plays: what there is to do, and what it can show."""
+"""What a sweep prints before it plays: the work to do, and the differences it can detect."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def announce(
     left: int,
     played: int,
 ) -> None:
-    """Says what will be played and what it can show. played: the most gap-free deals of a cell that
-    are in the log."""
+    """Print what will be played and what it can show. played: the largest number of gap-free deals
+    of any cell in the log."""
     matches = plan.deals * sum(len(cell.rotations) for cell in plan.cells)
     done = matches - left
     there = f", {done:,} of them already in the log" if done else ""
@@ -63,8 +63,7 @@ def _seeds(seed: Seed) -> str:
 def _tested_baselines(
     plan: Plan, baselines: Mapping[str, Baseline | None]
 ) -> set[tuple[Baseline, Declared, bool]]:
-    """The baselines of win rates, the tests against them, and whether these are of luck-adjusted
-    results."""
+    """The win-rate baselines, their tests, and whether these use luck-adjusted results."""
     cells = [(cell, baselines[cell.key]) for cell in plan.cells if win_or_score(cell.measure)]
     return {
         (known, cell.test, not luck.refusal(cell))
@@ -74,7 +73,7 @@ def _tested_baselines(
 
 
 def power_line(deals: int, baseline: Baseline, test: Declared, expect: Expect, tests: int) -> str:
-    """What this many deals can show against a baseline, before they are played."""
+    """The power of a test against a baseline with this many deals."""
     rate, null, given = baseline.rate, baseline.rate - test.margin, (expect.alpha, tests, test.side)
     least = power.detectable_one_proportion(deals, null, 0.8, *given) - test.margin
     shown = "no difference" if math.isnan(least) else f"a difference of {100 * least:.1f} points"

@@ -1,7 +1,8 @@
-"""The second pass of a sweep: controls and noise cells, on the deals that its cells have finished.
+"""The second pass of a sweep: its controls and noise cells, on the deals that its cells have
+finished.
 
-They are played by the same loop into the same log. To have a fixed player among the cells
-themselves, play `agent=fixed`.
+The same loop plays them into the same log. To have a fixed player among the sweep's own cells, use
+`agent=fixed`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ VERBS = ("controls", "controls: played")
 
 
 def distinct(cells: Sequence[Cell], controls: Sequence[Mapping[str, Cell]]) -> tuple[Cell, ...]:
-    """Every control once: cells may share one, and one may be a cell of the sweep itself."""
+    """The controls without duplicates: cells may share one, and one may be a cell of the sweep."""
     own = {cell.key for cell in cells}
     found = {one.key: one for named in controls for one in named.values()}
     return tuple(one for key, one in found.items() if key not in own)
@@ -39,13 +40,13 @@ def play(
     log: Log,
     live: Live,
 ) -> int:
-    """Plays what the log lacks of the controls, up to the last complete deal of `results`. Returns
-    how many matches are left, where it was interrupted. Raises UserError, Halted."""
+    """Play the controls' missing matches, up to the last complete deal of `results`. Returns how
+    many are left if interrupted, else 0. Raises UserError, Halted."""
     deals = max(result.complete_deals for result in results)
     plan = Plan(tuple(controls), deals, sweep.seed)
     if not controls or not missing(plan, log):
         return 0
-    launch = sweep.launch if plan.sources else HERE  # players that ask nothing need no workers
+    launch = sweep.launch if plan.sources else HERE  # without models, no workers are needed
     own = replace(sweep, launch=launch, stop="fixed", tracking={"kind": "none"})
     live.add(plan, chain.from_iterable(log.outcomes.values()))
     rule = StopRule(own, plan, [CellInfo.from_cell(control, None) for control in controls], log)

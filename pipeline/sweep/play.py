@@ -1,6 +1,4 @@
-"""The loop in which matches are played: workers get what a log lacks of a plan, and the log gets
-what they finish.
-"""
+"""The playing loop: workers play what the log lacks of a plan, and their results are logged."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ VERBS = ("playing", "played")
 
 
 def missing(plan: Plan, log: Log, stopped: Collection[str] = ()) -> int:
-    """How many matches the log lacks of the cells whose keys are not in `stopped`."""
+    """How many matches the log lacks, outside the cells whose keys are in `stopped`."""
     return sum(
         plan.deals * len(cell.rotations) - len(log.outcomes_of(cell.key).first(plan.deals))
         for cell in plan.cells
@@ -46,9 +44,9 @@ def play_missing(
     command: str | None,
     verbs: tuple[str, str] = VERBS,
 ) -> bool:
-    """Plays what the log lacks. Returns whether it was interrupted. command: as it was typed, for
-    runs.jsonl; None where the run is noted there already. verbs: what the progress bar
-    says while it plays and when it is done."""
+    """Play what the log lacks. Returns whether it was interrupted. command: the command line for
+    runs.jsonl; None if the run is already listed there. verbs: the progress bar's labels during
+    play and afterwards."""
     for cell in plan.cells:
         rule.check(cell.key)
     left = missing(plan, log, rule.stopped)

@@ -1,8 +1,8 @@
-"""What the first matches of a sweep show, told while it plays: errors as they come, replies that
-cannot be read, and what the whole will take.
+"""Reports on the first matches of a sweep while it plays: errors as they occur, unreadable replies,
+and the expected time and cost of the whole sweep.
 
 The first match of a cell that asks a model is an ordinary one, the first in deal order; the cell's
-others wait for it (`pipeline/play/admission.py`).
+other matches wait for it (`pipeline/play/admission.py`).
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from gauntlet.pipeline.play.admission import Admission
 from gauntlet.pipeline.tables.formatting import amount, duration, short
 
 NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
-"""Errors that differ in numbers alone are alike."""
+"""Errors that differ only in numbers count as the same kind."""
 
 NAME = 24
-"""Characters of a cell's name on a terminal."""
+"""Longest cell name shown in a terminal, in characters."""
 
 First = tuple[Cell, MatchRecord, Outcome]
 """A cell's first match."""
 
 
 class Preflight:
-    """Admits the matches that the log lacks, and prints what the first of them show.
+    """Admits the matches that the log lacks, and reports on the first ones.
 
-    stopped: cells of which no more are wanted. Cells that ask a model and have no match yet start
+    stopped: cells that need no more matches. Cells that ask a model and have no match yet start
     with one. workers: how many play.
     """
 
@@ -72,14 +72,14 @@ class Preflight:
         self._first: list[First] = []
 
     def played(self, record: MatchRecord, outcome: Outcome) -> None:
-        """Takes in a match; the last of the first ones brings the report."""
+        """Note a match; print the report after the last of the first matches."""
         self.admission.played(record.cell)
         if record.cell in self._due:
             self._first.append((self._cells[record.cell], record, outcome))
             self._settle(record.cell)
 
     def failed(self, task: Task, error: str) -> None:
-        """Prints an error that is new, and that a cell is stopped for it."""
+        """Print an error of a new kind, and note if the error stops its cell."""
         line = redact(reason(error))[:LONGEST]
         kind, name = NUMBERS.sub("#", line), self._name(self._cells[task.cell])
         if kind not in self._told:
@@ -92,12 +92,12 @@ class Preflight:
             self._settle(task.cell)
 
     def _name(self, cell: Cell) -> str:
-        """The end of a long name on a terminal, so that what happened fits beside it."""
+        """The cell's name, cut at the front on a terminal to leave room for the message."""
         short_enough = len(cell.name) <= NAME or not self._out.is_terminal
         return cell.name if short_enough else f"…{cell.name[1 - NAME :]}"
 
     def _settle(self, cell: str) -> None:
-        """One fewer first match to wait for; after the last, the report."""
+        """Stop waiting for this cell's first match; print the report after the last one."""
         waited, self._due = cell in self._due, self._due - {cell}
         if not waited or self._due or not self._first:
             return
@@ -106,7 +106,7 @@ class Preflight:
             event("preflight", told=line)
 
     def _unreadable(self) -> Iterator[str]:
-        """That a model's replies cannot be read, by the cell where most cannot."""
+        """The share of unreadable replies, for the cell where it is highest."""
         firsts = ((cell, one) for cell, _, one in self._first if one.malformed)
         bad = [(one.malformed / one.replies, one, cell) for cell, one in firsts]
         if bad:
@@ -116,7 +116,8 @@ class Preflight:
             yield f"{count} in {self._name(cell)}{more}"
 
     def _expected(self) -> str:
-        """What all matches of the cells take whose first was played, if they are like it."""
+        """Expected time, tokens and cost of all matches of the cells with a first match, assuming
+        that the others are like it."""
         total = seconds = tokens = cost = 0.0
         for cell, record, outcome in self._first:
             matches = self._plan.deals * len(cell.rotations)
@@ -130,9 +131,9 @@ class Preflight:
         return f"{total:,.0f} matches: {takes}, {short(tokens)} tokens{price}"
 
     def _seconds(self, cell: Cell, record: MatchRecord) -> float:
-        """Of a worker, for a match. Of models in batches at most, as a first match has them almost
-        for itself; of models behind an API with as many requests and matches at a time as may be.
-        """
+        """A worker's seconds per match. For batching models this is an upper bound, as a first
+        match has the model almost to itself; for API models it assumes the most concurrent requests
+        and matches."""
         models = [player.model for player in cell.players if player.model is not None]
         slots = [model.in_flight for model in paid(models)]
         if not slots or record.clock is None:
@@ -144,13 +145,13 @@ class Preflight:
 
 
 def _is_new(cell: Cell, log: Log) -> bool:
-    """Whether the cell asks a model, and has no match yet."""
+    """Whether the cell asks a model and has no match yet."""
     asks = any(player.model is not None for player in cell.players)
     return asks and not len(log.outcomes_of(cell.key))
 
 
 def _cost(cell: Cell, record: MatchRecord) -> float:
-    """What the match's answers cost."""
+    """The price of the match's replies."""
     seating, cost = cell.seating(record.rotation), 0.0
     for decision in record.decisions:
         model = cell.players[seating[decision.seat]].model
@@ -160,7 +161,7 @@ def _cost(cell: Cell, record: MatchRecord) -> float:
 
 
 def _tokens(exchange: Exchange) -> tuple[int, int]:
-    """Tokens read and written; a scored prompt is answered by one."""
+    """Tokens read and written; a scored prompt counts as one token written."""
     if isinstance(exchange, TextExchange):
         return exchange.tokens
     return sum(exchange.tokens), len(exchange.branches)

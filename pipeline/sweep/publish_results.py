@@ -1,4 +1,4 @@
-"""What a sweep tells in the end: tables, figures and page, MLflow, and where all of it lies."""
+"""The end of a sweep: tables, figures, the report page and MLflow."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from gauntlet.pipeline.tracking.track import track
 
 
 def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults], hurry: bool) -> None:
-    """Writes and prints the tables, draws, logs to MLflow, and says where everything is. hurry:
-    without figures and MLflow, as whoever interrupts a run does not want to wait."""
+    """Write and print the tables, draw the figures, log to MLflow, and print where everything is.
+    hurry: skip figures and MLflow, because the user interrupted the run."""
     folder = sweep.output_dir
     made = write_tables(folder, results)
     out.print()

@@ -39,7 +39,7 @@ from gauntlet.pipeline.tables.claims import planned_tests
 
 INTERRUPTED = 130
 NOTHING_PLAYED = 1
-"""Exit statuses; a user's mistake is 2."""
+"""Exit statuses; 2 is a user error."""
 
 
 def as_planned(plan: Plan) -> Plan:
@@ -52,10 +52,10 @@ def run(
     command: str = "",
     seated: Callable[[Plan], Plan] = as_planned,
 ) -> int:
-    """Plays and judges a sweep. Returns the exit status; raises UserError for a user's mistake.
+    """Play and judge a sweep. Returns the exit status; raises UserError.
 
-    command: as it was typed, for the log. seated: the plan as it is to be played, where somebody
-    sits elsewhere than the plan can know, such as a person at a page; its cells keep their keys.
+    command: the command line, for the log. seated: returns the plan to play, for players that the
+    plan cannot know, such as a person at a web page; cells keep their keys.
     """
     out = console()
     cells = build_cells(cell_configs)
@@ -122,7 +122,7 @@ def run(
             except Halted as error:
                 interrupted, halted = True, error
         from gauntlet.pipeline.sweep.publish_results import (
-            show,  # pandas, matplotlib: no match waits for them
+            show,  # imported late: pandas and matplotlib are slow to load
         )
 
         show(out, sweep, results, hurry=interrupted and not halted)
@@ -131,7 +131,7 @@ def run(
             event("paid", account=account)
         live.ended("interrupted" if interrupted else "failed" if failure else "finished", failure)
         if interrupted:
-            how = "" if halted else "; the same command again goes on"
+            how = "" if halted else "; running the same command again continues"
             left = missing(plan, log) + left_controls
             out.print(
                 f"\ninterrupted: {left:,} matches are left, all others are safe in "
@@ -148,7 +148,7 @@ def run(
 
 
 def measured(out: Console, cells: Sequence[Cell], sweep: SweepConfig) -> dict[str, Baseline | None]:
-    """The baseline of each cell, by its key, as sharp as so many deals need it."""
+    """The baseline of each cell, by its key, as precise as this many deals need."""
     games, slow = GAMES, math.inf
     if sweep.deals != "auto":
         games, slow = enough(sweep.deals), enough_of_a_slow_one(sweep.deals)
@@ -158,6 +158,6 @@ def measured(out: Console, cells: Sequence[Cell], sweep: SweepConfig) -> dict[st
 
 
 def in_the_log(abouts: Sequence[CellInfo], log: Log) -> list[CellResults]:
-    """The cells with all their gap-free deals, also those beyond what this run asks for: as
-    `views.results_of` has them, whoever reads the folder later."""
+    """The cells with all their gap-free deals, including those beyond what this run asks for: the
+    same as `views.results_of` for later readers of the folder."""
     return collect(abouts, log.outcomes, Folder(log.folder).failed_matches)

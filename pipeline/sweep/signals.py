@@ -1,4 +1,4 @@
-"""Stopping where nothing is half done: SIGINT and SIGTERM set an event that play looks at."""
+"""Graceful shutdown: SIGINT and SIGTERM set an event that the playing loop checks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def stop_asked() -> Iterator[threading.Event]:
-    """An event that SIGINT and SIGTERM set, so that play stops where nothing is half done."""
+    """Yield an event that SIGINT and SIGTERM set, and restore the handlers afterwards."""
     asked = threading.Event()
     numbers = (signal.SIGINT, signal.SIGTERM)
     before = [signal.signal(number, lambda *_: asked.set()) for number in numbers]

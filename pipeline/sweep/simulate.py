@@ -1,9 +1,8 @@
 """Cells of scripted players, counted instead of played: `simulate=true`.
 
-A compiled game plays a hundred thousand games between its own scripted players in a second or so;
-any other takes about as long as its rules do. Nothing is written down but who won, so there is no
-record, no pair and no replay, and the rows say `simulated`. What takes the same seed is the same
-again.
+A compiled game plays about a hundred thousand games between its own scripted players per second;
+other games run at the speed of their rules. Only wins are stored, so there are no records, pairs or
+replays, and the rows say `simulated`. The same seed gives the same counts.
 """
 
 from __future__ import annotations
@@ -38,9 +37,9 @@ SEAT_COLUMNS = [
 
 
 def run(out: Console, cells: Sequence[Cell], sweep: SweepConfig) -> None:
-    """Counts `deals` games of every cell; writes and prints summary.csv and seats.csv.
+    """Count `deals` games of every cell; write and print summary.csv and seats.csv.
 
-    Raises UserError for a cell that cannot be simulated, and for a folder of played matches.
+    Raises UserError for a cell that cannot be simulated, and for a folder with played matches.
     """
     folder, games = sweep.output_dir, sweep.deals
     if games == "auto":
@@ -75,11 +74,12 @@ def wins_by_seat(
     seed: int,
     reach: Callable[[int, int], None] = lambda done, games: None,
 ) -> np.ndarray:
-    """How many of `games` each seat wins, and nobody; not the games that measured a baseline.
+    """The wins of each seat in `games` games, then the games without a winner. These are not the
+    games that measure a baseline.
 
-    reach: as `games.playouts.simulate` has it.
-    Raises UserError where the cell is rotated, or judged by what wins and draws do not settle, or a
-    player is not one of the game's own.
+    reach: as in `games.playouts.simulate`. Raises UserError if the cell is rotated, is judged by
+    something other than wins and draws, or has a player that is not one of the game's scripted
+    ones.
     """
     players = scripted(cell)
     drawn = cell.measure == MATCH_SCORE.name and has_draws(cell.game)
@@ -101,7 +101,7 @@ def wins_by_seat(
 
 
 def seat_table(cells: Sequence[Cell], counts: Sequence[np.ndarray], games: int) -> pd.DataFrame:
-    """seats.csv: a row a seat of every cell, with a 95% interval (`stats.means`)."""
+    """seats.csv: one row per seat of every cell, with a 95% interval (`stats.means`)."""
     rows = []
     for cell, won in zip(cells, counts, strict=True):
         low, high = limits((0.0, 1.0), (0.0, 1.0), counts=np.stack((games - won, won), -1))
@@ -125,7 +125,7 @@ def seat_table(cells: Sequence[Cell], counts: Sequence[np.ndarray], games: int) 
 
 
 def seats_view(seats: pd.DataFrame) -> WrappedTable:
-    """Win rates by seat, a row a cell."""
+    """Win rates by seat, one row per cell."""
     shown = WrappedTable()
     shown.add_column("players by seat")
     shown.add_column("games", justify="right")
@@ -142,7 +142,7 @@ def seats_view(seats: pd.DataFrame) -> WrappedTable:
 
 
 def _row(cell: Cell, won: np.ndarray, games: int, baseline: Baseline | None) -> dict[str, Any]:
-    """A row of summary.csv: what no counts tell is empty."""
+    """A row of summary.csv; columns that counts cannot give are empty."""
     about, draws = CellInfo.from_cell(cell, baseline), int(won[-1])
     wins = as_integer(sum(int(won[seat]) for seat in cell.measured) / about.measured)
     found = (wins / games, *limits((0.0, 1.0), (0.0, 1.0), counts=(games - wins, wins)))

@@ -1,1 +1,1 @@
-"""MLflow: a parent run a sweep, a child run a cell, while it goes and in the end."""
+"""MLflow: a parent run per sweep and a child run per cell, live and final."""

@@ -1,4 +1,4 @@
-"""A run's figures in MLflow while it goes; `pipeline/track.py` replaces them in the end."""
+"""A run's metrics in MLflow while it plays; `pipeline/track.py` replaces them later."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
 OFFER_SECONDS, CLOSE_SECONDS, HASTY_SECONDS = 5.0, 10.0, 0.2
-"""Before the first offer, as who is done sooner needs none, and between two; for the last figures
-to be taken; for that where the run is broken off."""
+"""Minimum time between offers, and before the first, so short runs make none; time limits for
+logging the last metrics, at the end and on interruption."""
 WHOLE = ""
-"""Stands for the whole sweep among the keys of cells."""
+"""The key of the whole sweep, among the keys of cells."""
 Figures = Mapping[str, tuple[int, Mapping[str, float]]]
 Ended = Literal["FINISHED", "KILLED"]
 
 
 @contextmanager
 def live_tracking(tracking: Node, folder: Path, cells: Sequence[Cell]) -> Iterator[Follower]:
-    """Someone to whom a run offers its figures; `track` replaces what it logged."""
+    """A follower to which a run offers its metrics; `track` replaces what it logged."""
     store = str(tracking["store"]) if tracking["kind"] == "mlflow" else None
     follower = Follower(store, folder, tuple(cells))
     try:
@@ -58,8 +58,10 @@ def live_tracking(tracking: Node, folder: Path, cells: Sequence[Cell]) -> Iterat
 
 @dataclass
 class Follower:
-    """Logs a run's figures while it goes, in a thread of its own: a store that is slow, broken or
-    gone holds nothing up and ends nothing."""
+    """Logs a run's metrics live, in a thread.
+
+    A slow, broken or absent store delays and breaks nothing.
+    """
 
     store: str | None
     folder: Path
@@ -69,10 +71,10 @@ class Follower:
     _thread: Thread | None = None
     _client: MlflowClient | None = None
     _runs: list[tuple[str, str]] = field(default_factory=list)
-    """A cell's key, or WHOLE, and the id of its run, which is still open."""
+    """The key of a cell, or WHOLE, and the id of its open run."""
 
     def offer(self, live: Live) -> None:
-        """Takes the figures if there is a store, the last ones are taken, and it is time."""
+        """Log the metrics if there is a store, the previous ones are logged, and it is time."""
         if self.store is None or time.monotonic() - self._offered < OFFER_SECONDS:
             return
         if self._thread is None:
@@ -83,7 +85,7 @@ class Follower:
             self._told.put(figures(live))
 
     def close(self, ended: Ended, seconds: float) -> None:
-        """Ends the runs and the thread; one that takes longer is left behind."""
+        """End the runs and the thread; a thread that takes longer is abandoned."""
         self._told.put(ended)
         if self._thread is not None:
             self._thread.join(seconds)
@@ -94,7 +96,7 @@ class Follower:
             told = self._told.get()
             try:
                 self._end(told) if isinstance(told, str) else self._log(told)
-            except Exception as error:  # whatever MLflow raises: it is a view, and play goes on
+            except Exception as error:  # MLflow is only a view: play continues whatever it raises
                 why = str(error).strip().splitlines() or [type(error).__name__]
                 event("MLflow not written", logging.WARNING, store=self.store, error=why[0])
 
@@ -105,15 +107,15 @@ class Follower:
             log_values(client, run, metrics, step)
 
     def _end(self, ended: Ended) -> None:
-        """Whoever looks before the final runs are there sees that play is over, and since when."""
+        """Mark the runs as ended now, for viewers before the final runs exist."""
         now = int(1000 * time.time())
         for _, run in self._runs:
             if self._client is not None:
                 self._client.set_terminated(run, ended, now)
 
     def _begin(self) -> MlflowClient:
-        """A parent run an experiment and, of few cells, a child run each, in place of those that a
-        killed run left."""
+        """Create a parent run per experiment and, for few cells, child runs; delete a killed
+        run's."""
         client, place = open_store(str(self.store)), Folder(self.folder)
         forget_live(client, place.id)
         runs = place.lines("runs")
@@ -141,7 +143,7 @@ class Follower:
 
 
 def figures(live: Live) -> Figures:
-    """What to log now of each cell and of the sweep: a step and metrics."""
+    """The metrics to log now for each cell and the sweep: a step and values."""
     found: dict[str, tuple[int, dict[str, float]]] = {}
     for key, cell in live.cells.items():
         metrics = {

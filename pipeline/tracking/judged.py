@@ -1,4 +1,4 @@
-"""DIR/metrics in MLflow: what `pipeline/metrics.py` found joins the runs of a tracked sweep."""
+"""DIR/metrics in MLflow: adds the output of `pipeline/metrics.py` to a tracked sweep."""
 
 from __future__ import annotations
 
@@ -24,13 +24,16 @@ if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
 Cells = dict[str, dict[str, float]]
-"""Figures of the players of every cell, by its key."""
+"""Metrics of the players of every cell, by its key."""
 
 
 def add_metrics(folder: Path, store: str) -> bool:
-    """Logs DIR/metrics with the runs of a sweep, over what an earlier call logged: tables and
-    figures with the parents, figures of players with the cells. Returns False where the store does
-    not know the sweep. Raises UserError where it cannot be used, or metrics.csv is damaged."""
+    """Log DIR/metrics to the runs of a sweep, overwriting what an earlier call logged.
+
+    Tables and figures go to the parents, players' metrics to the cells. Returns False if the store
+    does not have the sweep. Raises UserError if the store cannot be used, or metrics.csv is
+    damaged.
+    """
     if not there(store):
         return False
     with usable(store, folder):
@@ -50,7 +53,7 @@ def add_metrics(folder: Path, store: str) -> bool:
 
 
 def read_cells(folder: Path) -> Cells | None:
-    """What metrics.csv says of each cell; None where nothing was judged. Raises UserError."""
+    """The metrics of each cell in metrics.csv; None if nothing was judged. Raises UserError."""
     table = folder / "metrics" / "metrics.csv"
     if not table.exists():
         return None

@@ -1,4 +1,4 @@
-"""What runs in MLflow say in words: a note in Markdown, on top of a run's page."""
+"""Descriptions of runs in MLflow: a Markdown note at the top of a run's page."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from gauntlet.pipeline.tables.formatting import Scale, heading, p_value, row_sca
 from gauntlet.pipeline.tables.registry import Results, short_names, truncation_note
 
 ROWS, SENTENCES = 20, 8
-"""Rows of the note's table, and sentences to each question; the report has all."""
+"""Rows of the note's table, and sentences per question; the report has all."""
 LONGEST = 8000
-"""Characters of a tag; MLflow takes no more."""
+"""MLflow's limit on the characters of a tag."""
 MARKS = re.compile(r"([\\`*_\[\]<>|#~])")
-"""What Markdown would take for its own."""
+"""Characters with a meaning in Markdown."""
 
 
 def of_sweep(
     folder: Path, summary: pd.DataFrame, answers: Sequence[Answer], command: str | None
 ) -> str:
-    """The note of a sweep: what it found, its cells, its command, and where the report is."""
+    """The note of a sweep: its findings, cells, command, and where the report is."""
     parts = [
         *("\n".join(_answer(one)) for one in answers),
         "\n".join(_table(summary)),
@@ -36,7 +36,7 @@ def of_sweep(
 
 
 def of_a_cell(results: Results, row: pd.Series[Any], helping: bool) -> str:
-    """The note of a cell: its result in a sentence, and what there is to be warned of."""
+    """The note of a cell: its result in a sentence, and its warnings."""
     told = [plain(cell_sentence(results, row, helping))]
     if row["warning"]:
         told.append(f"**Warning:** {plain(row['warning'])}.")
@@ -44,12 +44,12 @@ def of_a_cell(results: Results, row: pd.Series[Any], helping: bool) -> str:
 
 
 def plain(text: str) -> str:
-    """The text without what Markdown would read into it."""
+    """The text with Markdown characters escaped."""
     return MARKS.sub(r"\\\1", text)
 
 
 def _joined(parts: Sequence[str]) -> str:
-    """The parts, from the first on, that MLflow has room for."""
+    """Join the parts, skipping those that exceed MLflow's limit."""
     kept: list[str] = []
     for part in parts:
         if len("\n\n".join([*kept, part])) <= LONGEST:
@@ -77,7 +77,7 @@ def _table(summary: pd.DataFrame) -> Iterator[str]:
 
 
 def _line(columns: Iterable[str]) -> str:
-    """A row; MLflow leaves no room between columns."""
+    """A row; MLflow leaves no space between columns."""
     return f"| {' | &emsp;'.join(columns)} |"
 
 

@@ -1,4 +1,4 @@
-"""What a cell was played with, as MLflow's params: all that a reader may want to sort runs by."""
+"""The settings of a cell as MLflow params: everything a reader may want to sort runs by."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ COLUMNS = (
     *("experiment", "game", "agent", "model", "prompt", "seats"),
     *("baseline_n", "measure", "test"),
 )
-"""Of summary.csv."""
+"""Columns of summary.csv."""
 VERSIONS = ("python", "torch", "transformers")
 OTHER = re.compile(r"[^\w.: /-]")
-"""What no name of a param or metric may hold."""
+"""Characters not allowed in names of params and metrics."""
 
 Params = dict[str, str]
 
@@ -29,12 +29,13 @@ Params = dict[str, str]
 def params(
     place: Folder, result: CellResults, row: pd.Series[Any], runs: Sequence[Mapping[str, Any]]
 ) -> Params:
-    """Of a cell's run. runs: the lines of runs.jsonl.
+    """The params of a cell's run. runs: the lines of runs.jsonl.
 
-    deals: those that count. matches_per_deal: seatings (the ways in which the players were seated)
-    times samples. opponents: all players but those whose results count and who helps them.
-    prompt.moves and the like: settings that were swept or typed, by factor (see
-    `tables/claims.py`). commit, torch, ...: of all runs that had the cell to play.
+    deals: those that count.
+    matches_per_deal: seatings (rotations of the players) times samples.
+    opponents: all players but the measured ones and their helpers. prompt.moves and the like:
+        settings that were swept or typed, by factor (see `tables/claims.py`). commit, torch,
+        ...: over all runs that had the cell to play.
     """
     about = result.about
     told = {name: str(row[name]) for name in COLUMNS}
@@ -46,13 +47,13 @@ def params(
 
 
 def shared(cells: Sequence[Params]) -> Params:
-    """What all cells have in common."""
+    """The params that all cells share."""
     first = cells[0].items()
     return {name: value for name, value in first if all(one.get(name) == value for one in cells)}
 
 
 def fit(name: str) -> str:
-    """A name as MLflow takes it: letters, digits and a few signs."""
+    """A valid MLflow name: letters, digits and a few signs."""
     return OTHER.sub("_", name)[:200]
 
 
@@ -86,8 +87,7 @@ def _players(about: CellInfo, described: Mapping[str, Any]) -> Iterator[tuple[st
 
 
 def _factors(labels: Mapping[str, str]) -> Params:
-    """Each setting that a label tells in brackets, what stands before them (`prompt.name`), and the
-    model's device under its own name."""
+    """The settings in a label's brackets, the names before them, and the model's device."""
     found = factors(labels)
     told = {fit(name): value for name, value in found.items() if name not in GROUPS}
     told |= {f"{group}.name": found[group] for group in GROUPS if found[group] != labels[group]}
@@ -95,7 +95,7 @@ def _factors(labels: Mapping[str, str]) -> Params:
 
 
 def _made_with(key: str, runs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    """By which code, and where, it was played; several values where runs differ."""
+    """The code and machines it was played with; several values if runs differ."""
     own = of_cell(runs, key)
     for name in ("commit", "machine", "host"):
         yield from _listed(name, [run.get(name) for run in own])

@@ -1,6 +1,6 @@
-"""When cells were played: their runs in MLflow last as long, whenever they are logged.
+"""When cells were played: their runs in MLflow get these times, whenever they are logged.
 
-A cell begins with the first run that had it to play, loading its models included, and ends with its
+A cell begins with the first run that had it to play, including model loading, and ends with its
 last match; pauses between runs count.
 """
 
@@ -14,20 +14,20 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellInfo
 
 Lines = Sequence[Mapping[str, Any]]
-"""Of runs.jsonl."""
+"""Lines of runs.jsonl."""
 Span = tuple[int, int]
 """Start and end, in milliseconds since 1970."""
 
 
 def of_cell(runs: Lines, key: str) -> list[Mapping[str, Any]]:
-    """The runs that had the cell to play; older lines do not tell their cells."""
+    """The runs that had the cell to play; older lines do not list their cells."""
     told = [(run, run.get("cells")) for run in runs]
     return [run for run, cells in told if not isinstance(cells, list) or key in cells]
 
 
 def begun(runs: Lines, key: str) -> float | None:
-    """When the first run that had the cell to play began, in seconds since 1970; None where no
-    line tells it."""
+    """The start of the first run that had the cell to play, in seconds since 1970; None if
+    unknown."""
     return min(_starts(of_cell(runs, key)), default=None)
 
 
@@ -36,12 +36,12 @@ def _starts(runs: Lines) -> Iterator[float]:
         try:
             yield time.mktime(time.strptime(run["started"], "%Y-%m-%d %H:%M:%S"))
         except (ValueError, OverflowError):
-            continue  # a line is checked to hold a text, no more
+            continue  # a line is only checked to hold a string
 
 
 def spans(place: Folder, abouts: Sequence[CellInfo], runs: Lines) -> list[Span]:
-    """When each cell was played. Its last match is as old as its file; that of a copied folder is
-    younger than what the latest run said of itself, which then counts."""
+    """When each cell was played. The last match is dated by the file's mtime; for a copied folder
+    that is later than the status's last update, which is then used."""
     said = (place.status or {}).get("updated")
     found = []
     for about in abouts:

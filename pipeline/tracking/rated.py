@@ -1,4 +1,4 @@
-"""Ratings in MLflow: what `pipeline/ratings.py` found joins the runs of its sweeps."""
+"""Ratings in MLflow: adds the output of `pipeline/ratings.py` to the runs of its sweeps."""
 
 from __future__ import annotations
 
@@ -25,10 +25,12 @@ FIGURES = ("rating", "low", "high")
 
 
 def add_ratings(folders: Sequence[Path], store: str, written: Path, ratings: pd.DataFrame) -> int:
-    """Logs ratings with the parent runs of these output_dirs, over what an earlier call logged:
-    the files of `written`, and of each player its rating, the limits there are, and the interval in
-    words as a tag. Returns how many of the folders the store knows. Raises UserError where it
-    cannot be used."""
+    """Log ratings to the parent runs of these output_dirs, overwriting earlier ones.
+
+    Logs the files of `written` and, for each player, its rating, the available limits, and the
+    interval as a tag. Returns how many of the folders the store has. Raises UserError if it cannot
+    be used.
+    """
     if not there(store):
         return 0
     players = [(f"rating/{_plain(row['player'])}", row) for row in ratings.to_dict("records")]
@@ -36,7 +38,7 @@ def add_ratings(folders: Sequence[Path], store: str, written: Path, ratings: pd.
         f"{where}/{name}": float(row[name])
         for where, row in players
         for name in FIGURES
-        if np.isfinite(row[name])  # MLflow would store the largest number that it knows
+        if np.isfinite(row[name])  # MLflow would store the largest float instead
     }
     known = 0
     for folder in folders:
@@ -59,5 +61,4 @@ def add_ratings(folders: Sequence[Path], store: str, written: Path, ratings: pd.
 
 
 def _plain(name: str) -> str:
-    """A name with the letters alone that MLflow takes in one."""
     return re.sub(r"[^\w. -]", "_", name)

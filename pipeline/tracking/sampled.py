@@ -1,5 +1,8 @@
-"""Which matches of a sweep are traced: all that count, or of each cell the first ones, those with
-the most fallbacks, and those in which a choice was closest."""
+"""Selects the matches of a sweep to trace.
+
+These are all that count, or for each cell the first ones, those with the most fallbacks, and those
+with the closest choice.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +16,16 @@ from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.tracking.store import MANY
 
 FIRST, FALLBACK, CLOSE = "first", "fallback", "close choice"
-"""Why a match is in the sample."""
+"""Reasons for a match to be in the sample."""
 EACH = 2
-"""The most matches of a cell for the same reason; fewer where there are many cells."""
+"""Maximum matches of a cell per reason; fewer with many cells."""
 
 Ranked = tuple[float, tuple[int, int], MatchRecord]
 
 
 @dataclass(frozen=True)
 class Sampled:
-    """A match to be traced, its cell, and why it is in the sample; () where all are traced."""
+    """A match to trace, its cell, and why it is in the sample; () if all are traced."""
 
     result: CellResults
     record: MatchRecord
@@ -30,8 +33,11 @@ class Sampled:
 
 
 def sampled(place: Folder, results: Sequence[CellResults], traces: str) -> Iterator[Sampled]:
-    """The matches on the gap-free prefix in which a model was asked, cell by cell: with "all" every
-    one, with "sample" at most 3 EACH a cell of at most MANY cells; fewer EACH of more than 20."""
+    """The matches on the gap-free prefix in which a model was used, cell by cell.
+
+    With "all" every one, with "sample" at most 3 EACH per cell for at most MANY cells; fewer EACH
+    with more than 20 cells.
+    """
     for result in results if traces == "all" else results[:MANY]:
         records = _records_with_calls(place, result)
         if traces == "all":
@@ -44,7 +50,7 @@ def sampled(place: Folder, results: Sequence[CellResults], traces: str) -> Itera
 def striking(
     records: Iterable[MatchRecord], each: int
 ) -> Iterator[tuple[MatchRecord, tuple[str, ...]]]:
-    """Of each reason up to `each` matches, every match once with all its reasons, by deal."""
+    """Up to `each` matches per reason; every match once with all its reasons, by deal."""
     kept: dict[str, list[Ranked]] = {}
     for record in records:
         for why, rank in _ranks(record):
@@ -62,7 +68,7 @@ def striking(
 
 
 def _ranks(record: MatchRecord) -> Iterator[tuple[str, float]]:
-    """For what reasons the match may be chosen; the smallest rank comes first."""
+    """The reasons for which the match may be chosen; the smallest rank comes first."""
     yield FIRST, 0.0
     own = [one for one in record.decisions if one.seat in record.subjects and one.asked]
     if fallbacks := sum(one.fallback for one in own):

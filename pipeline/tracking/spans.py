@@ -1,8 +1,8 @@
-"""A match as traces: one a decision in which a model was asked, a span for every call of it.
+"""A match as traces: one per decision that used a model, with a span for every call.
 
-A trace a decision, not one a match: MLflow lists traces with what went in and what came out, and a
-line that says "your hand ... -> red 5" can be searched, sorted and opened, where a whole match has
-no one question and answer. Its session is the match, which MLflow shows as a conversation.
+Traces are per decision because MLflow lists traces with their input and output: a line such as
+"your hand ... -> red 5" can be searched, sorted and opened, whereas a whole match has no single
+question and answer. The match is the session, which MLflow shows as a conversation.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ from gauntlet.pipeline.viewer.match import PromptView, decision_view
 
 Told = dict[str, Any]
 Times = tuple[int, int]
-"""Begin and end, in nanoseconds since 1970."""
+"""Start and end, in nanoseconds since 1970."""
 
 PLACES = 6
 """Decimals of scores and probabilities."""
 MEASURED, SPREAD = "measured", "spread"
-"""Where times come from: the record's clock, or an older record, which has none."""
+"""The source of times: the record's clock, or an estimate for older records without one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A prompt that was scored, or a text that was written (with all samples of it).
+    """A scored prompt, or a generated text (with all its samples).
 
-    inputs, outputs: as MLflow shows them. usage: tokens as `mlflow.chat.tokenUsage` has them.
+    inputs, outputs: as MLflow shows them.
+    usage: tokens, in the format of `mlflow.chat.tokenUsage`.
     """
 
     name: str
@@ -44,10 +45,11 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class DecisionTrace:
-    """A decision and its calls. number: of its trace, 128 bits, settled by sweep, match and turn.
+    """A decision and its calls.
 
-    fault: what was wrong with the reply where a random move took its place, else "". notes: what
-    else there is to know of it, with what the method noted.
+    number: the 128-bit trace id, determined by sweep, match and turn.
+    fault: what was wrong with the reply if a random move replaced it, else "".
+    notes: further data, including the method's notes.
     """
 
     number: int
@@ -66,8 +68,12 @@ class DecisionTrace:
 
 
 def traces_of(record: MatchRecord, sweep: str, begun: int) -> Iterator[DecisionTrace]:
-    """The match's traces, in order. sweep: the folder's id. begun: when the cell began, in
-    milliseconds since 1970, where a record that has no clock is taken to begin."""
+    """The match's traces, in order.
+
+    sweep: the folder's id.
+    begun: start of the cell in milliseconds since 1970, used as the start of records without a
+        clock.
+    """
     times = iter(times_of(record, begun))
     source = SPREAD if record.clock is None else MEASURED
     for turn, decision in enumerate(record.decisions):
@@ -77,8 +83,7 @@ def traces_of(record: MatchRecord, sweep: str, begun: int) -> Iterator[DecisionT
 
 
 def times_of(record: MatchRecord, begun: int) -> list[Times]:
-    """When each exchange was worked on; of a record without a clock, the seconds that the match
-    took are shared out evenly."""
+    """The times of each exchange; without a clock, the match's seconds are divided evenly."""
     if record.clock is not None:
         zero, asked = round(1e9 * record.clock.began), record.clock.asked
         return [(zero + round(1e9 * start), zero + round(1e9 * end)) for start, end in asked]
@@ -135,8 +140,7 @@ def _calls(
     times: Times,
     options: Sequence[str],
 ) -> Iterator[Call]:
-    """The calls of an exchange, whose prompts come next: one a prompt that was scored; the samples
-    of a text are one call."""
+    """The calls of an exchange: one per scored prompt; the samples of a text are one call."""
     sent = _prompts(exchange, statics)
     if isinstance(exchange, ScoreExchange):
         for number, (prompt, read) in enumerate(zip(sent, exchange.tokens, strict=True), start=1):
@@ -149,13 +153,12 @@ def _calls(
 
 
 def _prompts(exchange: Exchange, statics: Mapping[str, str]) -> list[Prompt]:
-    """All that were sent in it."""
     branches = exchange.branches if isinstance(exchange, ScoreExchange) else ("",)
     return [exchange.prompt(statics, branch) for branch in branches]
 
 
 def _messages(prompt: Prompt) -> Told:
-    """What was sent, as a conversation; the cue opens the answer."""
+    """The prompt as a conversation; the cue opens the answer."""
     said = [{"role": "system", "content": prompt.system}] if prompt.system else []
     said.append({"role": "user", "content": prompt.static + prompt.changing})
     for reply, told in prompt.turns if isinstance(prompt, Dialogue) else ():
@@ -172,7 +175,7 @@ def _settings(exchange: TextExchange) -> Told:
 
 
 def _scored(prompt: PromptView, options: Sequence[str]) -> Told:
-    """The probability of each answer word, and the option that it stood for."""
+    """The probability of each answer word, with the option it stood for."""
     likeliest = max(prompt.answers, key=lambda answer: answer.probability)
     named = {
         answer.word if answer.option is None else f"{answer.word}) {options[answer.option]}": round(

@@ -1,4 +1,4 @@
-"""MLflow's store: opened, searched, written in few calls; a failing one told in one line."""
+"""The MLflow store: opening, searching, batched writing, and one-line errors."""
 
 from __future__ import annotations
 
@@ -24,29 +24,30 @@ TAG = "gauntlet.sweep"
 CELL_TAG = "gauntlet.cell"
 LIVE_TAG = "gauntlet.live"
 WARNING_TAG = "gauntlet.warning"
-"""What a reader of a cell's result should know first; empty where there is nothing."""
+"""What a reader of a cell's result should know first; empty if there is nothing."""
 PARENT_TAG, NOTE_TAG = "mlflow.parentRunId", "mlflow.note.content"
 BATCH = 1000
-"""The most metrics and params that MLflow takes in one call."""
+"""MLflow's limit on metrics and params per call."""
 LONGEST = 6000
-"""Characters of a param; MLflow takes no more."""
+"""MLflow's limit on the characters of a param."""
 FOUND = 50_000
-"""The most runs that MLflow finds in one call."""
+"""MLflow's limit on runs found per call."""
 MANY = 40
-"""Cells beyond which their runs bring no figures of the whole sweep, and none go along live."""
+"""With more cells, their runs get no figures of the whole sweep, and there are no live cell
+runs."""
 
 SETTINGS = {
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "20",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
 }
-"""Where the user's environment asks nothing else, a server that is gone is given up in seconds, and
-MLflow does not print two lines a run."""
+"""Defaults for the environment: an unreachable server is given up within seconds, and MLflow
+does not print two lines per run."""
 
 
 @contextmanager
 def usable(store: str, folder: Path) -> Iterator[None]:
-    """Says what a store that fails, or is too old for traces, means for the user."""
+    """Turn failures of the store, or one too old for traces, into a UserError."""
     from mlflow.exceptions import MlflowException
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -61,7 +62,7 @@ def usable(store: str, folder: Path) -> Iterator[None]:
 
 
 def open_store(store: str) -> MlflowClient:
-    """A client of the store, which is made if need be."""
+    """A client of the store, which is created if missing."""
     if not _address(store):
         Path(store).mkdir(parents=True, exist_ok=True)
         _ahead(Path(store) / "mlflow.db")
@@ -69,7 +70,7 @@ def open_store(store: str) -> MlflowClient:
 
 
 def client_of(store: str) -> MlflowClient:
-    """A client of a store that is there."""
+    """A client of an existing store."""
     for setting, value in SETTINGS.items():
         os.environ.setdefault(setting, value)
     from mlflow.tracking import MlflowClient
@@ -80,7 +81,7 @@ def client_of(store: str) -> MlflowClient:
 
 
 def experiment_in(client: MlflowClient, store: str, name: str) -> str:
-    """The id of the experiment with this name, which is made if need be."""
+    """The id of the experiment with this name, which is created if missing."""
     found = client.get_experiment_by_name(name)
     if found is not None:
         return str(found.experiment_id)
@@ -89,27 +90,24 @@ def experiment_in(client: MlflowClient, store: str, name: str) -> str:
 
 
 def experiment_name(experiment: str, labels: Mapping[str, str]) -> str:
-    """What a cell's experiment is called in MLflow: `quickstart / uno`. Settings of a game are
-    params, so that its sizes and variants can be compared."""
+    """The name of a cell's experiment in MLflow: `quickstart / uno`. Settings of a game are params,
+    so that its sizes and variants can be compared."""
     return f"{experiment} / {labels['game'].partition('[')[0]}"
 
 
 def _ahead(database: Path) -> None:
-    """Has sqlite log ahead of writing, with fewer syncs a commit: a sweep of a thousand cells has
-    thousands. What is in the way of that is MLflow's to tell."""
+    """Use write-ahead logging: a large sweep has thousands of commits. MLflow reports errors."""
     with suppress(sqlite3.Error), closing(sqlite3.connect(database)) as open_now:
         open_now.execute("PRAGMA journal_mode=WAL")
 
 
 def tracking_uri(store: str | Path) -> str:
-    """What MLflow calls the store."""
     if _address(store):
         return str(store)
     return f"sqlite:///{(Path(store) / 'mlflow.db').resolve()}"
 
 
 def there(store: str) -> bool:
-    """Whether a store was made, or may have been."""
     return _address(store) or (Path(store) / "mlflow.db").exists()
 
 
@@ -118,21 +116,20 @@ def _address(store: str | Path) -> bool:
 
 
 def forget_live(client: MlflowClient, sweep: str) -> None:
-    """Deletes what an earlier run of this sweep logged while it played."""
+    """Delete the live runs of this sweep."""
     for run in runs_of(client, sweep):
         if LIVE_TAG in run.data.tags:
             client.delete_run(run.info.run_id)
 
 
 def runs_of(client: MlflowClient, sweep: str) -> list[Run]:
-    """A sweep's runs, in whatever experiment: its folder may have been played under another
-    name."""
+    """A sweep's runs in all experiments: its folder may have been played under another name."""
     places = [found.experiment_id for found in client.search_experiments()]
     return list(client.search_runs(places, f"tags.`{TAG}` = '{sweep}'", max_results=FOUND))
 
 
 def log_values(client: MlflowClient, run: str, values: Mapping[str, float], step: int = 0) -> None:
-    """Logs figures of one step under their names; those that are nan are left out."""
+    """Log the values of one step; NaNs are skipped."""
     log_points(client, run, [(name, step, value) for name, value in values.items()])
 
 
@@ -143,8 +140,10 @@ def log_points(
     params: Mapping[str, str] | None = None,
     when: int | None = None,
 ) -> None:
-    """Logs (name, step, value) and params in as few calls as MLflow takes; without those that are
-    nan. when: in milliseconds since 1970, by default now."""
+    """Log (name, step, value) and params in as few calls as possible; NaNs are skipped.
+
+    when: in milliseconds since 1970, by default now.
+    """
     from mlflow.entities import Metric, Param
 
     at = int(time.time() * 1000) if when is None else when

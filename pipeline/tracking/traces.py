@@ -1,8 +1,8 @@
-"""Every model call of the sampled matches as MLflow traces, rebuilt from the log and written in
-bulk: `tracking.traces=sample|all|none`, or `python -m pipeline.track DIR --traces all`.
+"""Every model call of the sampled matches as MLflow traces, rebuilt from the log.
 
-A span at a time, MLflow writes about 15 a second into sqlite; its store takes many in one call, and
-the traces that they belong to come into being with them. See `spans.py` for what a trace is.
+`tracking.traces=sample|all|none`, or `python -m pipeline.track DIR --traces all`. MLflow writes
+single spans into sqlite at about 15 per second, so spans are written in bulk, which also creates
+their traces. See `spans.py` for what a trace is.
 """
 
 from __future__ import annotations
@@ -24,16 +24,15 @@ if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
 SPANS = 500
-"""About so many go in one call of the store."""
+"""Approximate number of spans per store call."""
 LINKS, PAGE = 100, 500
-"""The most traces that MLflow links to a run, and that it finds, in one call."""
+"""MLflow's limits on traces linked to a run, and found, per call."""
 WHY_TAG = "gauntlet.why"
 
 
 @dataclass(frozen=True)
 class CellRun:
-    """Where a cell's run was logged. begun: when it was first played, in milliseconds since
-    1970."""
+    """The MLflow run of a cell. begun: when it was first played, in milliseconds since 1970."""
 
     experiment: str
     run: str
@@ -48,9 +47,10 @@ def log_traces(
     traces: str,
     reach: Callable[[int, int], None] = lambda done, total: None,
 ) -> int:
-    """Logs the calls of a sweep that has its runs, by the cells' keys. Returns how many spans.
+    """Log the calls of a sweep to its cells' runs, given by key. Returns the number of spans.
 
-    traces: "sample" or "all". reach: told how many matches are done, of how many at most.
+    traces: "sample" or "all".
+    reach: called with the number of matches done and an upper bound on their total.
     """
     chosen = sampled(place, results, traces)
     total = sum(len(result.outcomes) for result in results)
@@ -66,12 +66,12 @@ def log_traces(
 
 
 Tagged = tuple[DecisionTrace, Mapping[str, str]]
-"""A trace and its tags. They are few, as MLflow asks for each by itself whether it is there: ten
-tags take five times as long as two. All else is an attribute of the decision's span."""
+"""A trace and its tags. They are few, because MLflow checks each for existence separately: ten tags
+take five times as long as two. Everything else is an attribute of the decision's span."""
 
 
 def log_batch(client: MlflowClient, where: CellRun, batch: Sequence[Tagged]) -> None:
-    """Writes whole traces in one call, and links them to their cell's run."""
+    """Write whole traces in one call, and link them to their cell's run."""
     from mlflow.tracing.client import TracingClient
 
     spans = [span for trace, tags in batch for span in spans_of(trace, tags)]
@@ -82,7 +82,6 @@ def log_batch(client: MlflowClient, where: CellRun, batch: Sequence[Tagged]) -> 
 
 
 def forget_traces(client: MlflowClient, run: Run) -> None:
-    """Deletes the traces that belong to a cell's run."""
     place = run.info.experiment_id
     while found := client.search_traces(
         locations=[place], run_id=run.info.run_id, max_results=PAGE, include_spans=False
@@ -91,7 +90,6 @@ def forget_traces(client: MlflowClient, run: Run) -> None:
 
 
 def trace_id(trace: DecisionTrace) -> str:
-    """What MLflow calls it."""
     return f"tr-{trace.number:032x}"
 
 
@@ -120,7 +118,7 @@ def _span(
     attributes: Mapping[str, Any],
     fault: str = "",
 ) -> Span:
-    """The span of this number in its trace, of what it tells: inputs, outputs and times."""
+    """The span of this number in its trace, with the content's inputs, outputs and times."""
     from mlflow.entities import Span
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import ReadableSpan
@@ -164,7 +162,7 @@ def _counted(
 
 
 def _batches(matches: Iterator[Iterator[Tagged]]) -> Iterator[list[Tagged]]:
-    """Whole traces, about SPANS spans at a time."""
+    """Batches of whole traces with about SPANS spans."""
     batch: list[Tagged] = []
     spans = 0
     for match in matches:

@@ -1,13 +1,13 @@
-"""MLflow as a view of the log: a parent run a sweep and game, a child run a cell.
+"""MLflow as a view of the log: a parent run per sweep and game, a child run per cell.
 
     python -m pipeline.track outputs/quickstart
 
-rebuilds the runs from the records, replacing what an earlier call made of the same folder.
+rebuilds the runs from the records, replacing those of an earlier call for the same folder.
 
 An experiment in MLflow is one of ours and one game: `quickstart / uno`. MLflow draws all runs of an
-experiment into the same charts and nests children under a parent of the same experiment alone. So a
-sweep of several games has a parent in the experiment of each: what stands side by side there can be
-compared, and no win rate of one game is drawn beside another's.
+experiment in the same charts and nests children only under a parent in the same experiment. A sweep
+of several games therefore has one parent per game: runs shown together are comparable, and win
+rates of different games are never plotted together.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ if TYPE_CHECKING:
 
 SOURCE = {"mlflow.source.name": "pipeline.run", "mlflow.source.type": "LOCAL"}
 COMMIT_TAG = "mlflow.source.git.commit"
-"""What MLflow shows as a run's source."""
+"""The run's source as shown by MLflow."""
 FILES = ("config.yaml", "report.html", "samples.txt")
-"""A sweep's artifacts beside its tables and figures."""
+"""A sweep's artifacts besides its tables and figures."""
 
 Row = tuple[CellResults, "pd.Series[Any]"]
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """A folder that has its tables and its page written, as MLflow is told of it."""
+    """A folder with its tables and report written, as the source for MLflow."""
 
     made: Results
 
@@ -79,7 +79,7 @@ class Sweep:
 
     @property
     def command(self) -> str | None:
-        """That of the latest run, if one was typed."""
+        """The command of the latest run, if one was typed."""
         return self.runs[-1].get("command") if self.runs else None
 
     @cached_property
@@ -88,7 +88,7 @@ class Sweep:
         return values.of_cells(self.made)
 
     def by_experiment(self) -> dict[str, list[Row]]:
-        """The cells of each experiment in MLflow, with their rows of summary.csv."""
+        """The cells of each MLflow experiment, with their rows of summary.csv."""
         found: dict[str, list[Row]] = {}
         for result, (_, row) in zip(self.results, self.summary.iterrows(), strict=True):
             name = experiment_name(result.about.experiment, result.about.labels)
@@ -102,11 +102,13 @@ def track(
     traces: str = "none",
     reach: Callable[[int, int], None] = lambda done, total: None,
 ) -> int:
-    """Logs a sweep that has its tables and its page written. Returns how many spans of traces were.
+    """Log a sweep that has its tables and report written. Returns the number of trace spans.
 
-    store: a folder for a sqlite store, or the http(s) address of a server. traces: "sample", "all"
-    or "none"; reach: told how many matches are traced, of how many.
-    Raises UserError where the store cannot be opened or written.
+    store: a folder for a sqlite store, or the http(s) address of a server.
+    traces: "sample", "all" or "none".
+    reach: called with the number of matches traced and their total.
+
+    Raises UserError if the store cannot be opened or written.
     """
     sweep = Sweep(results)
     with usable(store, results.folder):
@@ -121,8 +123,7 @@ def track(
 
 
 def _forget(client: MlflowClient, sweep: Sweep) -> list[Run]:
-    """Deletes what was logged of this sweep before. Returns the runs of the folder's other cells,
-    which stay, as do their parents."""
+    """Delete what was logged of these cells; returns the runs of the folder's other cells."""
     own = {result.about.key for result in sweep.results}
     others = {key_of(file.stem) for file in sweep.place.cells_folder.glob("*.json")} - own
     found = runs_of(client, sweep.place.id)
@@ -138,15 +139,18 @@ def _forget(client: MlflowClient, sweep: Sweep) -> list[Run]:
 
 @dataclass(frozen=True)
 class _Logged:
-    """One experiment's part of a sweep, on its way to MLflow."""
+    """One experiment's part of a sweep, being logged to MLflow."""
 
     client: MlflowClient
     experiment: str
     sweep: Sweep
 
     def log(self, rows: Sequence[Row], other_runs: Sequence[Run]) -> Mapping[str, CellRun]:
-        """Returns the cells' runs by their keys. other_runs: runs of the folder's other cells, of
-        which those of this experiment are moved below the new parent."""
+        """Log the cells; returns their runs by key.
+
+        other_runs: runs of the folder's other cells; those in this experiment move to the new
+            parent.
+        """
         place = self.sweep.place
         told = [params(place, result, row, self.sweep.runs) for result, row in rows]
         spans = played.spans(place, [result.about for result, _ in rows], self.sweep.runs)
@@ -176,7 +180,7 @@ class _Logged:
         figures: Sequence[values.Values],
         span: played.Span,
     ) -> str:
-        """The sweep's run, still open."""
+        """Create the sweep's run, which stays open."""
         folder, command = self.sweep.place.path, self.sweep.command
         table = self.sweep.summary.loc[[row.name for _, row in rows]]
         note = notes.of_sweep(folder, table, self.sweep.made.cached(answers), command)
@@ -204,8 +208,11 @@ class _Logged:
         figures: values.Values,
         span: played.Span,
     ) -> str:
-        """A child run; of many cells each has fewer points, and no figures. Its figures come last:
-        MLflow reads all that a run holds whenever it is ended, or given its first artifact."""
+        """Create a child run; with many cells each has fewer points, and no figures.
+
+        Its metrics come last: MLflow rereads everything in a run when it is ended, or given its
+        first artifact.
+        """
         about, place, cells = result.about, self.sweep.place, len(self.sweep.results)
         tags = {
             TAG: place.id,
@@ -217,7 +224,9 @@ class _Logged:
         run = self._begin(about.name, tags, parameters, span)
         self.client.set_terminated(run, _status([result]), span[1])
         described = place.cell_file(about.stem).read_text(encoding="utf-8")
-        self.client.log_text(run, described, "cell.json")  # one name: MLflow compares them
+        self.client.log_text(
+            run, described, "cell.json"
+        )  # one name, so that MLflow can compare them
         log = place.records_file(about.stem)
         if log.exists():
             self.client.log_artifact(run, str(log), "records")
@@ -238,6 +247,6 @@ class _Logged:
 
 
 def _status(results: Sequence[CellResults]) -> str:
-    """A run of which every match failed has failed."""
+    """FAILED if every match failed."""
     failed = any(r.failed for r in results) and not any(len(r.outcomes) for r in results)
     return "FAILED" if failed else "FINISHED"

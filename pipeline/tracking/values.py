@@ -1,8 +1,8 @@
-"""What a cell's run in MLflow shows in numbers: the metrics of every registered table, its
-differences from other cells, and how its mean settled.
+"""The metrics of a cell's run in MLflow.
 
-A name up to a "/" is a section of MLflow's charts, called as the table is; figures of summary.csv
-have none.
+They are the metrics of every registered table, its differences from other cells, and its running
+means. A prefix up to "/" is a section of MLflow's charts, named after the table; metrics of
+summary.csv have none.
 """
 
 from __future__ import annotations
@@ -21,20 +21,21 @@ from gauntlet.pipeline.tracking.params import fit
 from gauntlet.pipeline.tracking.store import MANY
 
 RIVALS = 10
-"""The most cells that a run is set beside; pairs.csv has all."""
+"""Maximum number of cells that a run is compared with; pairs.csv has all."""
 LEAST = 20
-"""The fewest points of a running curve; cells that share MANY times POINTS and have fewer for each
-have none: MLflow takes longer for them than for all else."""
+"""Minimum points of a running curve: if MANY times POINTS, shared between the cells, leaves
+fewer for each, there are no curves, because MLflow takes longer for them than for everything else.
+"""
 
 SETTLING = "by_deal/"
-"""The section of curves, which MLflow shows first: sections go by the alphabet."""
+"""The section of curves; sections are sorted by name, so MLflow shows it first."""
 
 Values = Mapping[str, float]
 Points = list[tuple[str, int, float]]
 
 
 def of_cells(results: Results) -> dict[str, dict[str, float]]:
-    """By a cell's name the numbers of its rows in every table, and its differences from others."""
+    """By cell name, the metrics of its rows in every table, and its differences from others."""
     found: defaultdict[str, dict[str, float]] = defaultdict(dict)
     for table in tables().values():
         section = "" if table.name == "summary" else f"{table.name}/"
@@ -46,8 +47,8 @@ def of_cells(results: Results) -> dict[str, dict[str, float]]:
 
 
 def _differences(results: Results) -> Iterator[tuple[str, str, float]]:
-    """A cell's difference from each that pairs.csv compares it with (of more than RIVALS from the
-    first ones), such as `pairs/diff_vs_pocket_cloze`, and Holm's p; of few cells limits too."""
+    """A cell's difference from each cell that pairs.csv compares it with, and Holm's p. Such as
+    `pairs/diff_vs_pocket_cloze`; only the first RIVALS ones. With few cells also the limits."""
     names = {cell: fit(name) for cell, name in results.names.items()}
     rivals: defaultdict[str, int] = defaultdict(int)
     for pair in results["pairs"].to_dict("records"):
@@ -62,7 +63,7 @@ def _differences(results: Results) -> Iterator[tuple[str, str, float]]:
 def _difference(
     pair: Mapping[Any, Any], rival: str, sign: int, limits: bool
 ) -> Iterator[tuple[str, float]]:
-    """Of one cell of the pair from the other, its rival: of A as it stands, of B the other way."""
+    """The difference of one cell of the pair from its rival: as it is for A, negated for B."""
     estimate, *ends = (sign * pair[column] for column in DIFFERENCE)
     name = f"pairs/diff_vs_{rival}"
     yield name, estimate
@@ -72,8 +73,8 @@ def _difference(
 
 
 def curves(result: CellResults, cells: int) -> Points:
-    """How the cell's means settled: a step is a number of deals. Of many cells each has fewer
-    points and no section of its own, of very many none."""
+    """The cell's running means; a step is a number of deals. With many cells each has fewer points
+    and no separate section, with very many none."""
     most = POINTS * MANY // max(cells, MANY)
     if most < LEAST:
         return []
@@ -87,8 +88,7 @@ def curves(result: CellResults, cells: int) -> Points:
 
 
 def each_cells(results: Sequence[CellResults], names: Sequence[str]) -> Points:
-    """The curve of every cell's best estimate under the cell's name, for the sweep's run; none of
-    many cells."""
+    """The curve of every cell's best estimate, for the sweep's run; [] with many cells."""
     some = list(zip(results, names, strict=True)) if len(results) <= MANY else []
     return [
         point
@@ -99,7 +99,7 @@ def each_cells(results: Sequence[CellResults], names: Sequence[str]) -> Points:
 
 
 def _curve(name: str, by_deal: np.ndarray, most: int) -> Points:
-    """In a section of its own without the first deals, which would settle the axis."""
+    """A running mean; in a section, without the first deals, which would dominate the axis."""
     first = min(SETTLED, len(by_deal) // 10) if "/" in name else 1
     counts, means = running(by_deal, most)
     told = zip(counts, means, strict=True)
@@ -107,7 +107,8 @@ def _curve(name: str, by_deal: np.ndarray, most: int) -> Points:
 
 
 def total(rows: Sequence[Values]) -> dict[str, float]:
-    """Of a sweep's cells together; better: cells that the declared test puts above the baseline."""
+    """Totals over a sweep's cells; cells_above_baseline: those that the declared test puts
+    above it."""
     added = {name: name for name in ("matches", "decisions", "fallbacks", "failed")}
     added |= {f"costs/{name}": name for name in ("all_tokens", "device_seconds")}
     better = [row["p_holm"] < 0.05 and row["difference"] > 0 for row in rows]

@@ -1,1 +1,1 @@
-"""A match as a person sees it: plain data, and its one HTML and one terminal renderer."""
+"""A match for people: plain data, with one HTML and one terminal renderer."""

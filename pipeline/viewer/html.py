@@ -1,5 +1,7 @@
-"""A match in HTML: all of it, one ply or one decision. The look is in match.css, for pages that
-name the colours `--muted`, `--accent` and `--bar`."""
+"""Renders matches, plies and decisions as HTML.
+
+The style is in match.css, for pages that define the colours `--muted`, `--accent` and `--bar`.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ STYLE = Path(__file__).with_name("match.css")
 
 
 def style(match: MatchView | None = None) -> Markup:
-    """The style sheet of decisions; with a match, that of its game's drawing too."""
+    """The style sheet for decisions; with a match, also that of its game's drawing."""
     sheets = [STYLE.read_text(encoding="utf-8")]
     if match:
         sheets += [DRAWING_STYLE.read_text(encoding="utf-8"), style_of(match.game)]
@@ -30,7 +32,6 @@ def style(match: MatchView | None = None) -> Markup:
 
 
 def plies(match: MatchView) -> Markup:
-    """All plies one below the other, then the end."""
     parts = [
         together(tag("h2", f"Ply {each.number}", id=f"ply-{each.number}"), ply(match.game, each))
         for each in match.plies
@@ -44,7 +45,6 @@ def ply(game: Game[Any], ply: Ply) -> Markup:
 
 
 def ending(match: MatchView) -> Markup:
-    """The last state and who won."""
     state = _state(match.game, match.end_state, match.end_text)
     return together(state, tag("p", f"{match.outcome.capitalize()}."))
 
@@ -57,8 +57,9 @@ def decision(
 ) -> Markup:
     """A decision: the move, how it was made, the options with their scores, prompts and replies.
 
-    above: stands above the options. most: only the first prompt of each request, and at most that
-    many. shorten: applied to each long text.
+    above: placed above the options.
+    most: show only the first prompt of each request, and at most this many.
+    shorten: applied to each long text.
     """
     shown = list(islice(_numbered(view, most is not None), most))
     sent = len(view.prompts)
@@ -77,7 +78,7 @@ def decision(
 
 
 def excerpt(view: DecisionView, title: str, below: str, shorten: Callable[[str], str]) -> Markup:
-    """A decision in a line that unfolds to what was asked last. below: a command."""
+    """A decision as a line that unfolds to its last prompt. below: a command."""
     last = view.firsts[-1]
     summary = together(f"{title} -> {last.answer} => ", tag("b", view.move), f" ({view.outcome})")
     return tag(
@@ -89,7 +90,7 @@ def excerpt(view: DecisionView, title: str, below: str, shorten: Callable[[str],
 
 
 def _state(game: Game[Any], state: Any, text: str) -> Markup:
-    """The drawing, with the text folded below it; of a game without a drawing the text."""
+    """The drawing with its text folded below; just the text for games without a drawing."""
     if not has_drawing(game):
         return tag("pre", text)
     words = tag("details", tag("summary", "in words"), tag("pre", text))
@@ -97,7 +98,6 @@ def _state(game: Game[Any], state: Any, text: str) -> Markup:
 
 
 def _how(view: DecisionView) -> str:
-    """The player, and how its decision was made."""
     parts = [view.player] if view.player else []
     if view.forced:
         parts.append("the only move")
@@ -111,7 +111,7 @@ def _how(view: DecisionView) -> str:
 
 
 def _options(view: DecisionView) -> Markup:
-    """Each option with its score as a bar from zero; the chosen one stands out."""
+    """Each option with its score as a bar from zero; the chosen one is highlighted."""
     bars = score_bars(view.scores)
     if not any(bars):
         names = (
@@ -144,8 +144,8 @@ def _option(
 
 
 def score_bars(scores: Sequence[float | None]) -> list[tuple[float, float] | None]:
-    """For each score the bar from zero to it: where it starts and how long it is, in percent of a
-    scale for all of them, which has zero on it. None for minus infinity, or without a score."""
+    """For each score a bar from zero: its start and length in percent of a common scale. The scale
+    includes zero. None for minus infinity, or without a score."""
     known = [score for score in scores if score is not None]
     low, high = min([0.0, *known]), max([0.0, *known])
     room = high - low or 1.0
@@ -158,7 +158,7 @@ def score_bars(scores: Sequence[float | None]) -> list[tuple[float, float] | Non
 
 
 def _numbered(view: DecisionView, few: bool) -> Iterator[tuple[int, PromptView]]:
-    """The prompts with their numbers; few: of scored ones only the first of each request."""
+    """The prompts with their numbers; few: only the first of each scored request."""
     for number, prompt in enumerate(view.prompts):
         if not few or prompt.place == 0 or prompt.reply is not None:
             yield number, prompt
@@ -167,7 +167,7 @@ def _numbered(view: DecisionView, few: bool) -> Iterator[tuple[int, PromptView]]
 def _prompt(
     number: int, prompt: PromptView, options: Sequence[str], shorten: Callable[[str], str]
 ) -> Markup:
-    """What was written, and the prompt as it was sent, folded, with its scored answers."""
+    """The reply, and the folded prompt with its scored answers."""
     reply = Markup()
     if prompt.reply is not None:
         reading = together(" -> ", tag("b", one_line(prompt.reading))) if prompt.reading else ""
@@ -185,6 +185,5 @@ def _prompt(
 
 
 def _notes(notes: Mapping[str, object], shorten: Callable[[str], str]) -> Markup:
-    """What the method noted of the decision, folded."""
     text = json.dumps(notes, indent=1, ensure_ascii=False, default=str)
     return tag("details", tag("summary", "notes"), tag("pre", shorten(text)))

@@ -1,8 +1,8 @@
-"""A recorded match as plain data: each state, each decision, what was asked and what was answered.
+"""A recorded match as plain data: its states, decisions, requests and replies.
 
-The cards are dealt again from the sweep's seed and the recorded moves are played by the game's own
-rules, so every state is there as it was. Prompts, replies and scores come from the record alone:
-which option an answer word stood for is read from the prompt as it was sent ("A) green 2").
+The cards are dealt again from the sweep's seed and the recorded moves are replayed by the game's
+rules, which restores every state. Prompts, replies and scores come only from the record: the option
+that an answer word stood for is read from the prompt as sent ("A) green 2").
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from gauntlet.pipeline.plan.rng import DEAL, stream
 
 LETTERED = re.compile(r"^(\w+)\) (.+)$", re.MULTILINE)
 CHARACTERS, LIKELIEST = 600, 5
-"""Of an answer in a line: characters of a reply, or how many scored words."""
+"""Limits for an answer in one line: characters of a reply, and number of scored words."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer word, its probability, and the index of the option that it stood for in its prompt,
-    if it stood for one."""
+    """An answer word, its probability, and the index of the option it stood for in its prompt,
+    if any."""
 
     word: str
     probability: float
@@ -41,9 +41,9 @@ class Answer:
 
 @dataclass(frozen=True)
 class PromptView:
-    """One prompt as it was sent, with its answers: scored words, or a written reply.
+    """One prompt as sent, with its answers: scored words, or a written reply.
 
-    reading: what was made of the reply, or what is wrong with it; "" where the record does not say.
+    reading: how the reply was parsed, or what is wrong with it; "" if the record does not say.
     place, prompts: its number in its request, from 0, and how many prompts that request had.
     """
 
@@ -60,7 +60,7 @@ class PromptView:
 
     @property
     def answer(self) -> str:
-        """The reply, or the likeliest words with their chances, in a line."""
+        """The reply, or the likeliest words with their probabilities, in one line."""
         if self.reply is not None:
             return repr(self.reply[:CHARACTERS])
         best = sorted(self.answers, key=lambda answer: -answer.probability)[:LIKELIEST]
@@ -71,9 +71,11 @@ class PromptView:
 
 @dataclass(frozen=True)
 class DecisionView:
-    """One seat's decision: its prompts in order, its options, and for each option its score (None
-    without one). words: those that went with the move. player: who sits there; "" where only the
-    record was looked at. forced, status, fallback, margin, tokens, notes: as the record has them.
+    """One seat's decision: its prompts in order, its options and their scores (None without one).
+
+    words: the text of the move.
+    player: the seat's player; "" if only the record was read.
+    forced, status, fallback, margin, tokens, notes: as in the record.
     """
 
     seat: int
@@ -92,13 +94,12 @@ class DecisionView:
 
     @property
     def move(self) -> str:
-        """The chosen option, and the words that went with it."""
+        """The chosen option, with its text."""
         option = self.options[self.chosen]
         return f"{option}: {self.words}" if self.words else option
 
     @property
     def firsts(self) -> list[PromptView]:
-        """The first prompt of every request."""
         return [prompt for prompt in self.prompts if prompt.place == 0]
 
     @property
@@ -109,7 +110,6 @@ class DecisionView:
 
     @property
     def shown(self) -> bool:
-        """Whether there is more to show than the move."""
         return bool(self.prompts) or not self.forced
 
 
@@ -125,8 +125,12 @@ class Ply:
 
 @dataclass(frozen=True)
 class MatchView:
-    """A match with all its plies. players: by seat. end_state, end_text: after the last ply.
-    scores: by seat, with the name of the measure that the run counts, unless that is the win."""
+    """A match with all its plies.
+
+    players: by seat.
+    end_state, end_text: after the last ply.
+    scores: the name of the run's measure and its values by seat; None if it is the win.
+    """
 
     match: str
     game: Game[Any]
@@ -153,7 +157,7 @@ class MatchView:
 
     @property
     def facts(self) -> tuple[tuple[str, Sequence[str]], ...]:
-        """What stands above the plies: a term and its values each."""
+        """The header of a match: terms with their values."""
         players = [
             f"{seat} {player}{' (measured)' if seat in self.measured else ''}"
             for seat, player in enumerate(self.players)
@@ -168,7 +172,7 @@ class MatchView:
 
 
 def match_view(folder: Folder, record: MatchRecord) -> MatchView:
-    """A match of the folder. Raises UserError where the game does not play as recorded."""
+    """The view of a match. Raises UserError if the game does not play as recorded."""
     cell = folder.cell(record.cell)
     names = [player_name(player) for player in cell["identity"]["players"]]
     game = recorded_game(cell["identity"]["game"])
@@ -194,8 +198,10 @@ def match_view(folder: Folder, record: MatchRecord) -> MatchView:
 def decision_view(
     decision: DecisionRecord, statics: Mapping[str, str], player: str = ""
 ) -> DecisionView:
-    """A decision of a record, without its game. statics: the texts that prompts share; one that
-    stood in a damaged line is left out."""
+    """The view of a decision, without its game.
+
+    statics: the texts that prompts share; one that was lost in a damaged line is left out.
+    """
     statics = {name: statics.get(name, "") for each in decision.asked for name in each.named}
     written = [each for each in decision.asked if isinstance(each, TextExchange)]
     readings = iter(_readings(decision, sum(1 + len(each.others) for each in written)))
@@ -229,7 +235,6 @@ def _scores(cell: Mapping[str, Any], record: MatchRecord) -> tuple[str, Sequence
 def _plies(
     game: Game[Any], seed: Seed, record: MatchRecord, players: Sequence[str]
 ) -> tuple[tuple[Ply, ...], Any]:
-    """Every ply, and the final state."""
     state = game.deal(stream(seed, game, record.deal, DEAL))
     decisions = iter(record.decisions)
     plies: list[Ply] = []
@@ -276,8 +281,7 @@ def _prompts(
 
 
 def _readings(decision: DecisionRecord, replies: int) -> list[str]:
-    """What was made of each text that was written: what the method noted of its own replies, then
-    what was wrong with words for an open option, and last the words that were accepted."""
+    """How each text was read: the method's notes, then faults of text, then the accepted text."""
     dropped, faults = _noted(decision, "dropped"), _noted(decision, "faults")
     noted = [
         _named(answer, decision.options) + ", taken for no answer" * (number in dropped)
@@ -295,13 +299,13 @@ def _noted(decision: DecisionRecord, name: str) -> Sequence[Any]:
 
 
 def _named(answer: Any, options: Sequence[str]) -> str:
-    """The option of this number; anything else says what was wrong."""
+    """The option of this number; any other value is an error description."""
     known = isinstance(answer, int) and 0 <= answer < len(options)
     return options[answer] if known else str(answer)
 
 
 def _option(named: str | None, guess: int, options: Sequence[str]) -> int | None:
-    """Which option a prompt's line names; of equal ones that which a rotated list has there."""
+    """The option that a prompt's line names; among equal ones the one the rotation puts there."""
     if named is None or named not in options:
         return None
     guess %= len(options)

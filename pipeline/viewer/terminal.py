@@ -14,11 +14,11 @@ from gauntlet.common.terminal import WIDTH
 from gauntlet.pipeline.viewer.match import DecisionView, MatchView, PromptView
 
 LINES = 12
-"""Of a question in an excerpt."""
+"""Lines of a prompt in an excerpt."""
 
 
 def show(match: MatchView, out: Console, prompts: bool) -> None:
-    """Prints the match; with its prompts and replies in full if asked for."""
+    """Print the match, optionally with its prompts and replies in full."""
     where = f"deal {match.deal}, rotation {match.rotation}, {escape(match.cell)}"
     out.print(f"match {escape(match.match)}: {where}")
     for seat, player in enumerate(match.players):
@@ -32,7 +32,7 @@ def show(match: MatchView, out: Console, prompts: bool) -> None:
 
 
 def excerpt(decision: DecisionView) -> str:
-    """The end of what was asked last, what was answered, and what was played."""
+    """The end of the last prompt, the answer, and the move."""
     last = decision.firsts[-1]
     return visible(
         f"{last.tail(LINES)}\n-> {last.answer}\n=> {decision.move} ({decision.outcome})\n"
@@ -57,7 +57,7 @@ def _show_decision(decision: DecisionView, out: Console, prompts: bool) -> None:
 
 
 def _show_prompts(every: Sequence[PromptView], out: Console, prompts: bool) -> None:
-    """What was written, a line a reply; with the prompts all of both."""
+    """The replies, one line each; with `prompts` both in full."""
     before: PromptView | None = None
     for number, prompt in enumerate(every):
         if prompts:
@@ -72,7 +72,7 @@ def _show_prompts(every: Sequence[PromptView], out: Console, prompts: bool) -> N
 
 
 def _news(prompt: PromptView, before: PromptView | None) -> str:
-    """The prompt, without the conversation that stands above it."""
+    """The prompt, without the conversation already shown above it."""
     if before is None or before.reply is None:
         return prompt.text
     if prompt.text == before.text:
@@ -82,10 +82,7 @@ def _news(prompt: PromptView, before: PromptView | None) -> str:
 
 
 def _answers(decision: DecisionView) -> Table:
-    """A row an option, a column a prompt: the chances that the prompt's answers gave it.
-
-    Where an answer stands for no option (good, bad), a prompt's answers stand in its own row.
-    """
+    """A row per option with the probabilities from each prompt, or from its own if unlettered."""
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
     table.add_column("option")
     table.add_column("score", justify="right")

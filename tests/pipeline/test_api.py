@@ -24,7 +24,7 @@ README = Path(__file__).parent.parent.parent / "README.md"
 
 @pytest.fixture
 def api(url: str) -> tuple[str, ...]:
-    """The overrides that make the subject ask the server."""
+    """The overrides that make the subject use the server."""
     return (
         *("model=openai", "model.name=pocket", f"model.base_url={url}", "prompt=cloze"),
         *("game=tic_tac_toe", "deals=2", "model.endpoint=completions"),

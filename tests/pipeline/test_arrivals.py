@@ -1,4 +1,4 @@
-"""The driver waits for so long and no longer, whatever signals come meanwhile."""
+"""The driver waits for the given time and no longer, whatever signals come meanwhile."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def late_signal() -> Iterator[list[float]]:
 
 
 def test_a_signal_does_not_stop_the_clock(late_signal: list[float]) -> None:
-    """Handled for longer than was to be waited: some locks of Python then wait for ever."""
+    """Handled for longer than the wait: some of Python's locks then wait forever."""
     started = time.monotonic()
     assert Arrivals().wait(0.1) == []
     assert late_signal, "no signal came"

@@ -1,4 +1,4 @@
-"""Chains of questions: whatever order the replies come in, the same comes of them."""
+"""Request chains: the result does not depend on the order of the replies."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PLAYERS = ((Asking(rounds=2, together=3), Fake(1)), (Asking(rounds=3), Fake(2)))
 
 
 def in_order(chain: Chain[Result], choose: Callable[[int], int]) -> Result:
-    """Runs a chain; of n asks that wait, number choose(n) is answered next."""
+    """Run a chain; of n waiting asks, number choose(n) is answered next."""
     waiting: list[Ask] = []
     come: Answered | None = None
     while True:
@@ -41,7 +41,7 @@ def in_order(chain: Chain[Result], choose: Callable[[int], int]) -> Result:
 
 
 def asking(*texts: str) -> Chain[list[str]]:
-    """Asks these questions one after the other; returns them as they came back."""
+    """Make these requests one after the other; return them as received."""
     heard = []
     for text in texts:
         come = yield (ask(text),)

@@ -1,4 +1,4 @@
-"""Random streams: each purpose its own, and those that NumPy makes of the same numbers."""
+"""Random streams: one per purpose, and equal to those that NumPy makes from the same numbers."""
 
 from __future__ import annotations
 

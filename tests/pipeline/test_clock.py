@@ -1,4 +1,4 @@
-"""When each question was worked on: in the record's order, and of every model that is asked."""
+"""Timing of each request: in the record's order, for all models."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def test_times_follow_the_record_where_seats_are_asked_in_turns() -> None:
 
 
 def test_a_match_is_told_when_it_asked() -> None:
-    """Two seats that move at once ask slow models several times: no question is begun before its
-    turn, and each is answered after it was begun."""
+    """Two seats that move at once make several requests to slow models: no request begins before
+    its turn, and each is answered after its beginning."""
     slow, fake = Named("slow"), Fake()
     cell = cell_of(RockPaperScissors(rounds=2), (Asking(2, 2), slow), (Asking(3), fake))
     playing = Scheduler({cell.key: cell}, 3, {slow: Late(2), fake: fake.load()}, 8)

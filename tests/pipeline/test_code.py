@@ -1,4 +1,4 @@
-"""A run stops before it plays where the folder's matches were played with other code."""
+"""A run stops before it plays if the folder's matches were played with other code."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_a_user_s_own_code_is_told_and_accepted(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Own modules lie anywhere; here one imports another that no `packages` names."""
+    """User modules may be anywhere; here one imports another that no `packages` names."""
     monkeypatch.syspath_prepend(tmp_path)
     own = ("game=tic_tac_toe", "game._target_=mine.Mine", "packages=[mine]", "prompt=cloze")
 
@@ -117,7 +117,7 @@ def test_a_user_s_own_code_is_told_and_accepted(
 def test_a_new_cell_beside_one_of_other_code_is_told(
     cells: Sequence[Cell], played: Path, edit: Edit
 ) -> None:
-    """They would be set side by side in one table."""
+    """They would be compared in one table."""
     _, vanilla = cells
     (played / "records" / f"{vanilla.stem}.jsonl").unlink()
     edit("games/uno/rules.py", "PLY_CAP = 5000", "PLY_CAP = 500")

@@ -1,4 +1,4 @@
-"""Conversational players in a sweep: recorded, counted, and played again from the log."""
+"""Conversational players in a sweep: recorded, counted, and replayed from the log."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TEXTS = (
 
 
 def decisions(folder: Path) -> list[dict[str, Any]]:
-    """Those that a model was asked for."""
+    """Return the decisions made by a model."""
     lines = [
         json.loads(line)
         for path in sorted((folder / "records").glob("*.jsonl"))

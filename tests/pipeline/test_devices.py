@@ -1,4 +1,4 @@
-"""How many workers fit, and who shares a device."""
+"""How many workers fit, and which share a device."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def in_shards(*shards: int) -> list[Checkpoint]:
         ((4,), 8, 1, 1, 4, 1),
         ((4, 2), 8, None, 1, 6, 1),  # two models in shards, side by side
         ((4, 4), 4, None, 1, 4, 2),  # no room side by side: they share
-        ((1, 4), 8, None, 1, 5, 1),  # a whole model beside four shards
+        ((1, 4), 8, None, 1, 5, 1),  # a whole model next to four shards
         ((1, 4), 4, None, 1, 4, 2),
         ((2,), 5, None, 2, 2, 1),  # one GPU stays idle
     ],

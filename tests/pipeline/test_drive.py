@@ -1,4 +1,4 @@
-"""The driver against workers that die, fail and dawdle; no model, no game, no Ray."""
+"""The driver against workers that die, fail and stall; no model, no game, no Ray."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TASKS = [Task("cell", deal, 0, f"match{deal}") for deal in range(100)]
 
 @dataclass
 class Flaky:
-    """Loses a lease with the given chance; fails the matches in `poison`."""
+    """Loses a lease with the given probability; fails the matches in `poison`."""
 
     rng: random.Random
     losing: float = 0.0
@@ -84,7 +84,7 @@ def test_a_match_that_fails_three_times_is_given_up_alone() -> None:
 
 @dataclass
 class Mortal:
-    """Plays its leases together, oldest first; a killer takes all leases that it holds along."""
+    """Plays its leases together, oldest first; a killer takes down all its leases."""
 
     killers: frozenset[str]
     futures: list[tuple[list[Task], Future[list[Finished]]]] = field(default_factory=list)
@@ -106,7 +106,7 @@ class Mortal:
 
 @pytest.mark.parametrize("killers", [{"match13"}, {"match13", "match14", "match50"}])
 def test_a_match_that_kills_its_worker_takes_no_other_with_it(killers: set[str]) -> None:
-    """Its companions die with it at first; a suspect then goes alone, and dies alone."""
+    """Its companions die with it at first; a suspect then runs alone, and dies alone."""
     workers = [Mortal(frozenset(killers)) for _ in range(2)]
     played: Counter[str] = Counter()
     aside: dict[str, str] = {}
@@ -140,7 +140,7 @@ def test_a_worker_is_kept_supplied_and_deals_are_leased_in_order() -> None:
 def test_three_leases_that_wait_for_a_last_match_leave_a_worker_its_width(
     width: int, matches: int, workers: int
 ) -> None:
-    """However long the oldest matches take, as many others as are played at once are at hand."""
+    """However long the oldest matches take, there are always as many others as can run at once."""
     crew = [Mortal(frozenset()) for _ in range(workers)]
     at_hand: list[int] = []
     tasks = iter([Task("cell", deal, 0, f"match{deal}") for deal in range(matches)])
@@ -193,7 +193,7 @@ def test_idle_workers_play_what_a_hanging_one_holds() -> None:
 
 
 def test_a_worker_that_loses_every_lease_takes_no_match_with_it() -> None:
-    """It answers at once, so it would be asked again and again before the other one is."""
+    """It answers at once, so it would be used again and again before the other."""
     dead, well = Flaky(random.Random(0), losing=1.0), Flaky(random.Random(0))
     played, aside = drive(dead, well)
     assert len(dead.leases) <= LOSSES
@@ -212,7 +212,7 @@ def test_where_all_workers_are_lost_the_run_ends_and_sets_nothing_aside() -> Non
 
 @dataclass
 class Stuck(Flaky):
-    """Answers no more once it is leased one of `poison`, until it is restarted."""
+    """Stops answering once it is leased one of `poison`, until it is restarted."""
 
     held: list[Future[list[Finished]]] = field(default_factory=list)
     restarts: int = 0
@@ -232,7 +232,7 @@ class Stuck(Flaky):
 
 
 def test_a_worker_that_hangs_is_restarted_and_a_match_that_hangs_it_given_up() -> None:
-    """At last it is alone with the match, so nobody else may play it meanwhile."""
+    """In the end it is alone with the match, so no other worker may play it meanwhile."""
     now = 0.0
 
     class Passing(Arrivals):
@@ -264,7 +264,7 @@ def test_a_worker_that_hangs_is_restarted_and_a_match_that_hangs_it_given_up() -
 
 @dataclass
 class Garbling(Flaky):
-    """Repeats in each reply what it has replied before, and leaves a match out now and then."""
+    """Repeats earlier results in each reply, and occasionally omits a match."""
 
     before: list[Finished] = field(default_factory=list)
 

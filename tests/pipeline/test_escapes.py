@@ -1,4 +1,4 @@
-"""A folder may be called anything; no terminal obeys its name."""
+"""Folders may have any name; no terminal executes it."""
 
 from __future__ import annotations
 

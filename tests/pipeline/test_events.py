@@ -1,4 +1,4 @@
-"""run.log: what it tells, and what it must never tell."""
+"""run.log: its contents, and what it must never contain."""
 
 from __future__ import annotations
 

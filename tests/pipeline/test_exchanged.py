@@ -1,4 +1,4 @@
-"""Weights that are exchanged while a run goes are noticed, and nothing of theirs is recorded."""
+"""Weights replaced during a run are detected, and no result of theirs is recorded."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.agents.test_dqn import random_network
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.filed import Filed
 
-TOLD = "were exchanged while the run goes"
+TOLD = "changed during the run"
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_a_model_exchanged_while_it_is_read(plan: Plan, weights: Path) -> None:
 def test_a_worker_that_starts_anew_with_another_model_or_code(
     plan: Plan, weights: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It says why, and the run ends with that line; the driver keeps what others have played."""
+    """The message says why, and the run ends with it; the driver keeps the others' matches."""
     planned, lease = Planned.from_plan(plan), list(plan.tasks())[:2]
     worker = _Actor(plan, 2, None, planned)
     assert [one.error for one in worker.play(lease)] == [None, None]
@@ -142,7 +142,7 @@ def test_networks_exchanged_before_a_worker_reads_them(tmp_path: Path) -> None:
 def test_other_networks_under_the_same_path_are_another_cell(
     sweep: Sweep, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A run that goes on plays them from the first deal, and says whose matches are there."""
+    """A resumed run plays them from the first deal, and names the origin of existing matches."""
     weights = tmp_path / "networks"
     weights.mkdir()
     dqn = ("game=uno", "agent=dqn", f"agent.weights={weights}")

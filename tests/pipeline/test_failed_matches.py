@@ -1,4 +1,4 @@
-"""What a sweep tells of matches that failed: how many, why, and whether it failed."""
+"""Reports of failed matches: how many, why, and whether the sweep failed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What somebody types who knows Hydra, and not us: it works, or one line says what to do."""
+"""Input from users who know Hydra, but not this project: it works, or one line says what to do."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def composed(*words: str) -> tuple[Sequence[CellConfig], SweepConfig]:
 
 
 def test_words_of_hydra_that_change_nothing(tmp_path: Path) -> None:
-    """Options between the overrides, and an experiment of one's own."""
+    """Options between the overrides, and a user's own experiment."""
     (tmp_path / "experiment").mkdir()
     mine = "# @package _global_\nname: mine\ndeals: 7\n"
     (tmp_path / "experiment" / "mine.yaml").write_text(mine)
@@ -210,7 +210,7 @@ def test_another_game_has_another_folder(words: str, name: str) -> None:
 
 
 def test_long_lists_of_seats_do_not_share_a_folder() -> None:
-    """Nor do those that a file's name cannot tell apart; and the name is one."""
+    """Nor do lists that differ only in characters a file name cannot have; all names are valid."""
     names = [short([told]) for told in ("players_[a,b]", "players_[a_b]", 30 * "a,b", 31 * "a,b")]
     assert len(set(names)) == 4
     assert all(re.fullmatch(r"[\w-]{1,70}", name) for name in names)
@@ -244,7 +244,7 @@ def test_a_place_that_cannot_be_written_is_named(
 
 
 def test_a_label_is_no_formula() -> None:
-    """Two `$` make mathematics of what stands between them, and this is none."""
+    """Two `$` enclose mathematics, which this is not."""
     figure = Figure()
     figure.text(0.5, 0.5, r"a $\oops_{$ of a model")
     assert plot_style.svg(figure).startswith("<svg")
@@ -261,7 +261,7 @@ def test_a_label_is_no_formula() -> None:
 def test_a_small_machine_is_told_before_ray_starts(
     monkeypatch: pytest.MonkeyPatch, limit: str, limits: tuple[int, int], line: str
 ) -> None:
-    """What is there is made up; nothing is set."""
+    """The machine's limits are faked."""
     much = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
     asked = getattr(resource, limit, None)
     monkeypatch.setattr(resource, "getrlimit", lambda which: limits if which == asked else much)

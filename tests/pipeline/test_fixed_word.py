@@ -1,4 +1,4 @@
-"""A model that writes the same word whatever it is shown: what a user is told, and the sheets."""
+"""A model that writes the same word for every prompt: messages to the user, and the tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SILENT = ("prompt=vanilla", "prompt._target_=tests.pipeline.habits.Silent", "pac
 
 
 def printed(capsys: pytest.CaptureFixture[str], folder: Path) -> str:
-    """What was printed, its lines joined where they were wrapped; each fits the terminal."""
+    """Return the output, its wrapped lines joined; each fits the terminal."""
     lines = capsys.readouterr().out.splitlines()
     assert max(len(line) for line in lines if str(folder) not in line) <= 100
     return " ".join(" ".join(lines).split())
@@ -24,7 +24,7 @@ def printed(capsys: pytest.CaptureFixture[str], folder: Path) -> str:
 def test_a_word_that_no_option_has_is_told(
     sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The fallback that took every move is a random one here, and counted."""
+    """The fallback that took every move is a random one here, and is counted."""
     assert sweep("game=tic_tac_toe", "prompt=vanilla", *WORD, "deals=20") == 0
     (warning,) = pd.read_csv(folder / "summary.csv")["warning"]
     assert warning.startswith("replied 'moin' to 100.0% of ")
@@ -44,7 +44,8 @@ def test_a_word_that_no_option_has_is_told(
 def test_a_fallback_that_nobody_is_told_of_shows(
     sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Not one fallback is in the log: the player wins what always the last option wins."""
+    """There are no fallbacks in the log: the player wins as often as one that always takes the last
+    option."""
     assert sweep("game=uno", *SILENT, *WORD, "deals=12") == 0
     (cell,) = pd.read_csv(folder / "summary.csv").itertuples()
     (read,) = pd.read_csv(folder / "parser.csv").itertuples()
@@ -60,7 +61,7 @@ def test_a_fallback_that_nobody_is_told_of_shows(
 
 
 def test_a_player_that_reads_is_not_warned_of(sweep: Sweep, folder: Path) -> None:
-    """The fake model's letters hang on every word of the prompt."""
+    """The fake model's letters depend on every word of the prompt."""
     assert sweep("prompt=cloze", "deals=40", "game=tic_tac_toe") == 0
     summary = pd.read_csv(folder / "summary.csv", keep_default_na=False)
     assert list(summary["warning"]) == [""]

@@ -1,4 +1,4 @@
-"""An output folder, opened: what it tells, and what damage to its small files comes to."""
+"""Opening an output folder: its contents, and the effect of damage to its metadata files."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ ODD = {
 
 @pytest.mark.parametrize("name", ODD)
 def test_odd_types_in_the_small_files_are_damage(tmp_path: Path, name: str) -> None:
-    """Also where the checksum fits; without one, all is."""
+    """Also with a valid checksum; without one, everything is."""
     place, kind = Folder(tmp_path), name.strip()
     good = SMALL[kind]
     key, value = ODD[name]
@@ -125,7 +125,7 @@ SMALL: dict[str, dict[str, Any]] = {
 
 
 def read(kind: str, place: Folder) -> dict[str, Any] | None:
-    """What the folder tells of it, without the checksum; None where it is damaged."""
+    """Return the folder's version of it, without the checksum; None if it is damaged."""
     try:
         if kind == "sweep":
             told = {"seed": list(place.seed), "schema": 2, "id": place.id}

@@ -1,4 +1,4 @@
-"""A class keeps its id where its file moves: the same deals, the same cell, the same log."""
+"""A class keeps its id when its file moves: the same deals, the same cell, the same log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ctrl-C, and a sweep spread over Ray workers: real processes, looked at from outside."""
+"""Ctrl-C, and a sweep spread over Ray workers: real processes, observed from outside."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_an_interrupted_sweep_says_how_to_go_on(folder: Path, number: signal.Sig
     said, _ = run.communicate(timeout=60)
     assert run.returncode == 130, said
     assert "matches are left" in said
-    assert "the same command again goes on" in " ".join(said.split())
+    assert "running the same command again continues" in " ".join(said.split())
     table = pd.read_csv(folder / "summary.csv")
     done = matches(folder)
     for _, row in table.iterrows():
@@ -49,7 +49,7 @@ def test_an_interrupted_sweep_says_how_to_go_on(folder: Path, number: signal.Sig
 def test_ray_workers_leave_the_same_records_as_one_process(
     sweep: Sweep, folder: Path, tmp_path: Path
 ) -> None:
-    """Those of methods that prepare themselves, too, and the preparations: one Ray session."""
+    """Also with methods that prepare themselves, and their preparations: one Ray session."""
     words = ("prompt=cloze,counterfactual,pride", "deals=20")
     sweep(*words)
     spread = tmp_path / "spread"

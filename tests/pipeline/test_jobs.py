@@ -1,4 +1,4 @@
-"""The jobs of a sweep, composed at once, are those that Hydra composes one by one."""
+"""The jobs of a sweep, composed at once, equal those that Hydra composes one by one."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_a_models_label_has_its_name_or_its_path(typed: tuple[str, ...], label: 
 
 
 def test_cells_built_together_are_those_built_alone() -> None:
-    """They share what their players ask in a probe."""
+    """They share their players' probe requests."""
     found: list[CellConfig] = []
     typed = ("game=tic_tac_toe", "model=fake", "model.seed=0,1", "prompt=cloze,vanilla")
     compose(typed, lambda cells, sweep: found.extend(cells) or 0)

@@ -1,4 +1,4 @@
-"""LLM-UNO's experiments as they stand in conf/: seats, goals in words, sizes, other players."""
+"""LLM-UNO's experiments as configured in conf/: seats, goals in words, sizes, other players."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.pipeline.logs import matches
 
 
 def aims(record: dict[str, Any]) -> set[tuple[int, str]]:
-    """Which seat was told to aim at what."""
+    """Return each seat's goal as stated in its prompt."""
     found = set()
     for text in record.statics.values():
         seat = re.search(r"You are player (\d)", text)

@@ -1,4 +1,4 @@
-"""Decision traces: the worked example of LLM-UNO's Fig. 3, put through the cloze method."""
+"""Decision traces: the worked example of LLM-UNO's Fig. 3, through the cloze method."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tests.pipeline.records import decided
 
 OPTIONS = ("green 2", "green 9", "red skip")
 PRINTED = ((0.1103, 0.0758, 0.6345), (0.0609, 0.5780, 0.1877), (0.3065, 0.3936, 0.1278))
-"""Fig. 3: what the letters A, B, C received under each shift of the options."""
+"""Fig. 3: the probabilities of the letters A, B, C under each shift of the options."""
 SUMS = (0.6915, 0.2645, 1.5191)
-"""Fig. 3: the cumulative scores, which the paper added up before it rounded."""
+"""Fig. 3: the cumulative scores, which the paper summed before rounding."""
 
 
 def traced(method: Any, rows: Any, options: tuple[str, ...] = OPTIONS) -> DecisionView:
-    """The trace of one decision whose model gives the answers of each prompt these chances."""
+    """The trace of one decision with these probabilities as the model's answers to each prompt."""
     seen = Observation("UNO", 2, "Rules.", (Fact("Top card", "green skip"),), (), options)
     turn = Turn(Uno(3), tuple(range(len(options))), Goal(1), lambda: seen)
     thinking, statics = LLM(method).decide(turn, rng=None), {}  # type: ignore[arg-type,var-annotated]
@@ -44,7 +44,7 @@ def traced(method: Any, rows: Any, options: tuple[str, ...] = OPTIONS) -> Decisi
 
 
 def answers(view: DecisionView) -> list[str]:
-    """A prompt's answers a line, each with its chance and the option that it stood for."""
+    """Return a prompt's answers, one per line, each with its probability and its option."""
     return [
         ", ".join(
             f"{answer.word} {answer.probability:.4f}"

@@ -1,4 +1,4 @@
-"""Tables of cells that are judged by wins, by a score, or by the wins of a team."""
+"""Tables of cells measured by wins, by a score, or by the wins of a team."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def row(result: CellResults) -> dict[str, Any]:
 
 
 def test_the_tables_of_wins_are_what_they_were() -> None:
-    """win_tables/ was written before there were other measures; its intervals are those that
-    hold for few deals."""
+    """win_tables/ was written before there were other measures; its intervals are those that hold
+    for few deals."""
     cells = [
         won(about("a", baseline=RANDOM), [1, 0, 1, 1, 0, 1, 1, 1, 0, 1]),
         won(about("b", baseline=RANDOM), [0, 0, 1, 1, 0, 0, 1, 0, 0, 1]),
@@ -69,7 +69,7 @@ def test_the_tables_of_wins_are_what_they_were() -> None:
 
 
 def test_a_mean_has_the_interval_and_the_test_of_its_deals() -> None:
-    """Four deals with scores of 0 to 10: those of `stats.means`, one the other turned round."""
+    """Four deals with scores of 0 to 10: the limits of `stats.means`, one mirrored."""
     found = row(scored("a", [4, 6, 8, 6], baseline=KnownBaseline(5.0)))
     assert (found["measure"], found["raw"], found["baseline"]) == ("score", 6.0, 5.0)
     low, high = limits([4, 6, 8, 6], (0, 10))
@@ -98,7 +98,7 @@ def test_rotations_of_a_deal_are_one_observation() -> None:
 
 
 def test_deals_that_all_came_out_alike_have_an_interval_within_the_range() -> None:
-    """Ten deals of 4: a share 1 - .025 ** .1 = .3085 unseen could be 0, or 10."""
+    """Ten deals of 4: an unseen share of 1 - .025 ** .1 = .3085 could be 0, or 10."""
     found = row(scored("a", [4.0] * 10))
     assert found["raw_low"] == pytest.approx(4 - 0.3085 * 4, rel=5e-3)
     assert found["raw_high"] == pytest.approx(4 + 0.3085 * 6, rel=5e-3)

@@ -1,4 +1,4 @@
-"""Two cells of one name in one folder: each keeps its own figures."""
+"""Two cells of the same name in one folder: each keeps its own figures."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tests.pipeline.conftest import Sweep
 from tests.pipeline.records import placed, write
 
 OTHER = "0123456789e12345"
-"""A key that a careless reader takes for a number."""
+"""A key that naive readers parse as a number."""
 
 
 @pytest.fixture
 def twins(sweep: Sweep, folder: Path) -> Path:
-    """Four deals of a cell, and the first two again as a cell of its name and another key."""
+    """Four deals of a cell, and the first two again as a cell of the same name and another key."""
     assert sweep("game=uno_arena", "agent=rule", "deals=4") == 0
     (cell,) = (folder / "cells").glob("*.json")
     about = json.loads(cell.read_text())

@@ -1,4 +1,4 @@
-"""obfuscation.csv: a game under other names beside the plain one, deal by deal."""
+"""obfuscation.csv: a renamed game next to the plain one, deal by deal."""
 
 from __future__ import annotations
 

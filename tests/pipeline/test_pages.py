@@ -1,4 +1,4 @@
-"""The pages without a browser: what stands on them, of runs that are whole, torn or not there."""
+"""The pages without a browser: their contents, for runs that are complete, torn or missing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def rows(user: User) -> list[dict[str, object]]:
-    """Of the first table on the page."""
+    """Return the rows of the first table on the page."""
     assert user.client
     with user.client:
         table = next(iter(ElementFilter(kind=ui.table)))

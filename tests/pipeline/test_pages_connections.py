@@ -43,7 +43,7 @@ def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
 
 
 def exchange(address: tuple[str, int], data: str, seconds: float) -> tuple[bytes, bool]:
-    """What comes back within `seconds`, and whether the connection is still open."""
+    """Return what is received within `seconds`, and whether the connection is still open."""
     heard = b""
     with socket.create_connection(address) as there:
         there.settimeout(seconds)

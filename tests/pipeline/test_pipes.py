@@ -1,4 +1,4 @@
-"""A named pipe where a file belongs: every command says so, and none waits for a writer."""
+"""A named pipe in place of a file: every command reports it, and none waits for a writer."""
 
 from __future__ import annotations
 

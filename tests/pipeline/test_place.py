@@ -1,4 +1,4 @@
-"""Where a sweep is played, whatever its launch says: paid models and persons."""
+"""Sweeps that must run locally, whatever their launch config: paid models and people."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ ALONE = {"kind": "ray", "workers": None, "patience": None}
 
 
 def test_what_loads_nothing_is_played_here_first_and_its_rest_by_workers() -> None:
-    """A match takes a second: the clock is looked at before each."""
+    """A match takes a second: the clock is read before each."""
     clock = iter(range(100))
     first, second = (
         (stage.launch, stage.one_by_one, list(stage.tasks))

@@ -1,4 +1,4 @@
-"""What is asked before a cell's first match: once a worker, once in the log, the same for all."""
+"""Preparatory requests of a cell: once per worker, once in the log, the same for all."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""`paper_bugs=true` beside the default, on the states of recorded matches: what differs, how often.
+"""`paper_bugs=true` against the default, on the states of recorded matches: differences and their
+frequencies.
 
-The published program told the colour printed on a wild card instead of the one named, listed a
-card held twice as two options, worked out the next player from the logged reverses alone, and
-asked the model even where there was nothing to choose.
+The published program reported the colour printed on a wild card instead of the one named, listed a
+card held twice as two options, derived the next player from the logged reverses alone, and prompted
+the model even without a choice.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def fact_of(observation: Observation, name: str) -> str:
 
 
 def states(record: MatchRecord) -> Iterator[tuple[Observation, Observation, DecisionRecord]]:
-    """Each recorded decision with what its seat is told by the published rules and by ours."""
+    """Each recorded decision with its seat's observation by the published rules and by ours."""
     state = PAPER.deal(stream(1, PAPER, record.deal, DEAL))
     for decision in record.decisions:
         (seat,) = PAPER.to_move(state)

@@ -1,4 +1,4 @@
-"""The log: what is safe stays safe, what is damaged is played again, and one process writes."""
+"""The log: complete records survive, damaged ones are replayed, and one process writes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_damaged_line_is_kept_aside_and_played_again(
 
 
 def test_the_first_line_damaged_takes_no_prompt_text_with_it(sweep: Sweep, folder: Path) -> None:
-    """The statics stand on the first line; without it they come from the match played again."""
+    """The statics are on the first line; without it they come from the replayed match."""
     sweep("prompt=cloze")
     before, path = matches(folder), only_file(folder)
     lines = path.read_bytes().splitlines(keepends=True)
@@ -106,7 +106,7 @@ STRANGERS = {
 @pytest.mark.parametrize("why", STRANGERS)
 def test_what_does_not_fit_is_moved_aside_and_named(tmp_path: Path, why: str) -> None:
     with Log(tmp_path, 1):
-        """Makes the folder."""
+        """Create the folder."""
     path, good = described(tmp_path, "c"), line(TWO[0])
     aside = path.with_suffix(".damaged")
     aside.write_bytes(b"of an earlier time\n")
@@ -123,13 +123,13 @@ def test_what_does_not_fit_is_moved_aside_and_named(tmp_path: Path, why: str) ->
 
 def test_files_of_nobodys_cell_are_left_as_they_are(tmp_path: Path) -> None:
     with Log(tmp_path, 1):
-        """Makes the folder."""
+        """Create the folder."""
     notes = {"records/notes.jsonl": b"what I saw", "mine.jsonl": b'{"half', "records/a.txt": b"x"}
     for name, text in notes.items():
         (tmp_path / name).write_bytes(text)
     with Log(tmp_path, 1) as log:
         (note,) = log.notes
-    assert note.endswith("no part of the log, and left as it is: mine.jsonl, records/notes.jsonl")
+    assert note.endswith("not part of the log; left unchanged: mine.jsonl, records/notes.jsonl")
     assert {name: (tmp_path / name).read_bytes() for name in notes} == notes
     assert not list(Folder(tmp_path).matches())
 
@@ -151,7 +151,7 @@ def test_a_garbled_small_log_is_mended_too(tmp_path: Path) -> None:
 
 def test_a_lost_claim_is_one_line(tmp_path: Path) -> None:
     with Log(tmp_path, 1):
-        """Makes the folder."""
+        """Create the folder."""
     described(tmp_path, "c").write_bytes(line(TWO[0]))
     (tmp_path / "sweep.json").unlink()
     with pytest.raises(UserError, match=r"sweep\.json is missing, .* write into it") as told:

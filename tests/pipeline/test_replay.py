@@ -1,4 +1,4 @@
-"""A match of a log shown again: the same moves, hands, scores and prompts."""
+"""A logged match replayed: the same moves, hands, scores and prompts."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ TEXTS = (
 
 
 def test_every_reply_of_the_subject_is_counted() -> None:
-    """A conversation notes each reply; another method's decision is one, by its status; who asks no
-    model has none."""
+    """A conversation records each reply; another method's decision counts as one, by its status;
+    players without a model have none."""
     found = outcome(
         ended(
             decided(1, notes={"answers": ["malformed", 2, "illegal"]}),
@@ -37,7 +37,7 @@ def test_every_reply_of_the_subject_is_counted() -> None:
 
 
 def test_choices_without_a_probability_are_counted() -> None:
-    """Over all prompts of a decision, the subject's decisions alone."""
+    """Over all prompts of a decision, and only in the subject's decisions."""
     asked = (scored(unreported=2), scored(unreported=1), scored())
     other = decided(0, asked=(scored(unreported=2),))
     found = outcome(ended(decided(1, asked=asked), other))

@@ -1,4 +1,4 @@
-"""A paper's numbers beside our own."""
+"""A paper's numbers next to ours."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def read(file: Path) -> pd.DataFrame:
 
 
 def in_this_process(module: str, *words: str) -> None:
-    """A command without the seconds that a process of its own takes to load."""
+    """Run a command in this process, which saves the seconds of loading another."""
     assert import_module(module).main(words) == 0
 
 
 @pytest.fixture(scope="module")
 def reproduced(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """LLM-UNO with the fake model, and with one whose weights are nowhere."""
+    """LLM-UNO with the fake model, and with one whose weights are missing."""
     out = tmp_path_factory.mktemp("reproduce")
     arguments = ["llm_uno", "--models", "fake,nowhere", "--deals", "20", "--out", str(out)]
     with pytest.MonkeyPatch.context() as patch:
@@ -66,7 +66,7 @@ def test_what_was_not_run_stays_empty(reproduced: Path) -> None:
 
 
 def test_settings_are_those_that_were_played(reproduced: Path) -> None:
-    """20 deals of the fake model, which is none of the paper's, though their files are in conf."""
+    """20 deals of the fake model, which is not one of the paper's, though those are in conf too."""
     table = read(reproduced / "llm_uno.csv")
     settings = table.loc[table["kind"] == "setting", ["published", "ours", "verdict"]]
     found = {name.rpartition(".")[2]: list(row) for name, row in settings.T.items()}

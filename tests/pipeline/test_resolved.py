@@ -1,4 +1,4 @@
-"""config.yaml: what was composed comes back from it, and no secret is in it."""
+"""config.yaml: the composed config can be restored from it, and it contains no secret."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tracked sweep of two games tells in MLflow: experiments, params, figures, times, words."""
+"""A tracked sweep of two games in MLflow: experiments, params, metrics, times, texts."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ BEGUN = "2026-11-01 12:00:00"
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with `out`, which was played on 1 November from noon for a minute, and `store`,
-    which holds an older version's run of it under an older name."""
+    """A folder with `out`, played on 1 November from noon for a minute, and `store`, with an older
+    version's run of it under an older name."""
     base = tmp_path_factory.mktemp("tracked")
     folder, store = base / "out", str(base / "store")
     words = [word for word in FAST if not word.startswith("deals")]

@@ -1,4 +1,4 @@
-"""What a log's lines may hold: every kind by its tag, and damage never as a record."""
+"""Valid lines of a log: every kind by its tag, and damage is never read as a record."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.pipeline.records import decided, described, ended, placed, scored, wr
 
 
 class Watched(Record, frozen=True, kw_only=True, tag="watched"):
-    """What somebody wrote who only looked on."""
+    """A record type for a player who only watched."""
 
     ply: int
     said: str
@@ -57,15 +57,15 @@ def test_minus_infinity_is_null_and_comes_back() -> None:
 
 
 def test_a_second_kind_stands_beside_matches_in_one_log(tmp_path: Path) -> None:
-    """It is one Struct more in the union: the log keeps it, tables see matches alone, and its texts
-    are no less at hand."""
+    """It is one more Struct in the union: the log keeps it, tables see matches alone, and its texts
+    are available too."""
     both = Lines(MatchRecord | Watched)
     w, (m, n) = digest("Watch."), (placed(ended(deal=deal)) for deal in (0, 1))
     seen = Watched(
         match=m.match, cell="c", deal=0, rotation=0, statics={w: "Watch."}, ply=3, said="!"
     )
     with Log(tmp_path, 1, kinds=both):
-        """Makes the folder."""
+        """Create the folder."""
     write(described(tmp_path, "c"), [seen, m, replace(seen, statics={}, ply=4)])
     with Log(tmp_path, 1, kinds=both) as log:
         cell: Any = SimpleNamespace(stem="c")
@@ -117,7 +117,7 @@ DAMAGE = {
 
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_what_is_no_whole_record_is_moved_aside(tmp_path: Path, damage: str) -> None:
-    """Wrong types and values that no match can have, as much as text that is no JSON."""
+    """Wrong types and impossible values, as well as text that is no JSON."""
     told = json.loads(encode(placed(ended(decided(1)))))
     check_moved_aside(tmp_path, line(DAMAGE[damage](told)))
 
@@ -131,7 +131,7 @@ def test_what_is_no_object_is_moved_aside(tmp_path: Path, spoilt: bytes) -> None
 
 def check_moved_aside(folder: Path, spoilt: bytes) -> None:
     with Log(folder, 1):
-        """Makes the folder."""
+        """Create the folder."""
     record, path = placed(ended(decided(1), deal=1)), described(folder, "c")
     good = line(record)
     path.write_bytes(spoilt + good)

@@ -1,4 +1,4 @@
-"""No secret comes into a config, whichever way it is asked for."""
+"""No secret gets into a config, however it is referenced."""
 
 from __future__ import annotations
 
@@ -83,6 +83,8 @@ NAMES = {
     "GIT_AUTHOR_NAME": False,
     "KEYBOARD_LAYOUT": False,
     "BYPASS": False,
+    "RAY_AUTH_MODE": False,
+    "SSH_KEY_FILE": False,
 }
 
 

@@ -1,4 +1,4 @@
-"""What a launch config must say before any Ray is touched."""
+"""Requirements on a launch config, checked before Ray is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sweeps that stop early: at the deal that the rule says, whatever else was under way."""
+"""Sweeps that stop early: at the deal given by the rule, whatever else was in progress."""
 
 from __future__ import annotations
 

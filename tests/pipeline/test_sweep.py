@@ -1,4 +1,4 @@
-"""Whole sweeps in small: what they leave, and what running again does."""
+"""Small whole sweeps: their output, and the effect of running again."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_more_deals_play_only_what_is_missing(sweep: Sweep, folder: Path) -> Non
 def test_fewer_deals_than_the_log_holds_play_nothing_and_every_table_has_all(
     sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The run that asks for fewer shows what `python -m pipeline.report` does, and says so."""
+    """The run with fewer deals shows what `python -m pipeline.report` does, and says so."""
     sweep("deals=5")
     whole = (folder / "summary.csv").read_bytes()
     capsys.readouterr()
@@ -109,7 +109,7 @@ def test_one_prompt_uses_what_two_have_left(sweep: Sweep, folder: Path) -> None:
 
 
 def test_every_cell_meets_the_same_deals_and_the_same_opponent(sweep: Sweep, folder: Path) -> None:
-    """Up to the first turn of the subject two cells are one and the same match."""
+    """Up to the subject's first turn two cells are the same match."""
     sweep("deals=20")
     by_deal: dict[int, list[list[object]]] = {}
     for record in matches(folder).values():

@@ -112,7 +112,7 @@ def test_a_sweep_is_traced_whole_and_traced_again_in_its_place(
 
 
 def traces(store: Path) -> Iterator[tuple[Any, Any]]:
-    """Every trace and the run that it is linked to."""
+    """Return every trace and the run that it is linked to."""
     from mlflow.tracking import MlflowClient
 
     client = MlflowClient(tracking_uri(store))

@@ -47,7 +47,7 @@ def judged(cell: str, player: int, name: str, games: int, figures: Figures) -> I
 
 
 def folder_of(there: Path, rows: list[Any]) -> Path:
-    """An output_dir with these rows; its cells, as old as they come, have their names as keys."""
+    """An output_dir with these rows; its cells, by age, use their names as keys."""
     (there / "metrics").mkdir(parents=True)
     pd.DataFrame(rows).to_csv(there / "metrics" / "metrics.csv", index=False)
     for age, cell in enumerate(dict.fromkeys(row["cell"] for row in rows)):
@@ -105,7 +105,7 @@ def test_of_a_player_judged_twice_the_newer_cell_counts(table2: Block) -> None:
 
 
 def test_of_two_cells_of_one_name_the_one_described_last_counts(tmp_path: Path) -> None:
-    """Wherever it stands in the file, and in the traces too."""
+    """Wherever it is in the file, and in the traces too."""
     rows = [
         {**row, "cell": "solo-dqn", "key": key}
         for key, rate in (("new", 0.6), ("old", 0.5))
@@ -122,8 +122,8 @@ def test_of_two_cells_of_one_name_the_one_described_last_counts(tmp_path: Path) 
 
 
 def test_win_rates_are_of_games_and_all_else_is_a_mean_over_decks() -> None:
-    """316 of 500 won in print, which is 13.2 points from what random players do. With 500 of ours
-    the reach is 6 points, with 50 it is 14."""
+    """316 of 500 won in print, 13.2 points from a random player's rate. With 500 of ours the
+    half-width is 6 points, with 50 it is 14."""
     for games, off, verdict in ((500, 0, "agrees"), (500, 7, "differs"), (50, 0, "uninformative")):
         reach = 4 * sqrt(500 / games)
         measures = {column: Estimate(nan) for column in COLUMNS}
@@ -161,7 +161,7 @@ def test_changes_are_the_published_brackets_but_for_the_misprints() -> None:
 
 
 def test_best_and_second_are_those_of_the_numbers() -> None:
-    """What UA-07 says of the printed marks."""
+    """The statement of UA-07 about the printed marks."""
     found = marks(printed(TOLD, "table2"))
     best = {
         column: player for player, own in found.items() for column in own if own[column] == "best"
@@ -224,7 +224,7 @@ def test_with_all_players_here_the_printed_correlation_is_judged() -> None:
 
 
 def stands(chances: Mapping[str, list[tuple[float, float]]]) -> pd.DataFrame:
-    """Rows of traces.csv by match: what random and pocket have after each ply."""
+    """Rows of traces.csv by match: values of random and pocket after each ply."""
     return pd.DataFrame(
         {"match": match, "who": who, "ply": ply, "true": pair[seat]}
         for match, plies in chances.items()

@@ -1,4 +1,4 @@
-"""UNO Arena's brackets: how two players differ on the same decks."""
+"""UNO Arena's brackets: differences between two players on the same decks."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ COLUMNS = TOLD["columns"]
 
 
 def side(wins: Sequence[float], hits: Sequence[float]) -> Side:
-    """A game a deck; each deck has a decision of every number of options, of rank 1 or the last."""
+    """One game per deck, with a decision of every number of options, of rank 1 or the last."""
     rows = [(deck, k, 1 if hit else k) for k in (2, 3, 4) for deck, hit in enumerate(hits)]
     return Side(pd.Series(list(wins)), pd.DataFrame(rows, columns=["deal", "options", "rank"]))
 
 
 def test_all_intervals_are_by_deck() -> None:
-    """Five decks, four of them won by the new player alone: of 2 ** 4 sign patterns two reach."""
+    """Five decks, four of them won by the new player only: two of 2 ** 4 sign patterns reach it."""
     found = change(side([1, 1, 1, 1, 1], [1, 1, 1, 0, 0]), side([0, 0, 0, 0, 1], [1, 1, 0, 0, 0]))
     assert found.p_value == 2 / 16
     assert found.measures["WR"].value == pytest.approx(80.0)
@@ -58,7 +58,7 @@ def test_what_both_sides_share_on_a_deck_is_no_noise() -> None:
 
 
 def test_two_that_decide_alike_on_every_deck_could_still_differ() -> None:
-    """A share of decks on which they do could have gone unseen, as large as Wilson's limit."""
+    """A share of decks where they differ could have gone unseen, as large as Wilson's limit."""
     one = side([1, 0, 1, 1, 0] * 20, [1, 0, 0, 1, 1] * 20)
     found = change(one, one)
     reach = pytest.approx(100 * float(wilson(0, 100).high))

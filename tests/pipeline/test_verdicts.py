@@ -1,4 +1,4 @@
-"""When a figure of ours agrees with a published one, and when it must not."""
+"""When our result agrees with a published one, and when it must not."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gauntlet.papers.verdicts import (
 from gauntlet.stats.proportions import clopper_pearson
 
 CHANCE = 43.65
-"""How often random players win Tic-Tac-Toe against each other, in percent."""
+"""Win rate of random players against each other in Tic-Tac-Toe, in percent."""
 
 
 def share(wins: int, games: int) -> Estimate:
@@ -58,7 +58,7 @@ def test_two_shares_are_tested_and_the_gap_must_hide_nothing(
 
 
 def test_minimax_never_loses_however_few_games_were_played() -> None:
-    """4.5% of 200 in print agree with none of 20; that there are none of any number is proven."""
+    """4.5% of 200 in print agrees with 0 of 20; it differs from a proven 0."""
     assert of_counts(0, 20, 9, 200).p_value == 1
     row = proven(printed(4.5, 200), 0.0, 100)
     assert (row.verdict, row.p_value) == ("differs", 0)
@@ -81,7 +81,7 @@ def test_a_known_share_is_tested_by_the_error_of_theirs_alone() -> None:
     ],
 )
 def test_means_over_deals_have_both_errors(reach: float, off: float, verdict: str) -> None:
-    """The published 55 is 5 from no effect, and of as many games as ours."""
+    """The published 55 is 5 from no effect, from as many games as ours."""
     ours = Estimate(55 + off, 55 + off - reach, 55 + off + reach)
     row = measured(printed(55, 500, 50), ours, 500, 100)
     assert row.verdict == verdict

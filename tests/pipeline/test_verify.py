@@ -1,4 +1,5 @@
-"""A folder's log verified: silence where it is whole, else every damage with its place and why."""
+"""Verification of a folder's log: no output if it is intact, else every damage with its place and
+reason."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ Told = pytest.CaptureFixture[str]
 
 @pytest.fixture
 def verify_says(sweep: Sweep, folder: Path, capsys: Told) -> Callable[[int], str]:
-    """Verifies a sweep of three matches; checks the status, and that nothing is written."""
+    """Verify a sweep of three matches; check the status, and that nothing is written."""
     assert sweep(*WORDS) == 0
 
     def say(status: int) -> str:
@@ -81,7 +82,7 @@ def test_every_damage_is_told_with_its_place_and_reason(
 def test_a_record_that_differs_is_told_in_few_words(
     verify_says: Callable[[int], str], folder: Path, capsys: Told
 ) -> None:
-    """A long value is cut. No run moves the line aside, so the advice is another one."""
+    """A long value is truncated. No run moves the line aside, so the advice differs."""
     path = only_file(folder)
     first, *others = path.read_bytes().splitlines(keepends=True)
     record = json.loads(first)

@@ -19,7 +19,7 @@ TEXTS = (
 
 
 def records(folder: Path) -> dict[str, dict[str, object]]:
-    """What each match came to, without how long it took."""
+    """Return each match's result, without its duration."""
     lines = [
         json.loads(line)
         for file in (folder / "records").glob("*.jsonl")

@@ -1,4 +1,4 @@
-"""Moves with words, from the model to the log and back into the game."""
+"""Moves with free text, from the model to the log and back into the game."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SKY = r"""+model.texts=['{"text": "sky"}']"""
 
 
 def lines(folder: Path) -> dict[str, dict[str, Any]]:
-    """The lines of the log as they stand there, by match."""
+    """Return the raw lines of the log, by match."""
     files = (folder / "records").glob("*.jsonl")
     found = [json.loads(line) for file in files for line in file.read_text().splitlines()]
     return {record["match"]: record for record in found}
@@ -31,7 +31,7 @@ def lines(folder: Path) -> dict[str, dict[str, Any]]:
 
 @pytest.fixture(autouse=True)
 def known_game(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A log is read with the project's own packages only; the tests' game is of none."""
+    """A log is read with the project's own packages only; the tests' game is in none of them."""
     monkeypatch.setattr(viewed, "recorded_game", lambda _: Hints(forced=True))
 
 

@@ -1,4 +1,4 @@
-"""UNO Arena's table: UNO's, and what is to be decided."""
+"""Draws UNO Arena's table: UNO's, plus the decision to make."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def draw_view(game: UnoArena, observation: Observation) -> Markup:
 
 
 def _named(phase: int, top: int, colour: int) -> int:
-    """The colour to match; -1 for a wild that has none yet."""
+    """Return the colour to match; -1 for a wild without one yet."""
     return -1 if phase == rules.COLOUR and top % 15 >= WILD else colour
 
 

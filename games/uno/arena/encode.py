@@ -1,8 +1,8 @@
-"""UNO Arena for players that learn, in the manner of `games.uno.encode`.
+"""UNO Arena for learning players, in the manner of `games.uno.encode`.
 
 Codes are UNO's, in which a wild names its colour, then ACTIONS + CALL and ACTIONS + YIELD. So the
-choice of a wild and of its colour is one: a wild has four codes when it is to be played; when its
-colour is asked afterwards, each has one, and the decision is told as it stood before the wild.
+choice of a wild and of its colour is one: a wild to be played has four codes; when its colour is
+then to be named, each colour has one code, and the decision is encoded as it was before the wild.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ NUM_CODES = ACTIONS + 2
 
 
 def features(view: View) -> np.ndarray:
-    """What a seat sees; where a colour is to be named, what it saw when it chose the wild."""
+    """Return what a seat sees; if a colour is to be named, what it saw when it chose the wild."""
     return encode.features(before_wild(view) if view.phase == COLOUR else view.table)
 
 
 def before_wild(view: View) -> uno.View:
-    """The table as it was before the wild was played whose colour is to be named."""
+    """Return the table as it was before the wild whose colour is to be named."""
     table = view.table
     hand, played, sizes = list(table.hand), list(table.played), list(table.sizes)
     hand[table.trait] += 1
@@ -61,7 +61,7 @@ def before_wild(view: View) -> uno.View:
 
 
 def codes_of(phase: int, action: int, trait: int) -> tuple[int, ...]:
-    """The codes of an action. trait: of the top card."""
+    """Return the codes of an action. trait: of the top card."""
     if phase == COLOUR:
         return (15 * action + trait,)
     if phase == CHALLENGE:
@@ -73,7 +73,8 @@ def codes_of(phase: int, action: int, trait: int) -> tuple[int, ...]:
 
 @inlined
 def legal_codes(state: np.ndarray) -> int:
-    """The codes of the seat to move, as a mask, where a card or a challenge is to be decided."""
+    """Return the codes of the seat to move, as a mask, if a card or a challenge is to be
+    decided."""
     actions = legal(state)
     if state[PHASE] == CHALLENGE:
         return actions << ACTIONS
@@ -87,7 +88,7 @@ def legal_codes(state: np.ndarray) -> int:
 
 @inlined
 def play_code(state: np.ndarray, code: int) -> None:
-    """Makes the choice that a code stands for, in place; a wild with its colour."""
+    """Apply the choice of a code, in place; a wild with its colour."""
     if code > DRAW:
         step(state, code - ACTIONS)
     elif code != DRAW and code % 15 >= WILD:
@@ -114,7 +115,8 @@ def go_on(state: np.ndarray, seat: int, seed: int, game: int, code: int) -> int:
 
 @compiled
 def play_on(state: np.ndarray, seat: int, key: np.uint64) -> int:
-    """As `games.uno.encode.play_on`; others choose each of a wild's two plies at random."""
+    """As `games.uno.encode.play_on`; the other seats choose each of a wild's two plies at
+    random."""
     while not over(state):
         if state[TO_MOVE] == seat:
             codes = legal_codes(state)

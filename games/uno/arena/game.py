@@ -1,4 +1,4 @@
-"""UNO Arena as a game of this project: the compiled rules behind the Game protocol."""
+"""UNO Arena: the Game class over the compiled rules."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ from gauntlet.games.uno.words import hand as hand_words
 from gauntlet.games.uno.words import review as reviewed
 
 CODES = {"random": engine.RANDOM, "rule": engine.RULE}
-"""Scripted players by name."""
+"""Codes of the scripted players by name."""
 TOLD = {
     "random": "takes any option alike",
     "rule": "takes a card of the top card's number or function, else one of its colour, else a "
     "wild, else a wild draw four; names a colour that it holds most of; challenges every second "
     "time",
 }
-"""What each does, for whoever watches."""
+"""What each policy does, for observers."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class UnoArena:
     """UNO by UNO Arena's rules, for 2 to 10 players; several may win a game together.
 
     Source: UNO Arena (Qin et al. 2024), sections 3 and 4, and its published code where those are
-    silent. The choice of a card, of a wild's colour and of a challenge are separate plies.
+    silent. The choices of a card, of a wild's colour and of a challenge are separate plies.
     """
 
     num_seats: int = 2
@@ -126,7 +126,7 @@ class UnoArena:
         return Observation("UNO", seat, words.RULES, facts, state.history, labels, view)
 
     def returns(self, state: State) -> tuple[float, ...]:
-        """1 for every winner, also where several share the game; -1 for the others."""
+        """1 for every winner, including shared wins; -1 for the others."""
         winners = state.array.item(WINNERS)
         return tuple(1.0 if winners >> seat & 1 else -1.0 for seat in range(self.num_seats))
 
@@ -146,7 +146,8 @@ class UnoArena:
         return "\n".join(lines)
 
     def sample(self, observation: Observation, rng: np.random.Generator) -> State:
-        """A state that fits what the seat sees, each equally likely whatever was played so far."""
+        """Return a state consistent with what the seat sees, uniformly distributed, ignoring the
+        moves so far."""
         array = possible_state(observation.view)
         key = rng.integers(2**63, dtype=np.uint64)
         redeal(array, observation.seat, key)
@@ -207,30 +208,32 @@ class UnoArena:
         return (CARD_ADVICE, COLOUR_ADVICE, CHALLENGE_ADVICE)[view.phase]
 
     def codes(self, policies: Sequence[str]) -> np.ndarray:
-        """Policies as the compiled functions take them. Raises ValueError unless one a seat."""
+        """Return the policies as codes for the compiled functions. Raises ValueError unless there
+        is one per seat."""
         if len(policies) != self.num_seats:
             raise ValueError(f"{self.num_seats} seats need as many policies, got {len(policies)}")
         return np.array([self.code(policy) for policy in policies])
 
     def code(self, policy: str) -> int:
-        """The number of a policy by name. Raises ValueError."""
+        """Return the code of a policy. Raises ValueError for an unknown one."""
         check_known_policy("uno arena", policy, CODES)
         return CODES[policy]
 
 
 def under(array: np.ndarray) -> int:
-    """The kind of the card under the top card, wilds of any colour alike; -1 if there is none."""
+    """Return the kind of the card under the top card, wilds of any colour alike; -1 if there is
+    none."""
     place = PLAYED + array.item(PLAYED) - 1
     return plain(array.item(place) & 63) if place > PLAYED else -1
 
 
 def plain(kind: int) -> int:
-    """The kind, but for wilds, whose own colour means nothing, their trait."""
+    """Return the kind; for wilds, whose own colour is irrelevant, the trait."""
     return kind % 15 if kind % 15 >= WILD else kind
 
 
 def possible_state(view: View) -> np.ndarray:
-    """A state that `view` could be of; what its seat cannot see lies in order of the deck."""
+    """Return a state consistent with `view`; what its seat cannot see is in deck order."""
     array = known_table(view.table)
     array[PHASE], array[BEFORE], array[TOP_BY] = view.phase, view.before, view.by
     if view.under >= 0:

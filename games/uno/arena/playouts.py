@@ -1,9 +1,9 @@
-"""Playing UNO Arena many times over: its scripted players, simulated games, playouts.
+"""UNO Arena's scripted players, simulated games and playouts.
 
-RANDOM is uniform over the options of every decision. RULE takes a card of the top card's number
-or function, else one of the colour in force, else a wild, else a wild draw four; it names a colour
-that it holds most of, wilds left out, and challenges every second time. Equally good options are
-equally likely to it, and a card held twice is one option.
+RANDOM is uniform over the options of every decision. RULE takes a card of the top card's number or
+function, else one of the colour in force, else a wild, else a wild draw four; it names a colour
+that it holds most of, not counting wilds, and challenges with probability 1/2. It is uniform over
+equally good options, and a card held twice is one option.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ RANDOM, RULE = range(2)
 
 @inlined
 def choose(policy: int, state: np.ndarray, key: np.uint64) -> int:
-    """The action that `policy` takes, by the random number of this ply under `key`."""
+    """Return the action that `policy` takes, by the random number of this ply under `key`."""
     actions = legal(state)
     if policy == RULE:
         actions = preferred(state, actions)
@@ -58,7 +58,7 @@ def choose(policy: int, state: np.ndarray, key: np.uint64) -> int:
 
 @inlined
 def preferred(state: np.ndarray, actions: int) -> int:
-    """The actions of a mask among which RULE chooses."""
+    """Return the actions of a mask among which RULE chooses."""
     if state[PHASE] == CHALLENGE:
         return actions
     if state[PHASE] != CARD:
@@ -74,7 +74,7 @@ def preferred(state: np.ndarray, actions: int) -> int:
 
 @inlined
 def most_held(state: np.ndarray) -> int:
-    """The colours, as a mask, of which the seat to move holds most."""
+    """Return the colours that the seat to move holds most of, as a mask."""
     colours = most = 0
     hand = hand_of(state[TO_MOVE])
     for colour in range(4):
@@ -90,7 +90,8 @@ def most_held(state: np.ndarray) -> int:
 
 @compiled
 def playout(state: np.ndarray, policies: np.ndarray, key: np.uint64) -> int:
-    """Plays `state` to its end, in place, one policy a seat; the winners as a mask of seats."""
+    """Play `state` to its end, in place, one policy per seat; return the winners as a mask of
+    seats."""
     while not over(state):
         step(state, choose(policies[mover(state)], state, key))
     return int(state[WINNERS])
@@ -98,9 +99,10 @@ def playout(state: np.ndarray, policies: np.ndarray, key: np.uint64) -> int:
 
 @allocating
 def simulate(policies: np.ndarray, games: int, seed: int) -> np.ndarray:
-    """Wins by seat, then games without a winner (none), of `games` deals; one policy a seat.
+    """Return wins by seat, then games without a winner (none), of `games` deals; one policy per
+    seat.
 
-    Where several win a game, it counts for each of them.
+    A shared win counts for each of its seats.
     """
     wins = np.zeros(len(policies) + 1, np.int64)
     state = blank(len(policies))
@@ -114,7 +116,8 @@ def simulate(policies: np.ndarray, games: int, seed: int) -> np.ndarray:
 
 @allocating
 def winners(state: np.ndarray, policies: np.ndarray, n: int, seed: int, hidden: bool) -> np.ndarray:
-    """Who wins after each legal action of the seat to move: as `games.uno.policies.winners`."""
+    """Return the winners after each legal action of the seat to move: as
+    `games.uno.policies.winners`."""
     actions = legal(state)
     found = np.empty((number_of(actions), n), np.uint16)
     start, trial = state.copy(), state.copy()

@@ -1,16 +1,16 @@
 """UNO Arena's rules, compiled: UNO with a challenge to the wild draw four and no second shuffle.
 
-Cards, stacks and state are those of `games.uno.rules`; three of its fields serve another end here
-(PHASE, BEFORE, WINNERS). A turn may ask for more than one decision, each a ply of its own: a card,
-the colour that a wild names, and whether to challenge a wild draw four. What an action's number
-means depends on PHASE:
+Cards, stacks and state are those of `games.uno.rules`; three of its fields are reused (PHASE,
+BEFORE, WINNERS). A turn may have several decisions, each a ply of its own: a card, the colour that
+a wild names, and whether to challenge a wild draw four. The meaning of an action's number depends
+on PHASE:
 
     CARD       15 x colour + trait plays a card, WILD and WILD_DRAW_FOUR a wild of either kind,
                DRAW draws; a card held twice is one action
     COLOUR     the colour's number
     CHALLENGE  CALL challenges, YIELD does not
 
-Nothing is random after the deal: what comes is the order of the pile.
+Nothing is random after the deal: the order of the pile determines the rest.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ from gauntlet.games.uno.rules import (
 
 
 class View(NamedTuple):
-    """What a seat sees, in numbers.
+    """What a seat sees, as numbers.
 
-    table: hand, sizes, played cards, top card and options, as in UNO. phase: what is to be
-    decided (`games.uno.arena.rules`). before: the colour in force before the top card. by: who
-    played the top card, -1 if it was turned up. under: the kind of the card under the top card, all
-    wilds counted as in `table`; -1 if there is none.
+    table: hand, sizes, played cards, top card and options, as in UNO. phase: what has to be decided
+    (`games.uno.arena.rules`). before: the colour in force before the top card. by: who played the
+    top card, -1 if it was turned up. under: the kind of the card under the top card, all wilds
+    counted as in `table`; -1 if there is none.
     """
 
     table: uno.View
@@ -77,22 +77,22 @@ class View(NamedTuple):
 IN_FORCE = rules.COLOUR
 WINNERS, PHASE, BEFORE = rules.WINNER, rules.AUTO, rules.COLOURS
 """Fields. IN_FORCE: the colour to match. WINNERS: -1 while the game goes on, then a mask of seats.
-PHASE: what is to be decided. BEFORE: the colour that was to be matched before the top card."""
+PHASE: what has to be decided. BEFORE: the colour to match before the top card."""
 
 CARD, COLOUR, CHALLENGE = range(3)
 CALL, YIELD = range(2)
 
 HAND = 7
 TWO, FOUR, SIX = 2, 4, 6
-"""Cards to draw: for a draw two; for a wild draw four; for a challenge in vain."""
+"""Cards to draw: for a draw two; for a wild draw four; for a failed challenge."""
 
 
 @compiled
 def deal(state: np.ndarray, seats: int, seed: int) -> None:
-    """Makes `state` the first state of the deal `seed`, from -2**63 to 2**63 - 1.
+    """Set `state` to the initial state of the deal `seed`, from -2**63 to 2**63 - 1.
 
-    One card at a time, seat 0 first, until all hold seven; then cards are turned up until one
-    bears a number. Those turned up before it stay under it.
+    Cards are dealt one at a time, seat 0 first, until all hold seven; then cards are turned up
+    until one bears a number. The earlier ones stay under it.
     """
     deal_lazily(state, seats, seed)
     settle(state)
@@ -121,7 +121,7 @@ def over(state: np.ndarray) -> bool:
 
 @inlined
 def legal(state: np.ndarray) -> int:
-    """The legal actions of the seat to move, as a mask with bit `action` set."""
+    """Return the legal actions of the seat to move, as a mask with bit `action` set."""
     if state[PHASE] == COLOUR:
         return 0b1111
     if state[PHASE] == CHALLENGE:
@@ -140,7 +140,7 @@ def legal(state: np.ndarray) -> int:
 
 @inlined
 def step(state: np.ndarray, action: int) -> None:
-    """Makes a legal action, in place."""
+    """Make a legal action, in place."""
     state[PLY] += 1
     phase = state[PHASE]
     state[PHASE] = CARD
@@ -157,7 +157,7 @@ def step(state: np.ndarray, action: int) -> None:
 
 @inlined
 def play_card(state: np.ndarray, action: int) -> None:
-    """Plays a card. The last one of a hand ends the game before it has any effect."""
+    """Play a card. The last card of a hand ends the game before it has any effect."""
     seat = state[TO_MOVE]
     put(state, take(state, hand_of(seat), action), action)
     state[TOP_BY] = seat
@@ -171,7 +171,7 @@ def play_card(state: np.ndarray, action: int) -> None:
 
 @inlined
 def take_effect(state: np.ndarray, trait: int) -> None:
-    """What a coloured card does to the order of play and to the next seat."""
+    """Apply a coloured card's effect on the order of play and the next seat."""
     if trait == REVERSE:
         state[DIRECTION] = -state[DIRECTION]
     pass_turn(state)
@@ -181,7 +181,7 @@ def take_effect(state: np.ndarray, trait: int) -> None:
 
 @inlined
 def name_colour(state: np.ndarray, colour: int) -> None:
-    """Names the colour of the wild just played; a wild draw four may now be challenged."""
+    """Name the colour of the wild just played; a wild draw four may now be challenged."""
     state[IN_FORCE] = colour
     pass_turn(state)
     if state[TRAIT] == WILD_DRAW_FOUR:
@@ -190,7 +190,8 @@ def name_colour(state: np.ndarray, colour: int) -> None:
 
 @inlined
 def answer(state: np.ndarray, action: int) -> None:
-    """Settles a wild draw four. A challenge is right if its player holds the colour before it."""
+    """Resolve a wild draw four. A challenge is right if its player holds the colour in force before
+    it."""
     seat = state[TO_MOVE]
     if action == CALL and held_by(state, state[TOP_BY]) & PLAIN << (15 * state[BEFORE]):
         give(state, state[TOP_BY], FOUR)
@@ -200,7 +201,7 @@ def answer(state: np.ndarray, action: int) -> None:
 
 @inlined
 def give(state: np.ndarray, seat: int, count: int) -> bool:
-    """Lets `seat` draw, and says whether it could: the game ends where the pile holds too few."""
+    """Let `seat` draw; return whether it could. If the pile holds too few cards, the game ends."""
     if state[PILE] < count:
         state[WINNERS] = fewest(state)
         return False
@@ -211,7 +212,7 @@ def give(state: np.ndarray, seat: int, count: int) -> bool:
 
 @inlined
 def fewest(state: np.ndarray) -> int:
-    """The seats that hold the fewest cards, as a mask."""
+    """Return the seats that hold the fewest cards, as a mask."""
     least, seats = STACK, 0
     for seat in range(state[SEATS]):
         size = state[hand_of(seat)]
@@ -230,7 +231,7 @@ def turn_up(state: np.ndarray) -> None:
 
 @inlined
 def put(state: np.ndarray, card: int, kind: int) -> None:
-    """Puts `card` on top of the played cards; one with a colour puts that in force. `kind` is its
+    """Put `card` on top of the played cards; a coloured one sets the colour in force. `kind` is its
     own, or the action that plays it."""
     push(state, PLAYED, card)
     state[TOP], state[TRAIT], state[BEFORE] = card, trait_of(kind), state[IN_FORCE]

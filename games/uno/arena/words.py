@@ -1,4 +1,4 @@
-"""UNO Arena in words: the rules, what a seat is asked, what happened. Cards as in UNO."""
+"""UNO Arena as text: rules, decisions, history. Cards as in UNO."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ ANSWERS = ("challenge", "draw four cards")
 
 
 def option(phase: int, action: int) -> str:
-    """ "red 7", "wild", "draw a card"; "red"; "challenge"."""
+    """Return the name of an option: "red 7", "wild", "draw a card"; "red"; or "challenge"."""
     if phase == CARD:
         return MOVE_NAMES[DRAW] if action == DRAW else CARD_NAMES[action]
     return COLOURS[action] if phase == COLOUR else ANSWERS[action]
 
 
 def question(phase: int, top: int, before: int, colour: int, by: int) -> str:
-    """What is to be decided. top: the top card's kind. before, colour: the colours in force before
-    and after it. by: who played it."""
+    """Return what has to be decided. top: the top card's kind. before, colour: the colours in force
+    before and after it. by: who played it."""
     if phase == CARD:
         return "which card to play"
     if phase == COLOUR:
@@ -44,7 +44,7 @@ def question(phase: int, top: int, before: int, colour: int, by: int) -> str:
 
 
 def top_card(phase: int, top: int, colour: int, by: int) -> str:
-    """The top card, the colour to match if the card does not tell it, and who played it (-1:
+    """Return the top card, the colour to match if the card does not show it, and who played it (-1:
     nobody, it was turned up)."""
     name = CARD_NAMES[top]
     if top % 15 >= WILD:
@@ -54,10 +54,10 @@ def top_card(phase: int, top: int, colour: int, by: int) -> str:
 
 
 def clauses(phase: int, action: int, seat: int, top: int, by: int, guilty: bool) -> tuple[str, ...]:
-    """What `seat` did, in public; nothing while its wild has no colour yet.
+    """Return what `seat` did, in public; nothing while its wild has no colour yet.
 
-    top, by: the top card's kind before the move, and who played it. guilty: whether a challenge
-    of `by` is right.
+    top, by: the top card's kind before the move, and who played it. guilty: whether a challenge of
+    `by` is right.
     """
     if phase == COLOUR:
         return (f"player {seat} played {CARD_NAMES[top]} naming {COLOURS[action]}",)
