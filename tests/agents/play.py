@@ -20,7 +20,7 @@ from gauntlet.games.base import (
     TextMove,
     default_text_move,
 )
-from gauntlet.models.base import Generation, Reply, Request, Score, Scores
+from gauntlet.models.base import Generate, Generation, Reply, Request, Score, Scores
 
 Answer = Callable[[Request], Reply]
 Thought = TypeVar("Thought")
@@ -92,6 +92,18 @@ def opinionated(request: Request) -> Reply:
     return table(rows)(request)
 
 
+def saying(*texts: str) -> Answer:
+    """Replies with these texts, as many to a request as samples are wanted."""
+    left = iter(texts)
+
+    def answer(request: Request) -> Reply:
+        assert isinstance(request, Generate)
+        first, *others = [next(left) for _ in range(request.n)]
+        return Generation(first, 1, 1, tuple(others))
+
+    return answer
+
+
 def turn_with(*options: str, seat: int = 1, goal: Goal | None = None, moves: int = 7) -> Turn:
     """A turn of an invented game with these options and `moves` moves behind it."""
     seen = Observation(
@@ -111,10 +123,9 @@ def turn_at(game: Game[Any], state: Any, seat: int, goal: Goal | None = None) ->
     return Turn(game, actions, goal or Goal(), lambda: game.observe(state, seat))
 
 
-Told = tuple[Turn, Decision, list[Request]]
-
-
-def match(agent: Agent, game: Game[Any], seed: int, answer: Answer) -> Iterator[Told]:
+def match(
+    agent: Agent, game: Game[Any], seed: int, answer: Answer
+) -> Iterator[tuple[Turn, Decision, list[Request]]]:
     """A game between copies of the agent: every turn with a choice, as it is decided. The last
     seat plays for seat 0."""
     state = game.deal(np.random.default_rng(seed))

@@ -328,36 +328,6 @@ def worths(turn: Turn, decision: Decision) -> dict[str, float]:
     return {turn.observation.options[option]: value for option, _, value in found}
 
 
-def test_games_without_states_and_actors_that_cannot_play_are_refused() -> None:
-    scripted().check(GAME)
-    with pytest.raises(ValueError, match="Uno has no `sample`"):
-        scripted(judge=Playouts()).check(Uno(2))
-    with pytest.raises(ValueError, match="minimax plays games of 2 seats"):
-        Talaga(judge=Perfect()).check(UnoArena(3))
-    with pytest.raises(ValueError, match="no scripted policy 'clever'; it has random"):
-        Talaga(judge=Playouts(policy="clever")).check(GAME)
-
-
-@pytest.mark.parametrize(
-    ("build", "words"),
-    [
-        (lambda: Talaga(k=0), "k is 0; a tree needs 1 or more"),
-        (lambda: Talaga(n2=0), "n2 is 0"),
-        (lambda: Talaga(votes=0), "votes is 0"),
-        (lambda: Talaga(perturbations=-1), "perturbations is -1"),
-        (lambda: Talaga(reward="luck"), "reward is 'luck'"),  # type: ignore[arg-type]
-        (lambda: Talaga(temperature=0.0), "at temperature 0"),
-        (lambda: Talaga(temperature=0.0, votes=1, samples=1), "temperature is 0"),
-        (lambda: Scripted(Random(), 1.5), "noise is 1.5; a chance lies from 0 to 1"),
-        (lambda: Perfect(votes=0), "votes is 0"),
-        (lambda: Playouts(0), "playouts is 0"),
-    ],
-)
-def test_settings_that_cannot_be(build: Any, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        build()
-
-
 def test_a_tree_without_any_model_asks_none() -> None:
     method = Talaga(mover=ANY, opponent=ANY, judge=Perfect())
     decision, asked = rounds(method, first_turn())

@@ -12,9 +12,7 @@ from gauntlet.agents.epsilon_random import EpsilonRandom
 from gauntlet.agents.fixed import Fixed
 from gauntlet.agents.minimax import Minimax
 from gauntlet.agents.random import Random
-from gauntlet.games.rock_paper_scissors import RockPaperScissors
 from gauntlet.games.tic_tac_toe import TicTacToe
-from gauntlet.games.uno import Uno
 from tests.agents.play import drive, turn_at, turn_with, unasked
 from tests.agents.test_minimax import board
 
@@ -57,28 +55,6 @@ def test_carelessness_comes_as_often_as_it_should() -> None:
     assert {
         drive(EpsilonRandom(Fixed(2), 0.0), turn, unasked, seed)[0].option for seed in range(9)
     } == {1}
-
-
-def test_who_cannot_play_a_game_is_refused() -> None:
-    EpsilonRandom(Random()).check(Uno())
-    for agent in (DepthLimitedMinimax(), EpsilonRandom(Minimax())):
-        agent.check(GAME)
-        for game in (RockPaperScissors(), Uno()):
-            with pytest.raises(ValueError, match=r"minimax.* plays games"):
-                agent.check(game)
-
-
-@pytest.mark.parametrize(
-    ("build", "words"),
-    [
-        (lambda: DepthLimitedMinimax(0), "depth is 0; it looks 1 to 6 plies ahead"),
-        (lambda: DepthLimitedMinimax(7), "depth is 7"),
-        (lambda: EpsilonRandom(Random(), -0.1), "noise is -0.1; a chance lies from 0 to 1"),
-    ],
-)
-def test_settings_that_cannot_be(build: Any, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        build()
 
 
 def test_a_careless_player_can_lose() -> None:
