@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from gauntlet.models.base import Score, Scores
-from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.models.base import Score
 from gauntlet.models.engine import general
 from gauntlet.models.engine.general import General
 from gauntlet.models.engine.packed import Packed
 from gauntlet.models.engine.portable import Portable
+from tests.models.conftest import MakeCheckpoint, load, numbers
 
 FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "gemma 2": ("gemma2", {"sliding_window": 40, "query_pre_attn_scalar": 16}),
@@ -63,16 +62,6 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
 }
 """Checkpoints of this project's users, small: windows and soft caps that the prompts exceed."""
-
-MakeCheckpoint = Callable[..., Path]
-
-
-def load(folder: Path, **settings: object) -> Any:
-    return Checkpoint(str(folder), **settings).load()  # type: ignore[arg-type]
-
-
-def numbers(replies: list[Scores]) -> np.ndarray:
-    return np.array([value for reply in replies for row in reply.logprobs for value in row])
 
 
 @pytest.mark.parametrize("name", FAMILIES)

@@ -93,13 +93,6 @@ def test_logits_of_a_step_are_the_same_bits_in_any_company(local, monkeypatch):
     assert len(seen) == count > 100
 
 
-def test_a_sample_depends_on_its_own_seed_only(local):
-    asks = [Generate(PROMPT, 6, temperature=1.0, seed=seed) for seed in range(6)]
-    together = local.answer(asks)
-    assert [local.answer([ask])[0] for ask in reversed(asks)] == together[::-1]
-    assert len({reply.text for reply in together}) > 1
-
-
 def test_a_shared_static_part_is_read_once(local, monkeypatch):
     asks = [Generate(Prompt("Shared rules.\n", f"Hand {n}\n"), 2) for n in range(5)]
     read = []

@@ -83,11 +83,6 @@ def test_a_drawn_token_beside_the_likeliest_says_nothing_of_those_left_out() -> 
     assert reported([], sampled=None).ceiling == 0.0
 
 
-def test_text_equals_that_of_the_model_itself(opened: Opened) -> None:
-    with opened() as model:
-        assert model.answer([WRITE]) == Checkpoint(POCKET).load().answer([WRITE])
-
-
 def test_what_a_request_says_goes_over_the_wire() -> None:
     body = Wire("gpt", "chat", "max_completion_tokens").writing(WRITE)
     assert body == {
@@ -181,23 +176,6 @@ def test_one_prompt_that_is_refused_is_that_prompts_own_fault(opened: Opened) ->
             model.answer([long])
         assert not isinstance(raised.value, Stopped)
         model.answer([Generate(Prompt("", "blue"), 5, 0.0)])
-
-
-def test_a_server_without_log_probabilities_is_told_apart(
-    opened: Opened, served: PocketServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    chat = served.chat
-    monkeypatch.setattr(served, "chat", lambda body, *_: chat({**body, "logprobs": False}))
-    with opened() as model, pytest.raises(Stopped, match=r"set model\.scores=sampled"):
-        model.answer([Score((WRITE.prompt,), ("A", "B"))])
-
-
-def test_hanging_up_ends_the_waiting(opened: Opened, script: Script) -> None:
-    with opened() as model:
-        script.refuse = (500, "broken")
-        model.cancel()
-        with pytest.raises(ModelError, match="the run ends"):
-            model.answer([WRITE])
 
 
 @pytest.mark.parametrize(

@@ -68,13 +68,6 @@ def test_every_fault_ends_in_the_right_reply_paid_once(
     assert spending.unsure.prompt > 0, "replies that were lost may have been billed"
 
 
-def test_a_server_that_asks_to_wait_too_long_ends_the_run(opened: Opened, script: Script) -> None:
-    with opened(patience=0.1) as model:
-        script.faults = ("429",)
-        with pytest.raises(Stopped, match=r"\(429: slower, and asks to wait 0\.4 s.*is kept"):
-            model.answer([WRITE])
-
-
 @pytest.mark.parametrize(
     ("headers", "seconds"),
     [

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gauntlet.common.errors import ModelError, Stopped
+from gauntlet.common.errors import Stopped
 from gauntlet.models.api.ledger import Tokens
 from gauntlet.models.api.wire import Wire
 from gauntlet.models.base import Generate, Prompt, Score
@@ -85,12 +85,6 @@ def test_a_sample_is_the_same_whatever_their_number(opened: Opened, endpoint: st
     assert replies[3].tokens > replies[0].tokens
 
 
-def test_samples_of_the_likeliest_text_are_equal(opened: Opened) -> None:
-    with opened() as model:
-        (reply,) = model.answer([replace(WRITE, temperature=0.0, n=3)])
-    assert reply.texts == (reply.text,) * 3
-
-
 @pytest.mark.parametrize(
     ("alter", "requests"),
     [
@@ -147,17 +141,6 @@ def test_a_server_that_never_gives_the_rest_is_one_line(opened: Opened, changed)
         with pytest.raises(Stopped, match=r"cannot be read \(it has no choices\)") as raised:
             model.answer([replace(WRITE, n=3)])
     assert "\n" not in str(raised.value)
-
-
-def test_a_prompt_that_is_too_long_is_its_own_fault_with_several_samples_too(
-    opened: Opened,
-) -> None:
-    long = Generate(Prompt("", "red " * 3000), 5, 0.5, n=2)
-    with opened() as model:
-        with pytest.raises(ModelError, match="are more than the 2048") as raised:
-            model.answer([long])
-        assert not isinstance(raised.value, Stopped)
-        assert len(model.answer([replace(WRITE, n=2)])[0].texts) == 2
 
 
 def test_json_is_asked_for_in_chat_alone(opened: Opened, served: PocketServer) -> None:
