@@ -171,16 +171,16 @@ def asks(agent: Any) -> bool:
     return isinstance(agent, Human) or hasattr(agent, "method")
 
 
-def is_one_of_the_options(turn: Turn, decision: Decision, asked: list[Request]) -> None:
+def is_one_of_the_options(turn: Turn, decision: Decision, requests: list[Request]) -> None:
     assert type(decision.option) is int
     assert 0 <= decision.option < len(turn.options)
     assert decision.status in get_args(Status)
     assert decision.fallback == (decision.status != "ok")
     assert len(decision.scores) in (0, len(turn.options))
     assert all(map(math.isfinite, decision.scores))
-    assert bool(decision.attempts) == bool(asked)
+    assert bool(decision.attempts) == bool(requests)
     option = turn.options[decision.option]
-    assert bool(decision.text) or not (isinstance(option, TextAction) and asked)
+    assert bool(decision.text) or not (isinstance(option, TextAction) and requests)
     assert not decision.text or option.text.fault(decision.text) == ""
 
 

@@ -61,8 +61,6 @@ def test_of_equals_the_one_taken_more_often_counts_then_the_first() -> None:
     assert Thought(root, ()).best.option == 1
 
 
-# --- asked of a model
-
 ASK = r"Legal moves: (.*)\n"
 
 
@@ -225,9 +223,6 @@ def test_where_no_state_is_known_the_move_is_supposed(game: Any) -> None:
     assert f"Suppose that play goes on so: player {seat}: {name}\n" in asked[1][0].prompt.changing
 
 
-# --- side by side
-
-
 def thought(name: str, questions: int) -> Generator[Question, Answer, list[str]]:
     heard = []
     for number in range(questions):
@@ -252,8 +247,6 @@ def test_answers_given_one_by_one_lead_to_the_same_decision() -> None:
     at_once, _ = questions(thinking, lambda several: tuple(model.answer(several)))
     assert at_once == apart
 
-
-# --- scripted actors
 
 ANY = Scripted(Random())
 

@@ -40,10 +40,10 @@ from gauntlet.games.capabilities import (
 )
 from gauntlet.games.playouts import policies_of, probabilities, sample, simulate
 from gauntlet.games.uno import Uno
-from tests.games import test_conformance
+from tests.games import test_conformance as conformance
 from tests.games.cases import CASES, HIDDEN, NAMED, ONE_WINNER, Match, match_of, unseen_by
 
-game, matches = test_conformance.game, test_conformance.matches
+game, matches = conformance.game, conformance.matches
 
 SECRETIVE = (
     *("air_land_sea", "arctic_scavengers", "are_you_the_traitor", "codenames", "holdem", "pit"),

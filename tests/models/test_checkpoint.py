@@ -198,6 +198,21 @@ def configured(text):
     return lambda folder: (folder / "config.json").write_text(text)
 
 
+def unknown(folder):
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "model_type": "wonder"}))
+
+
+def lacking(folder):
+    weights = load_file(folder / "model.safetensors")
+    del weights["model.layers.1.mlp.up_proj.weight"]
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def corrupt(folder):
+    (folder / "tokenizer.json").write_text("{}")
+
+
 @pytest.mark.parametrize(
     ("breaking", "expected"),
     [
@@ -222,23 +237,17 @@ def test_a_broken_folder_is_refused_before_anything_starts(breaking, expected, f
     assert str(folder) in text
 
 
-def test_an_unknown_architecture(folder):
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps({**config, "model_type": "wonder"}))
-    assert "wonder" in refusal(Checkpoint(str(folder)), "load")
-
-
-def test_weights_that_are_not_there_are_not_made_up(folder):
-    weights = load_file(folder / "model.safetensors")
-    del weights["model.layers.1.mlp.up_proj.weight"]
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    text = refusal(Checkpoint(str(folder)), "load")
-    assert "lacks 1 weights, such as model.layers.1.mlp.up_proj.weight" in text
-
-
-def test_a_corrupt_tokenizer(folder):
-    (folder / "tokenizer.json").write_text("{}")
-    assert "its tokenizer cannot be loaded" in refusal(Checkpoint(str(folder)), "load")
+@pytest.mark.parametrize(
+    ("breaking", "expected"),
+    [
+        (unknown, "wonder"),
+        (lacking, "lacks 1 weights, such as model.layers.1.mlp.up_proj.weight"),
+        (corrupt, "its tokenizer cannot be loaded"),
+    ],
+)
+def test_what_only_the_library_notices_is_refused_when_it_is_loaded(breaking, expected, folder):
+    breaking(folder)
+    assert expected in refusal(Checkpoint(str(folder)), "load")
 
 
 def test_chat_without_a_template(checkpoint_folder):

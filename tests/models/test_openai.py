@@ -25,9 +25,6 @@ pytestmark = pytest.mark.usefixtures("key")
 WRITE = Generate(Prompt("Rules.\n\n", "Hand: red 1\nSay: "), 5, 0.7, ("Z",), seed=3)
 
 
-# What it answers.
-
-
 @pytest.mark.parametrize("endpoint", ["chat", "completions"])
 def test_scores_equal_those_of_the_model_itself(
     opened: Opened, uno_scores: list[Score], endpoint: str
@@ -123,9 +120,6 @@ def test_a_server_that_gives_one_answer_at_a_time_is_asked_again(
     assert reply.logprobs[0][0] in {math.log(n / 4) if n else -math.inf for n in range(5)}
     seeds = [json.loads(body)["seed"] for body in served.billed]
     assert sorted(seeds) == [0, 0, 1, 2, 3]  # the first is the question whether it answers
-
-
-# What goes wrong.
 
 
 @pytest.mark.parametrize(

@@ -33,9 +33,6 @@ def changed(served: PocketServer, monkeypatch: pytest.MonkeyPatch) -> Callable[.
     return change
 
 
-# The key.
-
-
 @pytest.mark.parametrize("end", ["\r", "\n", "\r\n", " "])
 def test_a_key_is_stripped(opened: Opened, monkeypatch: pytest.MonkeyPatch, end: str) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY + end)
@@ -72,9 +69,6 @@ def test_a_key_that_a_server_prints_is_never_cut_in_two(
     with pytest.raises(Stopped, match="is not accepted") as raised, opened():
         pass
     assert KEY[:6] not in str(raised.value)
-
-
-# Replies.
 
 
 @pytest.mark.parametrize(
@@ -171,9 +165,6 @@ def test_what_counts_as_an_error() -> None:
     assert failure({"error": None, "choices": []}) is None
     assert failure({"error": {"message": "late"}, "choices": [{}]}) is None
     assert failure([]) is None
-
-
-# Waiting.
 
 
 def test_a_server_that_asks_for_more_than_our_patience_ends_the_run_at_once(

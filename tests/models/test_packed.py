@@ -101,17 +101,6 @@ def test_attention_of_all_pieces_at_once_agrees(family, make_checkpoint, decisio
     assert np.abs(numbers(replies) - np.append(expected, numbers(plain))).max() < 1e-4
 
 
-def test_chat_templates_and_bfloat16_go_through_the_packed_scorer(make_checkpoint, decisions):
-    folder = make_checkpoint("qwen2")
-    template = "{% for m in messages %}<s>{{ m.role }}\n{{ m.content }}</s>\n{% endfor %}model\n"
-    (folder / "chat_template.jinja").write_text(template)
-    for dtype, bound in (("float32", 1e-4), ("bfloat16", 1.0)):
-        packed = load(folder, chat=True, dtype=dtype)
-        assert isinstance(packed._scorer.engine, Flat)
-        plain = load(folder, chat=True, dtype=dtype, engine="reference").answer(decisions)
-        assert np.abs(numbers(packed.answer(decisions)) - numbers(plain)).max() < bound
-
-
 def test_equal_requests_are_computed_once_and_answered_each(
     checkpoint_folder, decisions, monkeypatch
 ):

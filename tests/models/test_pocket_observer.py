@@ -211,12 +211,3 @@ def test_it_answers_in_its_form_whatever_is_told(settings: Any, model: Local) ->
     for players in ("N G", "D Y"):
         found = watch(watching(players, **settings), LLM(Observe()), 3, model)
         assert found.malformed < 0.01 * found.asked
-
-
-@pytest.mark.slow
-def test_training_lowers_the_loss(tmp_path: Any) -> None:
-    small = "--lessons observer --steps 60 --batch 8 --width 32 --heads 2 --hidden 64 --workers 1"
-    train.main([*small.split(), "--rate", "0.01", "--out", str(tmp_path)])
-    losses = json.loads((tmp_path / "training.json").read_text())["losses"]
-    assert losses[-1] < losses[0] / 1.5
-    assert Checkpoint(str(tmp_path)).load().answer([]) == []

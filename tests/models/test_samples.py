@@ -109,9 +109,6 @@ def test_a_person_is_not_asked_for_several_answers() -> None:
     os.close(writing)
 
 
-# The log.
-
-
 def logged(tmp_path: Path, *pairs: tuple[Generate, Reply]) -> Model:
     """The model that answers from a log of the exchanges."""
     statics: dict[str, str] = {}

@@ -114,20 +114,6 @@ def heads_read(local: Local, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return read
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_it_changes_what_a_checkpoint_says(mode: str, make_checkpoint: MakeCheckpoint) -> None:
-    folder = make_checkpoint("llama")
-    if MODES[mode] is not None:
-        (folder / "chat_template.jinja").write_text(MODES[mode])
-    local = Checkpoint(str(folder), chat=mode != "raw").load()
-    asks = [Generate(replace(PROMPT, system=system), 12) for system in (SYSTEM, "")]
-    told, untold = local.answer(asks)
-    assert told.text != untold.text
-    assert told.prompt_tokens > untold.prompt_tokens
-    scored, unscored = local.answer([Score((ask.prompt,), ("A", "B")) for ask in asks])
-    assert scored.logprobs != unscored.logprobs
-
-
 def test_it_changes_what_the_fake_says() -> None:
     asks = [Score((replace(PROMPT, system=system),), ("A",)) for system in (SYSTEM, "")]
     told, untold = Fake().load().answer(asks)

@@ -40,18 +40,12 @@ def within(hits: int, trials: int, rate: float) -> bool:
     return bool(low <= hits <= high)
 
 
-# --- counting ---
-
-
 def test_deals_are_counted_by_who_won_them() -> None:
     a = [1, 1, 1, 0, 0, 1]
     b = [1, 0, 0, 1, 0, 0]
     assert count_pairs(a, b) == PairCounts(both=1, a_only=3, b_only=1, neither=1)
     assert count_pairs(np.array(a, bool), np.array(b, bool)).deals == 6
     assert count_pairs([], []).deals == 0
-
-
-# --- McNemar's test and its interval ---
 
 
 @pytest.mark.parametrize(
@@ -104,9 +98,6 @@ def test_the_interval_covers_95_times_in_100_and_the_test_keeps_its_level() -> N
     assert false_alarms <= binom.isf(1e-4, trials, 0.05)
 
 
-# --- means that cluster by deal ---
-
-
 @given(st.lists(st.tuples(st.floats(-5, 5), st.integers(0, 6)), min_size=3, max_size=40))
 def test_the_interval_is_statsmodels_cluster_robust_one(rows: list[tuple[float, int]]) -> None:
     values, deals = (np.array(column) for column in zip(*rows, strict=True))
@@ -141,9 +132,6 @@ def test_too_few_deals_leave_the_interval_nan() -> None:
     empty = clustered_mean([], [])
     assert np.isnan(empty.estimate)
     assert empty.deals == 0
-
-
-# --- sign flips ---
 
 
 @pytest.mark.parametrize(("side", "alternative"), [("above", "greater"), ("below", "less")])

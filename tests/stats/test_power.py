@@ -34,9 +34,6 @@ def exact_power_of_z(deals: int, rate: float, baseline: float, alpha: float) -> 
     return float(binom.pmf(wins, deals, rate)[significant].sum())
 
 
-# --- one cell against a baseline ---
-
-
 def test_400_deals_show_6_2_points() -> None:
     detectable = detectable_one_proportion(400, RANDOM_SEAT, power=0.8)
     assert detectable == pytest.approx(0.0620, abs=5e-5)
@@ -81,9 +78,6 @@ def test_closed_forms_are_statsmodels(
 
 def test_what_no_rate_can_show_is_nan() -> None:
     assert np.isnan(detectable_one_proportion(2, 0.9))
-
-
-# --- two cells on the same deals ---
 
 
 def brute_force_power(deals: int, a_only: float, b_only: float, alpha: float) -> float:

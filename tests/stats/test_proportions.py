@@ -33,9 +33,6 @@ def tallies(draw: st.DrawFn, fewest: int = 1) -> tuple[int, int]:
     return draw(st.integers(0, games)), games
 
 
-# --- Wilson's interval ---
-
-
 @pytest.mark.parametrize(
     ("wins", "games", "score", "exact"),
     [
@@ -80,9 +77,6 @@ def test_wilson_covers_uno_win_rates_95_times_in_100(games: int, rate: float) ->
     assert binom.pmf(wins, games, rate)[covered].sum() == pytest.approx(0.95, abs=0.01)
 
 
-# --- the z test against a fixed baseline ---
-
-
 @given(tallies(), st.floats(0.01, 0.99))
 def test_one_sample_z_agrees_with_statsmodels(tally: tuple[int, int], baseline: float) -> None:
     wins, games = tally
@@ -91,8 +85,6 @@ def test_one_sample_z_agrees_with_statsmodels(tally: tuple[int, int], baseline: 
     assert (test.z, test.p_value) == (pytest.approx(z), pytest.approx(p))
     assert test.difference == pytest.approx(wins / games - baseline)
 
-
-# --- the sign test ---
 
 WAYS = {"above": "greater", "below": "less", "either": "two-sided"}
 
@@ -110,9 +102,6 @@ def test_the_sign_test_is_the_exact_one_of_a_fair_coin(side: Side, ahead: int, b
         assert p == pytest.approx(sign_test_of_statsmodels(values)[1])
 
 
-# --- the z test against a measured baseline ---
-
-
 @given(tallies(), tallies())
 def test_two_sample_z_agrees_with_statsmodels(a: tuple[int, int], b: tuple[int, int]) -> None:
     test = two_sample_z(*a, *b)
@@ -121,9 +110,6 @@ def test_two_sample_z_agrees_with_statsmodels(a: tuple[int, int], b: tuple[int, 
         return
     z, p = proportions_ztest([a[0], b[0]], [a[1], b[1]], alternative="larger")
     assert (test.z, test.p_value) == (pytest.approx(z), pytest.approx(p))
-
-
-# --- Fisher's test ---
 
 
 @given(tallies(), tallies())
@@ -137,9 +123,6 @@ def test_fishers_test_is_the_tail_of_the_hypergeometric_distribution(
         assert found == pytest.approx(expected, rel=1e-7, abs=1e-12)
     else:
         assert np.isnan(found)
-
-
-# --- imports ---
 
 
 def test_importing_stats_imports_no_heavy_library() -> None:
