@@ -47,7 +47,7 @@ def test_networks_come_back_as_they_were_saved(tmp_path: Path) -> None:
 
 
 @SHIPPED_GAMES
-def test_it_decides_as_its_trainer_tests_it(game: Any, tmp_path: Path) -> None:
+def test_the_player_takes_the_action_that_its_trainer_takes(game: Any, tmp_path: Path) -> None:
     """The player reads an observation; the trainer reads a practice."""
     network = random_network(game)
     agent, practice = player(tmp_path, game, network), game.practice(1, 3)

@@ -71,7 +71,7 @@ def test_with_enough_runs_the_best_branch_of_a_narrow_tree_is_found(seed: int) -
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
-def test_it_runs_as_a_second_program_that_keeps_a_list_of_runs(depth: int) -> None:
+def test_the_search_visits_what_a_second_program_visits(depth: int) -> None:
     for seed in range(60):
         search = Search(depth, iterations=30, exploration=(seed % 4) / 2)
         ends = ((1,), (0, 0)) if seed % 3 == 0 else ()

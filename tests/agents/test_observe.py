@@ -127,7 +127,7 @@ def test_after_the_second_there_is_no_guess(reply: str, status: str) -> None:
         ("", "malformed"),
     ],
 )
-def test_what_a_reply_says(reply: str, guess: object) -> None:
+def test_a_guess_is_read_from_a_reply(reply: str, guess: object) -> None:
     """From its first opening brace to its last closing one, as the prototype reads it."""
     assert guess_in(object_in(reply), GAME) == guess
 

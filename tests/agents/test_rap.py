@@ -342,7 +342,7 @@ def test_who_helps_another_is_asked_whether_that_one_wins() -> None:
         ("<state>half \ud83d", "half ?"),
     ],
 )
-def test_what_stands_between_a_tag(reply: str, text: str | None) -> None:
+def test_text_is_read_between_its_tags(reply: str, text: str | None) -> None:
     assert between("state", reply) == text
 
 

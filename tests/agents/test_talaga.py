@@ -153,7 +153,7 @@ def test_a_win_is_worth_one_and_not_asked_for_unless_it_should_be() -> None:
     assert told.notes["candidates"][0][2] < 1
 
 
-def test_as_many_replies_as_are_wanted_need_no_question() -> None:
+def test_the_opponent_is_not_asked_where_all_replies_are_wanted() -> None:
     turn = turn_at(GAME, board("XOX OXO ..."), 0)
     _, asked = rounds(Talaga(), turn)
     told = [request.prompt.changing for request in asked[1]]
@@ -161,7 +161,7 @@ def test_as_many_replies_as_are_wanted_need_no_question() -> None:
     assert all("The winning rate" in text for text in told)
 
 
-def test_what_m_r_says_of_a_move_counts_against_us_where_another_makes_it() -> None:
+def test_the_reward_of_an_opponents_move_counts_against_the_player() -> None:
     def sure(request: Request) -> Reply:
         assert isinstance(request, Generate)
         if "advantage" in request.prompt.changing and "other words" not in request.prompt.changing:

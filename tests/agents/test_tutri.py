@@ -189,7 +189,7 @@ def test_a_dropped_answer_is_no_better_than_an_unusable_one() -> None:
 
 
 @given(st.lists(st.text(max_size=30), min_size=3, max_size=3))
-def test_what_the_model_said_is_passed_on_word_by_word(replies: list[str]) -> None:
+def test_replies_are_passed_on_word_by_word(replies: list[str]) -> None:
     decision, asked = talk(FULL, *replies)
     assert [reply for reply, _ in asked[-1].prompt.turns] == replies[:2]
     assert 0 <= decision.option < len(OPTIONS)

@@ -104,7 +104,7 @@ def without(argument: str) -> Callable[..., Any]:
         ("granite", "scaling"),
     ],
 )
-def test_what_it_overlooks_is_found(
+def test_an_attention_that_ignores_an_argument_is_noticed(
     name: str,
     argument: str,
     make_checkpoint: MakeCheckpoint,
@@ -129,7 +129,7 @@ def test_what_it_overlooks_is_found(
     assert np.abs(numbers(scored) - numbers(plain)).max() < 1e-4
 
 
-def test_bits_that_depend_on_company_are_found(
+def test_bits_that_depend_on_the_batch_are_noticed(
     make_checkpoint: MakeCheckpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without tiles a product's loops hang on the number of rows."""

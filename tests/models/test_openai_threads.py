@@ -96,7 +96,7 @@ def test_a_stop_reaches_all_and_takes_no_reply_that_came(
 
 
 @pytest.mark.parametrize("end", [Remote.cancel, Remote.close])
-def test_whoever_waits_as_it_ends_gets_a_reply_or_an_error(
+def test_threads_that_wait_at_the_end_get_a_reply_or_an_error(
     opened: Opened, script: Script, tmp_path: Path, end: Callable[[Remote], None]
 ) -> None:
     with opened(in_flight=3) as model:

@@ -242,9 +242,9 @@ def test_replies_that_cannot_be_read_are_rare(name: str, model: Local) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("other", "deals"), [(Random(), 1500), (Rule("caller"), 600)])
-def test_it_wins_money(other: Any, deals: int, model: Local) -> None:
-    found, _ = play(model, Holdem(mode="hands", hands=2), Direct(), other, deals)
+@pytest.mark.parametrize(("opponent", "deals"), [(Random(), 1500), (Rule("caller"), 600)])
+def test_it_wins_money(opponent: Any, deals: int, model: Local) -> None:
+    found, _ = play(model, Holdem(mode="hands", hands=2), Direct(), opponent, deals)
     by_deal = found.mean(1)
     assert by_deal.mean() > 2 * by_deal.std(ddof=1) / deals**0.5
 

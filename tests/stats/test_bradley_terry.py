@@ -41,7 +41,7 @@ def test_ratings_are_those_of_choix_to_a_millionth() -> None:
 
 
 @BOTH
-def test_many_tables_at_once_are_each_one_alone(fit: Fit) -> None:
+def test_many_tables_at_once_give_what_each_gives_alone(fit: Fit) -> None:
     rng = np.random.default_rng(7)
     tables = np.array([[table(rng, k=4) for _ in range(3)] for _ in range(2)])
     found = fit(tables)

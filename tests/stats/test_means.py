@@ -153,7 +153,7 @@ def test_skewness_moves_the_limit_of_the_long_side_and_none_is_nearer_than_stude
     assert p_value(values, BOUNDLESS, found[1], "below") == pytest.approx(0.025)
 
 
-def test_without_a_range_rare_large_values_on_both_sides_are_allowed_for() -> None:
+def test_without_a_range_the_interval_covers_despite_rare_large_values() -> None:
     """A pot of 200 in one deal of 25, won as often as lost: corrected for the skewness that was
     seen alone, the interval covers .84 of 100 deals."""
     rng = np.random.default_rng(1)
@@ -192,7 +192,7 @@ def test_an_error_of_the_null_value_is_averaged_over(side: Side) -> None:
 
 @FEW
 @given(SHARES, st.floats(0.0, 1.0))
-def test_an_answer_that_is_kept_is_the_one_found_anew(values: list[float], null: float) -> None:
+def test_a_cached_answer_is_the_one_computed_anew(values: list[float], null: float) -> None:
     x, n = (np.asarray(one, float) for one in np.unique(values, return_counts=True))
     for find, last in ((weighted.lower, 0.025), (weighted.chance, null)):
         kept = [find(x, n, 0.0, last) for _ in range(2)]

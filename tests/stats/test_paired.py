@@ -156,7 +156,7 @@ def test_the_error_of_sampling_is_what_seeds_differ_by() -> None:
     assert found[0].error == pytest.approx(spread, rel=0.2)  # 4 standard errors of a spread of 200
 
 
-def test_where_results_need_not_lie_evenly_the_intervals_own_p_bounds_the_flips() -> None:
+def test_the_p_of_the_interval_bounds_that_of_sign_flips() -> None:
     """Six deals of +1 in a range of -1 to 1: flips give 2 / 64, but a deal of -1 could be unseen.
     Without a range few deals have no p: a deal of -100 could be; without a difference it is 1."""
     flips = sign_flip(np.ones(6), 0.0, 0).p_value

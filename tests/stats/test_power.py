@@ -76,7 +76,7 @@ def test_closed_forms_are_statsmodels(
         assert baseline + least == pytest.approx(brentq(surplus, baseline, 1 - 1e-9), abs=1e-9)
 
 
-def test_what_no_rate_can_show_is_nan() -> None:
+def test_an_effect_that_no_rate_reaches_is_nan() -> None:
     assert np.isnan(detectable_one_proportion(2, 0.9))
 
 
