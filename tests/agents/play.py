@@ -11,6 +11,7 @@ import numpy as np
 
 from gauntlet.agents import base
 from gauntlet.agents.base import Agent, Decision, Goal, Question, Thinking, Turn
+from gauntlet.agents.random import Random
 from gauntlet.games.base import (
     Action,
     Fact,
@@ -142,6 +143,17 @@ def match(
                 number += 1
             moves.append(moved(turn, decision, number))
         state = game.play(state, moves)
+
+
+def against_random(game: Game[Any], agent: Any, seat: int, seed: int) -> float:
+    """What an agent without a model gets in a game from this seat against a random player."""
+    rng, state = np.random.default_rng(seed), game.deal(np.random.default_rng(0))
+    while movers := game.to_move(state):
+        player = agent if movers[0] == seat else Random()
+        turn = turn_at(game, state, movers[0])
+        decision, _ = drive(player, turn, unasked, int(rng.integers(2**31)))
+        state = game.play(state, (turn.options[decision.option],))
+    return game.returns(state)[seat]
 
 
 def moved(turn: Turn, decision: Decision, seed: int) -> Action:

@@ -24,7 +24,7 @@ from gauntlet.games.uno.arena import UnoArena
 from gauntlet.models.base import Generate, Generation, Prompt, Reply, Request
 from gauntlet.models.fake import Fake
 from gauntlet.stats.proportions import wilson
-from tests.agents.play import drive, turn_at, unasked
+from tests.agents.play import against_random, drive, turn_at, unasked
 from tests.agents.test_minimax import board
 
 GAME = TicTacToe()
@@ -334,19 +334,8 @@ def test_a_scripted_tree_beats_a_random_player(figure: Any) -> None:
     won, games = 0, 400
     agent = scripted(mover=Scripted(Random()), judge=judge)
     for number in range(games):
-        won += final(agent, number % 2, number) > 0
+        won += against_random(GAME, agent, number % 2, number) > 0
     sure = wilson(won, games)
     share, low, high = won / games, float(sure.low), float(sure.high)
     figure(f"tree of scripted actors against random: {share:.1%} ({low:.1%} to {high:.1%})")
     assert low > 0.75
-
-
-def final(agent: Any, seat: int, seed: int) -> float:
-    """What the agent gets in a game from this seat against a random player."""
-    rng, state = np.random.default_rng(seed), GAME.deal(np.random.default_rng(0))
-    while movers := GAME.to_move(state):
-        player = agent if movers[0] == seat else Random()
-        turn = turn_at(GAME, state, movers[0])
-        decision, _ = drive(player, turn, unasked, int(rng.integers(2**31)))
-        state = GAME.play(state, (turn.options[decision.option],))
-    return GAME.returns(state)[seat]

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 from gauntlet.agents.depth_limited_minimax import DepthLimitedMinimax
 from gauntlet.agents.epsilon_random import EpsilonRandom
 from gauntlet.agents.fixed import Fixed
 from gauntlet.agents.minimax import Minimax
-from gauntlet.agents.random import Random
 from gauntlet.games.tic_tac_toe import TicTacToe
-from tests.agents.play import drive, turn_at, turn_with, unasked
+from tests.agents.play import against_random, drive, turn_at, turn_with, unasked
 from tests.agents.test_minimax import board
 
 GAME = TicTacToe()
@@ -65,13 +63,4 @@ def test_a_careless_player_can_lose() -> None:
 
 def losses(agent: Any, games: int = 60) -> int:
     """Games that the agent loses to a random player, over both seats."""
-    lost = 0
-    for number in range(games):
-        rng, state = np.random.default_rng(number), GAME.deal(np.random.default_rng(0))
-        while movers := GAME.to_move(state):
-            player = agent if movers[0] == number % 2 else Random()
-            turn = turn_at(GAME, state, movers[0])
-            decision, _ = drive(player, turn, unasked, int(rng.integers(2**31)))
-            state = GAME.play(state, (turn.options[decision.option],))
-        lost += GAME.returns(state)[number % 2] < 0
-    return lost
+    return sum(against_random(GAME, agent, number % 2, number) < 0 for number in range(games))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,12 +18,10 @@ from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.exchanges import ScoreExchange
 from gauntlet.models.replay import Replay
 from gauntlet.pipeline.log.exchanges import exchange
-from tests.api import KEY, POCKET, Opened, PocketServer, Script
+from tests.api import KEY, POCKET, WRITE, Opened, PocketServer, Script
 from tests.pipeline.records import decided, ended, write
 
 pytestmark = pytest.mark.usefixtures("key")
-
-WRITE = Generate(Prompt("Rules.\n\n", "Hand: red 1\nSay: "), 5, 0.7, ("Z",), seed=3)
 
 
 @pytest.mark.parametrize("endpoint", ["chat", "completions"])
@@ -111,10 +110,9 @@ def test_without_log_probabilities_drawn_answers_are_counted(
 
 
 def test_a_server_that_gives_one_answer_at_a_time_is_asked_again(
-    opened: Opened, served: PocketServer, monkeypatch: pytest.MonkeyPatch
+    opened: Opened, served: PocketServer, changed: Callable[..., None]
 ) -> None:
-    chat = served.chat
-    monkeypatch.setattr(served, "chat", lambda body, *_: chat({**body, "n": 1}))
+    changed(lambda chat, body: chat({**body, "n": 1}))
     with opened(scores="sampled", samples=4) as model:
         (reply,) = model.answer([Score((WRITE.prompt,), ("A",))])
     assert reply.logprobs[0][0] in {math.log(n / 4) if n else -math.inf for n in range(5)}

@@ -16,11 +16,10 @@ import pytest
 from gauntlet.common.errors import Stopped
 from gauntlet.models.api.ledger import Ledger, Prices, Tokens
 from gauntlet.models.api.retry import retry_after
-from gauntlet.models.base import Generate, Prompt, Score
+from gauntlet.models.base import Score
 from gauntlet.models.checkpoint import Checkpoint
-from tests.api import FAULTS, POCKET, RETRY_AFTER, Opened, PocketServer, Script, serving
+from tests.api import FAULTS, POCKET, RETRY_AFTER, WRITE, Opened, PocketServer, Script, serving
 
-WRITE = Generate(Prompt("Rules.\n\n", "Hand: red 1\nSay: "), 5, 0.7, ("Z",), seed=3)
 KILLED = """
 import os, sys
 from pathlib import Path

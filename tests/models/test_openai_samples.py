@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,24 +13,10 @@ from gauntlet.models.api.ledger import Tokens
 from gauntlet.models.api.wire import Wire
 from gauntlet.models.base import Generate, Prompt, Score
 from gauntlet.models.checkpoint import Checkpoint
-from tests.api import POCKET, Opened, PocketServer, Refused
+from tests.api import POCKET, Altered, Chat, Opened, PocketServer, Refused
 
 SYSTEM = "You are player 1.\n\n"
 WRITE = Generate(Prompt("Rules.\n\n", "Hand: red 1\nSay: "), 5, 1.5, ("Z",), seed=3)
-Chat = Callable[[Mapping[str, Any]], dict[str, Any]]
-
-
-@pytest.fixture
-def changed(
-    served: PocketServer, monkeypatch: pytest.MonkeyPatch
-) -> Callable[[Callable[[Chat, Mapping[str, Any]], dict[str, Any]]], None]:
-    """Makes the server's chat what a function of it and a body makes."""
-
-    def change(alter: Callable[[Chat, Mapping[str, Any]], dict[str, Any]]) -> None:
-        chat = served.chat
-        monkeypatch.setattr(served, "chat", lambda body, *ticket: alter(chat, body))
-
-    return change
 
 
 def giving(chat: Chat, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,9 +47,7 @@ def starving(chat: Chat, body: Mapping[str, Any]) -> dict[str, Any]:
     return reply if body["seed"] <= WRITE.seed else {**reply, "choices": []}
 
 
-def noting(
-    alter: Callable[[Chat, Mapping[str, Any]], dict[str, Any]], log: list[Mapping[str, Any]]
-) -> Callable[[Chat, Mapping[str, Any]], dict[str, Any]]:
+def noting(alter: Altered, log: list[Mapping[str, Any]]) -> Altered:
     """The same, and notes what it answered."""
 
     def noted(chat: Chat, body: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,12 +15,10 @@ import pytest
 from gauntlet.common.errors import ModelError, Stopped
 from gauntlet.models.api.ledger import Tokens
 from gauntlet.models.api.openai import Remote
-from gauntlet.models.base import Cancellable, Concurrent, Generate, Prompt, Request, Score
+from gauntlet.models.base import Cancellable, Concurrent, Request, Score
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.pipeline.play.queues import SlotQueue, queue_for
-from tests.api import FAULTS, POCKET, Opened, PocketServer, Script
-
-WRITE = Generate(Prompt("Rules.\n\n", "Hand: red 1\nSay: "), 5, 0.7, ("Z",), seed=3)
+from tests.api import FAULTS, POCKET, WRITE, Opened, PocketServer, Script
 
 
 def each(model: Remote, requests: list[Request]) -> list[Future[object]]:
