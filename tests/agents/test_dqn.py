@@ -15,7 +15,8 @@ from gauntlet.agents.dqn.player import DQN
 from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.games.uno import State, Uno
 from gauntlet.games.uno.arena import UnoArena
-from gauntlet.games.uno.arena.rules import COLOUR, PHASE
+from gauntlet.games.uno.arena.rules import CALL, COLOUR, PHASE, YIELD
+from gauntlet.games.uno.rules import ACTIONS
 from gauntlet.training.dqn.evaluate import game_of, last_test, main, over_seeds, rate
 from gauntlet.training.dqn.practice import results
 from tests.agents.play import drive, turn_at, unasked
@@ -29,6 +30,15 @@ def random_network(game: Any, seed: int = 0) -> Network:
     shapes = list(pairwise(sizes))
     weights = tuple(rng.normal(size=shape).astype(np.float32) for shape in shapes)
     return Network(weights, tuple(np.zeros(out, np.float32) for _, out in shapes))
+
+
+def preferring(game: Any, *codes: int) -> Network:
+    """A network that values these codes, the first most, and any other less, whatever it sees."""
+    network = random_network(game)
+    values = np.full(game.num_codes, -1, np.float32)
+    values[list(codes)] = np.linspace(1, 0.5, len(codes))
+    empty = tuple(np.zeros_like(weight) for weight in network.weights)
+    return Network(empty, (network.biases[0], values))
 
 
 def player(folder: Path, game: Any, *networks: Network, seed: int = 0) -> DQN:
@@ -73,6 +83,23 @@ def chosen(agent: DQN, game: Any, state: State) -> set[int]:
     if game.to_move(after) and isinstance(game, UnoArena) and after.array[PHASE] == COLOUR:
         return chosen(agent, game, after)
     return set(game.option_codes(turn.observation)[option])
+
+
+@pytest.mark.parametrize("answer", [CALL, YIELD])
+def test_it_answers_a_wild_draw_four(answer: int, tmp_path: Path) -> None:
+    game, asked = UnoArena(), 0
+    agent = player(tmp_path, game, preferring(game, ACTIONS + answer))
+    practice = game.practice(1, 3)
+    for number in range(60):
+        going = practice.begin(number)
+        while going:
+            legal = np.flatnonzero(practice.legal)
+            if legal[0] >= ACTIONS:
+                state = State(practice.state.copy())
+                assert drive(agent, turn_at(game, state, 1), unasked)[0].option == answer
+                asked += 1
+            going = practice.take(int(legal[-1]))
+    assert asked > 3
 
 
 @SHIPPED_GAMES
