@@ -37,6 +37,19 @@ ROW = {"wQ": (0, 0), "bQ": (1, 0), "bS1": (2, 0)}
 """Three in a row; white's pieces are laid around it."""
 
 
+def test_who_can_do_nothing_passes() -> None:
+    """Black's queen holds white's pieces together, and every cell beside her touches white."""
+    game = Hive()
+    pieces = {"bQ": (0, 0), "wQ": (1, 0), "wA1": (-1, 0)}
+    state = laid(pieces, ply=21)
+    (passing,) = game.legal(state, 1)
+    assert game.observe(state, 1).options == ("pass",)
+    after = game.play(state, (passing,))
+    assert after.history == ("black: pass",)
+    assert game.to_move(after) == (0,)
+    assert np.array_equal(after.array[: rules.PIECES], state.array[: rules.PIECES])
+
+
 AROUND_WHITE = {"bA1": (1, -1), "bA2": (0, -1), "bA3": (-1, 0), "bG1": (-1, 1), "bG2": (1, 0)}
 
 

@@ -59,6 +59,8 @@ def test_the_ends_have_exact_limits_and_no_games_none() -> None:
     test = one_sample_z([3, 0, 4, 5, 0], [5, 5, 5, 5, 0], [0.0, 0.0, 1.0, 1.0, 0.5])
     np.testing.assert_array_equal(test.z, [np.inf, np.nan, -np.inf, np.nan, np.nan])
     np.testing.assert_array_equal(test.p_value, [0.0, np.nan, 1.0, np.nan, np.nan])
+    assert sign_test([3, 0], [1, 0], "above") == pytest.approx([5 / 16, 1])
+    np.testing.assert_array_equal(two_sample_z([1, 0], 2, [1, 0], 2).z, [0, np.nan])
 
 
 @given(tallies(), st.floats(0.5, 0.999))
