@@ -38,15 +38,16 @@ def refusal(checkpoint: Checkpoint, step: str = "identity") -> str:
     return text
 
 
-def test_planning_with_a_model_in_the_box_imports_no_heavy_library():
-    program = "import sys; from gauntlet.models.checkpoint import Checkpoint as C; heavy = lambda: "
-    program += "[m for m in ('torch', 'transformers', 'huggingface_hub') if m in sys.modules]; "
-    program += "first = heavy(); source = C('pkg:models/pocket/weights'); "
-    program += "source.check_choices(['A', 'B']); source.identity(); print(first, heavy()[:1])"
+def test_planning_with_a_model_in_the_box_imports_no_torch():
+    """And importing the module none of the libraries that take seconds."""
+    program = "import sys; from gauntlet.models.checkpoint import Checkpoint as C; print("
+    program += "[m for m in ('torch', 'transformers', 'huggingface_hub') if m in sys.modules]); "
+    program += "source = C('pkg:models/pocket/weights'); source.check_choices(['A', 'B']); "
+    program += "source.identity(); print('torch' in sys.modules)"
     out = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-    assert out.stdout.strip() == "[] []"
+    assert out.stdout.split() == ["[]", "False"]
 
 
 def test_identity_moves_with_the_contents_and_nothing_else(checkpoint_folder, folder):
