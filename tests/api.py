@@ -50,7 +50,12 @@ RETRY_AFTER = 0.4
 """Seconds that a 429 of this server asks for."""
 FAULTS = ("429", "500", "timeout", "truncated", "cut")
 
+WRITE = Generate(Prompt("Rules.\n\n", "Hand: red 1\nSay: "), 5, 0.7, ("Z",), seed=3)
+"""A request for text that tests send."""
+
 Body = dict[str, Any]
+Chat = Callable[[Mapping[str, Any]], Body]
+Altered = Callable[[Chat, Mapping[str, Any]], Body]
 
 
 @dataclass
@@ -337,6 +342,17 @@ def url(stage: tuple[Stage, str], served: PocketServer, script: Script) -> Itera
     stage[0].app = Faulty(application(served), script)
     yield stage[1]
     script.over.set()
+
+
+@pytest.fixture
+def changed(served: PocketServer, monkeypatch: pytest.MonkeyPatch) -> Callable[[Altered], None]:
+    """Makes the server's chat what a function of it and a body makes."""
+
+    def change(alter: Altered) -> None:
+        chat = served.chat
+        monkeypatch.setattr(served, "chat", lambda body, *ticket: alter(chat, body))
+
+    return change
 
 
 Opened = Callable[..., AbstractContextManager[Remote]]

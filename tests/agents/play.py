@@ -11,6 +11,7 @@ import numpy as np
 
 from gauntlet.agents import base
 from gauntlet.agents.base import Agent, Decision, Goal, Question, Thinking, Turn
+from gauntlet.agents.random import Random
 from gauntlet.games.base import (
     Action,
     Fact,
@@ -20,7 +21,7 @@ from gauntlet.games.base import (
     TextMove,
     default_text_move,
 )
-from gauntlet.models.base import Generation, Reply, Request, Score, Scores
+from gauntlet.models.base import Generate, Generation, Reply, Request, Score, Scores
 
 Answer = Callable[[Request], Reply]
 Thought = TypeVar("Thought")
@@ -92,6 +93,18 @@ def opinionated(request: Request) -> Reply:
     return table(rows)(request)
 
 
+def saying(*texts: str) -> Answer:
+    """Replies with these texts, as many to a request as samples are wanted."""
+    left = iter(texts)
+
+    def answer(request: Request) -> Reply:
+        assert isinstance(request, Generate)
+        first, *others = [next(left) for _ in range(request.n)]
+        return Generation(first, 1, 1, tuple(others))
+
+    return answer
+
+
 def turn_with(*options: str, seat: int = 1, goal: Goal | None = None, moves: int = 7) -> Turn:
     """Return a turn of an invented game with these options, after `moves` moves."""
     seen = Observation(
@@ -111,11 +124,10 @@ def turn_at(game: Game[Any], state: Any, seat: int, goal: Goal | None = None) ->
     return Turn(game, actions, goal or Goal(), lambda: game.observe(state, seat))
 
 
-Told = tuple[Turn, Decision, list[Request]]
-
-
-def match(agent: Agent, game: Game[Any], seed: int, answer: Answer) -> Iterator[Told]:
-    """Yield the turns with a choice, as decided, of a game between copies of the agent. The last
+def match(
+    agent: Agent, game: Game[Any], seed: int, answer: Answer
+) -> Iterator[tuple[Turn, Decision, list[Request]]]:
+    """A game between copies of the agent: every turn with a choice, as it is decided. The last
     seat plays for seat 0."""
     state = game.deal(np.random.default_rng(seed))
     number = 0
@@ -131,6 +143,17 @@ def match(agent: Agent, game: Game[Any], seed: int, answer: Answer) -> Iterator[
                 number += 1
             moves.append(moved(turn, decision, number))
         state = game.play(state, moves)
+
+
+def against_random(game: Game[Any], agent: Any, seat: int, seed: int) -> float:
+    """What an agent without a model gets in a game from this seat against a random player."""
+    rng, state = np.random.default_rng(seed), game.deal(np.random.default_rng(0))
+    while movers := game.to_move(state):
+        player = agent if movers[0] == seat else Random()
+        turn = turn_at(game, state, movers[0])
+        decision, _ = drive(player, turn, unasked, int(rng.integers(2**31)))
+        state = game.play(state, (turn.options[decision.option],))
+    return game.returns(state)[seat]
 
 
 def moved(turn: Turn, decision: Decision, seed: int) -> Action:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gauntlet.agents.base import Decision, Goal
 from gauntlet.agents.llm import LLM
-from gauntlet.agents.prompting.cloze import LETTERS, Cloze
+from gauntlet.agents.prompting.cloze import Cloze
 from gauntlet.models.base import Request, Score
 from tests.agents.play import Answer, drive, silent, table, turn_with, uniform
 
@@ -83,6 +81,8 @@ def test_equal_sums_go_to_the_option_listed_first() -> None:
     assert decision.scores == pytest.approx((0.2, 0.5, 0.4))
     decision, _ = ask("a", "b", "c", answer=table([[0.1, 0.5, 0.5], [0, 0, 0], [0, 0, 0]]))
     assert decision.option == 1
+    decision, _ = ask("a", "b", answer=table([[0, 0], [0, 1e-12]]))
+    assert (decision.option, decision.status) == (0, "ok"), "one possible letter is enough"
 
 
 def test_more_options_than_letters_are_each_shown_equally_often() -> None:
@@ -94,24 +94,13 @@ def test_more_options_than_letters_are_each_shown_equally_often() -> None:
     assert {options[0] for options in lists} == set(NAMES[:30])
 
 
-def test_only_the_letters_in_use_are_asked_about() -> None:
-    _, request = ask("a", "b", "c", "d")
-    assert request.choices == ("A", "B", "C", "D")
-    assert Cloze().labels() == LETTERS
-
-
 def test_impossible_letters_are_malformed_and_fall_back() -> None:
     decision, _ = ask("a", "b", answer=silent)
     assert (decision.status, decision.fallback, decision.attempts) == ("malformed", True, 1)
 
 
-def test_one_possible_letter_is_enough() -> None:
-    decision, _ = ask("a", "b", answer=table([[0, 0], [0, 1e-12]]))
-    assert (decision.option, decision.status) == (0, "ok")
-
-
-def test_the_prompt_reads_so() -> None:
-    """A model is trained on this wording: changing it requires retraining."""
+def test_the_prompt_in_full() -> None:
+    """A model is trained on this wording: whoever changes it has to train anew."""
     _, request = ask("a king", "snap", goal=Goal(helps=0))
     assert request.prompts[1].text == (
         "You are player 1 in a game of Snap.\n"
@@ -130,36 +119,18 @@ def test_the_prompt_reads_so() -> None:
     )
 
 
-def test_without_a_goal_to_help_a_seat_plays_for_itself() -> None:
-    _, request = ask("a king", "snap")
-    assert "Goal: win the game yourself.\n" in request.prompts[0].static
-
-
 @pytest.mark.parametrize(
-    ("moves", "text"),
-    [(0, ""), (1, "Recent moves: move 7\n"), (9, "Recent moves: move 1; move 2; move 3; ")],
+    ("moves", "made", "text"),
+    [
+        (0, 7, "Options"),
+        (1, 7, "Recent moves: move 7\n"),
+        (9, 7, "Recent moves: move 1; move 2; move 3; "),
+        (5, 0, "Recent moves: none yet\n"),
+    ],
 )
-def test_as_many_recent_moves_are_told_as_asked_for(moves: int, text: str) -> None:
-    _, (request,) = drive(LLM(Cloze(moves)), turn_with("a", "b"), uniform)
+def test_a_prompt_tells_the_number_of_recent_moves_that_is_set(
+    moves: int, made: int, text: str
+) -> None:
+    _, (request,) = drive(LLM(Cloze(moves)), turn_with("a", "b", moves=made), uniform)
     assert isinstance(request, Score)
-    assert f"Hand: two kings\n{text or 'Options'}" in request.prompts[0].changing
-
-
-def test_before_the_first_move_there_is_none_to_tell() -> None:
-    _, request = ask("a", "b", moves=0)
-    assert "Recent moves: none yet\n" in request.prompts[0].changing
-
-
-def test_fewer_than_no_moves_cannot_be_told() -> None:
-    with pytest.raises(ValueError, match="moves is -1; a prompt tells 0 or more recent moves"):
-        Cloze(moves=-1)
-
-
-def test_log_probabilities_are_summed_as_probabilities() -> None:
-    """Summed as logarithms, b would win here."""
-    decision, _ = ask("a", "b", answer=table([[0.9, 0.05], [0.05, 0.001]]))
-    assert decision.option == 0
-    assert decision.scores == pytest.approx((0.901, 0.1))
-    logs = np.log([[0.9, 0.001], [0.05, 0.05]]).sum(axis=1)
-    assert math.isfinite(logs[0])
-    assert logs[1] > logs[0]
+    assert f"Hand: two kings\n{text}" in request.prompts[0].changing

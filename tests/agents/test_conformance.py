@@ -9,14 +9,14 @@ import dataclasses
 import importlib
 import math
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
 
 from gauntlet.agents.actors import Playouts, Scripted
-from gauntlet.agents.base import Agent, Checked, Status, Turn
+from gauntlet.agents.base import Agent, Checked, Decision, Status, Turn
 from gauntlet.agents.human import Human
 from gauntlet.agents.lookahead import Tree
 from gauntlet.agents.prompting.cloze import LETTERS
@@ -31,7 +31,7 @@ from gauntlet.games.watch import Watch
 from gauntlet.models.base import Request, Score
 from gauntlet.pipeline.config.read import Node
 from tests.agents.hints import Hints
-from tests.agents.play import match, opinionated, silent, uniform
+from tests.agents.play import match, opinionated, silent, unasked, uniform
 from tests.games.cases import NAMED, seeds
 from tests.nodes import build, nodes
 
@@ -151,70 +151,64 @@ def test_a_language_model_plays_every_game_by_every_method() -> None:
 @every_pair
 @few
 @given(seeds)
-def test_every_decision_is_one_of_the_options(agent: Agent, game: Game[Any], seed: int) -> None:
-    for answer in (uniform, opinionated, silent):
-        for turn, decision, asked in match(agent, game, seed, answer):
-            assert type(decision.option) is int
-            assert 0 <= decision.option < len(turn.options)
-            assert decision.status in get_args(Status)
-            assert decision.fallback == (decision.status != "ok")
-            assert len(decision.scores) in (0, len(turn.options))
-            assert all(map(math.isfinite, decision.scores))
-            assert bool(decision.attempts) == bool(asked)
-            option = turn.options[decision.option]
-            assert bool(decision.text) or not (isinstance(option, TextAction) and asked)
-            assert not decision.text or option.text.fault(decision.text) == ""
+def test_an_agent_keeps_the_rules_in_a_match(agent: Agent, game: Game[Any], seed: int) -> None:
+    """A match by each kind of replies, and the last one again: by the same luck it is the same."""
+    kinds = (uniform, silent, opinionated) if asks(agent) else (unasked,)
+    for replies in kinds:
+        decided = [*match(agent, game, seed, replies)]
+        for turn, decision, asked in decided:
+            is_one_of_the_options(turn, decision, asked)
+            if replies is silent or all(isinstance(request, Score) for request in asked):
+                assert decision.fallback == (replies is silent and bool(asked))
+            for request in asked:
+                choices_are_known_to_the_model(agent, request)
+    prompts_tell_all_and_share_what_does_not_change(agent, game, decided)
+    again = match(agent, game, seed, replies)
+    assert [one[1:] for one in again] == [one[1:] for one in decided]
 
 
-@every_pair
-@few
-@given(seeds)
-def test_only_a_model_that_gives_no_answer_needs_the_fallback(
-    agent: Agent, game: Game[Any], seed: int
-) -> None:
-    for _, decision, asked in match(agent, game, seed, silent):
-        assert decision.fallback == bool(asked)
-    for _, decision, asked in match(agent, game, seed, opinionated):
-        if all(isinstance(request, Score) for request in asked):
-            assert not decision.fallback
+def asks(agent: Any) -> bool:
+    return isinstance(agent, Human) or hasattr(agent, "method")
 
 
-@every_pair
-@few
-@given(seeds)
-def test_the_same_luck_and_replies_lead_to_the_same_decisions(
-    agent: Agent, game: Game[Any], seed: int
-) -> None:
-    first, again = (
-        [(decision, asked) for _, decision, asked in match(agent, game, seed, opinionated)]
-        for _ in range(2)
-    )
-    assert first == again
+def is_one_of_the_options(turn: Turn, decision: Decision, requests: list[Request]) -> None:
+    assert type(decision.option) is int
+    assert 0 <= decision.option < len(turn.options)
+    assert decision.status in get_args(Status)
+    assert decision.fallback == (decision.status != "ok")
+    assert len(decision.scores) in (0, len(turn.options))
+    assert all(map(math.isfinite, decision.scores))
+    assert bool(decision.attempts) == bool(requests)
+    option = turn.options[decision.option]
+    assert bool(decision.text) or not (isinstance(option, TextAction) and requests)
+    assert not decision.text or option.text.fault(decision.text) == ""
 
 
-@every_pair
-@few
-@given(seeds)
-def test_prompts_tell_all_and_share_what_does_not_change(
-    agent: Agent, game: Game[Any], seed: int
+def choices_are_known_to_the_model(agent: Any, request: Request) -> None:
+    """They are labels that the model is checked for, or of a person."""
+    if isinstance(request, Score):
+        assert isinstance(agent, Human) or set(request.choices) <= set(agent.method.labels())
+        assert len(set(request.choices)) == len(request.choices)
+
+
+def prompts_tell_all_and_share_what_does_not_change(
+    agent: Agent, game: Game[Any], decided: Iterable[tuple[Turn, Decision, list[Request]]]
 ) -> None:
     statics: dict[tuple[int, bool], set[str]] = {}
-    for turn, decision, asked in match(agent, game, seed, opinionated):
+    crowds = isinstance(getattr(agent, "method", None), Letter)
+    for turn, decision, asked in decided:
         seen = turn.observation
-        crowded = isinstance(getattr(agent, "method", None), Letter) and len(seen.options) > len(
-            LETTERS
-        )
         for requests in looked_at(agent, asked):
             prompts = [prompt for request in requests for prompt in prompts_of(request)]
             told = "".join(prompt.text for prompt in prompts)
             words = prompts[0].cue == CUE and len(requests) == 1
             options = (seen.options[decision.option],) if words else seen.options
-            if crowded:
+            if crowds and len(seen.options) > len(LETTERS):
                 options = tuple(option for option in options if option in told)
                 assert len(options) >= len(LETTERS)
-            for text in (*rules(agent, turn), *(fact.text for fact in seen.facts), *options):
-                assert text in told
-            for text in (seen.role, *(f"player {s}" for s in seen.team if s != seen.seat)):
+            team = (f"player {seat}" for seat in seen.team if seat != seen.seat)
+            facts = (fact.text for fact in seen.facts)
+            for text in (*rules(agent, turn), *facts, *options, seen.role, *team):
                 assert text in told
             if len(requests) == 1:
                 statics.setdefault((seen.seat, words), set()).update(p.static for p in prompts)
@@ -222,21 +216,6 @@ def test_prompts_tell_all_and_share_what_does_not_change(
         assert len(texts) == 1
         assert texts.pop().endswith("\n")
         assert seat in range(game.num_seats)
-
-
-@every_pair
-@few
-@given(seeds)
-def test_choices_are_labels_that_the_model_is_checked_for(
-    agent: Any, game: Game[Any], seed: int
-) -> None:
-    for _, _, asked in match(agent, game, seed, uniform):
-        for request in asked:
-            if isinstance(request, Score):
-                assert isinstance(agent, Human) or set(request.choices) <= set(
-                    agent.method.labels()
-                )
-                assert len(set(request.choices)) == len(request.choices)
 
 
 def rules(agent: Agent, turn: Turn) -> tuple[str, ...]:

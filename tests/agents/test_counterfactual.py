@@ -38,13 +38,8 @@ def test_every_option_is_judged_once_and_stands_first_when_it_is() -> None:
     ]
 
 
-def test_options_with_commas_are_listed_a_line_each() -> None:
-    _, request = ask("x(0,2)", "x(1,0)")
-    assert "\nOptions:\n- x(1,0)\n- x(0,2)\nIs x(1,0) a good" in request.prompts[1].text
-
-
-def test_the_prompt_reads_so() -> None:
-    """A model is trained on this wording: changing it requires retraining."""
+def test_the_prompt_in_full() -> None:
+    """A model is trained on this wording: whoever changes it has to train anew."""
     _, request = ask("a king", "snap")
     assert request.prompts[1].text == (
         "You are player 1 in a game of Snap.\n"
@@ -66,15 +61,7 @@ def test_ties_go_to_the_option_listed_first() -> None:
     assert decision.option == 1
 
 
-def test_more_options_than_letters_are_no_matter() -> None:
-    names = [f"card {number}" for number in range(40)]
-    verdicts = [[0.2 + 0.01 * (number == 33), 0.2] for number in range(40)]
-    decision, request = ask(*names, answer=table(verdicts))
-    assert len(request.prompts) == 40
-    assert decision.option == 33
-
-
-def test_a_verdict_that_is_impossible_counts_as_nought() -> None:
+def test_an_impossible_verdict_counts_as_0() -> None:
     decision, _ = ask("a", "b", answer=table([[0.1, 0.0], [0.0, 0.0]]))
     assert decision.scores == (pytest.approx(0.1), 0.0)
     assert decision.status == "ok"
@@ -83,8 +70,3 @@ def test_a_verdict_that_is_impossible_counts_as_nought() -> None:
 def test_impossible_verdicts_are_malformed_and_fall_back() -> None:
     decision, _ = ask("a", "b", answer=silent)
     assert (decision.status, decision.fallback, decision.attempts) == ("malformed", True, 1)
-
-
-def test_fewer_than_no_moves_cannot_be_told() -> None:
-    with pytest.raises(ValueError, match="moves is -2; a prompt tells 0 or more recent moves"):
-        Counterfactual(moves=-2)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from rlcard.games.uno.utils import ACTION_LIST, encode_hand, encode_target
 
-from gauntlet.agents.dqn.player import Encoded
 from gauntlet.games.uno import State, Uno, rules
 from gauntlet.games.uno.arena import UnoArena
 from gauntlet.games.uno.arena.rules import COLOUR, PHASE
@@ -52,11 +51,6 @@ def test_a_decision_worked_by_hand() -> None:
     match[3, 7] = 1
     assert (planes == [none, one, two, match]).all()
     assert sizes * 108 == pytest.approx([1, 6, 3])
-
-
-def test_a_wild_to_match_lies_in_the_colour_that_it_named() -> None:
-    row = encoded(Uno(), position("wild", "red 1, blue 2", "red 3", colour="blue"))
-    assert np.flatnonzero(row[180:240]).tolist() == [15 * 2 + 13]
 
 
 def test_the_planes_are_those_of_rlcard() -> None:
@@ -172,10 +166,3 @@ def played(practice: Any, games: int, seed: int) -> np.ndarray:
             going = practice.take(code)
         found.append((choices, practice.result))
     return np.array(found, float).T
-
-
-def test_games_offer_themselves() -> None:
-    for game in GAMES:
-        assert isinstance(game, Encoded)
-        assert callable(getattr(game, "practice", None))
-    assert len({game.encoding for game in GAMES}) == len(GAMES)

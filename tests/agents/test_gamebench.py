@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,10 +18,9 @@ from gauntlet.agents.prompting.acting import NO_ACTION, NO_OPTION, UNSAID, read
 from gauntlet.agents.prompting.gamebench import Base, GamebenchCot
 from gauntlet.games.base import Observation, TextAction, TextSpec
 from gauntlet.games.capabilities import full_rules
-from gauntlet.models.base import Generate, Generation, Reply, Request
 from tests.agents.hints import HINT, State
 from tests.agents.hints import Hints as Plain
-from tests.agents.play import Answer, drive, turn_at, turn_with
+from tests.agents.play import drive, saying, turn_at, turn_with
 
 OPTIONS = ("red 7", "blue skip", "wild")
 GUESSES = tuple(TextAction(number, HINT) for number in range(5))
@@ -69,16 +68,6 @@ FORM = (
 )
 
 
-def saying(*texts: str) -> Answer:
-    left: Iterator[str] = iter(texts)
-
-    def answer(request: Request) -> Reply:
-        assert isinstance(request, Generate)
-        return Generation(next(left), 1, 1)
-
-    return answer
-
-
 def decide(
     *texts: str, turn: Turn = HEADED, method: Base | None = None, seed: int = 0
 ) -> tuple[Decision, list[Any]]:
@@ -92,8 +81,8 @@ def object_of(action: object, text: object = None) -> str:
     return json.dumps({"action": action, **words})
 
 
-def test_the_prompt_reads_so() -> None:
-    """A model is trained on this wording: changing it requires retraining."""
+def test_the_prompt_in_full() -> None:
+    """A model is trained on this wording: whoever changes it has to train anew."""
     _, (request,) = decide(object_of("1"))
     assert request.prompt.text == f"{RULES}{SITUATION}{ACTIONS}{FORM}Answer:"
     assert (request.json, request.temperature) == (True, 0.0)
@@ -262,21 +251,6 @@ def test_thoughts_take_no_attempt_and_may_be_missing() -> None:
 def test_no_text_at_all_is_an_error(text: str, before: str) -> None:
     reading = read(before + text, HEADED, Hints().rules_headings)
     assert reading.taken == (isinstance(reading.note, int) and not reading.fault)
-
-
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (lambda: Base(attempts=0), "attempts=0, max_tokens=200: both are 1 or more"),
-        (lambda: Base(max_tokens=0), "max_tokens=0: both are 1 or more"),
-        (lambda: Base(moves=-1), "moves is -1"),
-        (lambda: Base(temperature=3), "temperature is 3; it lies from 0 to 2"),
-        (lambda: GamebenchCot(thoughts=0), "thoughts is 0; thinking aloud takes 1 token"),
-    ],
-)
-def test_settings_that_cannot_be(make: Any, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        make()
 
 
 def test_luck_seeds_the_replies() -> None:

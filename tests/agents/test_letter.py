@@ -52,10 +52,3 @@ def test_anything_else_is_malformed(text: str) -> None:
 
 def test_a_letter_without_an_option_is_illegal() -> None:
     assert prompt_and_outcome("Z", 1)[1] == Unusable("illegal", 1)
-
-
-def test_settings_are_checked() -> None:
-    with pytest.raises(ValueError, match="max_tokens is 0"):
-        Letter(max_tokens=0)
-    with pytest.raises(ValueError, match="moves"):
-        Letter(moves=-1)

@@ -17,9 +17,7 @@ from scipy.stats import chisquare
 from gauntlet.agents import minimax
 from gauntlet.agents.minimax import Minimax, outcome, outcomes
 from gauntlet.games.base import Game
-from gauntlet.games.rock_paper_scissors import RockPaperScissors
 from gauntlet.games.tic_tac_toe import State, TicTacToe
-from gauntlet.games.uno import Uno
 from tests.agents.play import drive, turn_at, unasked
 from tests.games.cases import walk
 
@@ -36,14 +34,6 @@ def board(drawing: str) -> State:
     return state
 
 
-def best(drawing: str) -> set[str]:
-    """Return all choices of minimax here, over many random streams."""
-    state = board(drawing)
-    turn = turn_at(GAME, state, GAME.to_move(state)[0])
-    chosen = {drive(Minimax(), turn, unasked, seed)[0].option for seed in range(60)}
-    return {turn.observation.options[option] for option in chosen}
-
-
 def test_positions_are_worth_what_openspiel_says() -> None:
     oracle = pyspiel.load_game("tic_tac_toe")
     for seed in range(60):
@@ -54,27 +44,6 @@ def test_positions_are_worth_what_openspiel_says() -> None:
                 assert outcome(GAME, state) == worth, GAME.show(state)
             if seats:
                 other.apply_action(moves[0])
-
-
-def test_perfect_play_ends_in_a_draw() -> None:
-    assert outcome(GAME, GAME.deal(np.random.default_rng(0))) == 0
-
-
-def test_a_win_is_taken() -> None:
-    assert best("XX. OO. ...") == {"C3R1"}
-
-
-def test_a_threat_is_met() -> None:
-    assert best("XX. .O. ...") == {"C3R1"}
-
-
-def test_a_fork_is_prepared_for() -> None:
-    """After opposite corners only an edge holds the draw; a corner loses to a double threat."""
-    assert best("X.. .O. ..X") == {"C2R1", "C1R2", "C3R2", "C2R3"}
-
-
-def test_the_only_answer_to_a_corner_is_the_centre() -> None:
-    assert best("X.. ... ...") == {"C2R2"}
 
 
 @pytest.mark.parametrize("seat", [0, 1])
@@ -130,19 +99,6 @@ def test_the_tree_is_searched_once() -> None:
 def test_three_in_a_row_on_a_larger_grid_is_a_win_for_whoever_begins() -> None:
     game = TicTacToe(size=4, win_length=3)
     assert outcome(game, game.deal(np.random.default_rng(0))) == 1
-
-
-@pytest.mark.parametrize(
-    ("game", "message"),
-    [
-        (RockPaperScissors(), "nothing is hidden .* RockPaperScissors is not one"),
-        (Uno(), "nothing is hidden .* Uno is not one"),
-        (Uno(num_seats=3), "minimax plays games of 2 seats; this Uno has 3"),
-    ],
-)
-def test_games_that_it_cannot_solve_are_refused(game: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Minimax().check(game)
 
 
 @pytest.mark.parametrize("game", [GAME, TicTacToe(size=4, win_length=3)], ids=str)

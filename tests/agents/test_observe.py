@@ -16,8 +16,8 @@ from gauntlet.games.rock_paper_scissors import RockPaperScissors
 from gauntlet.games.uno import Uno
 from gauntlet.games.watch import State, Watch
 from gauntlet.games.watch.transcript import Transcript
-from gauntlet.models.base import Dialogue, Generate, Generation, Prompt, Reply, Request
-from tests.agents.play import Answer, drive, turn_at
+from gauntlet.models.base import Dialogue, Generate, Prompt
+from tests.agents.play import drive, saying, turn_at
 
 OF = RockPaperScissors(rounds=22)
 GAME = Watch(of=OF, catalogue=("A", "H", "X"), players=("H", "X"), warmup=2)
@@ -55,17 +55,8 @@ def at(guesses: int) -> State:
     return State(START.transcript, ((1, 2),) * guesses)
 
 
-def replying(*texts: str) -> Answer:
-    left = list(texts)
-
-    def answer(request: Request) -> Reply:
-        return Generation(left.pop(0), 0, 0)
-
-    return answer
-
-
 def decide(state: State, *texts: str, game: Watch = GAME) -> tuple[Any, list[Any]]:
-    return drive(LLM(Observe()), turn_at(game, state, 0), replying(*texts))
+    return drive(LLM(Observe()), turn_at(game, state, 0), saying(*texts))
 
 
 def test_the_prompt_in_full() -> None:
@@ -136,7 +127,7 @@ def test_after_the_second_there_is_no_guess(reply: str, status: str) -> None:
         ("", "malformed"),
     ],
 )
-def test_what_a_reply_says(reply: str, guess: object) -> None:
+def test_a_guess_is_read_from_a_reply(reply: str, guess: object) -> None:
     """From its first opening brace to its last closing one, as the prototype reads it."""
     assert guess_in(object_in(reply), GAME) == guess
 
@@ -159,16 +150,3 @@ def test_other_games_are_asked_about_in_the_same_form() -> None:
     assert "Which strategies do players 0, 1 and 2 follow?\n" in request.prompt.changing
     assert "1. player 0 (Players: 3, " in request.prompt.changing
     assert "(you)" not in request.prompt.changing
-
-
-@pytest.mark.parametrize(
-    "settings", [{"max_tokens": 0}, {"reasons": -1}, {"temperature": 2.5}, {"temperature": -1}]
-)
-def test_settings_out_of_range_are_refused(settings: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=next(iter(settings))):
-        Observe(**settings)
-
-
-def test_there_must_be_somebody_to_watch() -> None:
-    with pytest.raises(ValueError, match="RockPaperScissors has nobody to watch"):
-        LLM(Observe()).check(OF)

@@ -9,16 +9,12 @@ import pytest
 
 from gauntlet.agents.base import Decision
 from gauntlet.agents.observers import Bayes, Constant, Likeliest, Nearest, Observer, posteriors
-from gauntlet.agents.random import Random
-from gauntlet.agents.search import Search
 from gauntlet.games.base import TextMove
 from gauntlet.games.rock_paper_scissors import RockPaperScissors
-from gauntlet.games.tic_tac_toe import TicTacToe
-from gauntlet.games.uno import Uno
 from gauntlet.games.watch import State, Watch
 from gauntlet.games.watch.guesses import Guess
 from gauntlet.games.watch.transcript import Transcript
-from tests.agents.play import drive, match, turn_at, unasked
+from tests.agents.play import drive, turn_at, unasked
 
 PUBLISHED = {"HC": (0.486, 0.166), "NG": (0.674, 0.184), "DY": (0.575, 0.159)}
 """Our own reference runs of the ideal observer, 120 matches each: SIR and its deviation over
@@ -116,24 +112,6 @@ def test_a_constant_guess_is_the_first_code_or_the_one_given() -> None:
     for wrong in ("D", "D Q", "D Y Z"):
         with pytest.raises(ValueError, match="with a space between"):
             Constant(wrong).check(game)
-
-
-def test_observers_play_games_of_watching_alone() -> None:
-    for agent in (Constant(), Nearest(), Likeliest(), Bayes()):
-        with pytest.raises(ValueError, match="TicTacToe has nobody to watch"):
-            agent.check(TicTacToe())
-    with pytest.raises(ValueError, match="Uno has no mixes"):
-        Nearest().check(Watch(of=Uno()))
-    Likeliest().check(Watch(of=Uno()))
-    with pytest.raises(ValueError, match="sample"):
-        Search().check(Watch(of=Uno()))
-
-
-def test_a_random_observer_guesses_each_pair_alike() -> None:
-    game, state = match_of([(0, 0)] * 30, catalogue=("A", "B", "C"), players=("A", "B"))
-    said = {turn.game.guess for turn, _, _ in match(Random(), game, 0, unasked)}
-    assert said
-    assert len(game.legal(state, 0)[0].text.examples) == 9
 
 
 def test_the_ideal_observer_is_as_good_as_published() -> None:

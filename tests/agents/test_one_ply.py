@@ -16,7 +16,6 @@ from gauntlet.agents.rule import Rule
 from gauntlet.games.base import Action, Fact, Observation, TextMove
 from tests.agents.hints import COLOURS, HINT, Hints, State
 from tests.agents.play import drive, turn_at, unasked
-from tests.games.bare import Bare
 
 CLUES = dict(zip(COLOURS, HINT.examples, strict=True))
 
@@ -175,26 +174,6 @@ def test_where_nothing_is_hidden_one_world_is_enough() -> None:
 
     assert taken(Clear(), (7, 3), worlds=50).option == 1
     assert len(looked) == 1
-
-
-@pytest.mark.parametrize("worlds", [0, 1001])
-def test_worlds_that_cannot_be(worlds: int) -> None:
-    with pytest.raises(ValueError, match=f"worlds is {worlds}; a search looks at 1 to 1,000"):
-        OnePly(worlds=worlds)
-
-
-def test_games_that_it_cannot_play_are_refused() -> None:
-    with pytest.raises(ValueError, match="Hints does not tell what a position is worth"):
-        OnePly().check(Hints())
-    with pytest.raises(ValueError, match="has no scripted policy 'rule'; it has random, greedy"):
-        OnePly(policy="rule").check(Bets())
-
-    class Closed(Bare):
-        def worth(self, state: Any, seat: int) -> float:
-            return 0.5
-
-    with pytest.raises(ValueError, match="Closed cannot be played on from what a seat knows"):
-        OnePly().check(Closed(Bets()))
 
 
 def test_a_scripted_player_says_what_its_policy_says() -> None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pytest
 from scipy.stats import chisquare
 
 from gauntlet.agents.base import Decision, Turn
@@ -16,9 +15,7 @@ from gauntlet.agents.prompting.base import Asking, Unusable
 from gauntlet.agents.random import Random
 from gauntlet.agents.rule import Rule
 from gauntlet.games.base import Observation
-from gauntlet.games.tic_tac_toe import TicTacToe
-from gauntlet.games.uno import Uno
-from tests.agents.play import drive, turn_at, turn_with, unasked
+from tests.agents.play import drive, turn_with, unasked
 
 
 def choices(agent: Any, turn: Turn, answer: Any, times: int = 3000) -> list[int]:
@@ -29,12 +26,6 @@ def choices(agent: Any, turn: Turn, answer: Any, times: int = 3000) -> list[int]
 
 def test_random_is_uniform() -> None:
     assert chisquare(choices(Random(), turn_with("a", "b", "c", "d"), unasked)).pvalue > 1e-4
-
-
-def test_random_says_nothing_of_why() -> None:
-    decision, asked = drive(Random(), turn_with("a", "b"), unasked)
-    assert decision == Decision(decision.option)
-    assert asked == []
 
 
 class Loaded:
@@ -54,28 +45,6 @@ def test_rule_draws_from_the_chances_of_the_scripted_player() -> None:
     )
     assert never == 0
     assert chisquare([seldom, often], [750, 2250]).pvalue > 1e-4
-
-
-def test_rule_plays_the_rule_of_uno() -> None:
-    """RLCard's rule player names the colour that it holds most of; here every chance is known."""
-    game = Uno()
-    state = game.deal(np.random.default_rng(4))
-    turn = turn_at(game, state, game.to_move(state)[0])
-    chances = np.array(game.probabilities("rule", turn.observation))
-    found = np.array(choices(Rule(), turn, unasked, 1000))
-    assert (found[chances == 0] == 0).all()
-    expected = chances[chances > 0] * 1000
-    assert len(expected) == 1 or chisquare(found[chances > 0], expected).pvalue > 1e-4
-
-
-def test_rule_refuses_a_game_without_that_policy() -> None:
-    Rule("rule").check(Uno())
-    Rule("random").check(TicTacToe())
-    with pytest.raises(ValueError, match="TicTacToe has no scripted policy 'rule'; it has random"):
-        Rule("rule").check(TicTacToe())
-    bare: Any = object()
-    with pytest.raises(ValueError, match="object has no scripted policy 'rule'; it has random"):
-        Rule("rule").check(bare)
 
 
 class Gibberish:

@@ -25,17 +25,7 @@ def exp_all(logs: tuple[float, ...] | None) -> list[float]:
     return [math.exp(value) for value in logs]
 
 
-def test_one_prompt_tells_its_own_shares() -> None:
-    """Contextual calibration: .3 and .1 of the whole vocabulary are 3/4 and 1/4 of the letters."""
-    assert exp_all(learnt([logs(0.3, 0.1)])) == pytest.approx([0.75, 0.25])
-
-
-def test_several_prompts_tell_their_geometric_mean() -> None:
-    """PriDe by hand: A has sqrt(.8 * .2) = .4, B sqrt(.1 * .4) = .2, together .6."""
-    assert exp_all(learnt([logs(0.8, 0.1), logs(0.2, 0.4)])) == pytest.approx([2 / 3, 1 / 3])
-
-
-def test_several_prompts_tell_their_arithmetic_mean() -> None:
+def test_several_prompts_tell_their_mean() -> None:
     """By hand: A has (.9 + .1) / 2 = .5, B .1, together .6; the geometric means are .3 and .1."""
     rows = [logs(0.9, 0.1), logs(0.1, 0.1)]
     assert exp_all(averaged(rows)) == pytest.approx([5 / 6, 1 / 6])

@@ -342,7 +342,7 @@ def test_who_helps_another_is_asked_whether_that_one_wins() -> None:
         ("<state>half \ud83d", "half ?"),
     ],
 )
-def test_what_stands_between_a_tag(reply: str, text: str | None) -> None:
+def test_text_is_read_between_its_tags(reply: str, text: str | None) -> None:
     assert between("state", reply) == text
 
 
@@ -357,18 +357,3 @@ def test_shares_are_of_these_words_alone() -> None:
     assert shares((-900.0, -900.0)) == (0.5, 0.5)
     assert shares((-math.inf, -3.0)) == (0.0, 1.0)
     assert shares((-math.inf, -math.inf)) is None
-
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"depth": 0}, "depth=0"),
-        ({"iterations": 0}, "iterations=0"),
-        ({"moves": -1}, "moves is -1"),
-        ({"max_tokens": 0}, "max_tokens is 0"),
-        ({"temperature": 2.5}, "temperature is 2.5"),
-    ],
-)
-def test_settings_that_cannot_be(settings: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        Rap(**settings)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,22 +16,10 @@ from gauntlet.agents.prompting.react import React
 from gauntlet.agents.prompting.tot import Tot
 from gauntlet.games.base import Observation
 from gauntlet.games.tic_tac_toe import TicTacToe
-from gauntlet.models.base import Dialogue, Generate, Generation, Reply, Request
-from tests.agents.play import Answer, drive, turn_at, turn_with
+from gauntlet.models.base import Dialogue, Generate
+from tests.agents.play import drive, saying, turn_at, turn_with
 
 OPTIONS = ("red 7", "blue skip", "wild")
-
-
-def saying(*texts: str) -> Answer:
-    """Replies with these texts, as many per request as samples requested."""
-    left: Iterator[str] = iter(texts)
-
-    def answer(request: Request) -> Reply:
-        assert isinstance(request, Generate)
-        said = [next(left) for _ in range(request.n)]
-        return Generation(said[0], 1, 1, tuple(said[1:]))
-
-    return answer
 
 
 def decide(method: Any, *texts: str, turn: Turn | None = None) -> tuple[Decision, list[Any]]:
@@ -59,8 +46,8 @@ def text_of(method: Any, **changed: Any) -> str:
     return str(asked[0].prompt.text)
 
 
-def test_direct_prompting_reads_so() -> None:
-    """A model is trained on this wording: changing it requires retraining."""
+def test_the_prompt_of_direct_prompting_in_full() -> None:
+    """A model is trained on this wording: whoever changes it has to train anew."""
     assert text_of(Direct(moves=2)) == STATE + (
         "Choose one of the legal moves, the best for your goal.\n"
         "Answer in this form:\n"
@@ -69,7 +56,7 @@ def test_direct_prompting_reads_so() -> None:
     )
 
 
-def test_a_chain_of_thought_is_asked_for_so() -> None:
+def test_the_prompt_of_a_chain_of_thought_in_full() -> None:
     assert text_of(Cot(moves=2)) == STATE + (
         "First think about your situation, then choose one of the legal moves, the best for your "
         "goal.\n"
@@ -199,20 +186,3 @@ def test_all_is_drawn_at_the_temperature_and_by_the_decisions_luck() -> None:
         asked = [request for request in first if isinstance(request, Generate)]
         assert {(one.max_tokens, one.temperature) for one in asked} == {(99, 0.2)}
         assert len({request.seed for request in asked}) == len(asked)
-
-
-@pytest.mark.parametrize(
-    ("method", "settings", "words"),
-    [
-        (Direct, {"moves": -1}, "moves is -1"),
-        (Direct, {"max_tokens": 0}, "max_tokens is 0; a reply needs 1"),
-        (Direct, {"temperature": -0.1}, "temperature is -0.1"),
-        (Direct, {"retries": -1}, "retries is -1"),
-        (Cot, {"samples": 0}, "samples is 0"),
-        (Cot, {"samples": 3, "temperature": 0.0}, "samples is 3 at temperature 0"),
-        (Tot, {"votes": 0}, "votes is 0"),
-    ],
-)
-def test_settings_that_cannot_be(method: Any, settings: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        method(**settings)

@@ -17,7 +17,7 @@ from gauntlet.games.uno import State, Uno
 from gauntlet.games.uno.rules import PILE
 from gauntlet.games.uno.state import possible_state
 from tests.agents.play import drive, turn_at, unasked
-from tests.games.bare import Bare, Clear, SumGuess
+from tests.games.bare import Clear, SumGuess
 from tests.games.test_uno_rules import position
 
 
@@ -117,23 +117,3 @@ def test_it_plays_for_what_the_game_is_judged_by() -> None:
     decision, _ = drive(Search(300), turn_at(SumGuess(), state, 1), unasked)
     assert decision.option == 2
     assert decision.scores[2] == pytest.approx((11 - 8 / 9) / 20, abs=0.01)
-
-
-@pytest.mark.parametrize(
-    ("search", "game", "message"),
-    [
-        (Search(), Bare(TicTacToe()), "Bare cannot be played on from what a seat knows: it has no"),
-        (Search(policy="rule"), TicTacToe(), "no scripted policy 'rule'; it has random"),
-        (Search(policy="clever"), Uno(), "Uno has no scripted policy 'clever'; it has random"),
-    ],
-)
-def test_games_and_policies_that_it_cannot_play_are_refused(
-    search: Search, game: Any, message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        search.check(game)
-
-
-def test_a_search_without_playouts_is_refused() -> None:
-    with pytest.raises(ValueError, match="playouts is 0"):
-        Search(playouts=0)

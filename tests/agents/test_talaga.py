@@ -24,7 +24,7 @@ from gauntlet.games.uno.arena import UnoArena
 from gauntlet.models.base import Generate, Generation, Prompt, Reply, Request
 from gauntlet.models.fake import Fake
 from gauntlet.stats.proportions import wilson
-from tests.agents.play import drive, turn_at, unasked
+from tests.agents.play import against_random, drive, turn_at, unasked
 from tests.agents.test_minimax import board
 
 GAME = TicTacToe()
@@ -60,8 +60,6 @@ def test_of_equals_the_one_taken_more_often_counts_then_the_first() -> None:
     root = node(*(node(value=0.5, times=times) for times in (1, 3, 3)))
     assert Thought(root, ()).best.option == 1
 
-
-# --- asked of a model
 
 ASK = r"Legal moves: (.*)\n"
 
@@ -155,7 +153,7 @@ def test_a_win_is_worth_one_and_not_asked_for_unless_it_should_be() -> None:
     assert told.notes["candidates"][0][2] < 1
 
 
-def test_as_many_replies_as_are_wanted_need_no_question() -> None:
+def test_the_opponent_is_not_asked_where_all_replies_are_wanted() -> None:
     turn = turn_at(GAME, board("XOX OXO ..."), 0)
     _, asked = rounds(Talaga(), turn)
     told = [request.prompt.changing for request in asked[1]]
@@ -163,7 +161,7 @@ def test_as_many_replies_as_are_wanted_need_no_question() -> None:
     assert all("The winning rate" in text for text in told)
 
 
-def test_what_m_r_says_of_a_move_counts_against_us_where_another_makes_it() -> None:
+def test_the_reward_of_an_opponents_move_counts_against_the_player() -> None:
     def sure(request: Request) -> Reply:
         assert isinstance(request, Generate)
         if "advantage" in request.prompt.changing and "other words" not in request.prompt.changing:
@@ -225,9 +223,6 @@ def test_where_no_state_is_known_the_move_is_supposed(game: Any) -> None:
     assert f"Suppose that play goes on so: player {seat}: {name}\n" in asked[1][0].prompt.changing
 
 
-# --- side by side
-
-
 def thought(name: str, questions: int) -> Generator[Question, Answer, list[str]]:
     heard = []
     for number in range(questions):
@@ -252,8 +247,6 @@ def test_answers_given_one_by_one_lead_to_the_same_decision() -> None:
     at_once, _ = questions(thinking, lambda several: tuple(model.answer(several)))
     assert at_once == apart
 
-
-# --- scripted actors
 
 ANY = Scripted(Random())
 
@@ -328,36 +321,6 @@ def worths(turn: Turn, decision: Decision) -> dict[str, float]:
     return {turn.observation.options[option]: value for option, _, value in found}
 
 
-def test_games_without_states_and_actors_that_cannot_play_are_refused() -> None:
-    scripted().check(GAME)
-    with pytest.raises(ValueError, match="Uno has no `sample`"):
-        scripted(judge=Playouts()).check(Uno(2))
-    with pytest.raises(ValueError, match="minimax plays games of 2 seats"):
-        Talaga(judge=Perfect()).check(UnoArena(3))
-    with pytest.raises(ValueError, match="no scripted policy 'clever'; it has random"):
-        Talaga(judge=Playouts(policy="clever")).check(GAME)
-
-
-@pytest.mark.parametrize(
-    ("build", "words"),
-    [
-        (lambda: Talaga(k=0), "k is 0; a tree needs 1 or more"),
-        (lambda: Talaga(n2=0), "n2 is 0"),
-        (lambda: Talaga(votes=0), "votes is 0"),
-        (lambda: Talaga(perturbations=-1), "perturbations is -1"),
-        (lambda: Talaga(reward="luck"), "reward is 'luck'"),  # type: ignore[arg-type]
-        (lambda: Talaga(temperature=0.0), "at temperature 0"),
-        (lambda: Talaga(temperature=0.0, votes=1, samples=1), "temperature is 0"),
-        (lambda: Scripted(Random(), 1.5), "noise is 1.5; a probability lies between 0 and 1"),
-        (lambda: Perfect(votes=0), "votes is 0"),
-        (lambda: Playouts(0), "playouts is 0"),
-    ],
-)
-def test_settings_that_cannot_be(build: Any, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        build()
-
-
 def test_a_tree_without_any_model_asks_none() -> None:
     method = Talaga(mover=ANY, opponent=ANY, judge=Perfect())
     decision, asked = rounds(method, first_turn())
@@ -371,19 +334,8 @@ def test_a_scripted_tree_beats_a_random_player(figure: Any) -> None:
     won, games = 0, 400
     agent = scripted(mover=Scripted(Random()), judge=judge)
     for number in range(games):
-        won += final(agent, number % 2, number) > 0
+        won += against_random(GAME, agent, number % 2, number) > 0
     sure = wilson(won, games)
     share, low, high = won / games, float(sure.low), float(sure.high)
     figure(f"tree of scripted actors against random: {share:.1%} ({low:.1%} to {high:.1%})")
     assert low > 0.75
-
-
-def final(agent: Any, seat: int, seed: int) -> float:
-    """Return the agent's result in a game from this seat against a random player."""
-    rng, state = np.random.default_rng(seed), GAME.deal(np.random.default_rng(0))
-    while movers := GAME.to_move(state):
-        player = agent if movers[0] == seat else Random()
-        turn = turn_at(GAME, state, movers[0])
-        decision, _ = drive(player, turn, unasked, int(rng.integers(2**31)))
-        state = GAME.play(state, (turn.options[decision.option],))
-    return GAME.returns(state)[seat]

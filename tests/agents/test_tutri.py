@@ -14,9 +14,8 @@ from gauntlet.agents.llm import LLM
 from gauntlet.agents.prompting.tutri import Tutri
 from gauntlet.agents.prompting.vanilla import Vanilla
 from gauntlet.games.base import Fact, Observation
-from gauntlet.models.base import Dialogue, Generate
-from tests.agents.play import drive, turn_with
-from tests.agents.test_vanilla import saying
+from gauntlet.models.base import Generate
+from tests.agents.play import drive, saying, turn_with
 
 OPTIONS = ("red 7", "blue skip", "wild")
 FULL = Tutri()
@@ -61,8 +60,8 @@ def later_messages(request: Any) -> list[str]:
     return list(request.prompt.messages[2::2])
 
 
-def test_the_conversation_reads_so() -> None:
-    """A model is trained on this wording: changing it requires retraining."""
+def test_the_conversation_in_full() -> None:
+    """A model is trained on this wording: whoever changes it has to train anew."""
     _, (first, second, third) = talk(FULL, answer(1), answer(2), answer(3))
     assert first == drive(LLM(Vanilla()), advised(), saying(""))[1][0]
     history = (
@@ -190,7 +189,7 @@ def test_a_dropped_answer_is_no_better_than_an_unusable_one() -> None:
 
 
 @given(st.lists(st.text(max_size=30), min_size=3, max_size=3))
-def test_what_the_model_said_is_passed_on_word_by_word(replies: list[str]) -> None:
+def test_replies_are_passed_on_word_by_word(replies: list[str]) -> None:
     decision, asked = talk(FULL, *replies)
     assert [reply for reply, _ in asked[-1].prompt.turns] == replies[:2]
     assert 0 <= decision.option < len(OPTIONS)
@@ -209,26 +208,3 @@ def test_a_game_without_advice_is_asked_in_general_words() -> None:
     history, strategy = later_messages(asked[-1])
     assert "They stand above.\n" in history
     assert "- Compare where each option leads" in strategy
-
-
-def test_a_dialogue_is_a_prompt() -> None:
-    """What a model shares between prompts, it shares between the turns of a conversation."""
-    _, asked = talk(FULL, *map(answer, (1, 2, 3)))
-    first, second, third = (request.prompt for request in asked)
-    assert first.messages[0] == first.static + first.changing
-    assert not isinstance(first, Dialogue)
-    assert {prompt.static for prompt in (second, third)} == {first.static}
-    assert third.messages[:3] == second.messages
-
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"history": False, "strategy": False}, "is vanilla; use that"),
-        ({"least": -1}, "least is -1"),
-        ({"moves": -1}, "moves is -1"),
-    ],
-)
-def test_settings_that_cannot_be(settings: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        Tutri(**settings)

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 from gauntlet.agents.depth_limited_minimax import DepthLimitedMinimax
 from gauntlet.agents.epsilon_random import EpsilonRandom
 from gauntlet.agents.fixed import Fixed
 from gauntlet.agents.minimax import Minimax
-from gauntlet.agents.random import Random
-from gauntlet.games.rock_paper_scissors import RockPaperScissors
 from gauntlet.games.tic_tac_toe import TicTacToe
-from gauntlet.games.uno import Uno
-from tests.agents.play import drive, turn_at, turn_with, unasked
+from tests.agents.play import against_random, drive, turn_at, turn_with, unasked
 from tests.agents.test_minimax import board
 
 GAME = TicTacToe()
@@ -59,31 +55,6 @@ def test_carelessness_comes_as_often_as_it_should() -> None:
     } == {1}
 
 
-def test_who_cannot_play_a_game_is_refused() -> None:
-    EpsilonRandom(Random()).check(Uno())
-    for agent in (DepthLimitedMinimax(), EpsilonRandom(Minimax())):
-        agent.check(GAME)
-        for game in (RockPaperScissors(), Uno()):
-            with pytest.raises(ValueError, match=r"minimax.* plays games"):
-                agent.check(game)
-
-
-@pytest.mark.parametrize(
-    ("build", "words"),
-    [
-        (lambda: DepthLimitedMinimax(0), "depth is 0; it looks 1 to 6 plies ahead"),
-        (lambda: DepthLimitedMinimax(7), "depth is 7"),
-        (
-            lambda: EpsilonRandom(Random(), -0.1),
-            "noise is -0.1; a probability lies between 0 and 1",
-        ),
-    ],
-)
-def test_settings_that_cannot_be(build: Any, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        build()
-
-
 def test_a_careless_player_can_lose() -> None:
     """Perfect play never does, and a player that is random half of the time sometimes does."""
     assert losses(Minimax()) == 0
@@ -92,13 +63,4 @@ def test_a_careless_player_can_lose() -> None:
 
 def losses(agent: Any, games: int = 60) -> int:
     """Games that the agent loses to a random player, over both seats."""
-    lost = 0
-    for number in range(games):
-        rng, state = np.random.default_rng(number), GAME.deal(np.random.default_rng(0))
-        while movers := GAME.to_move(state):
-            player = agent if movers[0] == number % 2 else Random()
-            turn = turn_at(GAME, state, movers[0])
-            decision, _ = drive(player, turn, unasked, int(rng.integers(2**31)))
-            state = GAME.play(state, (turn.options[decision.option],))
-        lost += GAME.returns(state)[number % 2] < 0
-    return lost
+    return sum(against_random(GAME, agent, number % 2, number) < 0 for number in range(games))

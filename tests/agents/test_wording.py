@@ -57,8 +57,3 @@ def test_a_prompt_of_each_wording_holds_the_facts() -> None:
             assert "{" not in prompt.text.replace('{"', "")
             texts.add(prompt.text)
     assert len(texts) == 2 * len(WORDINGS)
-
-
-def test_an_unknown_wording_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"wording is 'ters'.*did you mean 'terse'"):
-        Cloze(wording="ters")

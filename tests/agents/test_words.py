@@ -74,12 +74,6 @@ def test_a_method_that_converses_is_followed_by_the_same_question() -> None:
     assert len(asked) == 2
 
 
-def test_an_option_without_words_is_left_as_it_is() -> None:
-    guesser = turn_at(Hints(), (0, (0,)), 1)
-    decision, asked = drive(LLM(Cloze()), guesser, writing())
-    assert (decision.text, len(asked)) == ("", 1)
-
-
 def test_where_there_is_nothing_to_choose_only_the_words_are_asked_for() -> None:
     decision, asked = drive(LLM(Cloze()), FORCED, writing(saying("tomato")))
     assert decision == Decision(0, attempts=1, text="tomato")

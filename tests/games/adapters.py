@@ -11,20 +11,20 @@ import pytest
 
 from gauntlet.games.base import Game
 from tests.games import test_conformance, test_conformance_players
+from tests.games.cases import match_of
 
 Check = Callable[..., None]
 
 
 def _checks() -> Iterator[tuple[str, Check]]:
-    """All checks of the conformance tests, for one game, and for one game and seed."""
+    """All that the conformance tests look at in one game and matches of it."""
     for module in (test_conformance, test_conformance_players):
         for name, test in vars(module).items():
-            if name.startswith("test_"):
-                inner = getattr(getattr(test, "hypothesis", None), "inner_test", test)
-                if [*inspect.signature(inner).parameters] in (["game"], ["game", "seed"]):
-                    yield name, inner
+            if name.startswith("test_") and {*inspect.signature(test).parameters} <= GIVEN:
+                yield name, test
 
 
+GIVEN = {"game", "matches"}
 CHECKS = dict(_checks())
 assert len(CHECKS) >= 23
 
@@ -37,9 +37,6 @@ def keeps_the_contract(game: Game[Any], seed: int, but: Collection[str] = ()) ->
 
 
 def conforms(game: Game[Any], check: Check, seeds: Collection[int]) -> None:
-    """One of CHECKS, from these seeds."""
-    if "seed" not in inspect.signature(check).parameters:
-        check(game)
-        return
-    for seed in seeds:
-        check(game, seed)
+    """One of CHECKS, in the matches of these seeds."""
+    given = {"game": game, "matches": [match_of(game, seed) for seed in seeds]}
+    check(**{name: given[name] for name in inspect.signature(check).parameters})

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
-from gauntlet.games.base import Action, Game, default_text_move
+from gauntlet.games.air_land_sea import AirLandSea
+from gauntlet.games.base import Action, Game, Observation, default_text_move
+from gauntlet.games.hive import Hive
 from gauntlet.games.holdem import Holdem
 from gauntlet.games.playouts import policies_of
 from gauntlet.games.rock_paper_scissors import RockPaperScissors
+from gauntlet.games.santorini import Santorini
+from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.games.uno import State as UnoState
 from gauntlet.games.uno import Uno
 from gauntlet.games.uno.policies import redeal
@@ -48,7 +53,7 @@ VARIANTS: dict[str, Sequence[dict[str, Any]]] = {
 }
 """Further parameters of our own games; a game needs no entry."""
 
-ONE_WINNER = ("air_land_sea", "hive", "rock_paper_scissors", "santorini", "tic_tac_toe", "uno")
+ONE_WINNER = (AirLandSea, Hive, RockPaperScissors, Santorini, TicTacToe, Uno)
 """Games of ours that never have two winners."""
 
 SHORTER: dict[str, dict[str, Any]] = {
@@ -147,6 +152,33 @@ def looked_at(game: Game[Any], seed: int) -> Iterator[Ply]:
     for number, ply in enumerate(walk(game, seed)):
         if not ply[1] or number % max(1, number // SEEN_WHOLE) == 0:
             yield ply
+
+
+@dataclass(eq=False)
+class Match:
+    """A match of random moves: the plies of it that are looked at, the last state among them."""
+
+    game: Game[Any]
+    seed: int
+    plies: list[Ply]
+
+    @cached_property
+    def views(self) -> list[tuple[Any, int, Observation]]:
+        """Every state that is looked at, with each seat to move and what it is told."""
+        return [
+            (state, seat, self.game.observe(state, seat))
+            for state, seats, _ in self.plies
+            for seat in seats
+        ]
+
+    @property
+    def last(self) -> Any:
+        return self.plies[-1][0]
+
+
+@lru_cache(maxsize=32)
+def match_of(game: Game[Any], seed: int) -> Match:
+    return Match(game, seed, [*looked_at(game, seed)])
 
 
 def final(game: Game[Any], seed: int) -> Any:

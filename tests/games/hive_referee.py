@@ -87,9 +87,9 @@ def walks(start: Hex, length: int, step: Callable[[Hex, Hex], bool]) -> Iterator
                 yield [*way, to]
 
 
-def shared(rest: Hive, hex_: Hex, other: Hex) -> set[Hex]:
+def shared(rest: Hive, first: Hex, second: Hex) -> set[Hex]:
     """The pieces that touch both hexes."""
-    return neighbours(hex_) & neighbours(other) & set(rest)
+    return neighbours(first) & neighbours(second) & set(rest)
 
 
 def sliding(rest: Hive, at: Hex, to: Hex) -> bool:

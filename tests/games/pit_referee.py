@@ -73,12 +73,12 @@ class Referee:
             self.trade(who, name[-1], read(name.partition(" with ")[0]))
         self.closed = self.closed or self.spent >= self.deal_turns
 
-    def trade(self, who: str, other: str, lot: Counter[str]) -> None:
-        got = self.offers.pop(other)
+    def trade(self, who: str, partner: str, lot: Counter[str]) -> None:
+        got = self.offers.pop(partner)
         self.offers.pop(who, None)
         self.hands[who] = self.hands[who] - lot + got
-        self.hands[other] = self.hands[other] - got + lot
-        winner = next((one for one in (who, other) if self.cornered(one)), None)
+        self.hands[partner] = self.hands[partner] - got + lot
+        winner = next((one for one in (who, partner) if self.cornered(one)), None)
         if winner is not None:
             self.score(winner)
 

@@ -4,7 +4,6 @@ refused with a reason if it cannot be played."""
 from __future__ import annotations
 
 import pickle
-import sys
 from collections import Counter
 from dataclasses import replace
 from itertools import islice
@@ -16,7 +15,7 @@ import pyspiel
 import pytest
 from scipy.stats import chisquare, kstest
 
-from gauntlet.common.errors import IllegalAction, UserError
+from gauntlet.common.errors import IllegalAction
 from gauntlet.games.base import Fact, TextAction, TextMove, default_text_move
 from gauntlet.games.capabilities import measured, nothing_hidden
 from gauntlet.games.openspiel import OpenSpiel, engine
@@ -246,13 +245,6 @@ def test_a_file_that_the_game_is_read_from_counts(tmp_path: Path) -> None:
     other = OpenSpiel(name="nfg_game", parameters={"filename": str(path)})
     assert (game.engine.max_utility(), other.engine.max_utility()) == (3, 5)
     assert describe(game) != describe(other)
-
-
-def test_without_openspiel_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyspiel", None)
-    engine.spiel.cache_clear()
-    with pytest.raises(UserError, match=r"^open_spiel is not .* 'gauntlet\[openspiel\]'$"):
-        OpenSpiel()
 
 
 def test_a_typed_move_is_one_of_the_legal_ones_however_it_is_spaced() -> None:

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 
 from gauntlet.games.air_land_sea import AirLandSea
-from gauntlet.games.air_land_sea.rules import BARE
 from gauntlet.games.air_land_sea.state import CARDS, NAMES, THEATRES, Placed, State, totals
 from tests.games.air_land_sea_referee import Battle
 from tests.games.cases import after, final, looked_at, seeds
@@ -186,18 +185,6 @@ def test_containment_stops_reinforce_but_not_with_paper_bugs(game: AirLandSea, l
 
 def test_paper_bugs_turn_the_theatres_the_other_way() -> None:
     assert after(PAPER_BUGS, position(), "withdraw").order == (LAND, SEA, AIR)
-
-
-@pytest.mark.parametrize("cards", range(1, 7))
-def test_a_withdrawal_costs_points_by_the_cards_in_hand(cards: int) -> None:
-    """The tables of the two commanders in appendix K of the paper."""
-    by_first = {6: 2, 5: 2, 4: 3, 3: 3, 2: 4, 1: 6}
-    by_second = {6: 2, 5: 2, 4: 2, 3: 3, 2: 3, 1: 4}
-    hand = list(NAMES[:cards])
-    for first, points in ((0, by_second[cards]), (1, by_first[cards])):
-        end = after(GAME, position(hands=(hand, []), first=first), "withdraw")
-        assert (end.points, end.first, end.order) == ((0, points), 1 - first, (SEA, AIR, LAND))
-        assert end.columns == BARE
 
 
 def test_paper_bugs_judge_by_strengths_that_lag() -> None:

@@ -40,17 +40,10 @@ from gauntlet.games.capabilities import (
 )
 from gauntlet.games.playouts import policies_of, probabilities, sample, simulate
 from gauntlet.games.uno import Uno
-from tests.games.cases import (
-    CASES,
-    HIDDEN,
-    NAMED,
-    ONE_WINNER,
-    final,
-    looked_at,
-    unseen_by,
-    walk,
-)
-from tests.games.test_conformance import every_game, every_game_and_seed
+from tests.games import test_conformance as conformance
+from tests.games.cases import CASES, HIDDEN, NAMED, ONE_WINNER, Match, match_of, unseen_by
+
+game, matches = conformance.game, conformance.matches
 
 SECRETIVE = (
     *("air_land_sea", "arctic_scavengers", "are_you_the_traitor", "codenames", "holdem", "pit"),
@@ -59,34 +52,33 @@ SECRETIVE = (
 """Games of ours with hidden information and a `sample`."""
 
 
-@every_game_and_seed
-def test_what_is_hidden_cannot_be_read_off(game: Game[Any], seed: int) -> None:
-    """Changing everything a seat cannot see changes neither its observation nor its options."""
-    keeps_secrets(game, seed)
+def test_what_is_hidden_cannot_be_read_off(game: Game[Any], matches: list[Match]) -> None:
+    """Exchanging all that a seat cannot see changes nothing of what it is told or may do."""
+    for match in matches:
+        keeps_secrets(game, match)
 
 
-def keeps_secrets(game: Game[Any], seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    for state, seats, _ in looked_at(game, seed):
-        for seat in seats:
-            seen = game.observe(state, seat)
-            if nothing_hidden(game) or isinstance(game, Sampled):
-                other = sample(game, seen, rng)
-                assert other == state or not nothing_hidden(game)
-            elif type(game) in HIDDEN:
-                other = HIDDEN[type(game)](seat, state, rng)
-            else:
-                pytest.skip("the game does not say how to exchange what it hides: it has no sample")
-            assert game.observe(other, seat) == seen
-            assert game.legal(other, seat) == game.legal(state, seat)
-            assert seat in game.to_move(other)
+def keeps_secrets(game: Game[Any], match: Match) -> None:
+    rng = np.random.default_rng(match.seed)
+    for state, seat, seen in match.views:
+        if nothing_hidden(game) or isinstance(game, Sampled):
+            other = sample(game, seen, rng)
+            assert other == state or not nothing_hidden(game)
+        elif type(game) in HIDDEN:
+            other = HIDDEN[type(game)](seat, state, rng)
+        else:
+            pytest.skip("the game does not say how to exchange what it hides: it has no sample")
+        assert game.observe(other, seat) == seen
+        assert game.legal(other, seat) == game.legal(state, seat)
+        assert seat in game.to_move(other)
 
 
 @pytest.mark.parametrize("name", SECRETIVE)
 def test_a_fact_that_tells_a_secret_is_found(name: str) -> None:
-    """Each of these games, with an additional fact: the whole state as drawn for a spectator."""
+    """Each of these games, with a fact more: the whole state as it is drawn for a spectator."""
+    talkative = telling_all(NAMED[name])
     with pytest.raises(AssertionError):
-        keeps_secrets(telling_all(NAMED[name]), 0)
+        keeps_secrets(talkative, match_of(talkative, 0))
 
 
 def telling_all(game: Game[Any]) -> Game[Any]:
@@ -109,35 +101,35 @@ def test_the_exchange_of_hidden_cards_really_exchanges_them() -> None:
     assert game.show(unseen_by(0, state, np.random.default_rng(1))) != game.show(state)
 
 
-@every_game_and_seed
-def test_a_sampled_state_can_be_played_to_its_end(game: Game[Any], seed: int) -> None:
+def test_a_sampled_state_can_be_played_to_its_end(game: Game[Any], matches: list[Match]) -> None:
     if not isinstance(game, Sampled):
         pytest.skip("has no sample")
-    rng = np.random.default_rng(seed)
-    state, seats, _ = next(walk(game, seed))
-    state = sample(game, game.observe(state, seats[0]), rng)
-    while seats := game.to_move(state):
-        options = [game.legal(state, seat) for seat in seats]
-        state = game.play(
-            state, [default_text_move(own[rng.integers(len(own))], rng) for own in options]
-        )
-    assert len(game.returns(state)) == game.num_seats
+    for match in matches:
+        rng = np.random.default_rng(match.seed)
+        state = sample(game, match.views[0][2], rng)
+        while seats := game.to_move(state):
+            options = [game.legal(state, seat) for seat in seats]
+            state = game.play(
+                state, [default_text_move(own[rng.integers(len(own))], rng) for own in options]
+            )
+        assert len(game.returns(state)) == game.num_seats
 
 
-@every_game_and_seed
-def test_every_measure_is_a_figure_a_seat_in_its_range(game: Game[Any], seed: int) -> None:
+def test_every_measure_is_a_figure_a_seat_in_its_range(
+    game: Game[Any], matches: list[Match]
+) -> None:
     known = {measure.name: measure for measure in measures_of(game)}
     assert len(known) == len(measures_of(game))
     assert known[WIN.name] == WIN
-    figures = measured(game, final(game, seed))
-    assert figures.keys() == known.keys()
-    for name, own in figures.items():
-        assert len(own) == game.num_seats
-        assert all(map(math.isfinite, own))
-        assert all(known[name].low <= figure <= known[name].high for figure in own)
+    for match in matches:
+        figures = measured(game, match.last)
+        assert figures.keys() == known.keys()
+        for name, own in figures.items():
+            assert len(own) == game.num_seats
+            assert all(map(math.isfinite, own))
+            assert all(known[name].low <= figure <= known[name].high for figure in own)
 
 
-@every_game
 def test_seatings_seat_every_player_once_and_begin_as_numbered(game: Game[Any]) -> None:
     seatings = seatings_of(game)
     assert seatings[0] == tuple(range(game.num_seats))
@@ -145,10 +137,12 @@ def test_seatings_seat_every_player_once_and_begin_as_numbered(game: Game[Any]) 
     assert all(sorted(seating) == list(seatings[0]) for seating in seatings)
 
 
-@every_game
-def test_seatings_keep_partners_together(game: Game[Any]) -> None:
+def test_seatings_keep_partners_together(game: Game[Any], matches: list[Match]) -> None:
     """Where the same seats are teams in every deal, the same players are teams in every seating."""
-    dealt = {frozenset(teams(game, seed)) for seed in range(5)}
+    dealt = {
+        frozenset(frozenset(seen.team) for _, _, seen in match.views if seen.team)
+        for match in matches
+    }
     if len(dealt) > 1:
         return
     (fixed,) = dealt
@@ -156,68 +150,55 @@ def test_seatings_keep_partners_together(game: Game[Any]) -> None:
         assert {frozenset(seating[seat] for seat in team) for team in fixed} == fixed
 
 
-def teams(game: Game[Any], seed: int) -> set[frozenset[int]]:
-    """Return the teams that seats observed in one match."""
-    plies = ((state, seat) for state, seats, _ in looked_at(game, seed) for seat in seats)
-    told = {game.observe(state, seat).team for state, seat in plies}
-    return {frozenset(team) for team in told if team}
-
-
-@every_game_and_seed
-def test_scripted_players_choose_among_the_options(game: Game[Any], seed: int) -> None:
+def test_scripted_players_choose_among_the_options(game: Game[Any], matches: list[Match]) -> None:
     assert policies_of(game)[0] == "random"
-    for state, seats, _ in looked_at(game, seed):
-        for seat in seats:
-            seen = game.observe(state, seat)
-            for policy in policies_of(game):
-                chances = probabilities(game, policy, seen)
-                assert len(chances) == len(seen.options)
-                assert min(chances) >= 0
-                assert sum(chances) == pytest.approx(1, abs=1e-12)
+    for _, _, seen in (view for match in matches for view in match.views):
+        for policy in policies_of(game):
+            chances = probabilities(game, policy, seen)
+            assert len(chances) == len(seen.options)
+            assert min(chances) >= 0
+            assert sum(chances) == pytest.approx(1, abs=1e-12)
 
 
-@every_game_and_seed
-def test_what_scripted_players_say_will_do(game: Game[Any], seed: int) -> None:
+def test_what_scripted_players_say_will_do(game: Game[Any], matches: list[Match]) -> None:
     if not isinstance(game, Speaking):
         pytest.skip("its scripted players have no words of their own")
-    rng = np.random.default_rng(seed)
-    for state, seats, _ in looked_at(game, seed):
-        for seat in seats:
-            options, seen = game.legal(state, seat), game.observe(state, seat)
-            for at, option in enumerate(options):
-                if isinstance(option, TextAction):
-                    for policy in policies_of(game)[1:]:
-                        said = TextMove(option, game.words(policy, seen, at, rng))
-                        assert move_fault(said, options) == ""
+    rng = np.random.default_rng(matches[0].seed)
+    for state, seat, seen in (view for match in matches for view in match.views):
+        options = game.legal(state, seat)
+        for at, option in enumerate(options):
+            if isinstance(option, TextAction):
+                for policy in policies_of(game)[1:]:
+                    said = TextMove(option, game.words(policy, seen, at, rng))
+                    assert move_fault(said, options) == ""
 
 
-@every_game_and_seed
 def test_what_a_position_is_worth_is_a_share_and_at_the_end_the_score(
-    game: Game[Any], seed: int
+    game: Game[Any], matches: list[Match]
 ) -> None:
     if not isinstance(game, Valued):
         pytest.skip("does not tell what a position is worth")
-    for state, _, _ in looked_at(game, seed):
-        assert all(0 <= game.worth(state, seat) <= 1 for seat in range(game.num_seats))
-    scores = with_score(measured(game, state), game.returns(state))["match_score"]
-    worths = [game.worth(state, seat) for seat in range(game.num_seats)]
-    assert worths == pytest.approx(list(scores))
+    seats = range(game.num_seats)
+    for match in matches:
+        for state, _, _ in match.plies:
+            assert all(0 <= game.worth(state, seat) <= 1 for seat in seats)
+        scores = with_score(measured(game, match.last), game.returns(match.last))["match_score"]
+        assert [game.worth(match.last, seat) for seat in seats] == pytest.approx(list(scores))
 
 
-@every_game_and_seed
 def test_a_game_that_can_be_drawn_says_so_and_is_judged_by_its_score(
-    game: Game[Any], seed: int
+    game: Game[Any], matches: list[Match]
 ) -> None:
     """Hive's published code has draws and games that both lose, and is judged by wins."""
-    returns = game.returns(final(game, seed))
-    if has_draws(game):
-        assert judgeable_by(game)[0] == MATCH_SCORE
-        assert max(returns) > 0 or set(returns) == {0.0}
-    elif not (isinstance(game, Measured) or getattr(game, "paper_bugs", False)):
-        assert 0.0 not in returns
+    for match in matches:
+        returns = game.returns(match.last)
+        if has_draws(game):
+            assert judgeable_by(game)[0] == MATCH_SCORE
+            assert max(returns) > 0 or set(returns) == {0.0}
+        elif not (isinstance(game, Measured) or getattr(game, "paper_bugs", False)):
+            assert 0.0 not in returns
 
 
-@every_game
 def test_rules_are_a_summary_and_headings(game: Game[Any]) -> None:
     if not isinstance(game, Headed):
         pytest.skip("tells its rules as a whole")
@@ -228,7 +209,6 @@ def test_rules_are_a_summary_and_headings(game: Game[Any]) -> None:
         assert "\n" not in text
 
 
-@every_game
 def test_an_unknown_policy_is_refused(game: Game[Any]) -> None:
     state = game.deal(np.random.default_rng(0))
     seen = game.observe(state, game.to_move(state)[0])
@@ -244,7 +224,7 @@ def test_an_unknown_policy_is_refused(game: Game[Any]) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_simulated_games_add_up(name: str) -> None:
     game = CASES[name]
-    most = 1 if name.partition("-")[0] in ONE_WINNER else game.num_seats
+    most = 1 if isinstance(game, ONE_WINNER) else game.num_seats
     games = 300 if isinstance(game, Simulated) else 30
     for policy in policies_of(game):
         players = [policy] * game.num_seats

@@ -126,7 +126,7 @@ def test_a_table_is_kept_up_to_date() -> None:
         ("    table.links[piece] = 0\n\n\n@compiled\ndef lay", "\n\n@compiled\ndef lay"),
     ],
 )
-def test_a_table_that_is_not_is_found_out(old: str, new: str) -> None:
+def test_a_table_that_is_not_kept_up_to_date_is_noticed(old: str, new: str) -> None:
     assert not table_stays_right(slipped(rules, old, new), 1, 60)
 
 

@@ -33,8 +33,8 @@ def dealt(cards: str, hands: int = 1) -> State:
     return start
 
 
-def worth(start: State, moves: list[str], other: str, reference: str, seat: int = 1) -> float:
-    policies = (other, reference) if seat else (reference, other)
+def worth(start: State, moves: list[str], opponent: str, reference: str, seat: int = 1) -> float:
+    policies = (opponent, reference) if seat else (reference, opponent)
     return GAME.advantage(start, moves, seat, seat, policies, 25, 7)
 
 
@@ -64,9 +64,9 @@ def test_a_match_that_these_policies_did_not_play_is_refused() -> None:
             worth(start, moves, "caller", "caller")
 
 
-@pytest.mark.parametrize("other", ["tight", "mixed"])
-def test_beliefs_kept_move_by_move_are_those_of_the_whole_hand(other: str) -> None:
-    codes, room, whole = GAME.codes((other, "caller")), make_room(), make_belief()
+@pytest.mark.parametrize("opponent", ["tight", "mixed"])
+def test_beliefs_kept_move_by_move_are_those_of_the_whole_hand(opponent: str) -> None:
+    codes, room, whole = GAME.codes((opponent, "caller")), make_room(), make_belief()
     measure = luck.Measure(codes, NONE, 1, luck.EXACT)
     desk, rng, told = luck.make_desk(GAME.settings), np.random.default_rng(5), 0
     for seed in range(20):
@@ -183,8 +183,8 @@ def test_what_was_imitated_gets_what_its_player_gets() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("opponent", ["random", "tight"])
 @pytest.mark.parametrize("player", PLAYERS)
-def test_a_hundred_thousand_hands_tell_no_bias(player: str, opponent: str) -> None:
-    """Each is judged against a policy different from its own, and against its own habits."""
+def test_a_hundred_thousand_hands_show_no_bias(player: str, opponent: str) -> None:
+    """Each judged against a policy that it is not, and against habits of its own."""
     named = Table(player, opponent, "caller" if player == "tight" else "tight")
     for table in (named, Table(player, opponent).learnt(40)):
         assert abs(compare(table, 100_000)["bias_z"]) < 3

@@ -40,12 +40,6 @@ def test_outcomes_are_the_product_of_the_mixes(first: str, second: str) -> None:
     assert GAME.outlook((first, second)) == pytest.approx(wanted, abs=1e-12)
 
 
-def test_the_published_match_ups() -> None:
-    assert GAME.outlook(("H", "C")) == pytest.approx([0.25, 0.25, 0.5])
-    assert GAME.outlook(("N", "G")) == pytest.approx([0.25, 0.4165, 0.3335])
-    assert GAME.outlook(("D", "Y")) == pytest.approx([1 / 3] * 3)
-
-
 def test_the_exact_chain_is_the_mean_of_a_long_run() -> None:
     """Period 6 divides the rounds that are averaged, so periodic pairs come out too."""
     joint = strategies.exact(PAIRS)

@@ -29,13 +29,13 @@ LEAST_P = 1e-4
 RANDOM = ("random", "random")
 
 
-def alike(mine: np.ndarray, theirs: np.ndarray) -> bool:
-    """Whether two counts of the same events can come from one distribution."""
-    return bool(chi2_contingency(np.stack((mine, theirs)) + 0.5).pvalue > LEAST_P)
+def alike(counts: np.ndarray, expected: np.ndarray) -> bool:
+    """Whether two counts of the same events can be of one distribution."""
+    return bool(chi2_contingency(np.stack((counts, expected)) + 0.5).pvalue > LEAST_P)
 
 
-def test_wins_in_each_others_seats_would_be_found() -> None:
-    """The planted fault: one seat's result is counted for the other."""
+def test_wins_counted_for_the_wrong_seat_would_be_noticed() -> None:
+    """The planted fault: what one seat gets is counted for the other."""
 
     class Exchanged(Bare):
         def returns(self, state: Any) -> tuple[float, ...]:
@@ -150,7 +150,7 @@ def test_values_do_not_hang_on_what_is_hidden() -> None:
     assert (mine != theirs).any()
 
 
-def test_a_guess_that_peeks_would_be_found() -> None:
+def test_a_sample_that_peeks_would_be_noticed() -> None:
     """The planted fault: `sample` gives the true state, and values follow the hidden cards."""
     state, seat = arena(11)
     other = UnoArena().sample(UnoArena().observe(state, seat), np.random.default_rng(1))

@@ -157,20 +157,6 @@ def at_sea(**ships: tuple[int, int, str]) -> State:
     return State(tuple(cells))
 
 
-def after(state: State, game: SeaBattle = SIX, **orders: str) -> dict[str, tuple[int, int, int]]:
-    """Where ships are, and their damage, after a turn in which the others stay."""
-    moves = [words.OPTIONS.index(orders.get(name, "stay and fire right")) for name in NAMES]
-    cells = game.play(state, moves).cells
-    return {
-        name: (
-            cells[rules.AT + at] % rules.SIDE,
-            cells[rules.AT + at] // rules.SIDE,
-            cells[rules.DAMAGE + at],
-        )
-        for at, name in enumerate(NAMES)
-    }
-
-
 def test_ships_of_a_seat_choose_in_turns_and_know_nothing_of_each_other() -> None:
     state = GAME.deal(np.random.default_rng(3))
     first = [GAME.play(state, [action, 7]) for action in (0, 5)]

@@ -42,18 +42,6 @@ def cards(state: State, stack: int) -> list[int]:
     return cells[stack + 1 : stack + 1 + cells[stack]]
 
 
-def test_the_deck_is_that_of_rlcard() -> None:
-    """One 0, two each of 1 to 9 and of the actions a colour, four of each wild: 108."""
-    numbers = Counter(ACTION_LIST[card & 63] for card in rules.DECK.tolist())
-    game = UnoGame()
-    game.np_random = Chance(0)
-    game.init_game()
-    dealt = [card for player in game.players for card in player.hand]
-    theirs = [*dealt, *game.dealer.deck, *game.round.played_cards]
-    assert numbers == Counter(card.str for card in theirs)
-    assert len(set(rules.DECK.tolist())) == 108
-
-
 @few
 @given(seats, seeds, seeds, seeds)
 def test_chance_is_the_same_however_play_went(n: int, deal: int, left: int, right: int) -> None:

@@ -189,16 +189,6 @@ PILE = ", ".join(f"green {number}" for number in range(8))
 YELLOW = PILE.replace("green", "yellow")
 
 
-def test_the_next_player_is_asked_about_a_wild_draw_four() -> None:
-    state = position("red 7", "wild draw four, blue 8", "red 1", "red 2", direction=-1)
-    state = play(state, "wild draw four", "blue")
-    assert (layout.mover(state), options(state)) == (2, ["challenge", "draw four cards"])
-    (told,) = (f.text for f in UnoArena(3).observe(state, 2).facts if f.name == "To decide")
-    assert (
-        told == "whether to challenge the wild draw four of player 0, played on red and naming blue"
-    )
-
-
 def test_the_rule_player_takes_number_then_colour_then_wild_then_wild_draw_four() -> None:
     for held, expected in (
         ("red 3, blue 7, wild", {"blue 7"}),

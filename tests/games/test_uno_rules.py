@@ -51,12 +51,6 @@ def take(left: list[int], names: str) -> list[int]:
     return taken
 
 
-def options(state: State, paper_bugs: bool = False) -> str:
-    game = Uno(int(state.array[rules.SEATS]), paper_bugs)
-    (seat,) = game.to_move(state)
-    return ", ".join(MOVE_NAMES[action] for action in game.legal(state, seat))
-
-
 def play(state: State, *moves: str) -> State:
     for move in moves:
         state = Uno(int(state.array[rules.SEATS])).play(state, (MOVE_NAMES.index(move),))
@@ -73,12 +67,6 @@ def hands(state: State) -> list[str]:
 
 def mover(state: State) -> int:
     return int(state.array[rules.TO_MOVE])
-
-
-def test_equal_cards_are_one_option_by_default_and_listed_twice_with_paper_bugs() -> None:
-    state = position("red 7", "blue 7, red 3, blue 7", "red 1")
-    assert options(state) == "red 3, blue 7"
-    assert options(state, paper_bugs=True) == "blue 7, red 3, blue 7"
 
 
 def test_after_a_drawn_wild_chance_names_the_colour() -> None:

@@ -118,7 +118,7 @@ def test_a_guess_is_read_in_upper_and_lower_case_and_may_be_none() -> None:
         assert option.text.fault(wrong)
 
 
-def test_what_a_match_comes_to() -> None:
+def test_the_measures_of_a_match() -> None:
     """Six guesses: half, whole, none, alike in outcome, whole, wrong."""
     game, said = H_C, ["H B", "H C", "-", "J A", "h c", "A B"]
     figures = {n: own[0] for n, own in measured(game, guessing(game, dealt(game), said)).items()}
@@ -150,7 +150,7 @@ def test_a_match_without_any_guess_loses_most() -> None:
 @pytest.mark.parametrize(
     ("players", "alike", "blind"), [("HC", 15, 0), ("NG", 6, 0), ("DY", 46, 1), ("XY", 46, 0)]
 )
-def test_truths_that_no_loss_shows_are_flagged(players: str, alike: int, blind: int) -> None:
+def test_pairs_that_no_loss_distinguishes_are_flagged(players: str, alike: int, blind: int) -> None:
     game = Watch(of=RPS, players=tuple(players))
     figures = measured(game, guessing(game, dealt(game), ["A A"]))
     assert (figures["alike"], figures["blind"]) == ((alike,), (blind,))

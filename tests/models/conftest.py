@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
-from gauntlet.models.base import Prompt, Score
+from gauntlet.models.base import Prompt, Score, Scores
+from gauntlet.models.checkpoint import Checkpoint
 
 COLOURS = ("red", "green", "blue", "yellow")
 RULES = (
@@ -19,7 +22,23 @@ RULES = (
     "has the colour or the number of the last card, or draw one.\n\n"
 )
 
+CHAT = (
+    "{% for m in messages %}<s>{{ m.role }}\n{{ m.content | trim }}</s>\n{% endfor %}"
+    "{% if add_generation_prompt %}<s>assistant\n{% endif %}"
+)
+"""A chat template that shows every role."""
+
 MakeCheckpoint = Callable[..., Path]
+
+
+def load(folder: Path, **settings: object) -> Any:
+    return Checkpoint(str(folder), **settings).load()  # type: ignore[arg-type]
+
+
+def numbers(replies: Iterable[object]) -> np.ndarray:
+    """All log-probabilities of the scores among the replies."""
+    rows = [row for reply in replies if isinstance(reply, Scores) for row in reply.logprobs]
+    return np.array([value for row in rows for value in row])
 
 
 def decision(rng: random.Random) -> Score:

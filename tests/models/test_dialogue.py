@@ -14,12 +14,9 @@ from gauntlet.models.engine.tokens import Tokens
 from gauntlet.models.replay import Replay
 from gauntlet.pipeline.log.exchanges import exchange
 from gauntlet.pipeline.viewer.match import decision_view
+from tests.models.conftest import CHAT
 from tests.pipeline.records import decided, ended, write
 
-TEMPLATE = (
-    "{% for m in messages %}<s>{{ m.role }}\n{{ m.content | trim }}</s>\n{% endfor %}"
-    "{% if add_generation_prompt %}<s>assistant\n{% endif %}"
-)
 FIRST = Prompt("Rules.\n\n", "Hand: red 1\n", "Say:")
 TALK = Dialogue(
     FIRST.static,
@@ -37,7 +34,7 @@ def test_raw_text_is_what_was_read_and_said_in_turn() -> None:
 
 def test_a_chat_template_gets_a_message_a_turn(tokenizer: PreTrainedTokenizerFast) -> None:
     tokenizer = copy.deepcopy(tokenizer)
-    tokenizer.chat_template = TEMPLATE
+    tokenizer.chat_template = CHAT
     tokens = Tokens(tokenizer, "test", chat=True)
     assert tokens.text(TALK) == (
         "<s>user\nRules.\n\nHand: red 1</s>\n"

@@ -76,10 +76,10 @@ class Figures:
         )
 
 
-def compared(exact: list[Scores], other: list[Scores]) -> Figures:
+def compared(exact: list[Scores], scores: list[Scores]) -> Figures:
     rows = [
         (np.array(a), np.array(b))
-        for x, y in zip(exact, other, strict=True)
+        for x, y in zip(exact, scores, strict=True)
         for a, b in zip(x.logprobs, y.logprobs, strict=True)
     ]
     ordered = [np.sort(a) for a, _ in rows]

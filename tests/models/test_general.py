@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from gauntlet.models.base import Score, Scores
-from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.models.base import Score
 from gauntlet.models.engine import general
 from gauntlet.models.engine.general import General
 from gauntlet.models.engine.packed import Packed
 from gauntlet.models.engine.portable import Portable
+from tests.models.conftest import MakeCheckpoint, load, numbers
 
 FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "gemma 2": ("gemma2", {"sliding_window": 40, "query_pre_attn_scalar": 16}),
@@ -64,16 +63,6 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """Checkpoints of this project's users, small: windows and soft caps that the prompts exceed."""
 
-MakeCheckpoint = Callable[..., Path]
-
-
-def load(folder: Path, **settings: object) -> Any:
-    return Checkpoint(str(folder), **settings).load()  # type: ignore[arg-type]
-
-
-def numbers(replies: list[Scores]) -> np.ndarray:
-    return np.array([value for reply in replies for row in reply.logprobs for value in row])
-
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_it_scores_as_one_prompt_at_a_time_and_alike_in_any_company(
@@ -115,7 +104,7 @@ def without(argument: str) -> Callable[..., Any]:
         ("granite", "scaling"),
     ],
 )
-def test_what_it_overlooks_is_found(
+def test_an_attention_that_ignores_an_argument_is_noticed(
     name: str,
     argument: str,
     make_checkpoint: MakeCheckpoint,
@@ -140,7 +129,7 @@ def test_what_it_overlooks_is_found(
     assert np.abs(numbers(scored) - numbers(plain)).max() < 1e-4
 
 
-def test_bits_that_depend_on_company_are_found(
+def test_bits_that_depend_on_the_batch_are_noticed(
     make_checkpoint: MakeCheckpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without tiles a product's loops hang on the number of rows."""

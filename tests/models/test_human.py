@@ -108,7 +108,7 @@ def test_a_message_without_room_for_words_waits_for_nobody(
     assert capsys.readouterr().out.startswith("It is over.\n")
 
 
-def test_whoever_hangs_up_ends_the_wait(person: Person) -> None:
+def test_cancelling_ends_the_wait(person: Person) -> None:
     timer = threading.Timer(0.05, person.model.cancel)
     timer.start()
     with pytest.raises(ModelError, match="nobody is at the terminal"):

@@ -16,8 +16,7 @@ from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine import offload
 from gauntlet.models.engine.general import General
 from gauntlet.models.engine.memory import OFFLOADED_PACKS, PACK_MOST, is_offloaded
-
-MakeCheckpoint = Callable[..., Path]
+from tests.models.conftest import MakeCheckpoint, load
 
 FAMILIES: dict[str, dict[str, Any]] = {
     "llama": {"num_hidden_layers": 5, "tie_word_embeddings": True},
@@ -25,10 +24,6 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "mixtral": {"num_local_experts": 4, "num_hidden_layers": 4},
 }
 """The experts of the last are separate in their files and are merged by the library."""
-
-
-def load(folder: Path, **settings: object) -> Any:
-    return Checkpoint(str(folder), **settings).load()  # type: ignore[arg-type]
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,15 +18,10 @@ from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.exchanges import ScoreExchange
 from gauntlet.models.replay import Replay
 from gauntlet.pipeline.log.exchanges import exchange
-from tests.api import KEY, POCKET, Opened, PocketServer, Script
+from tests.api import KEY, POCKET, WRITE, Opened, PocketServer, Script
 from tests.pipeline.records import decided, ended, write
 
 pytestmark = pytest.mark.usefixtures("key")
-
-WRITE = Generate(Prompt("Rules.\n\n", "Hand: red 1\nSay: "), 5, 0.7, ("Z",), seed=3)
-
-
-# Its answers.
 
 
 @pytest.mark.parametrize("endpoint", ["chat", "completions"])
@@ -83,11 +79,6 @@ def test_a_drawn_token_beside_the_likeliest_says_nothing_of_those_left_out() -> 
     assert reported([], sampled=None).ceiling == 0.0
 
 
-def test_text_equals_that_of_the_model_itself(opened: Opened) -> None:
-    with opened() as model:
-        assert model.answer([WRITE]) == Checkpoint(POCKET).load().answer([WRITE])
-
-
 def test_what_a_request_says_goes_over_the_wire() -> None:
     body = Wire("gpt", "chat", "max_completion_tokens").writing(WRITE)
     assert body == {
@@ -119,18 +110,14 @@ def test_without_log_probabilities_drawn_answers_are_counted(
 
 
 def test_a_server_that_gives_one_answer_at_a_time_is_asked_again(
-    opened: Opened, served: PocketServer, monkeypatch: pytest.MonkeyPatch
+    opened: Opened, served: PocketServer, changed: Callable[..., None]
 ) -> None:
-    chat = served.chat
-    monkeypatch.setattr(served, "chat", lambda body, *_: chat({**body, "n": 1}))
+    changed(lambda chat, body: chat({**body, "n": 1}))
     with opened(scores="sampled", samples=4) as model:
         (reply,) = model.answer([Score((WRITE.prompt,), ("A",))])
     assert reply.logprobs[0][0] in {math.log(n / 4) if n else -math.inf for n in range(5)}
     seeds = [json.loads(body)["seed"] for body in served.billed]
     assert sorted(seeds) == [0, 0, 1, 2, 3]  # the first is the question whether it answers
-
-
-# What goes wrong.
 
 
 @pytest.mark.parametrize(
@@ -181,23 +168,6 @@ def test_one_prompt_that_is_refused_is_that_prompts_own_fault(opened: Opened) ->
             model.answer([long])
         assert not isinstance(raised.value, Stopped)
         model.answer([Generate(Prompt("", "blue"), 5, 0.0)])
-
-
-def test_a_server_without_log_probabilities_is_told_apart(
-    opened: Opened, served: PocketServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    chat = served.chat
-    monkeypatch.setattr(served, "chat", lambda body, *_: chat({**body, "logprobs": False}))
-    with opened() as model, pytest.raises(Stopped, match=r"set model\.scores=sampled"):
-        model.answer([Score((WRITE.prompt,), ("A", "B"))])
-
-
-def test_hanging_up_ends_the_waiting(opened: Opened, script: Script) -> None:
-    with opened() as model:
-        script.refuse = (500, "broken")
-        model.cancel()
-        with pytest.raises(ModelError, match="the run ends"):
-            model.answer([WRITE])
 
 
 @pytest.mark.parametrize(

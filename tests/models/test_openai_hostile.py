@@ -139,8 +139,10 @@ def spelt(spelling: str) -> str:
 
 
 @pytest.mark.parametrize("spelling", ["whole", "prefix", "masked", "base64", "json", "hex"])
-def test_a_key_that_is_repeated_is_nowhere(tmp_path: Path, spelling: str) -> None:
-    """Neither in an error nor in a reply, where it would be stored."""
+def test_a_key_that_a_server_repeats_is_in_no_error_and_no_reply(
+    tmp_path: Path, spelling: str
+) -> None:
+    """Not in an error; and not in a reply, where it would be kept."""
     word = spelt(spelling)
     body = json.dumps({"error": {"message": f"wrong key {word}."}}).encode()
     told, _, _ = error_of(lambda talk: talk.reply(body, status="418 No"), tmp_path)
@@ -251,7 +253,7 @@ def test_a_header_may_hold_any_bytes(tmp_path: Path, header: str, status: str, l
 
 
 @pytest.mark.parametrize("kind", ["hanging", "dripping", "waiting"])
-def test_whoever_hangs_up_is_let_go(tmp_path: Path, kind: str) -> None:
+def test_cancelling_ends_a_request_under_way(tmp_path: Path, kind: str) -> None:
     waits = {"timeout": 60.0, "patience": 600.0}
     behaviour = then(getattr(hostile, kind))
     with at_work(behaviour) as (url, talks), loaded(url, tmp_path, **waits) as model:

@@ -14,26 +14,11 @@ from gauntlet.common.errors import ModelError, Stopped
 from gauntlet.models.api.ledger import Tokens
 from gauntlet.models.api.retry import key_in
 from gauntlet.models.api.wire import Wire, failure, usage
-from gauntlet.models.base import Generate, Prompt, Score
-from tests.api import KEY, Opened, PocketServer, Script
+from gauntlet.models.base import Prompt, Score
+from tests.api import KEY, WRITE, Opened, PocketServer, Script
 
-WRITE = Generate(Prompt("Rules.\n\n", "Hand: red 1\nSay: "), 5, 0.7, ("Z",), seed=3)
 SCORE = Score((WRITE.prompt,), ("A", "B"))
 Reply = dict[str, Any]
-
-
-@pytest.fixture
-def changed(served: PocketServer, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Transforms the server's chat replies by a function."""
-
-    def change(alter: Callable[[Reply], Reply]) -> None:
-        chat = served.chat
-        monkeypatch.setattr(served, "chat", lambda body, *_: alter(chat(body)))
-
-    return change
-
-
-# The key.
 
 
 @pytest.mark.parametrize("end", ["\r", "\n", "\r\n", " "])
@@ -74,9 +59,6 @@ def test_a_key_that_a_server_prints_is_never_cut_in_two(
     assert KEY[:6] not in str(raised.value)
 
 
-# Replies.
-
-
 @pytest.mark.parametrize(
     "counted",
     [
@@ -97,7 +79,7 @@ def test_a_reply_without_counts_is_kept_and_booked_as_the_most_it_can_be(
 ) -> None:
     with opened() as model:
         before = model.spending().paid
-        changed(lambda reply: {**reply, "usage": counted})
+        changed(lambda chat, body: {**chat(body), "usage": counted})
         first = model.answer([WRITE])
         assert model.answer([WRITE]) == first
         after = model.spending()
@@ -139,7 +121,7 @@ def _without(reply: Reply, part: str, value: object) -> Reply:
 def test_log_probabilities_that_are_not_told_are_advised_on(
     opened: Opened, changed: Callable[..., None], part: str, value: object
 ) -> None:
-    changed(lambda reply: _without(reply, part, value))
+    changed(lambda chat, body: _without(chat(body), part, value))
     with opened() as model, pytest.raises(Stopped, match=r"set model\.scores=sampled"):
         model.answer([SCORE])
 
@@ -148,7 +130,7 @@ def test_an_error_under_a_status_of_success_is_told_and_costs_nothing(
     opened: Opened, changed: Callable[..., None]
 ) -> None:
     with opened(patience=0.2) as model:
-        changed(lambda reply: {"error": {"message": "upstream is overloaded", "code": 502}})
+        changed(lambda chat, body: {"error": {"message": "upstream is overloaded", "code": 502}})
         with pytest.raises(Stopped, match=r"goes on failing \(502: upstream is overloaded\)"):
             model.answer([WRITE])
         assert model.spending().unsure == Tokens(0, 0)
@@ -158,7 +140,7 @@ def test_an_error_under_a_status_of_success_means_what_its_own_status_means(
     opened: Opened, script: Script, changed: Callable[..., None]
 ) -> None:
     with opened() as model:
-        changed(lambda reply: {"error": {"message": "who are you?", "code": 401}})
+        changed(lambda chat, body: {"error": {"message": "who are you?", "code": 401}})
         with pytest.raises(Stopped, match=r"is not accepted \(401: who are you\?\)"):
             model.answer([WRITE])
     assert len(script.arrivals) == 2, "the question whether it answers, and one more"
@@ -171,9 +153,6 @@ def test_what_counts_as_an_error() -> None:
     assert failure({"error": None, "choices": []}) is None
     assert failure({"error": {"message": "late"}, "choices": [{}]}) is None
     assert failure([]) is None
-
-
-# Waiting.
 
 
 def test_a_server_that_asks_for_more_than_our_patience_ends_the_run_at_once(

@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from gauntlet.common.errors import ModelError, Stopped
+from gauntlet.common.errors import Stopped
 from gauntlet.models.api.ledger import Tokens
 from gauntlet.models.api.wire import Wire
 from gauntlet.models.base import Generate, Prompt, Score
 from gauntlet.models.checkpoint import Checkpoint
-from tests.api import POCKET, Opened, PocketServer, Refused
+from tests.api import POCKET, Altered, Chat, Opened, PocketServer, Refused
 
 SYSTEM = "You are player 1.\n\n"
 WRITE = Generate(Prompt("Rules.\n\n", "Hand: red 1\nSay: "), 5, 1.5, ("Z",), seed=3)
-Chat = Callable[[Mapping[str, Any]], dict[str, Any]]
-
-
-@pytest.fixture
-def changed(
-    served: PocketServer, monkeypatch: pytest.MonkeyPatch
-) -> Callable[[Callable[[Chat, Mapping[str, Any]], dict[str, Any]]], None]:
-    """Replaces the server's chat by a function of it and a body."""
-
-    def change(alter: Callable[[Chat, Mapping[str, Any]], dict[str, Any]]) -> None:
-        chat = served.chat
-        monkeypatch.setattr(served, "chat", lambda body, *ticket: alter(chat, body))
-
-    return change
 
 
 def giving(chat: Chat, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,10 +47,8 @@ def starving(chat: Chat, body: Mapping[str, Any]) -> dict[str, Any]:
     return reply if body["seed"] <= WRITE.seed else {**reply, "choices": []}
 
 
-def noting(
-    alter: Callable[[Chat, Mapping[str, Any]], dict[str, Any]], log: list[Mapping[str, Any]]
-) -> Callable[[Chat, Mapping[str, Any]], dict[str, Any]]:
-    """The same, recording its answers."""
+def noting(alter: Altered, log: list[Mapping[str, Any]]) -> Altered:
+    """The same, and notes what it answered."""
 
     def noted(chat: Chat, body: Mapping[str, Any]) -> dict[str, Any]:
         reply = alter(chat, body)
@@ -83,12 +67,6 @@ def test_a_sample_is_the_same_whatever_their_number(opened: Opened, endpoint: st
     assert replies[0] == Checkpoint(POCKET).load().answer([WRITE])[0]
     assert {reply.prompt_tokens for reply in replies} == {replies[0].prompt_tokens}
     assert replies[3].tokens > replies[0].tokens
-
-
-def test_samples_of_the_likeliest_text_are_equal(opened: Opened) -> None:
-    with opened() as model:
-        (reply,) = model.answer([replace(WRITE, temperature=0.0, n=3)])
-    assert reply.texts == (reply.text,) * 3
 
 
 @pytest.mark.parametrize(
@@ -147,17 +125,6 @@ def test_a_server_that_never_gives_the_rest_is_one_line(opened: Opened, changed)
         with pytest.raises(Stopped, match=r"cannot be read \(it has no choices\)") as raised:
             model.answer([replace(WRITE, n=3)])
     assert "\n" not in str(raised.value)
-
-
-def test_a_prompt_that_is_too_long_is_its_own_fault_with_several_samples_too(
-    opened: Opened,
-) -> None:
-    long = Generate(Prompt("", "red " * 3000), 5, 0.5, n=2)
-    with opened() as model:
-        with pytest.raises(ModelError, match="are more than the 2048") as raised:
-            model.answer([long])
-        assert not isinstance(raised.value, Stopped)
-        assert len(model.answer([replace(WRITE, n=2)])[0].texts) == 2
 
 
 def test_json_is_asked_for_in_chat_alone(opened: Opened, served: PocketServer) -> None:

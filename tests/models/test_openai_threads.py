@@ -15,12 +15,10 @@ import pytest
 from gauntlet.common.errors import ModelError, Stopped
 from gauntlet.models.api.ledger import Tokens
 from gauntlet.models.api.openai import Remote
-from gauntlet.models.base import Cancellable, Concurrent, Generate, Prompt, Request, Score
+from gauntlet.models.base import Cancellable, Concurrent, Request, Score
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.pipeline.play.queues import SlotQueue, queue_for
-from tests.api import FAULTS, POCKET, Opened, PocketServer, Script
-
-WRITE = Generate(Prompt("Rules.\n\n", "Hand: red 1\nSay: "), 5, 0.7, ("Z",), seed=3)
+from tests.api import FAULTS, POCKET, WRITE, Opened, PocketServer, Script
 
 
 def each(model: Remote, requests: list[Request]) -> list[Future[object]]:
@@ -96,7 +94,7 @@ def test_a_stop_reaches_all_and_takes_no_reply_that_came(
 
 
 @pytest.mark.parametrize("end", [Remote.cancel, Remote.close])
-def test_whoever_waits_as_it_ends_gets_a_reply_or_an_error(
+def test_threads_that_wait_at_the_end_get_a_reply_or_an_error(
     opened: Opened, script: Script, tmp_path: Path, end: Callable[[Remote], None]
 ) -> None:
     with opened(in_flight=3) as model:

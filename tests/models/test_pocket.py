@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,9 +19,11 @@ from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.games.uno import rules
 from gauntlet.games.uno.game import Uno
 from gauntlet.models.base import Prompt
+from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.training.pocket import data, train, writing
 from gauntlet.training.pocket.data import Lesson
 from gauntlet.training.pocket.evaluate import answers, play
+from gauntlet.training.pocket.gamebench import course as gamebench
 from gauntlet.training.pocket.teacher import FEATURES, Network, playout, teach
 from gauntlet.training.pocket.tokenizer import train_tokenizer
 from gauntlet.training.pocket.trees import LessonTree, Target, collate, visible, wanted
@@ -34,11 +37,6 @@ from gauntlet.training.pocket.writing import (
 )
 
 METHODS = pytest.mark.parametrize("method", [CLOZE, COUNTERFACTUAL], ids=["cloze", "verdict"])
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread() -> None:
-    torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="module")
@@ -66,8 +64,12 @@ def decisions(teacher: Network) -> list[Lesson]:
 # The shipped files.
 
 
-def test_shipped_files_take_less_than_4_mb() -> None:
-    assert sum(file.stat().st_size for file in train.WEIGHTS.iterdir()) < 4e6
+SHIPPED = (train.WEIGHTS, train.DUEL_WEIGHTS, train.OBSERVER_WEIGHTS, train.GAMEBENCH_WEIGHTS)
+
+
+@pytest.mark.parametrize("folder", SHIPPED)
+def test_shipped_files_take_less_than_4_mb(folder: Path) -> None:
+    assert sum(file.stat().st_size for file in folder.iterdir()) < 4e6
 
 
 def test_shipped_model_is_a_llama_of_half_a_million_weights(model: LlamaForCausalLM) -> None:
@@ -82,13 +84,15 @@ def test_every_label_is_one_token_wherever_an_answer_stands(writer: Writer) -> N
         assert len(writer.encode(label)) == 1
 
 
-@settings(max_examples=200)
-@given(st.text())
-def test_any_text_encodes_and_decodes(text: str) -> None:
-    tokenizer = AutoTokenizer.from_pretrained(train.WEIGHTS)
+TOKENIZERS = [AutoTokenizer.from_pretrained(folder) for folder in SHIPPED[:2]]
+
+
+@settings(max_examples=100)
+@given(st.sampled_from(TOKENIZERS), st.text())
+def test_any_text_encodes_and_decodes(tokenizer: Any, text: str) -> None:
     assume(not any(special in text for special in tokenizer.all_special_tokens))
-    writer = Writer(tokenizer)
-    assert writer.backend.decode(writer.encode(text)) == text
+    backend = tokenizer.backend_tokenizer
+    assert backend.decode(backend.encode(text).ids) == text
 
 
 # How it reads.
@@ -214,16 +218,27 @@ def test_the_teacher_plays_well_from_what_it_sees(teacher: Network) -> None:
     assert wins / 2000 > 0.594
 
 
+SMALL = "--batch 8 --width 32 --heads 2 --hidden 64 --workers 1 --rate 0.01"
+
+
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "falls"),
+    [
+        ("--steps 80 --layers 2", 3),
+        ("--lessons gamebench --steps 40", 1.5),
+        ("--lessons observer --steps 60", 1.5),
+    ],
+)
 def test_training_lowers_the_loss_and_leaves_a_checkpoint(
-    tmp_path: Path, teacher: Network, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, teacher: Network, arguments: str, falls: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(train, "teach", lambda seed, decisions: teacher)
-    small = "--steps 80 --batch 8 --width 32 --layers 2 --heads 2 --hidden 64 --workers 1"
-    train.main([*small.split(), "--rate", "0.01", "--out", str(tmp_path)])
+    monkeypatch.setattr(gamebench, "QUESTIONS", 30)
+    train.main([*arguments.split(), *SMALL.split(), "--out", str(tmp_path)])
     losses = train.json.loads((tmp_path / "training.json").read_text())["losses"]
-    assert losses[-1] < losses[0] / 3
-    assert AutoModelForCausalLM.from_pretrained(tmp_path).config.hidden_size == 32
+    assert losses[-1] < losses[0] / falls
+    assert Checkpoint(str(tmp_path)).load().answer([]) == []
 
 
 # How it plays.

@@ -10,9 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
-from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from gauntlet.agents.base import Turn
@@ -46,11 +43,6 @@ SHORT = 60
 """More tokens than any of the tutor's replies has."""
 TURNS = {"grid": grid_lessons, "cards": card_turns}
 BOTH = pytest.mark.parametrize("turns", TURNS.values(), ids=TURNS)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread() -> None:
-    torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="module")
@@ -211,14 +203,6 @@ def test_text_is_encoded_line_by_line_as_whole(
         assert len(encode(text)) < 180
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(text=st.text())
-def test_any_text_encodes_and_decodes(text: str, tokenizer: PreTrainedTokenizerFast) -> None:
-    assume(not any(special in text for special in tokenizer.all_special_tokens))
-    backend = tokenizer.backend_tokenizer
-    assert backend.decode(backend.encode(text).ids) == text
-
-
 def test_phrases_that_occur_often_are_tokens_without_the_ways_to_them() -> None:
     said = "A line that is said again and again, and is longer than any merge.\n"
     tokenizer = phrase_tokenizer([said, "Move: <C2R2>"] * 30, 262)
@@ -228,10 +212,6 @@ def test_phrases_that_occur_often_are_tokens_without_the_ways_to_them() -> None:
 
 
 # The shipped files.
-
-
-def test_shipped_files_take_less_than_4_mb() -> None:
-    assert sum(file.stat().st_size for file in train.DUEL_WEIGHTS.iterdir()) < 4e6
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -262,9 +242,9 @@ def test_replies_that_cannot_be_read_are_rare(name: str, model: Local) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("other", "deals"), [(Random(), 1500), (Rule("caller"), 600)])
-def test_it_wins_money(other: Any, deals: int, model: Local) -> None:
-    found, _ = play(model, Holdem(mode="hands", hands=2), Direct(), other, deals)
+@pytest.mark.parametrize(("opponent", "deals"), [(Random(), 1500), (Rule("caller"), 600)])
+def test_it_wins_money(opponent: Any, deals: int, model: Local) -> None:
+    found, _ = play(model, Holdem(mode="hands", hands=2), Direct(), opponent, deals)
     by_deal = found.mean(1)
     assert by_deal.mean() > 2 * by_deal.std(ddof=1) / deals**0.5
 

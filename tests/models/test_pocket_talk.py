@@ -75,8 +75,9 @@ def test_its_answers_are_worth_more_than_random_ones(
     monkeypatch.setattr(data, "ARENA_PLAYOUTS", 2000)
     # So are 80 lessons: their share of what could be gained goes from .11 to .51 (eight seeds).
     rng = np.random.default_rng(78)
-    gained = []
-    for lesson in islice(data.arena_lessons(2, rng), 400):
-        decision, _ = drive(LLM(Vanilla()), lesson.turn, lambda asked: model.answer([asked])[0])
+    lessons, gained = list(islice(data.arena_lessons(2, rng), 400)), []
+    replies = model.answer([next(Vanilla().ask(lesson.turn, rng)) for lesson in lessons])
+    for lesson, reply in zip(lessons, replies, strict=True):
+        decision, _ = drive(LLM(Vanilla()), lesson.turn, lambda _, reply=reply: reply)
         gained.append(lesson.logits[decision.option] - lesson.logits.mean())
     assert np.mean(gained) > 3 * np.std(gained, ddof=1) / np.sqrt(len(gained))

@@ -46,17 +46,12 @@ def written(model: Model, request: Generate) -> Generation:
 
 
 def test_a_sample_is_the_same_whatever_their_number(model: Model) -> None:
-    longest = written(model, replace(WARM, n=4)).texts
-    assert len(set(longest)) > 1
-    for n in (1, 2, 3, 4):
-        assert written(model, replace(WARM, n=n)).texts == longest[:n]
-
-
-def test_the_first_sample_is_what_is_written_alone(model: Model) -> None:
-    alone, several = written(model, WARM), written(model, replace(WARM, n=3))
-    assert (several.text, several.prompt_tokens) == (alone.text, alone.prompt_tokens)
-    assert alone.others == ()
-    assert several.tokens > alone.tokens
+    alone, *several, longest = (written(model, replace(WARM, n=n)) for n in (1, 2, 3, 4))
+    assert len(set(longest.texts)) > 1
+    for n, reply in enumerate((alone, *several), 1):
+        assert reply.texts == longest.texts[:n]
+        assert reply.prompt_tokens == longest.prompt_tokens
+    assert longest.tokens > alone.tokens
 
 
 def test_samples_of_the_likeliest_text_are_equal(model: Model) -> None:
@@ -112,9 +107,6 @@ def test_a_person_is_not_asked_for_several_answers() -> None:
     assert "\n" not in str(raised.value)
     os.close(reading)
     os.close(writing)
-
-
-# The log.
 
 
 def logged(tmp_path: Path, *pairs: tuple[Generate, Reply]) -> Model:

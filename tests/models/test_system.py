@@ -12,29 +12,24 @@ import pytest
 from transformers import PreTrainedTokenizerFast
 
 from gauntlet.models.api.wire import Wire
-from gauntlet.models.base import Dialogue, Generate, Prompt, Score, Scores
+from gauntlet.models.base import Dialogue, Generate, Prompt, Score
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine.local import Local
 from gauntlet.models.engine.tokens import Tokens
 from gauntlet.models.fake import Fake
 from gauntlet.models.human import TerminalModel
-from tests.models.conftest import MakeCheckpoint, decision
+from tests.models.conftest import CHAT, MakeCheckpoint, decision, numbers
 
 SYSTEM = "You are a careful player.\nYou like red.\n"
 PROMPT = Prompt("Rules.\n", "Hand: red 1\n", "Answer:", SYSTEM)
 TALK = Dialogue(PROMPT.static, PROMPT.changing, PROMPT.cue, SYSTEM, ((" red", "Sure?\n"),))
-ROLES = (
-    "{% for m in messages %}<s>{{ m.role }}\n{{ m.content | trim }}</s>\n{% endfor %}"
-    "{% if add_generation_prompt %}<s>assistant\n{% endif %}"
-)
 REFUSING = (
-    "{% if messages[0].role == 'system' %}{{ raise_exception('no system here') }}{% endif %}"
-    + ROLES
+    "{% if messages[0].role == 'system' %}{{ raise_exception('no system here') }}{% endif %}" + CHAT
 )
-SILENT = ROLES.replace("messages %}", "messages if m.role != 'system' %}")
+SILENT = CHAT.replace("messages %}", "messages if m.role != 'system' %}")
 OPENING = "<s>user\nYou are a careful player.\nYou like red.\nRules.\nHand: red 1</s>\n"
 OWN = "<s>system\nYou are a careful player.\nYou like red.</s>\n<s>user\nRules.\nHand: red 1</s>\n"
-MODES = {"raw": None, "own": ROLES, "opening": REFUSING}
+MODES = {"raw": None, "own": CHAT, "opening": REFUSING}
 
 
 def with_template(tokenizer: PreTrainedTokenizerFast, template: str) -> Tokens:
@@ -44,7 +39,7 @@ def with_template(tokenizer: PreTrainedTokenizerFast, template: str) -> Tokens:
 
 
 @pytest.mark.parametrize(
-    ("template", "wrapped"), [(ROLES, OWN), (REFUSING, OPENING), (SILENT, OPENING)]
+    ("template", "wrapped"), [(CHAT, OWN), (REFUSING, OPENING), (SILENT, OPENING)]
 )
 def test_a_template_shows_it_as_it_can(
     template: str, wrapped: str, tokenizer: PreTrainedTokenizerFast
@@ -65,7 +60,7 @@ def test_raw_text_begins_with_it(tokenizer: PreTrainedTokenizerFast) -> None:
     assert tokens.text(TALK).startswith(SYSTEM + "Rules.\n")
 
 
-@pytest.mark.parametrize("template", [None, ROLES, REFUSING])
+@pytest.mark.parametrize("template", [None, CHAT, REFUSING])
 def test_it_is_part_of_what_prompts_share(
     template: str | None, tokenizer: PreTrainedTokenizerFast
 ) -> None:
@@ -90,10 +85,6 @@ def decisions_with_system() -> list[Score]:
     ]
 
 
-def flat(replies: list[Scores]) -> np.ndarray:
-    return np.array([value for reply in replies for row in reply.logprobs for value in row])
-
-
 @pytest.mark.parametrize("mode", MODES)
 def test_the_packed_scorer_stays_exact_and_reads_it_once(
     mode: str, make_checkpoint: MakeCheckpoint, monkeypatch: pytest.MonkeyPatch
@@ -105,7 +96,7 @@ def test_the_packed_scorer_stays_exact_and_reads_it_once(
     plain = Checkpoint(str(folder), chat=mode != "raw", engine="reference").load()
     read = heads_read(packed, monkeypatch)
     told, exact = packed.answer(decisions_with_system()), plain.answer(decisions_with_system())
-    assert np.abs(flat(told) - flat(exact)).max() < 1e-4
+    assert np.abs(numbers(told) - numbers(exact)).max() < 1e-4
     assert [reply.tokens for reply in told] == [reply.tokens for reply in exact]
     assert len(read) == 3, "a static part for each system text"
     assert sum("You like red." in text for text in read) == 1
@@ -121,20 +112,6 @@ def heads_read(local: Local, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         engine, "keys_values", lambda head: read.append(decode(head)) or plain(head)
     )
     return read
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_it_changes_what_a_checkpoint_says(mode: str, make_checkpoint: MakeCheckpoint) -> None:
-    folder = make_checkpoint("llama")
-    if MODES[mode] is not None:
-        (folder / "chat_template.jinja").write_text(MODES[mode])
-    local = Checkpoint(str(folder), chat=mode != "raw").load()
-    asks = [Generate(replace(PROMPT, system=system), 12) for system in (SYSTEM, "")]
-    told, untold = local.answer(asks)
-    assert told.text != untold.text
-    assert told.prompt_tokens > untold.prompt_tokens
-    scored, unscored = local.answer([Score((ask.prompt,), ("A", "B")) for ask in asks])
-    assert scored.logprobs != unscored.logprobs
 
 
 def test_it_changes_what_the_fake_says() -> None:

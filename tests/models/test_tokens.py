@@ -15,11 +15,8 @@ from gauntlet.common.errors import ModelError
 from gauntlet.models.base import Prompt
 from gauntlet.models.engine.files import PROJECT, SHIPPED
 from gauntlet.models.engine.tokens import Tokens, has_local_words, load_tokens
+from tests.models.conftest import CHAT
 
-TEMPLATE = (
-    "{% for m in messages %}<s>{{ m.role }}\n{{ m.content | trim }}</s>\n{% endfor %}"
-    "{% if add_generation_prompt %}<s>assistant\n{% endif %}"
-)
 # The word patterns that Llama 3, Qwen and Mistral's tekken use, in outline: letters with one
 # character before them, short numbers, punctuation with the line breaks that follow, blanks.
 MODERN = r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -58,7 +55,7 @@ def sentencepiece() -> PreTrainedTokenizerFast:
 @pytest.mark.parametrize("chat", [False, True])
 def test_joined_lines_equal_the_whole_encoding(kind, chat, tokenizer, decisions):
     tokenizer = copy.deepcopy(with_words(tokenizer, kind))
-    tokenizer.chat_template = TEMPLATE
+    tokenizer.chat_template = CHAT
     tokens = Tokens(tokenizer, "test", chat)
     assert tokens._cuts, "the fast way is taken"
     prompts = [prompt for decision in decisions for prompt in decision.prompts]
@@ -131,7 +128,7 @@ def test_a_choice_of_several_tokens_is_named(choice, tokenizer):
 
 def test_the_chat_template_wraps_static_and_changing_part(tokenizer):
     tokenizer = copy.deepcopy(tokenizer)
-    tokenizer.chat_template = TEMPLATE
+    tokenizer.chat_template = CHAT
     tokens = Tokens(tokenizer, "test", chat=True)
     prompt = Prompt("Rules.\n", "Hand: red 1\n", "Answer:")
     wrapped = "<s>user\nRules.\nHand: red 1</s>\n<s>assistant\nAnswer:"
@@ -152,11 +149,6 @@ def test_a_template_that_prints_the_date_prints_one_that_stays(tokenizer):
     assert Tokens(tokenizer, "t", chat=True).text(Prompt("a", "b")) == "26 Jul 2024: ab"
 
 
-def test_chat_without_a_template_is_refused(tokenizer):
-    with pytest.raises(ModelError, match="'my/model' has no chat template; set chat to false"):
-        Tokens(tokenizer, "my/model", chat=True)
-
-
 def test_memory_for_lines_is_bounded(tokenizer, monkeypatch, decisions):
     monkeypatch.setattr("gauntlet.models.engine.tokens.FRAGMENTS", 10)
     tokens = Tokens(tokenizer, "test", chat=False)
@@ -166,8 +158,6 @@ def test_memory_for_lines_is_bounded(tokenizer, monkeypatch, decisions):
 
 
 def test_tokens_of_a_checkpoint_are_those_of_its_tokenizer(checkpoint_folder: Path, tokenizer):
-    from gauntlet.models.engine.tokens import load_tokens
-
     tokens = load_tokens(checkpoint_folder, "test", False)
     prompt = Prompt("Rules: draw.\n", "Hand: red 1\n", "Answer:")
     assert tokens.encode(prompt) == tokenizer(prompt.text)["input_ids"]

@@ -36,20 +36,6 @@ def test_a_token_sees_what_its_parent_sees_and_itself(texts):
             assert np.flatnonzero(tree.sees[seen[-2]]).tolist() == seen[:-1].tolist()
 
 
-def test_two_prompts_that_part_after_two_tokens():
-    tree = grow([[5, 6, 8], [5, 6, 7, 9]])
-    assert tree.tokens.tolist() == [5, 6, 7, 9, 8]
-    assert tree.depths.tolist() == [0, 1, 2, 3, 2]
-    assert tree.ends.tolist() == [4, 3]
-    assert tree.sees.astype(int).tolist() == [
-        [1, 0, 0, 0, 0],
-        [1, 1, 0, 0, 0],
-        [1, 1, 1, 0, 0],
-        [1, 1, 1, 1, 0],
-        [1, 1, 0, 0, 1],
-    ]
-
-
 def test_a_chain_is_the_tree_of_one_text_without_an_end():
     tree, other = chain([3, 1, 2]), grow([[3, 1, 2]])
     assert (tree.tokens == other.tokens).all()

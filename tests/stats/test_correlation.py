@@ -1,4 +1,4 @@
-"""Pearson's correlation against its definition, and its limits against Fisher's."""
+"""Pearson's correlation against numpy, and its limits against Fisher's."""
 
 from __future__ import annotations
 
@@ -11,17 +11,11 @@ from scipy.stats import norm
 from gauntlet.stats.correlation import pearson
 
 
-def test_a_correlation_is_the_cosine_of_the_centred_columns() -> None:
-    """A pair of which one side is unknown does not count."""
+def test_a_correlation_is_that_of_numpy_without_pairs_of_which_a_side_is_unknown() -> None:
     x, y = [55.8, 63.2, 53.8, nan, 53.6], [57.3, 61.5, 53.9, 50.0, 53.7]
-    a, b = (np.array([side[i] for i in (0, 1, 2, 4)]) for side in (x, y))
-    a, b = a - a.mean(), b - b.mean()
     found = pearson(x, y)
-    assert found.estimate == pytest.approx(a @ b / sqrt((a @ a) * (b @ b)))
     assert found.n == 4
-    assert found.estimate == pytest.approx(
-        np.corrcoef([55.8, 63.2, 53.8, 53.6], y[:3] + y[4:])[0, 1]
-    )
+    assert found.estimate == pytest.approx(np.corrcoef(x[:3] + x[4:], y[:3] + y[4:])[0, 1])
 
 
 def test_the_limits_of_a_correlation_are_fishers() -> None:
@@ -43,7 +37,7 @@ def test_three_points_have_a_correlation_and_no_limits() -> None:
 
 
 @pytest.mark.parametrize(("x", "y"), [([1, 2], [3, 3]), ([1], [3]), ([nan, 2], [3, 4]), ([], [])])
-def test_a_correlation_that_cannot_be_said(x: list[float], y: list[float]) -> None:
+def test_a_correlation_of_too_little_is_nan(x: list[float], y: list[float]) -> None:
     found = pearson(x, y)
     assert isnan(found.estimate)
     assert isnan(found.low)

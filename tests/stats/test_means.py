@@ -25,9 +25,6 @@ SHARES = st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), min_size=1, max_
 FEW = settings(max_examples=30, deadline=None)
 
 
-# --- a value a deal ---
-
-
 def test_the_value_of_a_deal_is_the_mean_of_its_matches() -> None:
     assert per_deal([1, 0, 1, 1], ["x", "x", "y", "y"]).tolist() == [0.5, 1.0]
     assert per_deal([], []).size == 0
@@ -57,9 +54,6 @@ def test_shares_of_chips_are_right_to_4_percent(deals: int, tail: float) -> None
     low = limits(pots, (-100, 200), level=1 - 2 * tail)[0]
     exact = below([Fraction(x) for x in (*pots, -100.0)], Fraction(float(low)))
     assert float(exact) == pytest.approx(tail, rel=0.04)
-
-
-# --- deals that are won or lost ---
 
 
 def part(wins: int, deals: int, end: float) -> float:
@@ -95,9 +89,6 @@ def test_a_measured_baseline_gives_about_fishers_exact_test() -> None:
     error = math.sqrt(0.4 * 0.6 / 10_000)
     found = p_value(SHARE, SHARE, 0.4, "above", error, counts=[1, 9])
     assert found == pytest.approx(expected, rel=0.02)
-
-
-# --- any values ---
 
 
 @FEW
@@ -143,9 +134,6 @@ def test_errors_of_two_sides_add_in_squares() -> None:
     assert with_error(5.0, 2.0, 6.0, 0.0) == (2.0, 6.0)
 
 
-# --- no range ---
-
-
 def test_without_a_range_symmetric_values_have_students_interval() -> None:
     half = np.random.default_rng(3).normal(0, 2, 60)
     values = 1 + np.concatenate((half, -half))
@@ -165,7 +153,7 @@ def test_skewness_moves_the_limit_of_the_long_side_and_none_is_nearer_than_stude
     assert p_value(values, BOUNDLESS, found[1], "below") == pytest.approx(0.025)
 
 
-def test_without_a_range_rare_large_values_on_both_sides_are_allowed_for() -> None:
+def test_without_a_range_the_interval_covers_despite_rare_large_values() -> None:
     """A pot of 200 in one deal of 25, won as often as lost: corrected for the skewness that was
     seen alone, the interval covers .84 of 100 deals."""
     rng = np.random.default_rng(1)
@@ -178,9 +166,6 @@ def test_without_a_range_rare_large_values_on_both_sides_are_allowed_for() -> No
 def test_without_a_range_few_deals_or_deals_all_alike_tell_nothing() -> None:
     for values in (np.arange(LEAST - 1.0), np.ones(LEAST)):
         assert np.isnan([*limits(values, BOUNDLESS), p_value(values, BOUNDLESS, 3.0)]).all()
-
-
-# --- what cannot be said ---
 
 
 def test_ends_and_nothing_have_defined_answers() -> None:
@@ -207,7 +192,7 @@ def test_an_error_of_the_null_value_is_averaged_over(side: Side) -> None:
 
 @FEW
 @given(SHARES, st.floats(0.0, 1.0))
-def test_an_answer_that_is_kept_is_the_one_found_anew(values: list[float], null: float) -> None:
+def test_a_cached_answer_is_the_one_computed_anew(values: list[float], null: float) -> None:
     x, n = (np.asarray(one, float) for one in np.unique(values, return_counts=True))
     for find, last in ((weighted.lower, 0.025), (weighted.chance, null)):
         kept = [find(x, n, 0.0, last) for _ in range(2)]

@@ -113,12 +113,6 @@ def test_what_a_right_guess_costs(
     assert observation.union(truth, truth, LEGACY) == pytest.approx(0, abs=1e-9)
 
 
-def test_a_flat_grid_scales_to_a_half() -> None:
-    """With exact thirds every truth is as surprising to a uniform guess."""
-    truth = outcome_of("DY")
-    assert observation.union(truth, truth, OUTCOMES, "paper", "guess") == pytest.approx(0.5 / 3)
-
-
 def test_no_loss_tells_equal_outcomes_apart() -> None:
     """OB-09: 46 pairs have the outcomes of D and Y, and cost nothing as guesses about them."""
     found = [int(observation.alike(OUTCOMES, outcome_of(pair)).sum()) for pair in PAIRS]
@@ -128,13 +122,6 @@ def test_no_loss_tells_equal_outcomes_apart() -> None:
     )
     assert free.max() < 1e-5
     assert not observation.alike([[math.nan] * 3], outcome_of("DY")).any()
-
-
-def test_ev_loss_is_not_strictly_proper() -> None:
-    """OB-14: the loss does not distinguish another guess of equal value from the truth."""
-    truth, other = [0.5, 0.0, 0.5], [0.0, 1.0, 0.0]
-    assert observation.ev_loss(truth, other) == 0
-    assert observation.brier(truth, other) == pytest.approx(1.5)
 
 
 def test_more_outcomes_than_three() -> None:

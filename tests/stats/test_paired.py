@@ -7,8 +7,6 @@ thallium table of Altman et al., Statistics with Confidence (2nd edition, 2000),
 
 from __future__ import annotations
 
-from math import comb
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -42,30 +40,12 @@ def within(hits: int, trials: int, rate: float) -> bool:
     return bool(low <= hits <= high)
 
 
-# --- counting ---
-
-
 def test_deals_are_counted_by_who_won_them() -> None:
     a = [1, 1, 1, 0, 0, 1]
     b = [1, 0, 0, 1, 0, 0]
     assert count_pairs(a, b) == PairCounts(both=1, a_only=3, b_only=1, neither=1)
     assert count_pairs(np.array(a, bool), np.array(b, bool)).deals == 6
     assert count_pairs([], []).deals == 0
-
-
-# --- McNemar's test and its interval ---
-
-
-@pytest.mark.parametrize(
-    ("table", "p"),
-    [
-        (AIRWAY, 2 * (comb(8, 0) + comb(8, 1)) / 2**8),  # 0.070
-        (RESPONSE, 2 * sum(comb(22, k) for k in range(7)) / 2**22),  # 0.052
-        (THALLIUM, 2 / 2**5),  # 0.063
-    ],
-)
-def test_mcnemar_is_the_binomial_tail_of_the_discordant_deals(table: PairCounts, p: float) -> None:
-    assert mcnemar(table).p_value == pytest.approx(p, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -118,9 +98,6 @@ def test_the_interval_covers_95_times_in_100_and_the_test_keeps_its_level() -> N
     assert false_alarms <= binom.isf(1e-4, trials, 0.05)
 
 
-# --- means that cluster by deal ---
-
-
 @given(st.lists(st.tuples(st.floats(-5, 5), st.integers(0, 6)), min_size=3, max_size=40))
 def test_the_interval_is_statsmodels_cluster_robust_one(rows: list[tuple[float, int]]) -> None:
     values, deals = (np.array(column) for column in zip(*rows, strict=True))
@@ -157,9 +134,6 @@ def test_too_few_deals_leave_the_interval_nan() -> None:
     assert empty.deals == 0
 
 
-# --- sign flips ---
-
-
 @pytest.mark.parametrize(("side", "alternative"), [("above", "greater"), ("below", "less")])
 def test_one_sample_and_one_side_are_enumerated_as_scipy_does(side: Side, alternative: str) -> None:
     """Against one number, by every sign pattern of ten deals, one of which does not differ."""
@@ -182,7 +156,7 @@ def test_the_error_of_sampling_is_what_seeds_differ_by() -> None:
     assert found[0].error == pytest.approx(spread, rel=0.2)  # 4 standard errors of a spread of 200
 
 
-def test_where_results_need_not_lie_evenly_the_intervals_own_p_bounds_the_flips() -> None:
+def test_the_p_of_the_interval_bounds_that_of_sign_flips() -> None:
     """Six deals of +1 in a range of -1 to 1: flips give 2 / 64, but a deal of -1 could be unseen.
     Without a range few deals have no p: a deal of -100 could be; without a difference it is 1."""
     flips = sign_flip(np.ones(6), 0.0, 0).p_value

@@ -31,9 +31,6 @@ SOME = matches([
 """Three of four players, four matches in each of two games."""
 
 
-# --- matches ---
-
-
 def test_each_game_weighs_the_same() -> None:
     rows = [(0, 1, 1.0, 0, deal) for deal in range(8)] + [(0, 1, 0.0, 5, 0), (0, 1, 0.0, 5, 1)]
     own = matches(rows, 2)
@@ -48,18 +45,12 @@ def test_a_tie_is_half_a_win_for_each_or_does_not_count() -> None:
     assert half[0, 1] == drop[0, 1]
 
 
-# --- resampling ---
-
-
 @pytest.mark.parametrize("ties", ["half", "drop"])
 def test_draws_are_the_matches_in_the_mean(ties: Ties) -> None:
     tables = np.concatenate([*draw_by_match(SOME, ties, 40_000, np.random.default_rng(0))])
     assert tables.shape == (40_000, 4, 4)
     error = tables.std(0) / 200 + 1e-12
     assert (np.abs(tables.mean(0) - SOME.wins(ties)) < 5 * error).all()
-
-
-# --- ratings ---
 
 
 @pytest.mark.parametrize("by", ["deal", "match"])
@@ -121,9 +112,6 @@ def test_gamebench_settings() -> None:
     low, high = found.limits
     assert (low < found.mean).all()
     assert (found.mean < high).all()
-
-
-# --- limits ---
 
 
 def duel(won: int, deals: int, times: int = 1) -> Matches:

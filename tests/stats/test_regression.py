@@ -16,18 +16,13 @@ def two_cells(a: int, b: int, n: int) -> tuple[np.ndarray, np.ndarray]:
     return won, np.c_[np.ones(2 * n), np.r_[np.zeros(n), np.ones(n)]]
 
 
-def test_the_coefficient_is_the_log_odds_ratio() -> None:
+def test_the_coefficient_and_its_error_are_those_of_the_log_odds_ratio() -> None:
+    """Woolf's error: 1/40 + 1/60 + 1/55 + 1/45 (the sandwich equals it in a saturated model), times
+    the small-sample factor G/(G-1) (n-1)/(n-k)."""
     won, design = two_cells(40, 55, 100)
     fit = clustered_logit(won, design, np.arange(200))
     assert fit.coefficients[1] == pytest.approx(np.log(55 / 45) - np.log(40 / 60))
     assert fit.coefficients[0] == pytest.approx(np.log(40 / 60))
-
-
-def test_with_a_deal_a_match_the_error_is_that_of_the_odds_ratio() -> None:
-    """Woolf: 1/40 + 1/60 + 1/55 + 1/45 (the sandwich equals it in a saturated model), times the
-    small-sample factor G/(G-1) (n-1)/(n-k)."""
-    won, design = two_cells(40, 55, 100)
-    fit = clustered_logit(won, design, np.arange(200))
     woolf = 1 / 40 + 1 / 60 + 1 / 55 + 1 / 45
     factor = 200 / 199 * 199 / 198
     assert fit.errors[1] ** 2 == pytest.approx(woolf * factor)

@@ -68,7 +68,7 @@ def test_the_confidence_sequence_holds_at_all_deals_at_once() -> None:
     assert missed < 100 + 3 * sqrt(1_000 * 0.1 * 0.9)
 
 
-def test_nothing_is_said_before_the_first_look() -> None:
+def test_there_is_no_limit_before_the_first_look() -> None:
     values = np.random.default_rng(4).normal(5, 0.01, 400)
     found = confidence_sequence(values)
     assert np.isnan(found.low[: FIRST_LOOK - 1]).all()
