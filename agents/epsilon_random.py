@@ -36,4 +36,4 @@ class EpsilonRandom:
 def check_chance(noise: float) -> None:
     """Raises ValueError unless `noise` is a probability."""
     if not 0 <= noise <= 1:
-        raise ValueError(f"noise is {noise:g}; a chance lies from 0 to 1")
+        raise ValueError(f"noise is {noise:g}; a probability lies between 0 and 1")

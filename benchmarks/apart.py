@@ -1,4 +1,4 @@
-"""A benchmark's part in a process of its own, whose memory and device are its own."""
+"""Run part of a benchmark in a separate process, with its own memory and device."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import sys
 
 
 def figures(module: str, *words: str) -> dict[str, float]:
-    """What the module tells in its last line, as JSON. Raises RuntimeError with the last line of
-    its errors where it fails."""
+    """Return the module's last output line, parsed as JSON. Raises RuntimeError with the last line
+    of its error output if it fails."""
     command = [sys.executable, "-m", module, *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -1,11 +1,11 @@
-"""UNO Arena: playouts a second on one core, and the time for the decision metrics of 500 games.
+"""UNO Arena: playouts per second on one core, and the time for decision metrics of 500 games.
 
 python -m benchmarks.arena [--seconds 3] [--json FILE]
 
-playouts_per_s      two random players play on from the deal, on one core; `seen` with hidden
-                    cards dealt afresh for each, `games` whole games with their deals
+playouts_per_s      playouts between two random players from the deal, on one core; `seen` with
+                    hidden cards redealt for each, `games` whole games including the deal
 table_500_games_s   `pipeline.metrics` over a log of 500 games of two random players, 1,000
-                    playouts an option, both sources of values, the subject's decisions; all
+                    playouts per option, both sources of values, the subject's decisions; all
                     cores, from the log to the written table
 """
 
@@ -31,7 +31,7 @@ RANDOM = ("random", "random")
 
 
 def playouts(turn: int, hidden: bool = False) -> int:
-    """Playouts from some deals' first decisions; how many they were."""
+    """Run playouts from the first decisions of some deals; return their number."""
     game, count = UnoArena(), 0
     for deal in range(10):
         state = game.deal(np.random.default_rng([turn, deal]))
@@ -45,7 +45,7 @@ def whole_games(turn: int) -> int:
 
 
 def table_seconds(folder: Path) -> float:
-    """Plays 500 matches, judges them, and says how long the judging took."""
+    """Play 500 matches, judge them, and return the seconds spent judging."""
     command = [sys.executable, "-m", "pipeline.run", "game=uno_arena", "agent=random"]
     command += [f"deals={GAMES}", "launch=inline", "tracking=none", "baseline=null"]
     subprocess.run([*command, f"output_dir={folder}"], check=True, stdout=subprocess.DEVNULL)

@@ -1,10 +1,10 @@
-"""How fast the packed scorer is on a small network of each common family.
+"""Speed of the packed scorer on a small network of each common family.
 
     python -m benchmarks.scoring --families [--json F]
 
-Networks of one size (4 layers of width 256, as each family builds them) with random weights; the
-ways and the prompts are those of `benchmarks.scoring`. Llama is also run by its own modules and by
-the portable path, which shows what these cost on a network that the hand-written pass knows.
+The networks have the same size (4 layers of width 256, as built by each family) and random weights;
+methods and prompts are those of `benchmarks.scoring`. Llama is also run through its own modules and
+the portable path, to show their cost on a network that the hand-written pass supports.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Figures = dict[str, float | str]
 
 
 def measure_family(family: str, width: int) -> dict[str, Figures]:
-    """The figures of a family by the name of its row."""
+    """Return the family's results by row name."""
     tokens = tokens_of("15m")
     network = built(family, len(tokens.tokenizer), WIDER)
     real = [turn.decision for turn in turns(DECISIONS) if turn.decision is not None]
@@ -67,7 +67,7 @@ def measure_family(family: str, width: int) -> dict[str, Figures]:
 
 
 def row(name: str, figures: Figures) -> str:
-    """A row of the table, in Markdown."""
+    """Format a row of the table, in Markdown."""
     return (
         f"| {name} | {figures['path']} | {figures['decisions_per_second']:.3g} "
         f"| {figures['cached_ratio']:.2g} | {figures['decision_ratio']:.2g} "

@@ -1,6 +1,6 @@
-"""Real decisions to score: cloze prompts of turns in two-player UNO between random players.
+"""Real decisions to score: cloze prompts from two-player UNO between random players.
 
-python -m benchmarks.decisions    writes the file that stands in where the games cannot run
+python -m benchmarks.decisions    writes the fallback file for machines without the games
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ WRITTEN = 256
 
 @dataclass(frozen=True)
 class TwoQuestions:
-    """One turn of a seat: the decision as this project asks it (None where there is no choice),
-    and the question of the published loop, which lists a card held twice twice."""
+    """One turn of a seat: the decision as this project prompts it (None without a choice), and the
+    prompts of the published loop, which lists a card held twice as two options."""
 
     decision: Score | None
     published: Score
 
 
 def turns(decisions: int, seed: int = 0) -> list[TwoQuestions]:
-    """Turns of whole games until there are at least so many decisions; where numba or the games
-    are not installed, those of the committed file, however many they are."""
+    """Return turns of whole games with at least `decisions` decisions; if numba or the games are
+    not installed, all turns of the committed file."""
     try:
         return played(decisions, seed)
     except ModuleNotFoundError:
@@ -39,7 +39,7 @@ def turns(decisions: int, seed: int = 0) -> list[TwoQuestions]:
 
 
 def played(decisions: int, seed: int) -> list[TwoQuestions]:
-    """Turns of seat 1 in games dealt from `seed`."""
+    """Return the turns of seat 1 in games dealt from `seed`."""
     from gauntlet.games.uno import Uno
 
     game, published = Uno(), Uno(paper_bugs=True)
@@ -59,7 +59,7 @@ def played(decisions: int, seed: int) -> list[TwoQuestions]:
 
 
 def _question(game: Any, state: Any) -> Score:
-    """The cloze prompts of seat 1's turn."""
+    """Return the cloze prompts of seat 1's turn."""
     from gauntlet.agents.base import Goal, Turn
     from gauntlet.agents.prompting.cloze import Cloze
 
@@ -71,7 +71,7 @@ def _question(game: Any, state: Any) -> Score:
 
 
 def stored() -> list[TwoQuestions]:
-    """The turns of the committed file."""
+    """Return the turns of the committed file."""
     written = json.loads(gzip.decompress(FILE.read_bytes()))
     statics: list[str] = written["statics"]
     return [
@@ -81,7 +81,7 @@ def stored() -> list[TwoQuestions]:
 
 
 def store(turns: Sequence[TwoQuestions]) -> None:
-    """Writes the file; static parts once, and what a decision's prompts share once."""
+    """Write the file; static parts and the common prefixes of each decision are stored once."""
     statics: list[str] = []
     rows = [
         [_row(score, statics) if score else None for score in (turn.decision, turn.published)]

@@ -1,13 +1,12 @@
-"""How often the intervals and tests of outcomes.csv, standings.csv and shared_opponents.csv, and
-permutation tests of chips and scores, keep what they say, where the truth is known.
+"""Coverage of intervals and rejection rates of tests in the outcome tables, with known truth.
 
     python -m benchmarks.ended [--table worst|money] [--runs 100] [--json FILE]
 
-As `benchmarks.intervals`, whose table this one is made like: of each family the worst of its
-points, run again with fresh numbers. `even` are populations that lie
-evenly around what they are held against, as the results of two equal players over both seats of a
-deal do; `uneven` ones have that mean and do not. Money of hold'em is drawn from 25,000 matches of
-each two scripted players, two hands each.
+Covers outcomes.csv, standings.csv and shared_opponents.csv, and permutation tests of chips and
+scores. The method is that of `benchmarks.intervals`: the worst point of each family, rerun with new
+random numbers. `even` populations are symmetric around the null value, like the results of two
+equal players over both seats of a deal; `uneven` ones have that mean but are not symmetric. Money
+of hold'em is drawn from 25,000 matches of each pair of scripted players, two hands each.
 """
 
 from __future__ import annotations
@@ -46,11 +45,11 @@ from gauntlet.stats.paired import permutation
 DEALS = (10, 20, 30, 50, 100, 1000)
 FLIPPED, SHARED = "permutation test", "`p_value`"
 RUNS, MOST = 100, 2_000
-"""Runs of a point, and of one that is run again."""
+"""Runs per point, and at most for a rerun."""
 RESAMPLES = 199
 PLAYERS = 4
 HANDS = 50_000
-"""Of each two scripted players, two a match."""
+"""Per pair of scripted players, two per match."""
 MEETINGS = (
     *(("tight", "random"), ("tight", "caller"), ("tight", "maniac"), ("tight", "tight")),
     *(("caller", "random"), ("caller", "maniac"), ("maniac", "random"), ("noisy", "tight")),
@@ -58,14 +57,14 @@ MEETINGS = (
 SHOWN, WIDTHS = (30, 100, 400, 1000), 100
 """Deals and runs of the table of widths."""
 
-# --- how matches end
+# --- outcomes
 
 ENDS = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.5, 1.0]])
-"""What a loss, a draw and a win count of a win, a draw, a loss and the score."""
+"""Value of a loss, a draw and a win in the win, draw and loss rates and the score."""
 
 
 def mixes() -> Iterator[np.ndarray]:
-    """The chances of a loss, a draw and a win, each from 2% to 96%."""
+    """Yield probabilities of a loss, a draw and a win, each from 2% to 96%."""
     for lost, drawn in product((0.02, 0.1, 0.3, 0.49, 0.7, 0.96), repeat=2):
         if lost + drawn < 0.99:
             yield np.array([lost, drawn, 1 - lost - drawn])
@@ -78,7 +77,7 @@ def ends() -> Iterator[Point]:
 
 
 def _ends(mix: np.ndarray, n: int, rng: Rng, runs: int) -> Rates:
-    """The least covered of the four."""
+    """Return the lowest coverage of the four."""
     told, places = np.unique(rng.multinomial(n, mix, runs), axis=0, return_inverse=True)
     least = Rate(1.0, runs)
     for worth in ENDS:
@@ -89,7 +88,7 @@ def _ends(mix: np.ndarray, n: int, rng: Rng, runs: int) -> Rates:
 
 
 def opened() -> Iterator[Point]:
-    """The matches that one side opened, where chance says who does: none to two of each deal."""
+    """Yield points for matches moved first by one side, if that is random: 0 to 2 per deal."""
     for n, p, tied in product(DEALS, (0.05, 0.3, 0.5, 0.9), (0.0, 1.0)):
         where = f"{n:,} deals, {p}, tied by {tied}"
         run = partial(_opened, p, tied, n)
@@ -111,13 +110,13 @@ def _opened(p: float, tied: float, n: int, rng: Rng, runs: int) -> Rates:
 
 
 def even() -> Mapping[str, Draw]:
-    """Chips of two equal players over both seats of a deal: around 0."""
+    """Return chips of two equal players over both seats of a deal: symmetric around 0."""
     known = {name: chips()[name][0] for name in ("normal", "t(3)", "all in 1 in 25")}
     return {**known, "-1, 0, 1": lambda rng, size: rng.integers(-1, 2, size).astype(float)}
 
 
 def uneven() -> Mapping[str, Draw]:
-    """Of mean 0, and not evenly around it."""
+    """Return populations with mean 0 that are not symmetric."""
 
     def moved(draw: Draw, mean: float, rng: Rng, size: tuple[int, int]) -> np.ndarray:
         return draw(rng, size) - mean
@@ -128,7 +127,7 @@ def uneven() -> Mapping[str, Draw]:
 
 
 def unbounded() -> Iterator[Point]:
-    """From LEAST deals on: of fewer there is neither an interval nor a p-value."""
+    """From LEAST deals on: with fewer there is neither an interval nor a p-value."""
     for name, draws in (("even", even()), ("uneven", uneven())):
         for n, (kind, draw) in product((LEAST, 300, 1000), draws.items()):
             run = partial(_tested, draw, BOUNDLESS, 0.0, n)
@@ -142,7 +141,7 @@ def bounded() -> Iterator[Point]:
 
 
 def money() -> Iterator[Point]:
-    """Big blinds a hand, within a stack on either side; and as if the game named no range."""
+    """Yield points for big blinds per hand, within a stack on either side; and as if unbounded."""
     low, high = GAME.measures[0].low, GAME.measures[0].high
     for meeting, n in product(MEETINGS, DEALS):
         draw, mean = partial(_draw_values, meeting), float(played(meeting).mean())
@@ -156,14 +155,14 @@ def money() -> Iterator[Point]:
 
 @cache
 def played(meeting: tuple[str, str]) -> np.ndarray:
-    """What the first of two scripted players got in each match of two hands."""
+    """Return the first of two scripted players' result in each match of two hands."""
     found: np.ndarray = Table(*meeting).sample(HANDS, 0)[:, 0]
     return found
 
 
 def widths() -> str:
-    """How wide the intervals of money are in parts of Student's, in Markdown; medians of WIDTHS
-    runs."""
+    """Return a Markdown table of the widths of the money intervals relative to Student's; medians
+    of WIDTHS runs."""
     rng, span = np.random.default_rng(SEED), (GAME.measures[0].low, GAME.measures[0].high)
     told = ("| players | SD of a deal |", *(f" {n:,} deals |" for n in SHOWN))
     lines = ["".join(told), "|---" * (2 + len(SHOWN)) + "|"]
@@ -186,7 +185,7 @@ def _draw_values(meeting: tuple[str, str], rng: Rng, size: tuple[int, int]) -> n
 def _tested(
     draw: Draw, span: tuple[float, float], mean: float, n: int, rng: Rng, runs: int
 ) -> Rates:
-    """The interval by the test that it turns round."""
+    """Check the interval through the test that it inverts."""
     around, flips, own = (span[0] - mean, span[1] - mean), list[float](), list[np.ndarray]()
     for size in batches(min(runs, MOST), n):
         rows = draw(rng, (size, n)) - mean
@@ -200,8 +199,8 @@ def _tested(
 
 
 def robins() -> Iterator[Point]:
-    """Players of one strength, who win, draw and lose with everybody by luck that hangs on the deal
-    in part, from both seats of it."""
+    """Yield points for equally strong players whose results depend partly on the luck of the deal,
+    which they share from both seats."""
     for n, mix, tied in product((*DEALS, 10_000), list(mixes())[::3], (0.0, 0.5, 1.0)):
         where = f"{n:,} deals, {mix[2]:.2f} won, {mix[1]:.2f} drawn, tied by {tied}"
         yield Point(f"mean over {PLAYERS - 1} opponents", where, partial(_standing, mix, tied, n))
@@ -210,7 +209,7 @@ def robins() -> Iterator[Point]:
 
 
 def _standing(mix: np.ndarray, tied: float, n: int, rng: Rng, runs: int) -> Rates:
-    """The least covered of win, draw, loss and score."""
+    """Return the lowest coverage of win, draw, loss and score."""
     matches, least = 2 * (PLAYERS - 1), Rate(1.0, runs)
     values = np.arange(2 * matches + 1) / (2 * matches)
     for worth in ENDS:
@@ -223,7 +222,7 @@ def _standing(mix: np.ndarray, tied: float, n: int, rng: Rng, runs: int) -> Rate
 
 
 def _shared(mix: np.ndarray, tied: float, n: int, rng: Rng, runs: int) -> Rates:
-    """The scores of two that are equally good."""
+    """Test the scores of two equally strong players."""
     matches = 2 * (PLAYERS - 2)
     sums = _sums(mix, tied, ENDS[-1], matches)
     chances = mix @ np.array([np.convolve(one, one[::-1]) for one in sums])
@@ -236,8 +235,8 @@ def _shared(mix: np.ndarray, tied: float, n: int, rng: Rng, runs: int) -> Rates:
 
 
 def _sums(mix: np.ndarray, tied: float, worth: np.ndarray, matches: int) -> np.ndarray:
-    """(3, 2 matches + 1): by what the deal's luck says, the chances of each sum, in halves, of so
-    many results, of which that share says what the deal's luck says."""
+    """Return (3, 2 matches + 1): for each outcome that the deal's luck favours, the distribution of
+    the sum, in halves, of `matches` results, of which a share `tied` has that outcome."""
     found = []
     for says in np.eye(3):
         one = np.bincount((2 * worth).astype(int), tied * says + (1 - tied) * mix, 3)

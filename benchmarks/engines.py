@@ -1,11 +1,11 @@
-"""How many decisions a second vLLM or SGLang scores, where one is installed.
+"""Decisions per second scored by vLLM or SGLang, if installed.
 
     python -m benchmarks.engines vllm|sglang SIZE     prints one line of JSON
 
 The decisions are those of `benchmarks.scoring` at that size: every prompt is sent as tokens, all at
-once, prefixes are cached, one token is made, and log-probabilities come back with it. Weights are
-random (`dummy`), as the work is the same. An engine keeps the card's memory for itself, so each has
-a process of its own; `benchmarks.gpu` starts them.
+once, with prefix caching; one token is generated and returned with log-probabilities. Weights are
+random (`dummy`), which does not change the work. An engine keeps the GPU's memory, so each runs in
+a separate process, started by `benchmarks.gpu`.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from gauntlet.models.base import Score
 
 ROUNDS = 3
 MEMORY = 0.85
-"""The share of the card's memory that an engine may take."""
+"""Share of the GPU's memory that an engine may use."""
 
 Prompts = Sequence[Sequence[int]]
 Run = Callable[[], int]
-"""Scores all prompts; returns how many replies came."""
+"""Scores all prompts; returns the number of replies."""
 
 
 def vllm(folder: str, dtype: str, prompts: Prompts, wanted: Sequence[int]) -> Run:
-    """By vLLM (0.33 knows how to give the wanted tokens' log-probabilities)."""
+    """Score with vLLM (0.33 can return the log-probabilities of given tokens)."""
     library: Any = import_module("vllm")
     engine = library.LLM(
         model=folder,
@@ -52,7 +52,7 @@ def vllm(folder: str, dtype: str, prompts: Prompts, wanted: Sequence[int]) -> Ru
 
 
 def sglang(folder: str, dtype: str, prompts: Prompts, wanted: Sequence[int]) -> Run:
-    """By SGLang, which gives the same."""
+    """Score with SGLang."""
     library: Any = import_module("sglang")
     engine = library.Engine(
         model_path=folder,
@@ -78,13 +78,13 @@ def installed() -> list[str]:
 
 
 def measured(engine: str, size: str) -> dict[str, float]:
-    """The engine's decisions a second at a size, in a process of its own. Raises RuntimeError."""
+    """Run `measure` in a separate process. Raises RuntimeError."""
     found = apart.figures("benchmarks.engines", engine, size)
     return {f"{size}.{engine}_{figure}": value for figure, value in found.items()}
 
 
 def measure(engine: str, size: str) -> dict[str, float]:
-    """Decisions a second: the fastest of a few rounds, after one that fills the caches."""
+    """Return decisions per second: the fastest of a few rounds, after a warm-up round."""
     tokens = tokens_of(size)
     asked = [turn.decision for turn in turns(SIZES[size].decisions) if turn.decision is not None]
     prompts = [tokens.encode(prompt) for decision in asked for prompt in decision.prompts]
@@ -97,7 +97,7 @@ def measure(engine: str, size: str) -> dict[str, float]:
 
 
 def letters(tokens: Any, decisions: Sequence[Score]) -> list[int]:
-    """All tokens that spell an answer of any decision."""
+    """Return all tokens that spell an answer of any decision."""
     spelt = (tokens.spellings(decision.choices) for decision in decisions)
     return sorted({token for choices in spelt for ids in choices for token in ids})
 

@@ -1,10 +1,10 @@
-"""Random games a second on one core, of every game of conf/game as it stands there.
+"""Random games per second on one core, for every game of conf/game with its settings.
 
     python -m benchmarks.games [GAME ...] [--seconds 1] [--json FILE]
 
-All seats play uniformly at random. `games_per_s` is through `games.playouts.simulate`: by a
-compiled loop where the game has one. `by_rules_per_s` plays the same games move by move from
-Python, as matches are played, and `plies` is how many moves such a game has in the mean.
+All seats play uniformly at random. `games_per_s` uses `games.playouts.simulate`, a compiled loop if
+the game has one. `by_rules_per_s` plays the same games move by move from Python, like matches, and
+`plies` is their mean number of moves.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gauntlet.pipeline.config.compose import CONF
 from gauntlet.pipeline.config.nodes import build
 
 PLIES = 10
-"""Games whose moves are counted."""
+"""Games over which the moves are averaged."""
 
 
 def game_of(name: str) -> Game[Any]:
@@ -36,9 +36,9 @@ def game_of(name: str) -> Game[Any]:
 
 
 def rate(play: Callable[[int, int], object], seconds: float) -> float:
-    """The best rate of `play(games, seed)`, in rounds of at least a tenth of `seconds`."""
+    """Return the best rate of `play(games, seed)`, in rounds of at least a tenth of `seconds`."""
     games = 1
-    play(games, 0)  # compiles what is compiled
+    play(games, 0)  # compiles
     while timed(play, games) < seconds / 10:
         games *= 4
 
@@ -56,7 +56,7 @@ def timed(play: Callable[[int, int], object], games: int) -> float:
 
 
 def measured(name: str, seconds: float) -> dict[str, float]:
-    """What the module's docstring says, of one game."""
+    """Return the measurements of one game (see the module's docstring)."""
     game = game_of(name)
     seats = (RANDOM,) * game.num_seats
     by_rules = rate(lambda games, seed: simulate_by_rules(game, seats, games, seed), seconds)

@@ -1,19 +1,19 @@
-"""All that is worth knowing of the scoring engine on one card, in a few minutes and one command.
+"""Benchmark the scoring engine on one GPU, in a few minutes and one command.
 
     python -m benchmarks.gpu [--minutes 8] [--json F]
-    python -m benchmarks.gpu --device cpu       the same steps at tiny sizes, without a card
+    python -m benchmarks.gpu --device cpu       the same steps at tiny sizes, without a GPU
 
-Needs torch 2.11 or newer, transformers and numpy, no network. It goes step by step, prints each
-figure as it comes and writes the file after each step, so a run that is cut off still tells; a step
-for which the time would not do is left out, and named.
+Needs torch 2.11 or newer, transformers and numpy, no network. It prints each result as it comes and
+writes the file after each step, so an interrupted run keeps its results; steps that would exceed
+the time limit are skipped and listed.
 
-- exact: the packed scorer against the plain one, in float32 and bfloat16; whether bits depend on
-  company where they must not.
-- speed: `benchmarks.scoring` at each size: decisions a second, x loop, x game, x cached, share of
-  the card's measured rate, the host's share, the cost of batch_invariant; and the peak of memory;
-  vLLM and SGLang on the same decisions, where they are installed.
-- writing: texts written together, against `generate` one at a time.
-- shards: two parts of a network on the one card, against the whole.
+- exact: the packed scorer against the reference, in float32 and bfloat16; whether batch-invariant
+  results are bit-identical in any batch.
+- speed: `benchmarks.scoring` at each size: decisions per second, x loop, x game, x cached, share of
+  the GPU's measured rate, the host's share, the cost of batch_invariant, and peak memory; vLLM and
+  SGLang on the same decisions, if installed.
+- writing: batched generation, against `generate` one at a time.
+- shards: two shards of a network on one GPU, against the whole.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ ENGINE_SIZES = ("1b", "8b", "tiny")
 WRITING = {"cuda": "1b", "cpu": "tiny"}
 DTYPES = (torch.float32, torch.bfloat16)
 CHECKED = {"cuda": 24, "cpu": 6}
-"""Decisions of which every log-probability is compared."""
+"""Decisions whose log-probabilities are all compared."""
 
 Figures = dict[str, float]
 Step = Callable[[], Figures]
@@ -56,7 +56,7 @@ Step = Callable[[], Figures]
 
 @dataclass
 class Run:
-    """One run on a device: its figures so far, and when it has to end."""
+    """One run on a device: its results so far, and its deadline."""
 
     device: str
     ends: float
@@ -65,7 +65,7 @@ class Run:
     left_out: list[str] = field(default_factory=list)
 
     def take(self, name: str, step: Step, seconds: float) -> None:
-        """Goes one step, which takes about so many seconds, if there is time for it."""
+        """Run one step, of about `seconds` seconds, if there is time for it."""
         if time.monotonic() + seconds > self.ends:
             self.left_out.append(name)
             print(f"{name}: left out, it takes about {seconds:.0f} s", flush=True)
@@ -90,8 +90,8 @@ class Run:
 
 
 def steps(device: str) -> Iterator[tuple[str, Step, float]]:
-    """What is done on a device, what matters most first, and about how long it takes on a card of
-    80 GB: the larger a network, the longer it takes to make."""
+    """Yield the steps of a device, the most important first, with their approximate seconds on an
+    80 GB GPU: larger networks take longer to build."""
     long = {"1b": 40.0, "8b": 120.0, "8b-fp8": 120.0}
     for size in EXACT[device]:
         for dtype in DTYPES:
@@ -111,7 +111,7 @@ def steps(device: str) -> Iterator[tuple[str, Step, float]]:
 
 
 def exact(size: str, device: str, dtype: torch.dtype) -> Figures:
-    """How far the packed scorer lies from the plain one, and whether its bits are its own."""
+    """Compare the packed scorer with the reference, and its bits alone and in a batch."""
     name = f"exact.{size}.{str(dtype).removeprefix('torch.')}"
     network, tokens = network_of(size, device).to(dtype), tokens_of(size)
     real = decisions(CHECKED[device])
@@ -127,7 +127,7 @@ def exact(size: str, device: str, dtype: torch.dtype) -> Figures:
 
 
 def speed(size: str, device: str) -> Figures:
-    """The figures of `benchmarks.scoring`, and the most memory that was held, in GiB."""
+    """Return the results of `benchmarks.scoring`, and peak memory in GiB."""
     if device == "cuda":
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
@@ -138,14 +138,14 @@ def speed(size: str, device: str) -> Figures:
 
 
 def engine_figures(engine: str, size: str) -> Figures:
-    """What vLLM or SGLang makes of the same decisions, after ours have given their memory back."""
+    """Run vLLM or SGLang on the same decisions, after freeing our own memory."""
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
     return measured(engine, size)
 
 
 def writing(size: str, device: str) -> Figures:
-    network, tokens = network_of(size, device).float(), tokens_of(size)  # in 16 bits ties part ways
+    network, tokens = network_of(size, device).float(), tokens_of(size)  # 16 bits: ties differ
     found = measure_writing(network, tokens, decisions(8))
     return {f"{size}.{figure}": value for figure, value in found.items()}
 
@@ -155,7 +155,7 @@ def decisions(count: int) -> list[Score]:
 
 
 def about(device: str) -> dict[str, str]:
-    """The machine and the libraries, in words."""
+    """Return descriptions of the machine and the libraries."""
     card = torch.cuda.get_device_properties(0) if device == "cuda" else None
     return {
         "device": f"{card.name}, {card.total_memory / 2**30:.0f} GiB" if card else "cpu",

@@ -1,13 +1,13 @@
-"""Hands of hold'em a second on one core: this engine and pokerkit 0.7.7, in one run.
+"""Hands of hold'em per second on one core: this engine and pokerkit 0.7.7, in one run.
 
     python -m benchmarks.holdem [--seconds 3] [--json FILE]
 
-Both play heads-up hands between two uniform random players, with the same eight actions, stacks of
-200 and blinds of 1 and 2; pokerkit deals its own cards, looks up what is legal and what it costs,
-and moves all chips. `hands_per_s` is ours in the compiled loop that playouts run in, and `ratio`
-that by pokerkit's. Ours is also timed move by move from Python, as matches are played, between
-players that look at their cards, in the playouts of a decision, and in hands of seven cards ranked
-(`rank_hands_per_s`; phevaluator's, called from Python, beside it).
+Both play heads-up hands between two uniformly random players, with the same eight actions, stacks
+of 200 and blinds of 1 and 2; pokerkit deals its own cards, computes legal actions and costs, and
+moves all chips. `hands_per_s` is ours in the compiled loop used by playouts, and `ratio` that over
+pokerkit's. Ours is also timed move by move from Python, like matches, between players that look at
+their cards, in the playouts of a decision, and in seven-card hands ranked (`rank_hands_per_s`, next
+to phevaluator's, called from Python).
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def pokerkit(turn: int) -> int:
 
 
 def raises(state: object, at: int) -> list[int]:
-    """What the five raises come to."""
+    """Return the amounts of the five raises."""
     pot, most = state.total_pot_amount, state.bets[at] + state.stacks[at]  # type: ignore[attr-defined]
     return [min(most, to) for to in (6, pot // 2, pot, 2 * pot, most)]
 

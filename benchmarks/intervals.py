@@ -1,17 +1,17 @@
-"""How often the intervals of the tables cover and their tests reject, where the truth is known.
+"""Coverage of the tables' intervals and rejection rates of their tests, with known truth.
 
     python -m benchmarks.intervals [--table worst|widths] [--runs 2000] [--json FILE]
 
-Every family below goes through the functions that the tables call, over 10 to 10,000 deals and
-rates from 2% to 98%: `interval` is the share of runs whose 95% interval covers the truth, a
-test's figure the share of p-values below .05 where there is nothing to find. One match a deal
-against a known baseline is counted out over all numbers of wins. Of all else each point is
-simulated `--runs` times (fewer where there are many deals and no two alike); the WORST points of
-each column are then run AGAIN times as often with fresh numbers, so that what is reported is not
-the unluckiest of hundreds, and the worst of these is printed, with three standard errors.
+Every family below uses the functions that the tables use, over 10 to 10,000 deals and rates from 2%
+to 98%: `interval` is the share of runs whose 95% interval covers the truth, a test's number the
+share of p-values below .05 under the null hypothesis. One match per deal against a known baseline
+is computed exactly over all numbers of wins. Otherwise each point is simulated `--runs` times
+(fewer for many deals with all values distinct); the WORST points of each column are then rerun
+AGAIN times as often with new random numbers, so that the report is not the unluckiest of hundreds,
+and the worst of these is printed, with three standard errors.
 
-The permutation test is the larger of two p-values and stands here by the one that alone keeps its
-level for any two cells, the interval's own; `sign flips` shows the other.
+The permutation test is the larger of two p-values and is represented here by the one that alone
+keeps its level for any two cells, the interval's; `sign flips` shows the other.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from gauntlet.stats.proportions import wilson
 
 WORST = 3
 COVERS, REJECTS = 0.93, 0.06
-"""What an interval must cover at the least, and a test may reject at the most."""
+"""Minimum coverage of an interval, and maximum rejection rate of a test."""
 SEED = 5
 
 
 class Worst(NamedTuple):
-    """The worst of the points that a family has in a column, as its last runs have it."""
+    """The worst point of a family in a column, by its rerun."""
 
     family: str
     column: str
@@ -54,14 +54,14 @@ class Worst(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether the promise holds, or the simulation does not show that it does not."""
+        """Whether the requirement holds, up to simulation error."""
         if self.column == INTERVAL:
             return self.rate.value >= COVERS - self.slack
         return self.rate.value <= REJECTS + self.slack or self.column == FLIPS
 
 
 def measured(families: Sequence[Callable[[], Iterator[Point]]], runs: int) -> list[Worst]:
-    """The worst point of every column of every family."""
+    """Return the worst point of every column of every family."""
     rng = np.random.default_rng(SEED)
     columns: dict[tuple[str, str], list[tuple[float, Point]]] = {}
     for point in (point for family in families for point in family()):
@@ -78,7 +78,7 @@ def measured(families: Sequence[Callable[[], Iterator[Point]]], runs: int) -> li
 
 
 def table(cases: Sequence[Worst]) -> str:
-    """In Markdown."""
+    """Format the results in Markdown."""
     lines = ["| family | column | points | the worst | there | runs |", "|---|---|---|---|---|---|"]
     for worst in cases:
         error = f" +- {worst.slack:.3f}" if worst.rate.runs else ""
@@ -91,8 +91,8 @@ def table(cases: Sequence[Worst]) -> str:
 
 
 def widths() -> str:
-    """How wide the intervals are in parts of those that large samples would do with, in Markdown:
-    one match a deal beside Wilson's, several beside Student's t over deals; medians of 100 runs."""
+    """Return a Markdown table of interval widths relative to large-sample ones: Wilson's for one
+    match per deal, Student's t over deals for several; medians of 100 runs."""
     rng = np.random.default_rng(SEED)
     lines = ["| deals | rate | one match | two, independent | four, independent | four, alike |"]
     lines += ["|---|---|---|---|---|---|"]

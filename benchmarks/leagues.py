@@ -1,12 +1,11 @@
-"""How often 90% limits of ratings hold the truth, by kind of league and player: the table of
-docs/ratings.md.
+"""Coverage of 90% limits of ratings, by kind of league and player (table of docs/ratings.md).
 
     python -m benchmarks.leagues [--leagues 400]
 
-Every league draws its players' strengths, in log odds, and plays. Each match goes as Bradley and
-Terry have it, and the cards of a deal favour one seat in all of its matches: the latent normal
-deviates of one deal have the correlation LUCK. A rating is held against the true one around the
-same zero, and a chance to win (`pair`: two players of the league by lot) against the true chance.
+Every league draws its players' strengths, in log odds, and plays. Matches follow the Bradley-Terry
+model, and the cards of a deal favour one seat in all of its matches: the latent normal deviates of
+one deal have correlation LUCK. A rating is compared with the true one around the same zero, and a
+win probability (`pair`: two random players of the league) with the true probability.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ PAIR = "pair"
 
 
 class League(NamedTuple):
-    """Strengths, what each player is called, and n matches: (n, 5) of first, second, game, deal,
-    and whom the deal favours, 1 the first and -1 the second."""
+    """Strengths, the kind of each player, and n matches: (n, 5) of first, second, game, deal, and
+    the side that the deal favours, 1 the first and -1 the second."""
 
     strengths: Floats
     kinds: Sequence[str]
@@ -43,8 +42,8 @@ class League(NamedTuple):
 
 
 class Held(NamedTuple):
-    """Of `limits` many limits of one kind of player in one kind of league, how many held the truth,
-    and how many were open."""
+    """Counts for one kind of player in one kind of league: limits, how many covered the truth, and
+    how many were infinite."""
 
     league: str
     player: str
@@ -68,8 +67,8 @@ def played(league: League, rng: np.random.Generator) -> Matches:
 
 
 def robin(players: Sequence[int], games: Sequence[int], seats: Sequence[int] = (1, -1)) -> Ints:
-    """Every pair of players on every deal. games: deals of each game. seats: 1 and -1 for a match
-    from either seat, 1 alone for one match a pair."""
+    """Return a match of every pair of players on every deal. games: deals per game. seats: 1 and -1
+    for a match from either seat, 1 alone for one match per pair."""
     pairs = [(a, b) for at, a in enumerate(players) for b in players[at + 1 :]]
     rows = [
         (a, b, game, deal, seat)
@@ -89,7 +88,7 @@ def even(rng: np.random.Generator) -> League:
 
 
 def one_seat(rng: np.random.Generator) -> League:
-    """All of a player's matches of a deal share its luck."""
+    """All matches of a player on a deal share its luck."""
     return League(rng.normal(0, 0.8, 6), ["any"] * 6, robin(range(6), (12,), (1,)))
 
 
@@ -98,14 +97,14 @@ def few_deals(rng: np.random.Generator) -> League:
 
 
 def edges(rng: np.random.Generator) -> League:
-    """A player who often wins everything, and one who often loses everything."""
+    """One player often wins everything, one often loses everything."""
     strengths = np.append(rng.normal(0, 0.6, 3), np.array([1, -1]) * rng.uniform(1.5, 4.5, 2))
     kinds = ["others"] * 3 + ["often unbeaten", "often winless"]
     return League(strengths, kinds, robin(range(5), (6,)))
 
 
 def two_players(rng: np.random.Generator) -> League:
-    """20 matches of a deal each."""
+    """20 matches, one per deal."""
     matches = np.array([(0, 1, 0, deal, 1) for deal in range(20)])
     return League(np.array([1, -1]) * rng.uniform(0, 2, 1), ["stronger", "weaker"], matches)
 
@@ -125,7 +124,7 @@ def uneven_games(rng: np.random.Generator) -> League:
 
 
 def unbalanced(rng: np.random.Generator, by: By = "deal", luck: float = LUCK) -> League:
-    """150 matches of two games, of which some players have ten times as many as others."""
+    """150 matches of two games, in which some players have ten times as many as others."""
     lot = np.array([0.37, 0.28, 0.18, 0.09, 0.05, 0.03])
     pairs = [rng.choice(6, 2, replace=False, p=lot) for _ in range(150)]
     rest = np.stack((rng.integers(0, 2, 150), rng.integers(0, 30, 150), rng.choice([1, -1], 150)))
@@ -139,7 +138,7 @@ def by_match(rng: np.random.Generator) -> League:
 
 
 def disconnected(rng: np.random.Generator) -> League:
-    """Two groups that never meet, in one of which a player is much stronger."""
+    """Two groups that never meet; in one of them a player is much stronger."""
     strengths = rng.normal(0, 0.8, 7)
     strengths[0] = rng.uniform(1.5, 4)
     kinds = ["strong"] + ["its group"] * 3 + ["other group"] * 3
@@ -161,7 +160,7 @@ LEAGUES_BY_NAME: dict[str, Callable[[np.random.Generator], League]] = {
 
 
 def coverage(leagues: int, seed: int = 0) -> Iterator[Held]:
-    """Line by line of the table."""
+    """Yield the rows of the table."""
     for at, (name, league) in enumerate(LEAGUES_BY_NAME.items()):
         rng = np.random.default_rng((seed, at))
         found: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
@@ -178,7 +177,7 @@ def coverage(leagues: int, seed: int = 0) -> Iterator[Held]:
 def _held(
     league: League, ratings: Ratings, rng: np.random.Generator
 ) -> Iterator[tuple[str, bool, bool]]:
-    """Each player, and a pair: whether its limits hold the truth, and are open."""
+    """For each player, and for a pair, whether its limits cover the truth, and are infinite."""
     low, high = ratings.limits
     truth = league.strengths - ratings.zero @ league.strengths
     for kind, least, true, most in zip(league.kinds, low, truth, high, strict=True):
@@ -192,7 +191,7 @@ def _held(
 
 
 def table(lines: Sequence[Held]) -> str:
-    """In Markdown."""
+    """Format the results in Markdown."""
     rows = ["| league | player | 90% limits hold | of | open |", "|---|---|---|---|---|"]
     for line in lines:
         ends = wilson(line.held, line.limits)

@@ -1,11 +1,11 @@
-"""What a device could do at most: counted multiplications, and the rate at which it multiplies.
+"""Upper bounds for a device: the operations required, and its measured matmul rate.
 
-For a decision of K prompts, with P tokens of static part and S of situation that all share, and b
-of options and question after that:
+For a decision of K prompts that share P tokens of static part and S of situation, each followed by
+b tokens of options and question:
 
-- tree:  T = S + K b tokens, the static part kept in memory; what the packed scorer computes.
+- tree:  T = S + K b tokens, with the static part cached; what the packed scorer computes.
 - pages: S + (P mod 16) + K b + (K - 1) r tokens, r = 7.5, what prefix caching in pages of 16
-  computes: a page that is not full is computed again for every prompt.
+  computes: a partial page is recomputed for every prompt.
 
 A token costs 2 N + 4 L d c operations (N parameters of the layers, L layers, d the width of the
 queries, c the tokens before it), a prompt another 2 d V for the head.
@@ -28,9 +28,9 @@ from gauntlet.models.engine.trie import grow, shared_length
 
 PAGE = 16
 WASTED = (PAGE - 1) / 2
-"""Tokens of a page that is not full, on average."""
+"""Mean number of tokens in a partial page."""
 SERVER = 0.75
-"""The share of the device's rate that a good server of pages reaches."""
+"""Share of the device's rate that a good paged server reaches."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Work:
 
 
 def work(network: Any, tokens: Tokens, requests: Sequence[Score]) -> Work:
-    """What the requests cost on the network."""
+    """Return the work of the requests on the network."""
     config = network.config
     wide = config.num_attention_heads * config.head_dim
     rows = []
@@ -68,7 +68,7 @@ def work(network: Any, tokens: Tokens, requests: Sequence[Score]) -> Work:
 
 @torch.inference_mode()
 def matmul_rate(network: Any) -> float:
-    """Operations a second of the network's widest product, in its dtype, on its device now."""
+    """Return operations per second of the network's widest matmul, in its dtype, on its device."""
     config, device = network.config, network.device
     rows = 16384 if device.type == "cuda" else 1024
     left = torch.randn(rows, config.hidden_size, device=device, dtype=network.dtype)

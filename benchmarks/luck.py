@@ -1,29 +1,28 @@
-"""Luck-adjusted results: are they right, and how many plain games is one worth?
+"""Luck-adjusted results: are they unbiased, and how many plain games is one worth?
 
     python -m benchmarks.luck [--game uno|holdem] [--full | --games N] [--deals N] [--json FILE]
 
-Hold'em is told of in `benchmarks/luck_holdem.py`; what follows is UNO.
+Hold'em is described in `benchmarks/luck_holdem.py`; the rest is about UNO.
 
-`main` is a cell of the main job, the pocket model asked by cloze, as `make run` plays and adjusts
-it: the game's own reference, and as many playouts. Its truth is not known; its bias is measured
-against its own raw wins, deal by deal, so that a standard error of a point takes 2,000 deals.
+`main` is a cell of the main job, the pocket model with cloze prompts, played and adjusted as by
+`make run`: with the game's own reference and number of playouts. Its truth is unknown; its bias is
+measured against its own raw wins, deal by deal, so a standard error of one point takes 2,000 deals.
 
-The others know the truth. RLCard's rule player sits in seat 1 against a random player (solo), and
-in seat 2 beside two rule players, where the wins of seat 1 count (coop). Their reference is the
-random player. The truth is a plain simulation of 5 million games, and so is the reference's own
-win rate.
+The others have a known truth. RLCard's rule player sits in seat 1 against a random player (solo),
+or in seat 2 with two rule players, where the wins of seat 1 count (coop). Their reference is the
+random player. The truth and the reference's win rate are plain simulations of 5 million games.
 
-    variance_ratio  variance of a plain result by that of an adjusted one: the plain games that
-                    one adjusted game replaces
-    bias_z          adjusted win rate less the truth, in standard errors of both; must be within 3
+    variance_ratio  variance of a plain result over that of an adjusted one: the number of plain
+                    games that one adjusted game replaces
+    bias_z          adjusted win rate minus the truth, in standard errors of both; must be within 3
     bias_se         that standard error
-    ms_per_game     of one core, for the adjusting; solo
+    ms_per_game     of one core, for the adjustment; solo
 
 `ruled` is a random player judged against the rule player, the reference that UNO names. `uniform`
-is solo with hidden cards dealt afresh as if nothing had been seen, which is wrong: with --full it
-must be found out (|z| > 4). `own` takes the rule player itself as reference: how much is left to
-vary when the reference is as close to the player as can be. Two threads; --full plays 200,000
-games a setting instead of 20,000 and wants a standard error of at most .0006.
+is solo with hidden cards redealt ignoring all observations, which is wrong: with --full it must be
+detected (|z| > 4). `own` uses the rule player itself as reference: the remaining variance with the
+closest possible reference. Two threads; --full plays 200,000 games per setting instead of 20,000
+and requires a standard error of at most .0006.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ SEED = 20_260
 
 @dataclass(frozen=True)
 class Setting:
-    """Who plays; whose decisions are judged; whose wins count; playouts an option."""
+    """Players; the judged seat; the seat whose wins count; playouts per option."""
 
     players: tuple[str, ...]
     seat: int
@@ -80,7 +79,7 @@ SETTINGS = {
 
 
 def judged(name: str, setting: Setting, games: int) -> tuple[np.ndarray, float]:
-    """Won or not and advantage of each game, shape (games, 2), and milliseconds a game."""
+    """Return result (won or not) and advantage of each game, shape (games, 2), and ms per game."""
     game = Uno(len(setting.players))
     codes, reference = game.codes(setting.players), game.code(setting.reference)
 
@@ -115,7 +114,7 @@ def judged(name: str, setting: Setting, games: int) -> tuple[np.ndarray, float]:
 
 
 def win_rates(settings: Sequence[Setting]) -> dict[tuple[tuple[str, ...], int], float]:
-    """The measured seat's plain win rate for all players that the settings name."""
+    """Return the measured seat's plain win rate for all players that the settings name."""
     wanted = sorted({players for s in settings for players in (s.players, s.with_reference())})
     parts = 20
 
@@ -135,7 +134,7 @@ def win_rates(settings: Sequence[Setting]) -> dict[tuple[tuple[str, ...], int], 
 
 
 def compare(name: str, setting: Setting, games: int, truth: float, base: float) -> dict[str, float]:
-    """Plays one setting, prints what came of it, and names its figures."""
+    """Play one setting, print the results, and return them by name."""
     found, milliseconds = judged(name, setting, games)
     won, advantage = found.T
     adjusted = base + advantage.mean()
@@ -158,7 +157,7 @@ def compare(name: str, setting: Setting, games: int, truth: float, base: float) 
 
 
 def main_job(deals: int) -> dict[str, float]:
-    """Plays the cell of the main job, and what its adjusted results are worth beside the raw."""
+    """Play the cell of the main job, and compare its adjusted results with the raw ones."""
     with tempfile.TemporaryDirectory() as place:
         words = f"prompt=cloze deals={deals} tracking=none controls=[] output_dir={place}/out"
         command = [sys.executable, "-m", "pipeline.run", *words.split()]
@@ -185,7 +184,7 @@ def main_job(deals: int) -> dict[str, float]:
 
 
 def failures(figures: dict[str, float], full: bool) -> Iterator[str]:
-    """What is not as it must be, in words."""
+    """Yield a message for each failed requirement."""
     for name in ("main", "solo", "coop", "ruled", "own"):
         if abs(figures[f"{name}.bias_z"]) >= 3:
             yield f"{name} is biased: z = {figures[f'{name}.bias_z']:+.2f}"
@@ -219,7 +218,7 @@ def main() -> int:
 
 
 def uno(games: int, deals: int) -> dict[str, float]:
-    """Plays and prints all settings; figures by name."""
+    """Play and print all settings; return the results by name."""
     print(f"plain win rates by seat, {TRUTH_GAMES:,} games each", flush=True)
     rates = win_rates(list(SETTINGS.values()))
     figures = main_job(deals)

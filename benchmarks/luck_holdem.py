@@ -1,19 +1,19 @@
 """Luck-adjusted money in hold'em, for `python -m benchmarks.luck --game holdem`.
 
-Scripted players against scripted opponents over hands with fresh stacks, each adjusted by 50
-playouts an option, a third of what a sweep takes. A player is judged against habits that were
-learnt from 160 deals of its own, two hands each, which are not judged; a sweep learns from its
-first 10, 40, 160, 640 (pipeline/judging/references.py). The truth, and what these habits win in
-the player's place, are plain simulations of ten times as many hands.
+Scripted players against scripted opponents over hands with fresh stacks, each adjusted with 50
+playouts per option, a third of a sweep's number. A player is judged against habits learned from 160
+of its own deals, two hands each, which are not judged; a sweep learns from its first 10, 40, 160,
+640 (pipeline/judging/references.py). The truth, and the result of these habits in the player's
+seat, are plain simulations of ten times as many hands.
 
-    ratio      variance of a plain hand by that of an adjusted one: the plain hands that one
-               replaces. Infinite where the player was learnt by heart: nothing is left to vary
-    10, 40, 640  the same of as many deals to learn from, by OTHER_HANDS hands
-    z          adjusted less the truth, in standard errors of both
+    ratio        variance of a plain hand over that of an adjusted one: the number of plain hands
+                 that one replaces. Infinite if the player was learned perfectly: no variance left
+    10, 40, 640  the same with this many deals to learn from, over OTHER_HANDS hands
+    z            adjusted minus the truth, in standard errors of both
 
-`variance_ratio` is the least ratio of all rows, `bias_z` the z that is furthest from 0. `uniform`
-deals the other seat's cards as if it had made no move, which is wrong and must be found out
-(|z| > 4, with --full).
+`variance_ratio` is the smallest ratio of all rows, `bias_z` the z furthest from 0. `uniform` deals
+the other seat's cards as if it had made no move, which is wrong and must be detected (|z| > 4, with
+--full).
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from gauntlet.games.holdem.policies import habits, learn
 
 PLAYOUTS = 50
 PLAIN = 10
-"""Plain hands to one that is adjusted."""
+"""Plain hands per adjusted one."""
 JUDGED, CHOICE, TRUTH, BASE = 0, 300, 400, 700
-"""What deals are for, as a number to add to a seed."""
+"""Purposes of deals, as offsets of the seed."""
 LEARNT = 160
 OTHERS, OTHER_HANDS = (10, 40, 640), 4_000
 CHUNK = 1_000
@@ -53,14 +53,14 @@ PLAYERS = {
     "noisy": ("tight", SLIPS),
     "random": ("random", 0),
 }
-"""Policy, and in how many of a hundred decisions it takes any action instead."""
+"""Policy, and the percentage of decisions in which it takes a random action."""
 OPPONENTS = ("random", "caller", "maniac", "tight", "mixed")
 
 
 @dataclass(frozen=True)
 class Table:
-    """A player of PLAYERS, whom it plays, and the reference that it is judged against: a policy, or
-    the text of habits."""
+    """A player of PLAYERS, its opponent, and the reference for judging it: a policy, or habits as
+    text."""
 
     player: str
     opponent: str
@@ -77,14 +77,14 @@ class Table:
         return luck.Measure(GAME.codes((policy, self.opponent)), own, playouts, self.worlds)
 
     def seed(self, purpose: int) -> int:
-        """No two tables have deals in common, so that their errors are independent."""
+        """Tables share no deals, so that their errors are independent."""
         row = [*PLAYERS].index(self.player) * len(OPPONENTS) + OPPONENTS.index(self.opponent)
         named = self.reference in GAME.references
         number = GAME.references.index(self.reference) if named else len(GAME.references)
         return SEED + 1_000 * (10 * row + number) + purpose
 
     def sample(self, hands: int, playouts: int, purpose: int = JUDGED) -> np.ndarray:
-        """What it got and its advantage, in big blinds a hand: (hands / 2, 2)."""
+        """Return the player's result and advantage, in big blinds per hand: (hands / 2, 2)."""
         size, games = CHUNK if playouts else 50 * CHUNK, hands // 2
         noise, measure, seed = PLAYERS[self.player][1], self.measure(playouts), self.seed(purpose)
 
@@ -95,11 +95,11 @@ class Table:
         return parts(part, math.ceil(games / size))
 
     def truth(self, hands: int) -> tuple[float, float]:
-        """Its true mean and standard error."""
+        """Return the true mean and its standard error."""
         return mean_and_error(self.sample(hands, 0, TRUTH)[:, 0])
 
     def base(self, hands: int) -> tuple[float, float]:
-        """As `truth`, of the reference in its place."""
+        """Return the same as `truth`, with the reference in the player's seat."""
         size, seed = 50 * CHUNK, self.seed(BASE)
 
         def part(number: int) -> np.ndarray:
@@ -109,7 +109,7 @@ class Table:
         return mean_and_error(parts(part, math.ceil(hands / 2 / size)))
 
     def learnt(self, deals: int) -> Table:
-        """The same, judged against habits of so many deals."""
+        """Return the table with habits learned from `deals` deals as reference."""
         desk, start, seed = luck.make_desk(GAME.settings), GAME.settings.copy(), self.seed(CHOICE)
         actions, seen = np.empty(rules.LONGEST * GAME.hands, np.int64), []
         for game in range(deals):
@@ -136,7 +136,7 @@ def ratio(raw: np.ndarray, gained: np.ndarray) -> float:
 
 
 def compare(table: Table, hands: int) -> dict[str, float]:
-    """The figures of one table."""
+    """Return the results of one table."""
     began = time.process_time()
     raw, gained = table.sample(hands, PLAYOUTS).T
     seconds = time.process_time() - began
@@ -155,7 +155,7 @@ def compare(table: Table, hands: int) -> dict[str, float]:
 
 
 def figures(hands: int) -> dict[str, float]:
-    """Plays and prints all tables; figures by name."""
+    """Play and print all tables; return the results by name."""
     others = "".join(f"{deals:>7}" for deals in OTHERS)
     print(
         f"bb a hand of {hands:,} hands a row, {PLAYOUTS} playouts an option\n"
@@ -195,7 +195,7 @@ def figures(hands: int) -> dict[str, float]:
 
 
 def failures(figures: dict[str, float], full: bool) -> Iterator[str]:
-    """What is not as it must be, in words."""
+    """Yield a message for each failed requirement."""
     for name, value in figures.items():
         if name.endswith(".bias_z") and name != "holdem.bias_z" and abs(value) >= 3:
             yield f"{name.removesuffix('.bias_z')} is biased: z = {value:+.2f}"

@@ -1,5 +1,4 @@
-"""The networks that the scoring benchmark measures: the shipped one, and shapes with random
-weights."""
+"""The networks of the scoring benchmark: the shipped one, and shapes with random weights."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from gauntlet.models.engine.local import load_network
 from gauntlet.models.engine.tokens import Tokens, load_tokens
 
 WORDS = r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+"
-"""Where a tokenizer in the manner of Llama 3 cuts text into words."""
+"""Where a Llama-3-like tokenizer splits text into words."""
 POCKET = PROJECT / "models" / "pocket" / "weights"
 
 
@@ -35,8 +34,8 @@ class Shape:
 
 @dataclass(frozen=True)
 class Size:
-    """A network to measure: the dtype, how many decisions the packed scorer gets and how many of
-    them the slow ways, and the shape (None: the shipped model)."""
+    """A network to measure: dtype, number of decisions for the packed scorer and for the slow
+    methods, and shape (None: the shipped model)."""
 
     dtype: torch.dtype
     decisions: int
@@ -55,12 +54,12 @@ SIZES = {
     "8b-fp8": Size(torch.bfloat16, 1024, 24, LLAMA_8B, fp8=True),
     "tiny": Size(torch.bfloat16, 48, 6, Shape(64, 2, 4, 2, 128, 1280)),
 }
-"""`tiny` tries every step of the script in seconds."""
+"""`tiny` runs every step of the script in seconds."""
 USUAL = {"cpu": ("pocket", "15m", "120m"), "cuda": ("1b", "8b")}
 
 
 def network_of(name: str, device: str) -> Any:
-    """The network of that size on the device."""
+    """Return the network of this size on the device."""
     size = SIZES[name]
     if size.shape is None:
         return load_network(POCKET, "pocket", "float32", device)
@@ -82,7 +81,7 @@ def network_of(name: str, device: str) -> Any:
 
 
 def config_of(name: str) -> LlamaConfig:
-    """What a network of a size with a shape is made from."""
+    """Return the config of a size that has a shape."""
     size = SIZES[name]
     assert size.shape is not None, f"{name} is the shipped model"
     shape = size.shape
@@ -102,10 +101,10 @@ def config_of(name: str) -> LlamaConfig:
 
 
 def tokens_of(name: str) -> Tokens:
-    """The tokenizer for a network: the shipped model's own, or one that cuts as Llama 3 does.
+    """Return the tokenizer for a network: the shipped model's own, or one that splits like Llama 3.
 
-    The shipped one was made for these prompts and cuts them into a third of the tokens. A large
-    tokenizer keeps nearly every common word whole, so here each word of these prompts is a token.
+    The shipped one was trained on these prompts and needs a third of the tokens. A large tokenizer
+    has nearly every common word, so here each word of these prompts is a token.
     """
     if SIZES[name].shape is None:
         return load_tokens(POCKET, "pocket", False)
@@ -127,7 +126,6 @@ def tokens_of(name: str) -> Tokens:
 
 
 def layer_parameters(network: Any) -> int:
-    """Parameters that a token of the text passes through: all but embedding and head. Weights
-    that are multiplied in 8 bits count as any other."""
+    """Count the parameters used per token: all but embedding and head, including 8-bit weights."""
     held = [*network.model.layers.parameters(), *network.model.layers.buffers()]
     return sum(tensor.numel() for tensor in held if tensor.dim() == 2)

@@ -1,8 +1,8 @@
-"""Populations of deals of which the truth is known, for `benchmarks.intervals`: one match a deal,
-several, two cells on the same deals, scores, measures without a range, luck-adjusted rates.
+"""Populations of deals with known truth, for `benchmarks.intervals`.
 
-Each goes through the functions that the tables call. A point is a place in a family's grid; to run
-it takes a generator and how many runs, and gives the share of them by column.
+One match per deal, several, two cells on the same deals, scores, measures without a range,
+luck-adjusted rates; each uses the functions that the tables use. A point is an element of a
+family's grid; running it takes a generator and a number of runs, and returns rates by column.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from gauntlet.stats.proportions import binomial_test, fisher_test
 DEALS = (10, 20, 30, 50, 100, 200, 400, 1000, 10_000)
 RATES = (0.02, 0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98)
 RUNS, AGAIN = 2_000, 10
-"""Runs of a point, and how many times as many if it is run again."""
+"""Runs per point, and the factor for a rerun."""
 VALUES = 1_000_000
-"""How many values, no two alike, are drawn for a point before those that are run again."""
+"""Maximum number of values drawn for a point with all values distinct, before reruns."""
 INTERVAL, FLIPS = "interval", "sign flips"
-"""Columns that are no test of a table."""
+"""Columns that are not a table's test."""
 SHARE, DIFFERENCE, BOUNDLESS = (0.0, 1.0), (-1.0, 1.0), (-np.inf, np.inf)
 
 Rng = np.random.Generator
 
 
 class Rate(NamedTuple):
-    """A share of so many runs; 0 runs: counted out."""
+    """A share of `runs` runs; 0 runs: computed exactly."""
 
     value: float
     runs: int
@@ -44,7 +44,7 @@ Run = Callable[[Rng, int], Rates]
 
 
 class Point(NamedTuple):
-    """A place in a family's grid; `run` takes a generator and how many runs."""
+    """An element of a family's grid; `run` takes a generator and a number of runs."""
 
     family: str
     where: str
@@ -94,9 +94,10 @@ ROTATED = "2 to 4 results a deal"
 
 
 def wins_of_a_deal(kind: str, m: int, p: float) -> np.ndarray:
-    """The chance of 0 to m wins on a deal, of mean rate p. even: as near m p as can be (correlated
-    below 0); alike: a beta-binomial one of correlation 2/3; equal: all or none; mixed: many single
-    wins beside a few deals that are won throughout, each half of all wins (or of all losses)."""
+    """Return the distribution of 0 to m wins on a deal, with mean rate p. even: as close to m p as
+    possible (negative correlation); alike: beta-binomial with correlation 2/3; equal: all or none;
+    mixed: many single wins and a few deals that are won completely, each half of all wins (or of
+    all losses)."""
     number = np.arange(m + 1)
     if kind == "independent":
         return np.asarray(binom.pmf(number, m, p))
@@ -159,7 +160,7 @@ def paired() -> Iterator[Point]:
 
 
 def _mcnemar(joint: np.ndarray, n: int, rng: Rng, runs: int) -> Rates:
-    """The p-value as `stats.paired.mcnemar` has it, for all tables at once."""
+    """Compute the p-value of `stats.paired.mcnemar` for all tables at once."""
     told = rng.multinomial(n, joint.ravel(), runs)
     truth = float(joint[1, 0] - joint[0, 1])
     counts = np.stack((told[:, 1], told[:, 0] + told[:, 3], told[:, 2]), -1)
@@ -182,8 +183,8 @@ def paired_rotated() -> Iterator[Point]:
 
 
 def coupled(a: np.ndarray, b: np.ndarray, tied: float) -> np.ndarray:
-    """The joint chances of two cells' wins on a deal: that share of deals fall on both by one
-    luck (below 0 by opposite luck), the others by two."""
+    """Return the joint distribution of two cells' wins on a deal: a share `tied` of deals has
+    common luck (opposite luck if negative), the others independent luck."""
     other = b[::-1] if tied < 0 else b
     edges = np.unique(np.concatenate(([0.0], a.cumsum(), other.cumsum())).clip(0, 1))
     middles, widths = (edges[1:] + edges[:-1]) / 2, np.diff(edges)
@@ -213,7 +214,7 @@ def _differences(joint: np.ndarray, n: int, rng: Rng, runs: int) -> Rates:
 
 
 def flipped() -> Iterator[Point]:
-    """What sign flips alone would do where two cells win alike by other ways."""
+    """Sign flips alone, where two cells have the same win rate with different distributions."""
     for n, p in product((30, 100), (0.02, 0.98)):
         joint = coupled(wins_of_a_deal("equal", 4, p), wins_of_a_deal("independent", 4, p), 0.0)
         where = f"{n:,} deals of 4, {p}, equal and independent"
@@ -227,7 +228,7 @@ def _flips(joint: np.ndarray, n: int, rng: Rng, runs: int) -> Rates:
     return {FLIPS: share(np.array(found) < 0.05)}
 
 
-# --- figures no two of which are alike ---
+# --- continuous values ---
 
 SCORES, CHIPS, LUCK = "a score from 0 to 1", "a measure without a range", "luck-adjusted rate"
 
@@ -235,7 +236,7 @@ Draw = Callable[[Rng, tuple[int, int]], np.ndarray]
 
 
 def scores() -> Mapping[str, tuple[Draw, float]]:
-    """Scores between 0 and 1, and their mean."""
+    """Return scores between 0 and 1, and their mean."""
 
     def rare(rng: Rng, size: tuple[int, int]) -> np.ndarray:
         return np.where(rng.random(size) < 0.02, 1.0, rng.beta(1, 30, size))
@@ -257,7 +258,7 @@ def _turned(draw: Draw, rng: Rng, size: tuple[int, int]) -> np.ndarray:
 
 
 def chips() -> Mapping[str, tuple[Draw, float]]:
-    """Figures without bounds, and their mean."""
+    """Return unbounded values, and their mean."""
 
     def all_in(rng: Rng, size: tuple[int, int]) -> np.ndarray:
         pots = rng.normal(0, 3, size)
@@ -291,7 +292,7 @@ def figures() -> Iterator[Point]:
 def _means(
     draw: Draw, mean: float, span: tuple[float, float], n: int, rng: Rng, runs: int
 ) -> Rates:
-    """The interval by the test that it turns round, which takes a fiftieth of the time."""
+    """Check the interval through the test that it inverts, which is fifty times as fast."""
     above, either = [], []
     for size in batches(runs, n):
         x = draw(rng, (size, n))
@@ -305,7 +306,7 @@ def _means(
 
 
 def noises() -> Mapping[str, Draw]:
-    """What a deal's advantage is off its mean by: of mean 0."""
+    """Return distributions of a deal's deviation from the mean advantage: with mean 0."""
 
     def rare(jump: float, rng: Rng, size: tuple[int, int]) -> np.ndarray:
         return jump * ((rng.random(size) < 0.03) - 0.03) + 0.02 * rng.normal(size=size)
@@ -337,7 +338,7 @@ def _adjusted(noise: Draw, p: float, error: float, n: int, rng: Rng, runs: int) 
 
 
 def batches(runs: int, deals: int) -> Iterator[int]:
-    """Parts of the runs, fewer where there are many deals, of at most VALUES values."""
+    """Batch sizes that sum to the runs, fewer for many deals, of at most VALUES values each."""
     most = max(1, VALUES // deals)
     left = min(runs, most * (AGAIN if runs > RUNS else 1))
     while left > 0:

@@ -1,23 +1,22 @@
-"""Ratings: as fast as they must be, as choix has them, and what they find.
+"""Ratings: speed, agreement with choix, and power.
 
     python -m benchmarks.ratings [--tournaments 1000] [--json FILE]
 
     seconds_limits        ratings of 277 matches like GameBench's, seven players in nine games, with
-                          the limits of all ratings and of all chances to win, on one core
+                          limits of all ratings and all win probabilities, on one core
     seconds_10000         10,000 bootstrapped ratings of the same, with means and limits
-    choix_ratio           how many times longer a loop over choix takes as the published code has
-                          it: a draw, the list of who won against whom, and ilsr_pairwise
+    choix_ratio           relative time of a loop over choix as in the published code: a draw, the
+                          list of who won against whom, and ilsr_pairwise
     choix_dense_ratio     the same with a table of wins and ilsr_pairwise_dense, its fastest form
-    max_abs_diff_choix    the largest difference of a rating from choix's, of the draws it rated
+    max_abs_diff_choix    largest difference of a rating from choix's, over the draws it rated
     power, power_*        share of tournaments in which the better of two neighbours is found: ours,
-                          and what others use
+                          and other methods
 
-choix and openskill are measured where they are installed. A simulated tournament has every two
-players meet in every deal of every game, from both seats; the cards of a deal favour a seat by a
-normal deviate of standard deviation LUCK, in log odds. Power is at equal false positives: each way
-has a figure z, the difference over its error as that way tells it, and its own bound, which 5% of
-tournaments exceed in which the two are of equal strength. How often limits hold the truth:
-`benchmarks.leagues`.
+choix and openskill are measured if installed. In a simulated tournament every two players meet in
+every deal of every game, from both seats; the cards of a deal favour a seat by a normal deviate of
+standard deviation LUCK, in log odds. Power is at equal false positive rates: each method has a
+statistic z, the difference over its own error, and its own bound, which 5% of tournaments between
+equals exceed. For the coverage of the limits see `benchmarks.leagues`.
 """
 
 from __future__ import annotations
@@ -41,31 +40,31 @@ SIZES = (49, 41, 40, 39, 27, 25, 21, 18, 17)
 SHARES, TIES = (1, 7, 8), 6
 PLAYED = (196, 13, 88, 80, 93, 71, 13)
 RATED = (-0.50, 1.76, -0.48, 0.06, -0.89, 0.16, -0.10)
-"""Of GameBench: matches of its games, of which three have shares as scores and one mostly ties; of
-its players, and their ratings."""
+"""GameBench's matches per game, of which three have shares as scores and one mostly ties; matches
+of its players, and their ratings."""
 LOOPED = 200
-"""Draws that choix rates, of DRAWS."""
+"""Draws rated by choix, of DRAWS."""
 LISTED = 60
-"""Those that it rates from a list of matches."""
+"""Draws rated by choix from a list of matches."""
 
 STRENGTHS = np.array([-1.0, -0.4, 0.0, 0.25, 0.6, 1.2])
 PAIR = (2, 3)
-"""The neighbours who are to be told apart."""
+"""The neighbours to be distinguished."""
 GAMES, DEALS, LUCK = 3, 10, 1.0
 FEWER = 400
-"""Draws of Elo's bootstrap."""
+"""Bootstrap draws for Elo."""
 FALSE = 0.05
 STEP = 4.0 * np.log(10) / 400
-"""Elo's K of 4, in log odds: of matches of players who do not change."""
+"""Elo's K of 4, in log odds: for matches of players whose strength is constant."""
 
 Z = Callable[[Matches, int], float]
-"""How far the second of PAIR stands above the first, in errors; the number settles the draws."""
+"""The difference of PAIR's second and first, in errors; the integer seeds the draws."""
 
 
 def tournament(
     rng: np.random.Generator, strengths: np.ndarray, games: int = GAMES, deals: int = DEALS
 ) -> Matches:
-    """Every two players in every deal, from both seats."""
+    """Return a match of every two players in every deal, from both seats."""
     one, other = np.triu_indices(len(strengths), 1)
     cards = LUCK * rng.standard_normal((games, deals, 1, 1)) * (1, -1)
     chances = expit((strengths[one] - strengths[other])[:, None] + cards)
@@ -75,7 +74,7 @@ def tournament(
 
 
 def published_like(rng: np.random.Generator) -> Matches:
-    """As many matches as GameBench has."""
+    """Return as many matches as GameBench has."""
     n, game = sum(SIZES), np.repeat(np.arange(len(SIZES)), SIZES)
     chance = np.array(PLAYED) / sum(PLAYED)
     first, second = np.array([rng.choice(7, 2, replace=False, p=chance) for _ in range(n)]).T
@@ -92,7 +91,7 @@ def published_like(rng: np.random.Generator) -> Matches:
 
 
 def speed(seed: int = 0) -> dict[str, float]:
-    """Seconds, and where choix is there its ratio and the largest difference."""
+    """Return seconds and, if choix is installed, its ratio and the largest difference."""
     with threadpool_limits(1):
         return timed(seed)
 
@@ -138,7 +137,7 @@ def timed(seed: int) -> dict[str, float]:
 def choix_draw(
     choix: object, matches: Matches, chances: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """One draw of the matches, its table of wins and choix's ratings."""
+    """Draw matches once; return their table of wins and choix's ratings."""
     drawn = rng.choice(len(matches), len(matches), p=chances)
     drawn = drawn[matches.scores[drawn] != 0.5]
     first, second, scores = matches.first[drawn], matches.second[drawn], matches.scores[drawn]
@@ -151,7 +150,7 @@ def choix_draw(
 def choix_list(
     choix: object, matches: Matches, chances: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """One draw of the matches as a list of who won against whom, and choix's ratings: the loop of
+    """Draw matches once, as a list of who won against whom, and return choix's ratings: the loop of
     the published code, whose own copy of choix also adds the loser's part of each score."""
     drawn = rng.choice(len(matches), len(matches), p=chances)
     won = matches.scores > 0.5
@@ -177,7 +176,7 @@ def by_ratings(by: By) -> Z:
 
 
 def by_elo(matches: Matches, seed: int) -> float:
-    """Elo over the matches in a drawn order, of draws of the matches: mean over error."""
+    """Elo over bootstrap draws of the matches in random order: mean over error."""
     rng = np.random.default_rng(seed)
     drawn = rng.integers(0, len(matches), (len(matches), FEWER))
     ratings, every = np.zeros((FEWER, matches.players)), np.arange(FEWER)
@@ -191,7 +190,7 @@ def by_elo(matches: Matches, seed: int) -> float:
 
 
 def by_openskill(matches: Matches, seed: int) -> float:
-    """openskill's Plackett and Luce over the matches in a drawn order: by its own errors."""
+    """openskill's Plackett-Luce model over the matches in random order, with its own errors."""
     from openskill.models import PlackettLuce
 
     model = PlackettLuce()
@@ -215,7 +214,7 @@ def ways() -> Mapping[str, Z]:
 
 
 def powers(tournaments: int, seed: int) -> dict[str, float]:
-    """By each way, of the same tournaments."""
+    """Return the power of each method, on the same tournaments."""
     equal = STRENGTHS.copy()
     equal[list(PAIR)] = STRENGTHS[list(PAIR)].mean()
     found = ways()

@@ -1,20 +1,19 @@
-"""How many decisions a second the methods that reason in words make, with the pocket model.
+"""Decisions per second of the reasoning methods, with the pocket model.
 
     python -m benchmarks.reasoning [--methods tot,talaga] [--matches 16] [--json F]
 
-Tic-tac-toe, a model by each method against a random player, the same matches in three ways that
-give the same records, answer for answer:
+Tic-tac-toe, each method against a random player, the same matches run in three modes that give the
+same records, answer for answer:
 
-- flight: as the scheduler plays them, all matches in flight at a time;
-- alone: the same, one match in flight at a time;
-- calls: one match after another, and each sample of each question asked by itself, one call after
-  another, on the same engine, which keeps what its prompts have in common.
+- flight: all matches concurrently, through the scheduler;
+- alone: the same, one match at a time;
+- calls: one match at a time, with one call per sample of each prompt, on the same engine with its
+  prefix caching.
 
-`METHOD.ratio` is flight over calls, `METHOD.alone_ratio` alone over calls, in decisions a second of
-one core at work, so that whatever else runs on the machine does not count. `METHOD.calls` and
-`METHOD.tokens` are of a decision, `METHOD.usable` the share of decisions without a fallback. The
-slow ways play one match in sixteen.
-Needs torch and transformers, no network.
+`METHOD.ratio` is flight over calls, `METHOD.alone_ratio` alone over calls, in decisions per second
+of CPU time, so that other load on the machine does not count. `METHOD.calls` and `METHOD.tokens`
+are per decision, `METHOD.usable` the share of decisions without a fallback. The slow modes play one
+match in sixteen. Needs torch and transformers, no network.
 """
 
 from __future__ import annotations
@@ -59,18 +58,18 @@ METHODS: dict[str, Any] = {
 }
 SOURCE = Checkpoint("pkg:models/pocket/weights")
 SLOW = 16
-"""One of so many matches is played by the slow ways."""
+"""The slow modes play one match in this many."""
 clock = time.process_time
 
 
 def measure(name: str, matches: int, max_tokens: int) -> dict[str, float]:
-    """The figures of one method."""
+    """Return the results of one method."""
     cell = table(replace(METHODS[name], max_tokens=max_tokens))
     plan = Plan((cell,), matches, seed=1)
     tasks = list(plan.tasks())
     few = tasks[: max(1, matches // SLOW)]
     model = SOURCE.load()
-    model.answer([Generate(first_prompt(cell, tasks[0]), 4)])  # what is only done once
+    model.answer([Generate(first_prompt(cell, tasks[0]), 4)])  # one-time initialisation
     ways: dict[str, tuple[Sequence[Task], Callable[[], list[MatchRecord]]]] = {
         "flight": (tasks, lambda: scheduled(cell, tasks, model, matches)),
         "alone": (few, lambda: scheduled(cell, few, model, 1)),
@@ -102,7 +101,8 @@ def measure(name: str, matches: int, max_tokens: int) -> dict[str, float]:
 
 
 def table(method: Any) -> Cell:
-    """The model in seat 0 against a random player; no identity is needed where nothing is kept."""
+    """Return a cell with the model in seat 0 against a random player; nothing is stored, so its
+    identity is a placeholder."""
     players = (Player("llm", LLM(method), SOURCE, None), Player("random", Random(), None, None))
     known = {"players": [{"agent": repr(method)}]}
     labels = {"game": "tic_tac_toe", "seats": "solo"}
@@ -128,7 +128,7 @@ def one_by_one(cell: Cell, tasks: Sequence[Task], model: Local) -> list[MatchRec
 
 
 def alone(model: Local, request: Request) -> Reply:
-    """The reply, each of its samples written by itself."""
+    """Return the reply with each of its samples generated separately."""
     assert isinstance(request, Generate)
     writer: Generator = model._writer
     said: list[Generation] = []
@@ -142,7 +142,7 @@ def alone(model: Local, request: Request) -> Reply:
 
 
 def first_prompt(cell: Cell, task: Task) -> Any:
-    """The first prompt of a match."""
+    """Return the first prompt of a match."""
     prompts: list[Any] = []
 
     def stop(ask: Any) -> Reply:
@@ -155,12 +155,12 @@ def first_prompt(cell: Cell, task: Task) -> Any:
 
 
 def decided(record: MatchRecord) -> list[Any]:
-    """The decisions that the model was asked for."""
+    """Return the decisions made by the model."""
     return [decision for decision in record.decisions if decision.asked]
 
 
 def bare(record: MatchRecord) -> Any:
-    """What was said and played, without the seconds."""
+    """Return replies, moves and returns, without timings."""
     told = [
         [one.text for one in decision.asked if not isinstance(one, ScoreExchange)]
         for decision in record.decisions

@@ -1,12 +1,12 @@
-"""Variance components and partial pooling, where the truth is known.
+"""Variance components and partial pooling, with known truth.
 
     python -m benchmarks.robustness [--table components|pooled] [--runs N]
 
-`components`: 3 wordings x 60 deals x 2 samples x 2 seats with effects of known spread, normal ones
-and wins by chances that stay within 0 to 1; for each component z, the bias of its variance in
-standard errors of the simulation, and how often the 95% interval covers. `pooled`: the best of
+`components`: 3 wordings x 60 deals x 2 samples x 2 seats with effects of known spread, for normal
+values and for wins with probabilities within 0 to 1; for each component z, the bias of its variance
+in standard errors of the simulation, and the coverage of the 95% interval. `pooled`: the best of
 eight cells whose errors correlate by .3, by their true spread in a cell's standard errors; its bias
-likewise, and coverage, raw and partially pooled.
+in the same unit, and coverage, raw and partially pooled.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ SHAPES = {
     ("wording", "deal"): (3, 60, 1, 1),
     ("deal", "seat"): (1, 60, 1, 2),
 }
-"""Which levels draw an effect each."""
+"""The shape of each effect."""
 KNOWN = dict(zip(SHAPES, (0.04, 0.03, 0.07, 0.05, 0.05, 0.04), strict=True))
-"""The standard deviations that are to be found, of chances to win; the residual is what is left."""
+"""Standard deviations to recover, of win probabilities; the residual is the rest."""
 
 CELLS, TIE = 8, 0.3
 SPREADS = (0.0, 0.33, 0.67, 1.67, 3.33)
@@ -42,12 +42,12 @@ SEED = 2
 
 
 def simulated(rng: np.random.Generator, binary: bool) -> np.ndarray:
-    """(wordings, deals, samples, seats): effects of the known spread, normal ones, or wins by
-    chances that stay between 0 and 1."""
+    """Return (wordings, deals, samples, seats): effects of known spread, either normal values or
+    wins with probabilities between 0 and 1."""
     chance = np.full(LEVELS, 0.5)
     for effect, shape in SHAPES.items():
         sd = KNOWN[effect]
-        reach = np.sqrt(3) * sd  # of a uniform law of this standard deviation
+        reach = np.sqrt(3) * sd  # half-width of a uniform distribution with this standard deviation
         chance = chance + (
             rng.uniform(-reach, reach, shape) if binary else rng.normal(0, sd, shape)
         )
@@ -58,13 +58,13 @@ def simulated(rng: np.random.Generator, binary: bool) -> np.ndarray:
 
 
 def estimate(values: np.ndarray) -> list[Component]:
-    """The known components, as they are estimated."""
+    """Return the estimates of the known components."""
     design = anova(values, NAMES, WITHIN)
     return [design.component(design.effect(*effect)) for effect in SHAPES]
 
 
 def recovered(runs: int, binary: bool, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """For each known variance the bias in standard errors of the simulation, and the coverage."""
+    """Return each known variance's bias in standard errors of the simulation, and the coverage."""
     rng = np.random.default_rng(seed)
     told = [estimate(simulated(rng, binary)) for _ in range(runs)]
     truth = np.array([sd**2 for sd in KNOWN.values()])
@@ -77,8 +77,8 @@ def recovered(runs: int, binary: bool, seed: int) -> tuple[np.ndarray, np.ndarra
 
 
 class Best(NamedTuple):
-    """Of the best of the cells: bias in a cell's standard errors, and how often the 95% interval
-    covers, as it stands and partially pooled."""
+    """Results for the best cell: bias in a cell's standard errors, and coverage of the 95%
+    interval, raw and partially pooled."""
 
     raw: float
     pooled: float
@@ -87,7 +87,7 @@ class Best(NamedTuple):
 
 
 def best_of(runs: int, spread: float, seed: int) -> Best:
-    """The best of CELLS cells of this true spread, in their standard errors."""
+    """Simulate the best of CELLS cells with this true spread, in their standard errors."""
     rng, covariance = np.random.default_rng(seed), (1 - TIE) * np.eye(CELLS) + TIE
     root, told = np.linalg.cholesky(covariance), []
     for _ in range(runs):
@@ -120,7 +120,7 @@ def pooled_rows(runs: int) -> Iterator[str]:
 
 
 TABLES = {"components": (component_rows, 3000), "pooled": (pooled_rows, 2000)}
-"""What makes each table, and how many runs a row takes."""
+"""Each table's function, and its default runs per row."""
 
 
 def main() -> int:

@@ -1,13 +1,13 @@
-"""How play grows with workers: two on this machine, and a thousand simulated ones on one driver.
+"""Scaling with workers: two on this machine, and a thousand simulated ones with one driver.
 
-    python -m benchmarks.scaling [--json FILE] [--part NAME]
+python -m benchmarks.scaling [--json FILE] [--part NAME]
 
 speedup         a CPU-bound sweep with two Ray workers, against one worker pinned to one thread
                 and one with two threads
-slots           how busy the slots of models behind an API are kept (benchmarks/slots.py)
-decision        what the scheduler itself costs per decision, with a model that answers at once
+slots           utilisation of the slots of API models (benchmarks/slots.py)
+decision        the scheduler's overhead per decision, with a model that answers at once
 simulation      1,000 fake workers, 1,000,000 fake matches, one driver with a real log: memory
-                and matches a second
+                and matches per second
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ Figures = dict[str, float]
 DEALS = 300
 WORKERS, MATCHES, LEASE = 1_000, 1_000_000, 8
 SHOWN = (10_000, 250_000, 500_000, MATCHES)
-"""After so many matches the driver's memory is read."""
+"""Numbers of matches after which the driver's memory is measured."""
 DECIDED = 2_000
 """Matches of tic-tac-toe that the scheduler plays."""
 REPEATS = 3
 
 
 def speedup() -> Figures:
-    """Playing seconds of the same sweep with one thread, two threads and two workers.
+    """Return playing seconds of the same sweep with one thread, two threads and two workers.
 
-    A sweep's own time is used, without what Ray and the models need to start.
+    Only the sweep's own time counts, without the start of Ray and the models.
     """
     with tempfile.TemporaryDirectory() as folder:
         one = sweep_seconds(Path(folder) / "one", 1, 1)
@@ -66,7 +66,7 @@ def speedup() -> Figures:
 
 
 def sweep_seconds(folder: Path, workers: int, threads: int) -> float:
-    """From the first to the last match in the log, scaled to all matches."""
+    """Return the time from the first to the last match in the log, scaled to all matches."""
     command = [sys.executable, "-m", "pipeline.run", "model=pocket", f"deals={DEALS}"]
     command += ["tracking=none", "baseline=null", "prompt=cloze", f"output_dir={folder}"]
     command += ["launch=local", f"launch.workers={workers}", "concurrent_matches=16"]
@@ -90,11 +90,11 @@ def lines(folder: Path) -> int:
 
 
 def decision() -> Figures:
-    """Processor time a decision of everything but the game, the agent and the model.
+    """Return CPU time per decision excluding the game, the agent and the model.
 
     The same matches are played by the scheduler, and by a bare loop that sends each agent its
-    reply. The difference is the scheduler's: its queues, batches, threads and futures. Of both
-    the quickest of REPEATS passes counts: other programs on the machine only add to them.
+    reply. The difference is the scheduler's: its queues, batches, threads and futures. The fastest
+    of REPEATS passes counts for both: other programs on the machine only add to them.
     """
     cell = asking_cell()
     tasks = [Task(cell.key, deal, 0, f"m{deal}") for deal in range(DECIDED)]
@@ -111,13 +111,13 @@ def decision() -> Figures:
 
 @dataclass(frozen=True)
 class Instant:
-    """A model source whose model finds all choices equally likely, and does so at once."""
+    """A model source whose model immediately rates all choices as equally likely."""
 
     def identity(self) -> Mapping[str, Any]:
         return {"instant": 0}
 
     def check_choices(self, choices: Sequence[str]) -> None:
-        """Any will do."""
+        """Accepts any."""
 
     def load(self) -> Model:
         return InstantModel()
@@ -128,12 +128,12 @@ class InstantModel:
         return [REPLY] * len(requests)
 
     def close(self) -> None:
-        """Holds nothing."""
+        """Nothing to free."""
 
 
 @dataclass(frozen=True)
 class Asking:
-    """Asks the model, and then takes the first option."""
+    """Calls the model, and then takes the first option."""
 
     def decide(self, turn: Turn, rng: Any) -> Iterator[Any]:
         yield REQUEST
@@ -149,7 +149,7 @@ def asking_cell() -> Cell:
 
 
 def scheduled(cell: Cell, tasks: Sequence[Task]) -> tuple[float, int]:
-    """Processor seconds and decisions of playing the tasks, 64 at a time."""
+    """Return CPU seconds and number of decisions for playing the tasks, 64 at a time."""
     scheduler = Scheduler({cell.key: cell}, 1, {Instant(): InstantModel()}, 64)
     started = time.process_time()
     results = [future.result() for future in scheduler.submit(tasks)]
@@ -160,7 +160,7 @@ def scheduled(cell: Cell, tasks: Sequence[Task]) -> tuple[float, int]:
 
 
 def bare(cell: Cell, tasks: Sequence[Task]) -> float:
-    """Processor seconds of playing the tasks one by one, each question answered on the spot."""
+    """Return CPU seconds for playing the tasks one by one, each request answered at once."""
     started = time.process_time()
     for task in tasks:
         run(play(cell, task, 1), lambda ask: REPLY)
@@ -168,7 +168,7 @@ def bare(cell: Cell, tasks: Sequence[Task]) -> float:
 
 
 class FakeArrivals(Arrivals):
-    """Replies come when the driver waits, from the workers that have waited longest."""
+    """Replies arrive when the driver waits, from the workers that have waited longest."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -192,7 +192,7 @@ class FakeWorker:
 
 
 def fake_record(task: Task) -> MatchRecord:
-    """The least that a record may be."""
+    """Return a minimal record."""
     return MatchRecord(
         match=task.match,
         cell=task.cell,
@@ -210,7 +210,7 @@ def fake_record(task: Task) -> MatchRecord:
 
 
 def simulation() -> Figures:
-    """One driver with a real log, a thousand workers that cost nothing."""
+    """Run one driver with a real log, and a thousand workers without cost."""
     with tempfile.TemporaryDirectory() as folder, Log(Path(folder), 1) as log:
         cell: Any = SimpleNamespace(stem="cell")
         done, started, before = 0, time.perf_counter(), memory_mb()
@@ -255,13 +255,13 @@ def simulation() -> Figures:
 
 
 def memory_mb() -> float:
-    """What this process holds in memory now."""
+    """Return the current memory of this process."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 PARTS: dict[str, Callable[[], Figures]] = {
-    "simulation": simulation,  # first: its peak is the process's own
+    "simulation": simulation,  # first: it reports the peak of the whole process
     "decision": decision,
     "slots": slots,
     "speedup": speedup,

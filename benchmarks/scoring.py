@@ -1,20 +1,20 @@
-"""How many decisions a second the packed scorer makes, against other ways to score the same.
+"""Decisions per second of the packed scorer, against other ways to score the same prompts.
 
     python -m benchmarks.scoring [--device cpu] [--threads 1] [--sizes pocket,15m,120m] [--json F]
     python -m benchmarks.scoring --families [--json F]
 
-Ways, on the same network, threads and cloze prompts of real UNO turns, in turn and in one run:
+Methods, on the same network, threads and cloze prompts of real UNO turns, alternating in one run:
 
-- packed: `models.engine.packed`, many decisions a call, as many matches would ask them;
-- loop: as published, `generate(max_new_tokens=1)` a prompt, batch 1, softmax over the vocabulary;
-- forward: a bare forward pass a prompt with logits at the last position only;
-- cached: plain transformers at its best, static part kept, many prompts a padded batch.
+- packed: `models.engine.packed`, many decisions per call, as from many concurrent matches;
+- loop: as published, `generate(max_new_tokens=1)` per prompt, batch 1, softmax over the vocabulary;
+- forward: a bare forward pass per prompt with logits at the last position only;
+- cached: plain transformers at its best, static part cached, many prompts per padded batch.
 
-A decision ratio compares a decision that all of them ask. A game ratio counts what a game costs:
-the published loop also asks where there is only one option, and once more for a card held twice.
-The slow ways are timed on some of the turns, evenly chosen; their time a prompt times the prompts
-of all turns is what is compared. All ways are checked against the plain scorer before the timing.
-Networks but the pocket model have random weights; the work is the same.
+A decision ratio compares decisions that all methods score. A game ratio includes the other calls of
+a game: the published loop also scores turns with a single option, and a card held twice twice. The
+slow methods are timed on evenly spaced turns and scaled by the number of prompts. All methods are
+checked against the reference scorer before timing. Networks other than the pocket model have random
+weights, which does not change the work.
 
 Needs torch, transformers and numpy (numba for fresh decisions), no network. docs/measurements.md
 explains the columns of the table.
@@ -45,15 +45,15 @@ from gauntlet.models.engine.reference import Reference
 from gauntlet.models.engine.tokens import Tokens
 
 WIDTH = {"cpu": 64, "cuda": 512}
-"""Decisions a call of the packed scorer."""
+"""Decisions per call of the packed scorer."""
 BATCH = {"cpu": 8, "cuda": 128}
-"""Prompts a padded batch of the cached way."""
+"""Prompts per padded batch of the cached method."""
 LOOSE = {torch.float32: 1e-4, torch.bfloat16: 1.0}
-"""How far a way's log-probabilities may lie from the plain scorer's: none may do other work."""
+"""Allowed deviation of log-probabilities from the reference scorer's, to ensure equal work."""
 
 
 def measure(name: str, device: str, width: int) -> dict[str, float]:
-    """All figures of one network, by name."""
+    """Return all results of one network, by name."""
     size = SIZES[name]
     tokens = tokens_of(name)
     network = network_of(name, device)
@@ -82,7 +82,7 @@ def measure(name: str, device: str, width: int) -> dict[str, float]:
     near["cached"] = Cached(network, tokens, some, BATCH[device]).score()
     check(name, exact, near, LOOSE[size.dtype])
     seconds = timed(ways, network.device)
-    # Seconds a decision, from seconds a prompt.
+    # Seconds per decision, from seconds per prompt.
     each = {
         "packed": seconds["packed"] / len(real),
         "loop": seconds["loop"] * prompts(real) / prompts(some) / len(real),
@@ -118,7 +118,7 @@ def measure(name: str, device: str, width: int) -> dict[str, float]:
 
 
 def host_seconds(packed: Packed, tokens: Tokens, requests: Sequence[Score], width: int) -> float:
-    """Seconds of all that is not the network: tokens, trees, masks, and their way to the device."""
+    """The seconds spent outside the network: tokens, trees, masks, and transfer to the device."""
     engine: Any = packed.engine
 
     class Idle:
@@ -140,7 +140,7 @@ def host_seconds(packed: Packed, tokens: Tokens, requests: Sequence[Score], widt
 
 
 def check(name: str, exact: Rows, ways: dict[str, Rows], allowed: float) -> None:
-    """Stops the benchmark where a way does not score what the plain scorer scores."""
+    """Stop the benchmark if a method's scores differ from the reference scorer's."""
     for way, rows in ways.items():
         difference = compare(exact, rows)["max_abs_logprob_diff"]
         if not difference <= allowed:
@@ -162,7 +162,7 @@ COLUMNS = {
 
 
 def table(figures: dict[str, float], names: Sequence[str]) -> str:
-    """What counts most comes first: times transformers at its best."""
+    """Format the table, most important column first: the ratio to transformers at its best."""
     rows = [["", *COLUMNS]]
     for name in names:
         rows.append([name, *(f"{figures[f'{name}.{it}']:.3g}" for it in COLUMNS.values())])
@@ -173,7 +173,7 @@ def table(figures: dict[str, float], names: Sequence[str]) -> str:
 
 
 def by_families(width: int, file: Path | None) -> None:
-    """Prints a row a family as it comes, and writes all figures."""
+    """Print one row per family as it comes, and write all results."""
     figures: dict[str, float | str] = {}
     print(HEAD, flush=True)
     for family in FAMILIES:
@@ -206,7 +206,7 @@ def main() -> None:
         figures.update(measured)
         for key, value in measured.items():
             print(f"{key:36} {value:.4g}", flush=True)
-    # The promise of exactness is for float32; bfloat16 rounds differently in any other order.
+    # Exactness is guaranteed in float32; bfloat16 rounds differently in any other order.
     exact = [name for name in names if SIZES[name].dtype == torch.float32]
     for figure in ("max_abs_logprob_diff", "argmax_flips"):
         figures[figure] = max((figures[f"{name}.{figure}"] for name in exact), default=0.0)

@@ -1,7 +1,7 @@
-"""How busy the slots of models behind an API are kept: by the pipeline, and the plain way.
+"""Utilisation of API model slots: by the pipeline, and by a simple barrier.
 
-The models sleep instead of asking a server. Their latencies are log-normal (median 50 ms, sigma 1:
-one in a hundred takes ten times the median), drawn from a fixed seed.
+The models sleep instead of calling a server. Their latencies are log-normal (median 50 ms, sigma 1:
+one in a hundred takes ten times the median), with a fixed seed.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from gauntlet.pipeline.play.driver import Driver, lease_size
 from gauntlet.pipeline.play.match import play
 
 SLOTS = 16
-"""Of each model."""
+"""Slots per model."""
 WIDTH = 64
-"""Matches under way. More than all slots together: of two models now one, now the other is asked
-more, and as many matches as slots would leave the other's idle."""
+"""Concurrent matches. More than all slots together: with two models the load alternates, and with
+only as many matches as slots one model's slots would idle."""
 MEDIAN, SIGMA = 0.05, 1.0
-"""Seconds that an answer takes, and how they spread: the deviation of their logarithm."""
+"""Median latency in seconds, and the standard deviation of its logarithm."""
 REQUEST = Score((Prompt("", "Which one?\n", "Answer:"),), ("A",))
 REPLY = Scores(((0.0,),), (3,))
 
 
 def slots() -> dict[str, float]:
-    """The share of slot-seconds during which a request was being answered, for one model and for
-    two at one table, by the driver, an inline worker and its scheduler; and the plain way. Seats
-    are rotated, so that both models are asked equally often.
+    """Return the share of slot-seconds spent answering requests, for one model and for two at one
+    table, by the driver with an inline worker and its scheduler; and by a barrier. Seats are
+    rotated, so that both models get equally many requests.
 
-    Measured from the moment at which all slots first are busy to the start of the last match:
-    after it the slots empty one by one, whoever schedules.
+    Measured from the moment when all slots are first busy to the start of the last match: after it
+    the slots drain, whatever the scheduler.
     """
     figures = {}
     for count, deals, fewer in ((1, 125, 50), (2, 200, 35)):
@@ -55,7 +55,7 @@ def slots() -> dict[str, float]:
 
 
 class Clock:
-    """Notes when an answer begins (+1) and ends (-1), and when the last match began."""
+    """Records when answers begin (+1) and end (-1), and when the last match began."""
 
     def __init__(self, slots: int) -> None:
         self._slots = slots
@@ -68,8 +68,8 @@ class Clock:
             self._changes.append((time.perf_counter(), change))
 
     def busy(self, full: int) -> float:
-        """The share of slot-seconds, from when `full` slots first were busy to the start of the
-        last match."""
+        """Return the share of slot-seconds used, from when `full` slots were first busy to the
+        start of the last match."""
         under_way, before, spent, began = 0, 0.0, 0.0, 0.0
         for at, change in self._changes:
             if began:
@@ -93,7 +93,7 @@ class Sleeping:
         return {"sleeping": self.number}
 
     def check_choices(self, choices: Sequence[str]) -> None:
-        """Any will do."""
+        """Accepts any."""
 
     def load(self) -> Model:
         return SleepingModel(self.clock, random.Random(self.number))
@@ -112,12 +112,12 @@ class SleepingModel:
         return [REPLY] * len(requests)
 
     def close(self) -> None:
-        """Holds nothing."""
+        """Nothing to free."""
 
 
 @dataclass(frozen=True)
 class Asking:
-    """Asks its model, and then takes the first option. On an empty board it notes the time."""
+    """Calls its model, then takes the first option. On an empty board it records the time."""
 
     clock: Clock = field(compare=False)
 
@@ -129,7 +129,7 @@ class Asking:
 
 
 def table(models: int) -> tuple[Cell, Clock]:
-    """Tic-tac-toe of two seats that ask one model, or one each."""
+    """Return tic-tac-toe of two seats that use one model, or one each."""
     clock = Clock(SLOTS * models)
     game: Game[Any] = TicTacToe()
     agent: Agent = Asking(clock)  # type: ignore[assignment]
@@ -154,9 +154,9 @@ def by_the_pipeline(models: int, deals: int) -> float:
 
 
 def by_the_plain_way(models: int, deals: int) -> float:
-    """Half of the matches ask together, one model after the other, and wait for the slowest reply;
-    the other half is played meanwhile, which takes no time here. So the slots of one model at most
-    are ever busy."""
+    """Half of the matches send their requests together, one model after the other, and wait for the
+    slowest reply; the other half is played meanwhile, which takes no time here. So at most the
+    slots of one model are ever busy."""
     cell, clock = table(models)
     plan = Plan((cell,), deals, seed=1)
     loaded = {source: source.load() for source in plan.sources}
@@ -179,14 +179,14 @@ def together(
     source: ModelSource,
     asking: Mapping[Ask, Chain[Any]],
 ) -> list[tuple[Ask, Reply]]:
-    """All that is asked of the model, and its replies once they all are there."""
+    """Send all requests for the model, and return the replies once all have arrived."""
     asks = [ask for ask in asking if ask.source == source]
     replies = pool.map(loaded[source].answer, ([ask.request] for ask in asks))
     return [(ask, reply) for ask, (reply,) in zip(asks, replies, strict=True)]
 
 
 def proceed(chain: Chain[Any], come: Answered | None, asking: dict[Ask, Chain[Any]]) -> None:
-    """Plays the match to its next asks, which are added to `asking`, or to its end."""
+    """Play the match to its next requests, which are added to `asking`, or to its end."""
     try:
         asks = next(chain) if come is None else chain.send(come)
     except StopIteration:

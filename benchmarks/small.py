@@ -1,4 +1,4 @@
-"""A small network of any family of causal language models, from its config with other sizes."""
+"""Build a small network of any causal language model family, from its config with other sizes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 from transformers import CONFIG_MAPPING, AutoModelForCausalLM
 
 BORDER, LONGEST, MOST = 64, 512, 20_000_000
-"""Tokens of a window or a chunk, tokens that a network reads, and weights of the largest built."""
+"""Tokens of a window or a chunk, maximum context, and maximum number of weights."""
 LAYERS, HEADS, WIDTH, INNER, FEW = 4, 4, 64, 96, 4
 VOCABULARY = ("vocab_size", "vocab_size_per_layer_input")
 SIZES: Mapping[str, Any] = {
@@ -66,14 +66,14 @@ SPECIAL: Mapping[str, Mapping[str, Any]] = {
     "bamba": {"attn_layer_indices": [1, 3]},
     "phi3": {"rope_parameters": LONGROPE, "original_max_position_embeddings": BORDER},
 }
-"""What a family needs besides, or what shows its own border where sizes alone do not."""
+"""A family's further requirements, and settings that give it a border where sizes alone do not."""
 FURTHER: Sequence[Mapping[str, Any]] = (
     {},
     {"num_key_value_heads": HEADS},
     {"num_key_value_heads": HEADS, "head_dim": None},
     {"num_hidden_layers": 2 * LAYERS, "num_key_value_heads": HEADS},
 )
-"""Tried in turn until the network runs; a setting that is None is left as the family has it."""
+"""Tried in turn until the network runs; None keeps the family's own setting."""
 
 
 WIDER: Mapping[str, Any] = {
@@ -92,8 +92,8 @@ WIDER: Mapping[str, Any] = {
 
 
 def built(family: str, vocabulary: int, wider: Mapping[str, Any] | None = None) -> Any:
-    """A small network of the family that reads a text. Raises what the library raises for the last
-    sizes tried, and ValueError where the network is too large."""
+    """Return a small working network of the family. Raises the library's error for the first sizes
+    tried, and ValueError if the network is too large."""
     error: Exception | None = None
     for further in FURTHER:
         sizes = {**SIZES, **(wider or {}), **dict.fromkeys(VOCABULARY, vocabulary), **further}
@@ -102,14 +102,14 @@ def built(family: str, vocabulary: int, wider: Mapping[str, Any] | None = None) 
             network = spread(small(CONFIG_MAPPING[family], sizes, special))
             network(input_ids=torch.arange(16)[None])
             return network
-        except Exception as raised:  # of any kind, as above
+        except Exception as raised:  # any error, as above
             error = error or raised
     assert error is not None
     raise error
 
 
 def spread(config: Any) -> Any:
-    """The network of the config, its weights spread so that it has opinions."""
+    """Return the network of the config, with weights large enough for distinct predictions."""
     with torch.device("meta"):
         weights = AutoModelForCausalLM.from_config(config).num_parameters()
     if weights > MOST:
@@ -123,7 +123,7 @@ def spread(config: Any) -> Any:
 
 
 def small(kind: Any, sizes: Mapping[str, Any], special: Mapping[str, Any] | None = None) -> Any:
-    """A config of a class with those of the sizes that it has, in its parts too."""
+    """Return a config of a class with those of the sizes that it has, including its sub-configs."""
     usual = kind()
     parts = {
         name: small(type(getattr(usual, name)), sizes)

@@ -1,14 +1,14 @@
-"""How long a small run takes, stage by stage: `python -m benchmarks.start --json F`.
+"""Time a small run, stage by stage: `python -m benchmarks.start --json F`.
 
     python -m benchmarks.start --tree ../before --rounds 5 --cpu
 
-The command is `python -m pipeline.run model=fake deals=5`, typed anew in a fresh folder and with a
-fresh MLflow store each time, so nothing is kept but what Python and numba have compiled. With
-`--tree` the same command of another checkout takes turns with it, for figures of one sitting.
+The command is `python -m pipeline.run model=fake deals=5`, each time in a fresh folder with a fresh
+MLflow store, so only what Python and numba have compiled is reused. With `--tree` the same command
+of another checkout alternates with it, for comparable numbers.
 
-Stages are functions of the pipeline, by name; each has the time that passes in it and in no other
-stage. `imports` is all loading of modules by the main thread, wherever it happens. Moments are what
-a person waits for, in seconds of the clock since the command was typed.
+Stages are functions of the pipeline, by name; each has the time spent in it and in no nested stage.
+`imports` is all module loading by the main thread. Moments are what a user waits for, in wall-clock
+seconds since the command was issued.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ HERE = Path(__file__).resolve().parent.parent
 COMMAND = ("model=fake", "deals=5")
 IMPORTS, REST = "imports", "rest"
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
-"""What passes, and what this process computes: that is less of a matter of what else runs."""
+"""Wall time, and this process's CPU time, which depends less on other load."""
 STAGES: Mapping[str, Sequence[str]] = {
     "compose": ("pipeline.config.compose:composed",),
     "plan": ("pipeline.plan.build:build_cells", "pipeline.log.code:compare"),
@@ -58,14 +58,14 @@ MOMENTS: Mapping[str, tuple[str, bool]] = {
     "first match begins": ("pipeline.play.driver:Driver.run", False),
     "tables are there": ("pipeline.tables.views:Views.show", True),
 }
-"""When a function is first called, or has first returned."""
+"""When a function is first called, or first returns."""
 
 
 class Stopwatch:
-    """Seconds by stage; a stage within another stops the other's."""
+    """Seconds by stage; a nested stage stops the outer one."""
 
     def __init__(self, clock: Callable[[], float], typed: float) -> None:
-        """typed: when the command was, by `time.perf_counter`."""
+        """typed: when the command was issued, by `time.perf_counter`."""
         self.seconds: dict[str, float] = dict.fromkeys((*STAGES, IMPORTS), 0.0)
         self.moments: dict[str, float] = {}
         self._typed = typed
@@ -113,8 +113,8 @@ class Stopwatch:
 
 
 def watch(stopwatch: Stopwatch) -> None:
-    """Times imports from now on, and the functions of STAGES once their module is there: before
-    another module takes them from it by name."""
+    """Time imports from now on, and wrap the functions of STAGES as soon as their module is loaded:
+    before another module imports them by name."""
     import importlib._bootstrap as bootstrap
     import threading
 
@@ -146,7 +146,7 @@ def watch(stopwatch: Stopwatch) -> None:
 
 
 def inside(clock: str, typed: float, file: Path, words: Sequence[str]) -> None:
-    """Runs the command in this process, to its end, and writes its seconds by stage."""
+    """Run the command in this process, to its end, and write its seconds by stage."""
     stopwatch = Stopwatch(CLOCKS[clock], typed)
     watch(stopwatch)
     atexit.register(
@@ -159,8 +159,8 @@ def inside(clock: str, typed: float, file: Path, words: Sequence[str]) -> None:
 
 
 def once(tree: Path, clock: str) -> dict[str, float]:
-    """Seconds by stage of one run of the checkout at `tree`, with `wall` and `cpu`, of all
-    processes that it waited for, and its moments. clock: one of CLOCKS, for the stages."""
+    """Return seconds by stage of one run of the checkout at `tree`, with `wall` and `cpu`, of all
+    its child processes, and its moments. clock: one of CLOCKS, for the stages."""
     with tempfile.TemporaryDirectory(prefix="gauntlet-start-") as folder:
         told = Path(folder) / "seconds.json"
         words = (*COMMAND, f"output_dir={folder}/out", f"tracking.store={folder}/mlflow")
@@ -206,7 +206,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     clock = "cpu" if options.cpu else "wall"
     trees = [HERE, *([options.tree.resolve()] if options.tree else [])]
     for tree in trees:
-        once(tree, clock)  # what Python and numba compile is kept from here on
+        once(tree, clock)  # warm-up: Python and numba compile
     rounds: dict[str, list[dict[str, float]]] = {str(tree): [] for tree in trees}
     for _ in range(options.rounds):
         for tree in trees:

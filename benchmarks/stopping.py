@@ -1,21 +1,21 @@
-"""Sequential stopping: how often it errs and how many deals it saves, in simulated sweeps.
+"""Sequential stopping: error rates and deals saved, in simulated sweeps.
 
     python -m benchmarks.stopping [--sweeps 10000] [--json FILE]
 
 Real deals are played first: RLCard's rule player in seat 1 of UNO against a random player, each
 deal with its result and its luck-adjusted value. A simulated sweep draws from those deals with
-replacement: from wins and losses so weighed, or from adjusted values so shifted, that the mean is
-the null (the random player's win rate) or the win rate that a sweep expects (54.5%).
+replacement: wins and losses are weighted, or adjusted values shifted, so that the mean is the null
+(the random player's win rate) or the win rate that a sweep expects (54.5%).
 
     false_positive_upper  one-sided 99% upper bound (Clopper and Pearson) of the share of null
                           sweeps that end with "above the baseline"; at most alpha + .005
     power                 share of sweeps with an effect that do
-    median_n              deals that those with an effect play, at the median
+    median_n              median number of deals of those with an effect
     games_saved           mean share saved of the deals that a z test of raw wins would be
                           planned with, for an equal alpha and a power of 90%
 
-`sprt` stops on raw wins, `precision` on adjusted values; the names without a prefix are the worse
-of the two. A sweep ends undecided after CAP deals.
+`sprt` stops on raw wins, `precision` on adjusted values; names without a prefix are the worse of
+the two. A sweep ends undecided after CAP deals.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Rule = Callable[[np.ndarray], Stop | None]
 
 
 def real_deals() -> tuple[np.ndarray, np.ndarray, float]:
-    """Won or not and advantage of each deal, and the reference's win rate."""
+    """Return result (won or not) and advantage of each deal, and the reference's win rate."""
     game, players = Uno(), ("random", "rule")
     base = game.simulate(("random", "random"), 2_000_000, SEED)
     found = luck.sample(game.codes(players), game.code("random"), 1, 1, DEALS, 100, SEED, luck.WALK)
@@ -50,7 +50,7 @@ def real_deals() -> tuple[np.ndarray, np.ndarray, float]:
 
 
 def sweeps(values: np.ndarray, weights: np.ndarray, rule: Rule, number: int) -> np.ndarray:
-    """Deals played and whether it ended above the null, for each sweep: (number, 2)."""
+    """Return the number of deals and whether the sweep ended above the null: (number, 2)."""
     rng = np.random.default_rng(SEED)
     steps = weights.cumsum() / weights.sum()
     found = np.empty((number, 2))

@@ -1,21 +1,20 @@
-"""What a big sweep takes besides its matches: seconds until it plays and from its last match to its
-last table, memory, and the size of its page.
+"""Overhead of a big sweep besides its matches: seconds before and after play, memory, page size.
 
     python -m benchmarks.sweeps [--cells 1000 ...] [--deals 20] [--one 100000] [--json FILE]
 
-A sweep of tic-tac-toe with the fake model, as many fakes as it takes times two prompting methods
-times five lengths of the history that is told, is played as a user would: `python -m pipeline.run`,
-in one process, with MLflow. Of each number N of cells
+A sweep of tic-tac-toe with the fake model, over enough fakes times two prompting methods times five
+lengths of the history in the prompt, is run as a user would: `python -m pipeline.run`, in one
+process, with MLflow. For each number N of cells
 
-    plan_N_s                      from the command to the workers' being ready for the first match
+    plan_N_s                      from the command until the workers are ready for the first match
     cells_N.seconds_after_play    from the last match on disk to the command's end: judging,
                                   controls, tables, figures, report, MLflow
-    cells_N.peak_mb               the most memory that the process held at any time
+    cells_N.peak_mb               peak memory of the process
     cells_N.report_mb             report.html
     cells_N.play_s                the matches, for comparison
-    ..._cpu                       the process's own time in each, whatever else the machine does
+    ..._cpu                       the process's own CPU time in each
 
-and with --one the same of one cell of so many deals (0 leaves it out).
+and with --one the same for one cell with this many deals (0 skips it).
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def measured(name: str, plan: str, typed: Sequence[str]) -> dict[str, float]:
-    """Plays one sweep in a fresh folder; its figures under their names."""
+    """Play one sweep in a fresh folder; return its results by name."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "sweep"
         command = [sys.executable, "-m", "pipeline.run", "-m", *COMMON, *typed]
@@ -67,8 +66,8 @@ def measured(name: str, plan: str, typed: Sequence[str]) -> dict[str, float]:
 
 
 def watched(command: Sequence[str], scratch: Path) -> tuple[list[tuple[float, float]], float]:
-    """Runs a command to its end: at which time it had used how much of a processor's, looked at now
-    and then, and the most memory it held, in MB."""
+    """Run a command to its end; return samples of its CPU time, (time, CPU seconds), and its peak
+    memory in MB."""
     looks = []
     with (scratch / "said").open("w") as said:
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -1,9 +1,9 @@
-"""What the usual formulas would do where the tables have others: how often their 95% intervals
-cover and their tests reject at .05 where there is nothing to find, counted out over all results.
+"""Textbook formulas where the tables use others: coverage of 95% intervals and rejection rates.
 
     python -m benchmarks.textbook
 
-Only the two of a measure without a range are simulated, 20,000 runs each.
+Rejection rates are at .05 under the null hypothesis. Everything is computed exactly over all
+results, except the two for a measure without a range: simulated, 20,000 runs each.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gauntlet.stats.proportions import binomial_test, one_sample_z, wilson
 RUNS, SEED = 20_000, 7
 
 Row = tuple[str, str, str, float]
-"""The formula, where it stands, whether it covers or rejects, and how often."""
+"""The formula, the case, whether it covers or rejects, and how often."""
 
 
 def rows() -> Iterator[Row]:
@@ -46,7 +46,7 @@ def rows() -> Iterator[Row]:
 
 
 def wilsons(n: int) -> tuple[float, float]:
-    """At the worst of all rates from 2% to 98%, which lies beside a limit, and in their mean."""
+    """The coverage at the worst rate from 2% to 98%, which is next to a limit, and the mean."""
     found = wilson(np.arange(n + 1), n)
     grid = np.linspace(0.02, 0.98, 97)
     edges = np.clip(np.concatenate((found.low - 1e-9, found.high + 1e-9)), 0.02, 0.98)
@@ -79,7 +79,7 @@ def flips(n: int) -> float:
 
 
 def without_range(kind: str, n: int) -> tuple[float, float]:
-    """Student's test that a mean lies off the truth on the worse side, plain and corrected."""
+    """Return the rejection rate of Student's test on the worse side, plain and corrected."""
     draw, truth = chips()[kind]
     values = draw(np.random.default_rng(SEED), (RUNS, n)) - truth
     mean, sd = values.mean(-1), values.std(-1)

@@ -1,4 +1,4 @@
-"""What the scoring benchmarks share: ways in turn against the clock, and scores against scores."""
+"""Shared by the scoring benchmarks: timing of alternating methods, and comparison of scores."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def prompts(requests: Sequence[Score]) -> int:
 
 
 def rows_of(replies: Sequence[Scores]) -> Rows:
-    """The log-probabilities of every prompt, decision after decision."""
+    """Return the log-probabilities of every prompt, decision after decision."""
     return [list(row) for reply in replies for row in reply.logprobs]
 
 
 def timed(ways: dict[str, Way], device: torch.device) -> dict[str, float]:
-    """Seconds of each way, the fastest of a few rounds: what other work disturbed least. The first
-    way runs once before."""
+    """Return each method's seconds, the fastest of a few rounds, which is the least disturbed by
+    other load. The first method is warmed up once."""
     best = dict.fromkeys(ways, float("inf"))
     next(iter(ways.values()))()
     for _ in range(ROUNDS):
@@ -49,7 +49,7 @@ def timed(ways: dict[str, Way], device: torch.device) -> dict[str, float]:
 
 
 def compare(exact: Rows, other: Rows) -> dict[str, float]:
-    """How log-probabilities differ, and where the first choice does, by how much it led."""
+    """Return differences of log-probabilities, and the margins where the first choice differs."""
     pairs = [(np.array(a), np.array(b)) for a, b in zip(exact, other, strict=True)]
     differences = np.concatenate([np.abs(a - b) for a, b in pairs])
     flipped = [np.sort(a) for a, b in pairs if a.argmax() != b.argmax()]

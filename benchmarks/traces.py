@@ -1,10 +1,10 @@
-"""How fast model calls go to MLflow as traces: in bulk, as a sweep logs them, beside one by one.
+"""Speed of logging model calls to MLflow as traces: in bulk, as a sweep does, and one by one.
 
     python benchmarks/traces.py --json traces.json
 
-Plays a few matches of UNO with the fake model, and logs the same calls twice into a fresh sqlite
-store: all of them in bulk, reading the log included, and those of the first matches through
-MLflow's own spans, begun and ended one by one with the same times. What was written is read back.
+Plays a few matches of UNO with the fake model, and logs the same calls twice to a fresh sqlite
+store: all of them in bulk, including reading the log, and those of the first matches through
+MLflow's own spans, begun and ended one by one with the same times. The result is read back.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
 ALONE = 12
-"""Traces that are written one by one."""
+"""Number of traces logged one by one."""
 
 
 def played(folder: Path, deals: int) -> Sequence[CellResults]:
@@ -43,7 +43,7 @@ def played(folder: Path, deals: int) -> Sequence[CellResults]:
 
 
 def in_bulk(store: str, folder: Path, results: Sequence[CellResults]) -> tuple[int, float, float]:
-    """Spans, seconds, and seconds of the processor."""
+    """Return spans, seconds, and CPU seconds."""
     client = open_store(store)
     experiment = experiment_in(client, store, "bulk")
     runs = {
@@ -59,7 +59,7 @@ def in_bulk(store: str, folder: Path, results: Sequence[CellResults]) -> tuple[i
 
 
 def written(client: MlflowClient, experiment: str) -> int:
-    """How many spans the store holds."""
+    """Count the spans in the store."""
     spans, token, last = 0, None, False
     while not last:
         page = client.search_traces(locations=[experiment], max_results=PAGE, page_token=token)
@@ -69,7 +69,7 @@ def written(client: MlflowClient, experiment: str) -> int:
 
 
 def one_by_one(store: str, traces: Sequence[DecisionTrace]) -> tuple[int, float, float]:
-    """As `in_bulk`, by MLflow's own calls."""
+    """Like `in_bulk`, with MLflow's own calls."""
     import mlflow
 
     client = open_store(store)

@@ -1,10 +1,10 @@
-"""A network in two parts on one device against itself whole: a step of `benchmarks.gpu`.
+"""A network in two shards on one device against the whole: a step of `benchmarks.gpu`.
 
     python -m benchmarks.two_shards SIZE [--device cuda]     prints one line of JSON
 
-Two processes hold a part each, cut by DeepSpeed or, where it is not installed, by transformers. On
-one card their sums go by way of the main memory, so it shows that parts answer as the whole does,
-and not how fast two cards would be.
+Two processes hold one shard each, split by DeepSpeed or, if it is not installed, by transformers.
+On one GPU their sums go through main memory, so this shows that the shards' results match the
+whole's, not the speed of two GPUs.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from gauntlet.models.engine.shards import Rank, layer_weights, load_part
 PARTS = 2
 DECISIONS = {"cpu": 6, "cuda": 64}
 SECONDS = 300
-"""After which a rank that waits for the other one is given up."""
+"""Timeout for a rank that waits for the other one."""
 
 Figures = dict[str, float]
 
 
 def measured(size: str, device: str) -> Figures:
-    """The figures of `measure`, found in processes of their own. Raises RuntimeError."""
+    """Run `measure` in separate processes. Raises RuntimeError."""
     found = apart.figures("benchmarks.two_shards", size, "--device", device)
     return {f"{size}.shards_{figure}": value for figure, value in found.items()}
 
 
 def measure(size: str, device: str) -> Figures:
-    """How far the parts' answers lie from the plain scorer's of the whole, in float32; decisions a
-    second; the largest share of the layers' weights that a part holds."""
+    """Return the shards' deviation from the reference scorer on the whole network, in float32;
+    decisions per second; the largest share of the layers' weights in one shard."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "whole"
         network = network_of(size, device).float()
@@ -77,7 +77,7 @@ def measure(size: str, device: str) -> Figures:
 
 
 def part(size: str, device: str, number: int, place: Path) -> None:
-    """One of the processes; leaves what it found in a file."""
+    """Run one of the processes and write its results to a file."""
     rank = Rank(number, PARTS, f"file://{place / 'meeting'}", one_card=device == "cuda")
     network, least = load_part(place / "whole", size, "float32", device, rank)
     packed, requests = Packed(network, tokens_of(size), least=least), decisions(device)
@@ -86,7 +86,7 @@ def part(size: str, device: str, number: int, place: Path) -> None:
     told = {"rows": rows, "weights": layer_weights(network), "seconds": seconds["parts"]}
     (place / f"{number}.json").write_text(json.dumps(told))
     torch.distributed.barrier()
-    torch.distributed.destroy_process_group()  # else its threads abort the process now and then
+    torch.distributed.destroy_process_group()  # else its threads may abort the process
 
 
 def decisions(device: str) -> list[Score]:

@@ -1,12 +1,11 @@
-"""Games of UNO a second on one core: this engine and RLCard 1.2.0, in one run.
+"""Games of UNO per second on one core: this engine and RLCard 1.2.0, in one run.
 
     python -m benchmarks.uno [--seconds 3] [--json FILE]
 
-Both play two uniform random players. RLCard is run in two ways: its environment with its random
-agents (`env.run`), which is how it is meant to be used, and its bare game class driven by a loop
-of our own, which spares it all encoding. The bare class is the faster, so it is the one that
-counts: `ratio` is ours by that one. Ours is also timed move by move from Python, as matches are
-played, and in playouts from the middle of a game.
+Both play two uniformly random players. RLCard is run in two ways: its environment with its random
+agents (`env.run`), its intended use, and its bare game class driven by our own loop, which avoids
+all encoding. The bare class is faster, so `ratio` is ours over that one. Ours is also timed move by
+move from Python, like matches, and in playouts from the middle of a game.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ from gauntlet.games.uno import Uno, policies
 
 
 def per_second(play: Callable[[int], int], seconds: float) -> float:
-    """The best rate over at least three rounds and `seconds`; `play(round)` returns how many
-    games it played. The first round warms up and does not count."""
+    """Return the best rate over at least three rounds and `seconds`; `play(round)` returns the
+    number of games it played. The first round is a warm-up."""
     play(0)
     best, spent, turn = 0.0, 0.0, 0
     while turn < 3 or spent < seconds:

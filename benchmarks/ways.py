@@ -1,7 +1,7 @@
-"""Ways to score the same prompts on the same network, to compare the packed scorer with.
+"""Other ways to score the same prompts on the same network, for comparison with the packed scorer.
 
-Each takes requests and gives one row of log-probabilities a prompt, so that each can be checked
-against the plain scorer before it is timed.
+Each takes requests and returns one row of log-probabilities per prompt, so that it can be checked
+against the reference scorer before it is timed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Rows = list[list[float]]
 
 
 class Loop:
-    """The published way: `generate(max_new_tokens=1)` a prompt, batch 1, softmax over the whole
+    """The published loop: `generate(max_new_tokens=1)` per prompt, batch 1, softmax over the whole
     vocabulary, the likelier of an answer's two spellings."""
 
     def __init__(self, network: Any, tokens: Tokens) -> None:
@@ -47,7 +47,7 @@ class Loop:
 
 
 class Forward:
-    """A bare forward pass a prompt: last logits only, no cache, prompts tokenized beforehand."""
+    """A bare forward pass per prompt: last logits only, no cache, prompts tokenized beforehand."""
 
     def __init__(self, network: Any, tokens: Tokens, requests: Sequence[Score]) -> None:
         self.network = network
@@ -70,8 +70,8 @@ class Forward:
 
 
 class Cached:
-    """The best that plain transformers does: the static part's keys and values kept, the prompts
-    of many decisions in padded batches of like length, last logits only, tokenized beforehand."""
+    """Plain transformers at its best: the static part's keys and values cached, the prompts of many
+    decisions in padded batches of similar length, last logits only, tokenized beforehand."""
 
     def __init__(self, network: Any, tokens: Tokens, requests: Sequence[Score], batch: int) -> None:
         self.network, self.batch = network, batch
@@ -132,7 +132,7 @@ def encoded(tokens: Tokens, request: Score) -> list[list[int]]:
 
 
 def read(logits: Tensor, spelt: Sequence[Sequence[tuple[int, ...]]]) -> Rows:
-    """The log-probabilities of each row's choices from its logits."""
+    """Return the log-probabilities of each row's choices from its logits."""
     logprobs = torch.log_softmax(logits.float(), dim=-1)
     wanted = [sorted({token for ids in choices for token in ids}) for choices in spelt]
     picked = [row[ids].tolist() for row, ids in zip(logprobs, wanted, strict=True)]

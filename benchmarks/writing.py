@@ -1,4 +1,4 @@
-"""How fast many texts are written at once, against the library's own loop, one at a time."""
+"""Speed of batched generation, against the library's own loop, one text at a time."""
 
 from __future__ import annotations
 
@@ -19,12 +19,10 @@ ROUNDS = 3
 
 
 def measure_writing(network: Any, tokens: Tokens, decisions: Sequence[Score]) -> dict[str, float]:
-    """Tokens a second and the ratio to `generate`, greedy, after the decisions' first prompts.
-
-    Both write the same texts; that is checked. Texts that end early end early in both.
-    """
+    """Return tokens per second and the ratio to `generate`, greedy, after the decisions' first
+    prompts. Both must generate the same texts. Texts that end early end early in both."""
     prompts = [decision.prompts[0] for decision in decisions]
-    # Without the cue, where an answer would begin and soon end.
+    # Without the cue, after which an answer would begin and soon end.
     asks = [
         Generate(type(prompt)(prompt.static, prompt.changing[: -1 - i // len(prompts)]), LENGTH)
         for i, prompt in enumerate(prompts * -(-TEXTS // len(prompts)))

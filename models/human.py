@@ -120,7 +120,7 @@ class TerminalModel(PersonModel):
         print(visible(cue), end=" ", flush=True)
         while b"\n" not in self._typed:
             if self.gone.is_set():
-                raise ModelError("nobody is at the terminal any more")
+                raise ModelError("nobody is at the terminal")
             if select.select([self._keyboard], [], [], POLL_SECONDS)[0]:
                 self._take_in(os.read(self._keyboard, 4096))
         line, _, self._typed = self._typed.partition(b"\n")

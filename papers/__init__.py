@@ -1,4 +1,4 @@
-"""The published systems again: what papers printed, our runs beside it, and their claims."""
+"""Reproductions of published systems: the papers' numbers next to ours, and claims audited."""
 
 from gauntlet.common.process import leave_current_folder
 

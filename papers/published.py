@@ -1,8 +1,8 @@
-"""What papers printed, and the lines that set figures of ours beside it (`papers.verdicts`).
+"""Published numbers, and the rows that compare ours with them (`papers.verdicts`).
 
-A published figure is an entry: its `id`; where it was printed its `value`, the number `n` of their
-games, where they tell it, and `without`, what is to be had without any effect, as a random player's
-figure; `kind`, unless it is a result.
+A published number is an entry: its `id`; if printed, its `value`; the number `n` of their games, if
+reported; `without`, the value expected without any effect, such as a random player's; and `kind`,
+unless it is a result.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ COUNTS = ("published_n", "n", "deals")
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a reproduction. What is not known is nan, or 0 of a number.
+    """A row of a reproduction. Unknown values are nan, unknown counts 0.
 
-    published_n, n: games of theirs and of ours. deals: what those of ours were dealt of. gap: ours
-    less the published one. matters: the least difference that would, the published figure's
-    distance from what is to be had without any effect.
+    published_n, n: number of their games and of ours. deals: number of deals of ours. gap: ours
+    minus the published value. matters: the smallest relevant difference, the distance of the
+    published value from the one expected without any effect.
     """
 
     id: str
@@ -68,7 +68,7 @@ COLUMNS = (
 
 
 def paper(name: str) -> dict[str, Any]:
-    """The published numbers of one paper, from its folder beside this file; the caller's own."""
+    """Return a copy of the published numbers of one paper, from its folder next to this file."""
     return deepcopy(_read(name))
 
 
@@ -80,25 +80,25 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def not_run(entry: Entry) -> Row:
-    """A line for which there is nothing of ours: its own fields stay empty."""
+    """Return a row without a result of ours."""
     value = entry.get("value", nan)
     return Row(entry["id"], entry.get("kind", "result"), value, "not_run", entry.get("n", 0))
 
 
 def only_drawn(entry: Entry) -> Row:
-    """A line of which the paper prints no number."""
+    """Return a row for which the paper prints no number."""
     return replace(not_run(entry), verdict="not_computable")
 
 
 def exact(entry: Entry, ours: float, rounding: float = 0.0) -> Row:
-    """A line without chance in it, which agrees where it is equal up to the rounding in print."""
+    """Return a row without randomness; it agrees where equal up to the printed rounding."""
     same = abs(ours - entry["value"]) <= rounding
     gap = ours - entry["value"]
     return replace(not_run(entry), ours=ours, gap=gap, verdict="agrees" if same else "differs")
 
 
 def alone(entry: Entry, ours: Estimate, games: int = 0, deals: int = 0) -> Row:
-    """A figure of ours, set against nothing."""
+    """Return a row with our result only, without comparison."""
     own = replace(not_run(entry), ours=ours.value, ci_low=ours.low, ci_high=ours.high)
     value = entry.get("value", nan)
     unsized = not isnan(value) and "n" not in entry
@@ -114,10 +114,10 @@ def counted(
     total: float = 1.0,
     independent: int | None = None,
 ) -> Row:
-    """A share of games, in a unit in which all of them are `total`.
+    """Return the row of a share of games, in a unit in which all games are `total`.
 
-    independent: how many independent games tell as much. None: all where each has a deal of its
-    own, and else the share is a mean over deals.
+    independent: effective number of independent games. None: all of them if each has a deal to
+    itself; otherwise the share is treated as a mean over deals.
     """
     if independent is None and deals < games:
         return measured(entry, ours, games, deals)
@@ -131,7 +131,7 @@ def counted(
 
 
 def proven(entry: Entry, ours: float, total: float = 1.0) -> Row:
-    """A share that ours is without having been played, as by proof."""
+    """Return the row of a share that we know exactly, for example by proof."""
     theirs = round(entry["value"] / total * entry["n"])
     gap = of_known(ours / total, theirs, entry["n"]).times(total)
     return compared(alone(entry, Estimate(ours, ours, ours)), entry, gap)
@@ -140,8 +140,8 @@ def proven(entry: Entry, ours: float, total: float = 1.0) -> Row:
 def measured(
     entry: Entry, ours: Estimate, games: int, deals: int, their_error: float | None = None
 ) -> Row:
-    """A mean over deals with its interval. their_error: the standard error of theirs; None takes it
-    as ours would be with as many games."""
+    """Return the row of a mean over deals with its interval. their_error: the standard error of
+    theirs; by default what ours would be with their number of games."""
     row = alone(entry, ours, games, deals)
     if not _comparable(entry, ours) or isnan(ours.low):
         return row
@@ -150,7 +150,7 @@ def measured(
 
 
 def compared(row: Row, entry: Entry, gap: Gap) -> Row:
-    """The line with its test and verdict."""
+    """Return the row with its test and verdict."""
     matters = abs(entry["value"] - entry["without"])
     return replace(
         row,
@@ -168,7 +168,7 @@ def _comparable(entry: Entry, ours: Estimate) -> bool:
 
 
 def frame(rows: list[Row]) -> pd.DataFrame:
-    """The rows as the CSV has them; a number of 0 is left empty."""
+    """Return the rows as written to the CSV; counts of 0 are left empty."""
     table = pd.DataFrame([asdict(row) for row in rows], columns=list(COLUMNS))
     for name in COUNTS:
         table[name] = table[name].astype("Int64").mask(table[name] == 0)
@@ -176,7 +176,7 @@ def frame(rows: list[Row]) -> pd.DataFrame:
 
 
 def view(frame: pd.DataFrame) -> WrappedTable:
-    """The reproduction as a person reads it."""
+    """Return the reproduction as a table for the terminal."""
     shown = WrappedTable()
     shown.add_column("id", overflow="fold")
     for heading in ("kind", "paper", "ours", "95% interval", "n", "p", "verdict"):

@@ -1,7 +1,7 @@
-"""A paper's numbers beside our own: `make reproduce PAPER=llm_uno MODELS=pocket`.
+"""Reproduce a paper's numbers next to ours: `make reproduce PAPER=llm_uno MODELS=pocket`.
 
-Plays what is missing of the paper's experiments with the given models, and sets every published
-line against it. A model whose weights are not here leaves its lines empty: not_run.
+Plays what is missing of the paper's experiments with the given models, and compares every published
+number with the result. Rows of a model whose weights are missing stay empty: not_run.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from gauntlet.papers.uno_arena import reproduction as uno_arena
 from gauntlet.papers.verdicts import headline
 
 MODELS, DEALS = "pocket", 2000
-"""The model, and deals a cell by default: minutes with a small model on a laptop, an interval of
-+-2.2 points."""
+"""Default model, and deals per cell: minutes with a small model on a laptop, an interval of +-2.2
+points."""
 
 PLAYOUTS = 1000
-"""Playouts an option by default, where a paper judges decisions."""
+"""Default playouts per option, for papers that judge decisions."""
 
 PAPERS: dict[str, Callable[[Settings], Reproduction]] = {
     "llm_uno": llm_uno.reproduce,
@@ -45,9 +45,9 @@ DEFAULTS = {
     "observer": (observer.MODELS, observer.DEALS),
     "gamebench": (gamebench.MODELS, gamebench.DEALS),
 }
-"""Models and deals of the papers that have their own."""
+"""Models and deals of the papers with their own defaults."""
 OF_MATCHES = ("gamebench", "audit")
-"""Those that read the matches which GameBench's authors publish."""
+"""Papers that use the matches published by GameBench's authors."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def require_inputs(name: str, settings: Settings) -> None:
-    """Raises UserError where a model or a file is absent, whose lines would stay empty."""
+    """Raises UserError where a model or a file is missing, whose rows would stay empty."""
     models = () if name == "audit" else settings.models
     if absent := set(models) - set(available(models)):
         raise UserError(f"{name}: no weights here of {', '.join(sorted(absent))}")

@@ -1,4 +1,4 @@
-"""What was asked of a reproduction, what comes out of it, and how its experiments are run."""
+"""Settings and result of a reproduction, and how its experiments are run."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from gauntlet.pipeline.config.nodes import build
 from gauntlet.pipeline.tracking.store import STORE
 
 RAY = ("local", "ray")
-"""Choices of conf/launch that judging knows too."""
+"""Choices of conf/launch that judging supports too."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """A paper's module takes one of these in `reproduce` and returns a `Reproduction`.
+    """Settings of a reproduction, passed to a paper module's `reproduce`.
 
-    models: names from conf/model. deals: as `--deals`. playouts: an option, where a paper judges
-    decisions. out: the folder of all that is written. overrides: further words for every run's
-    command line. matches: the file of a paper's own matches, where it publishes them and the file
-    does not lie where it is looked for. Raises UserError for fewer than one deal or playout.
+    models: names from conf/model. deals: as `--deals`. playouts: per option, for papers that judge
+    decisions. out: the output folder. overrides: further arguments for every run's command line.
+    matches: the file of a paper's published matches, if not in its default location. Raises
+    UserError for fewer than one deal or playout.
     """
 
     models: tuple[str, ...]
@@ -47,12 +47,12 @@ class Settings:
 
     @property
     def store(self) -> str:
-        """The MLflow store of the runs, where they are tracked at all."""
+        """The MLflow store of the runs, if they are tracked."""
         return self._last("tracking.store=", str(STORE))
 
     @property
     def _launch(self) -> list[str]:
-        """What tells the judging to use the Ray that the runs were told to use, if they were."""
+        """Arguments that make the judging use the runs' Ray cluster, if they use one."""
         name = self._last("launch=", "")
         changes = [word.removeprefix("launch.") for word in self.overrides]
         kept = [new for new, word in zip(changes, self.overrides, strict=True) if new != word]
@@ -63,7 +63,7 @@ class Settings:
         return given[-1] if given else default
 
     def run(self, experiment: str, folder: str, *overrides: str) -> Path:
-        """Plays what is missing of an experiment; returns its output_dir, out/folder."""
+        """Play what is missing of an experiment; return its output_dir, out/folder."""
         there = self.out / folder
         own = (f"experiment={experiment}", f"name={experiment}", f"output_dir={there}")
         words = (*own, *overrides, *self.overrides)
@@ -71,14 +71,14 @@ class Settings:
         return there
 
     def judge(self, folder: Path, *options: str) -> None:
-        """Judges the decisions of an output_dir as `pipeline.metrics` does."""
+        """Judge the decisions of an output_dir with `pipeline.metrics`."""
         words = ("--playouts", str(self.playouts), "--store", self.store, *options)
         command("pipeline.metrics", str(folder), *words, *self._launch)
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """table: written as PAPER.csv. shown: what the terminal gets. folders: what else there is."""
+    """table: written as PAPER.csv. shown: printed to the terminal. folders: further outputs."""
 
     table: pd.DataFrame
     shown: Sequence[RenderableType]
@@ -86,14 +86,14 @@ class Reproduction:
 
 
 def command(module: str, *words: str) -> None:
-    """Runs one of the project's commands. Raises UserError where it fails."""
+    """Run one of the project's commands. Raises UserError if it fails."""
     status = subprocess.run([sys.executable, "-m", f"gauntlet.{module}", *words]).returncode
     if status:
         raise UserError(f"-m {module} {' '.join(words)} ended with status {status}")
 
 
 def available(models: Sequence[str]) -> list[str]:
-    """Those of the models that can be played here; says why others cannot.
+    """Return the models that can be played here; print why others cannot.
 
     Raises UserError for a name that conf/model does not have.
     """
@@ -115,8 +115,8 @@ def _available(model: str) -> bool:
 
 
 def read_csv(file: Path, *words: str) -> pd.DataFrame:
-    """A table of ours; only an empty field is no value, so that a model may be called `null`.
+    """Read one of our tables; only an empty field is missing, so a model may be called `null`.
 
-    words: columns of text, whatever stands there (`true`).
+    words: columns to read as text, whatever they contain (`true`).
     """
     return pd.read_csv(file, keep_default_na=False, na_values=[""], dtype=dict.fromkeys(words, str))

@@ -1,24 +1,24 @@
-"""Whether a figure of ours agrees with a published one, as far as both samples can tell.
+"""Verdicts on whether a result of ours agrees with a published one, given both samples' sizes.
 
-A line's kind says what stands on its two sides. Only results enter a headline:
+A row's kind says what is compared. Only results enter a headline:
 
     result          what the paper measured, and what we measured
-    setting         how something was set up, not what came of it
+    setting         how something was set up, not its outcome
     recount         recomputed from what the paper itself publishes: its numbers, its match file
     own_derivation  both sides are ours, by formula
     own_earlier     both sides are ours, by simulation
 
 Its verdict is one of these:
 
-    agrees          a test with the errors of both figures does not reject that they are the same
-                    (p >= .05), and the 95% interval of their difference holds none that matters:
-                    none as large as the published figure's own distance from what is to be had
-                    without any effect. Exact figures: equal to the digits in print
-    differs         the test rejects, each line by itself: of twenty true lines one does by chance
-    uninformative   it does not, but the interval reaches a difference that matters
-    not_computable  the paper does not tell of how many games its value is, or only draws it
-    not_run         there is nothing of ours
-    no_reference    there is nothing of theirs, or no interval of ours
+    agrees          a test with the errors of both values does not reject equality (p >= .05), and
+                    the 95% interval of their difference contains no relevant one: none as large as
+                    the distance of the published value from the one expected without any effect.
+                    Exact values: equal to the printed digits
+    differs         the test rejects, each row separately: one in twenty true rows does by chance
+    uninformative   it does not, but the interval reaches a relevant difference
+    not_computable  the paper does not report the number of games, or only draws the value
+    not_run         we have no result
+    no_reference    the paper has no value, or ours has no interval
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ Kind = Literal["result", "setting", "recount", "own_derivation", "own_earlier"]
 Verdict = Literal["agrees", "differs", "uninformative", "not_computable", "not_run", "no_reference"]
 COMPARED: tuple[Verdict, ...] = ("agrees", "differs", "uninformative")
 LEVEL = 0.05
-"""Of each line's test."""
+"""Significance level of each row's test."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure with its 95% interval; nan what is not known."""
+    """An estimate with its 95% interval; nan where unknown."""
 
     value: float
     low: float = nan
@@ -50,8 +50,8 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Gap:
-    """Our figure less the published one, its 95% interval, and the two-sided p-value of "the two
-    are the same"."""
+    """Our value minus the published one, its 95% interval, and the two-sided p-value of "the two
+    are equal"."""
 
     value: float
     low: float = nan
@@ -59,24 +59,24 @@ class Gap:
     p_value: float = nan
 
     def times(self, scale: float) -> Gap:
-        """The same in another unit."""
+        """Return the gap in another unit."""
         return Gap(scale * self.value, scale * self.low, scale * self.high, self.p_value)
 
     def about(self, value: float) -> Gap:
-        """The same about another value, as counts that are whole are about a share that is not."""
+        """Recentre at another value: counts are integers, but the share they stand for is not."""
         off = value - self.value
         return Gap(value, self.low + off, self.high + off, self.p_value)
 
 
 def judged(gap: Gap, matters: float) -> Verdict:
-    """matters: the least difference that would; in the unit of the gap."""
+    """matters: the smallest relevant difference, in the unit of the gap."""
     if gap.p_value < LEVEL:
         return "differs"
     return "agrees" if -matters < gap.low and gap.high < matters else "uninformative"
 
 
 def of_counts(wins: int, games: int, their_wins: int, their_games: int) -> Gap:
-    """Two shares of independent games: Fisher's exact test, two-sided by likelihood (as R's
+    """Compare two shares of independent games: Fisher's exact test, two-sided by likelihood (as R's
     fisher.test), and Newcombe's interval, which is `difference` of Wilson's."""
     from scipy.stats import fisher_exact
 
@@ -87,7 +87,7 @@ def of_counts(wins: int, games: int, their_wins: int, their_games: int) -> Gap:
 
 
 def of_known(share: float, their_wins: int, their_games: int) -> Gap:
-    """A share of ours without any error, as by proof: the exact binomial test of theirs."""
+    """Compare a share that we know exactly: the exact binomial test of theirs."""
     from scipy.stats import binomtest
 
     theirs = _share(their_wins, their_games)
@@ -103,11 +103,11 @@ def of_means(
     their_games: float = 1.0,
     their_error: float | None = None,
 ) -> Gap:
-    """Two means: our interval turned round for a test, with the error of both.
+    """Compare two means: our interval inverted to a test, with the errors of both.
 
-    degrees: of freedom of Student's t, inf the normal law. their_error: their standard error; None
-    takes it as ours would be with `their_games` instead of `games`. p is .05 where the interval of
-    the difference just reaches 0.
+    degrees: of freedom of Student's t, inf for the normal distribution. their_error: their standard
+    error; by default what ours would be with `their_games` instead of `games`. p is .05 where the
+    interval of the difference just reaches 0.
     """
     from scipy.stats import t
 
@@ -127,8 +127,8 @@ def of_means(
 def of_draws(
     ours: float, draws: int, published: float, their_draws: int, sd: float, rounding: float
 ) -> Gap:
-    """Two means of random draws of one standard deviation, where print may be off by `rounding`
-    besides."""
+    """Compare two means of random draws with the same standard deviation, where the printed one has
+    an additional error of up to `rounding`."""
     error, gap = sd * sqrt(1 / draws + 1 / their_draws), ours - published
     nearest = published + max(-rounding, min(rounding, gap))
     bare = of_means(Estimate(ours, ours, ours), inf, nearest, their_error=error)
@@ -142,7 +142,7 @@ def _share(wins: int, games: int) -> Estimate:
 
 
 def tally(table: pd.DataFrame) -> pd.DataFrame:
-    """How many lines of each kind have each verdict. table: with columns kind and verdict."""
+    """Count rows by kind and verdict. table: with columns kind and verdict."""
     found = pd.crosstab(table["kind"], table["verdict"])
     kinds = [kind for kind in get_args(Kind) if kind in found.index]
     verdicts = [verdict for verdict in get_args(Verdict) if verdict in found]
@@ -150,7 +150,7 @@ def tally(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def headline(table: pd.DataFrame) -> str:
-    """The reproduction in a sentence. Only results count, not comparisons with ourselves."""
+    """Return the reproduction in a sentence. Only results count, not comparisons with ourselves."""
     results = table[(table["kind"] == "result") & table["verdict"].isin(COMPARED)]
     if results.empty:
         return "No result of the paper's is compared with one of ours."

@@ -232,7 +232,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"gauntlet: {error.filename or folder}: {error.strerror}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("\ninterrupted; what is judged is kept, the same command goes on", file=sys.stderr)
+        print("\ninterrupted; what is judged is kept; the same command continues", file=sys.stderr)
         return 130
     judged_so = Results(folder, (), {"metrics": table})
     for sheet in tables()["metrics"].sheets(judged_so, TERMINAL):
@@ -265,7 +265,7 @@ def _parser() -> argparse.ArgumentParser:
     add("folder", type=Path, metavar="DIR", help="the output_dir of a sweep")
     add("--playouts", type=int, help=f"playouts an option (default {PLAYOUTS:,}; {SLOW_PLAYOUTS} "
         "where a game of the log cannot play itself)")  # fmt: skip
-    add("--deals", type=int, help="judge the first so many deals of each cell alone (default: all "
+    add("--deals", type=int, help="judge only the first N deals of each cell (default: all "
         "with --playouts, else what two minutes allow)")  # fmt: skip
     add("--thresholds", type=float, nargs="+", default=THRESHOLDS, metavar="P",
         help="judge decisions whose best and worst option are P or more apart")  # fmt: skip

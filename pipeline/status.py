@@ -154,7 +154,7 @@ def view(status: Status) -> RenderableType:
 def headline(status: Status) -> str:
     run, name = status.run, visible(status.folder.path.name)
     if not run:
-        return f"{name}: no run has told how it goes; this is what the log holds"
+        return f"{name}: no run has reported its progress; this is what the log holds"
     who = f"process {run['process']} on {run['host']}"
     if status.gone:
         ago = duration(status.now - run["updated"])

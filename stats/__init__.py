@@ -1,1 +1,1 @@
-"""Statistics: pure functions of arrays and counts. This package knows nothing of the project."""
+"""Statistics as pure functions of arrays and counts. Imports nothing else of the project."""

@@ -1,9 +1,9 @@
-"""Strengths from who beat whom: the model of Bradley and Terry, fitted to many tables at once.
+"""Bradley-Terry ratings from tables of wins, fitted to many tables at once.
 
-A table of wins has shape (players, players): entry [i, j] is the weight of what i won against j,
-which need be neither whole nor of whole matches: a match that ends 0.7 to 0.3 gives 0.7 to one
-entry and 0.3 to the other. Player i beats j with the chance 1 / (1 + exp(b_j - b_i)) (R. A. Bradley
-and M. E. Terry (1952), Biometrika 39, 324-345); the ratings b are in units of log odds.
+A table of wins has shape (players, players): entry [i, j] is the weight of i's wins against j. The
+weights need not be integers: a match that ends 0.7 to 0.3 adds 0.7 to one entry and 0.3 to the
+other. Player i beats j with probability 1 / (1 + exp(b_j - b_i)) (R. A. Bradley and M. E. Terry
+(1952), Biometrika 39, 324-345); the ratings b are in log odds.
 """
 
 from __future__ import annotations
@@ -16,33 +16,32 @@ from gauntlet.stats.checks import Floats
 Ints = NDArray[np.int64]
 
 ALPHA = 0.001
-"""What GameBench's published code adds to every rate of the chain."""
+"""Added to every rate of the Markov chain by GameBench's published code."""
 SPREAD = 5.0
-"""Standard deviation of the penalised fit's prior, in log odds: 870 points of Elo."""
+"""Standard deviation of the penalised fit's prior, in log odds: 870 Elo points."""
 FLAT = 1000.0
-"""The same of a prior that does not matter: all that it settles is what the matches leave open."""
+"""Standard deviation of a flat prior: it settles only what the matches leave open."""
 STEPS, NEAR = 200, 1e-4
-"""Newton's steps at the most, and how long the last one is: what is left is about half its square.
-"""
+"""Maximum number of Newton steps, and the size of the last one; the remaining error is about half
+its square."""
 FAR = 300.0
-"""Ratings beyond which a fit is on its way to infinity, and is left there."""
+"""Ratings beyond this are diverging, and the fit stops there."""
 AT_ONCE = 200_000
-"""Entries of tables that are worked on together."""
+"""Table entries processed per batch."""
 
 
 def spectral(wins: ArrayLike, alpha: float = ALPHA) -> Floats:
-    """Ratings of (..., k, k) tables of wins as iterative Luce spectral ranking finds them, each
-    table's centred on 0: (..., k).
+    """Return the iterative Luce spectral ratings of (..., k, k) tables of wins, each table centred
+    on 0: (..., k).
 
     L. Maystre and M. Grossglauser (2015), NIPS 28, 172-180, with `alpha` > 0 added to each rate of
-    the Markov chain and its weights kept to a sum of k. The chain is at rest where, for every i,
+    the Markov chain and its weights kept to a sum of k. The chain is stationary where, for every i,
 
         sum_j w_ij - n_ij P(i beats j) = alpha k (exp(b_i) - 1),    n_ij = w_ij + w_ji,
 
-    which is where the log-likelihood less alpha k sum_i (exp(b_i) - b_i) is largest: worths exp(b)
-    with the prior Gamma(alpha k, alpha k), per log worth. That point is found here by Newton's
-    method, so no number of iterations is too small. Raises ValueError for tables that are none and
-    an alpha that is not above 0.
+    which maximises the log-likelihood less alpha k sum_i (exp(b_i) - b_i): worths exp(b) with the
+    prior Gamma(alpha k, alpha k), per log worth. Newton's method finds that point, so the number of
+    iterations does not matter. Raises ValueError for invalid tables and alpha <= 0.
     """
     tables = _tables(wins)
     if not alpha > 0:
@@ -51,12 +50,12 @@ def spectral(wins: ArrayLike, alpha: float = ALPHA) -> Floats:
 
 
 def penalised(wins: ArrayLike, spread: float = SPREAD) -> Floats:
-    """Ratings of (..., k, k) tables of wins by maximum likelihood with a prior N(0, spread^2) on
-    each rating, each table's centred on 0: (..., k).
+    """Return the ratings of (..., k, k) tables of wins by maximum likelihood with a prior N(0,
+    spread^2) on each rating, each table centred on 0: (..., k).
 
-    The prior keeps who won or lost everything finite, and hardly matters elsewhere. The largest
-    value is unique, also where not everybody has met. Raises ValueError for tables that are none
-    and a spread that is not above 0.
+    The prior keeps the ratings of players who won or lost everything finite, and hardly matters
+    elsewhere. The maximum is unique even where some players never met. Raises ValueError for
+    invalid tables and spread <= 0.
     """
     tables = _tables(wins)
     if not spread > 0:
@@ -65,11 +64,11 @@ def penalised(wins: ArrayLike, spread: float = SPREAD) -> Floats:
 
 
 def pulled(wins: Floats, pull: Floats, start: Floats) -> Floats:
-    """Ratings b where the log-likelihood of one (k, k) table of wins plus pull · b is largest, for
-    each row of `pull`, (n, k), which adds up to 0: (n, k). start: ratings near them, (k,).
+    """Return, for each row of `pull` (n, k), which sums to 0, the ratings b that maximise the
+    log-likelihood of one (k, k) table of wins plus pull · b: (n, k). start: initial ratings, (k,).
 
     With pull = t c these are the points of the profile likelihood of c · b, as t goes from minus to
-    plus infinity; t is its slope, and reads as wins given to who has c > 0.
+    plus infinity; t is its slope, and acts like extra wins for players with c > 0.
     """
     tables = np.repeat(wins[:, :, None], len(pull), axis=2)
     near = np.repeat(start[:, None], len(pull), axis=1)
@@ -77,15 +76,15 @@ def pulled(wins: Floats, pull: Floats, start: Floats) -> Floats:
 
 
 def log_likelihood(wins: Floats, ratings: Floats) -> Floats:
-    """Of one (k, k) table of wins at ratings (..., k)."""
+    """Return the log-likelihood of one (k, k) table of wins at ratings (..., k)."""
     apart = ratings[..., :, None] - ratings[..., None, :]
     found: Floats = -(wins * np.logaddexp(0.0, -apart)).sum((-1, -2))
     return found
 
 
 def information(wins: Floats, ratings: Floats) -> Floats:
-    """The negative second derivative of the log-likelihood at ratings (..., k), with the prior
-    FLAT: (..., k, k)."""
+    """Return the negative second derivative of the log-likelihood at ratings (..., k), with the
+    prior FLAT: (..., k, k)."""
     chances = beats(ratings)
     spread = (wins + wins.T) * chances * (1.0 - chances)
     found: Floats = np.eye(len(wins)) * (spread.sum(-1) + FLAT**-2)[..., None] - spread
@@ -93,18 +92,17 @@ def information(wins: Floats, ratings: Floats) -> Floats:
 
 
 def beats(ratings: ArrayLike) -> Floats:
-    """The chance that the player of each row beats that of each column: (..., k) to (..., k, k)."""
+    """Return the probability that each row's player beats each column's: (..., k, k)."""
     b = np.asarray(ratings, float)
     found: Floats = 1.0 / (1.0 + np.exp(b[..., None, :] - b[..., :, None]))
     return found
 
 
 def parts(met: ArrayLike) -> Ints:
-    """To which part each player belongs, numbered from 0 in order: players are of one part where a
-    chain of matches leads from one to the other. Ratings of two parts cannot be compared.
+    """Return the connected component of each player, numbered from 0 in order. A chain of matches
+    joins any two players of a component; ratings of different components cannot be compared.
 
-    met: (k, k), above 0 where two players have a match that counts. A player without any is no
-    part: -1.
+    met: (k, k), above 0 where two players have a match that counts. A player without any gets -1.
     """
     known = np.asarray(met) > 0
     known |= known.T
@@ -115,16 +113,19 @@ def parts(met: ArrayLike) -> Ints:
 
 
 def mixed(wins: ArrayLike) -> Ints:
-    """To which group each player belongs, numbered from 0 in order: of one group are those with a
-    chain of wins from each to the other. Within one, and only there, the matches bound differences
-    of ratings on both sides (L. R. Ford (1957), Am. Math. Monthly 64 (8), 28-33)."""
+    """Return the group of each player, numbered from 0 in order: in a group a chain of wins leads
+    from each player to each other (a strongly connected component).
+
+    Only within a group do the matches bound rating differences on both sides (L. R. Ford (1957),
+    Am. Math. Monthly 64 (8), 28-33).
+    """
     chains = reached(wins)
     return _numbered(chains & chains.T)
 
 
 def reached(wins: ArrayLike) -> NDArray[np.bool_]:
-    """Whether a chain of wins leads from the player of each row to that of each column, as from
-    everybody to itself."""
+    """Return whether a chain of wins leads from each row's player to each column's; every player
+    reaches itself."""
     found = np.asarray(wins) > 0
     found |= np.eye(len(found), dtype=bool)
     while True:
@@ -135,7 +136,7 @@ def reached(wins: ArrayLike) -> NDArray[np.bool_]:
 
 
 def _numbered(alike: NDArray[np.bool_]) -> Ints:
-    """The number of each row's group, of an equivalence as a table."""
+    """Number the groups of an equivalence relation given as a table, row by row."""
     first = alike.argmax(axis=1) if alike.size else np.zeros(len(alike), np.int64)
     return np.unique(first, return_inverse=True)[1].astype(np.int64)
 
@@ -154,7 +155,7 @@ def _tables(wins: ArrayLike) -> Floats:
 
 
 def _fitted(tables: Floats, worth: float, precision: float) -> Floats:
-    """Centred: a small prior hardly settles where the mean lies."""
+    """Centre the ratings: a small prior hardly determines their mean."""
     k = tables.shape[-1]
     flat = tables.reshape(-1, k, k)
     if not len(flat):
@@ -172,12 +173,12 @@ def _fitted(tables: Floats, worth: float, precision: float) -> Floats:
 def _newton(
     wins: Floats, start: Floats, worth: float, precision: float, pull: Floats | float = 0.0
 ) -> Floats:
-    """Where the log-likelihood plus pull b less the penalty worth (exp(b) - b) + precision b^2 / 2
-    is largest. wins: (k, k, tables), start and pull: (k, tables).
+    """Maximise the log-likelihood plus pull b less worth (exp(b) - b) + precision b^2 / 2. wins:
+    (k, k, tables), start and pull: (k, tables).
 
-    Steps are as long as keeps them from overshooting: log(1 + d) / d of Newton's, d being how far
-    the step moves any rating or difference of two (T. Sun and Q. Tran-Dinh (2019), Math. Program.
-    178, 145-213: the function is self-concordant of order 2).
+    Steps are damped so that they cannot overshoot: log(1 + d) / d times Newton's, where d is the
+    largest change of any rating or difference of two (T. Sun and Q. Tran-Dinh (2019), Math.
+    Program. 178, 145-213: the function is self-concordant of order 2).
     """
     k, found = len(wins), start.copy()
     one, other = np.triu_indices(k, 1)
@@ -201,7 +202,7 @@ def _newton(
 def _step(
     b: Floats, left: Ints, right: Ints, played: Floats, won: Floats, worth: float, precision: float
 ) -> Floats:
-    """Newton's step from b, (k, tables). left, right: pairs that met, `played` between each."""
+    """Newton step from b, (k, tables). left, right: pairs that met, `played` between each."""
     worths = np.exp(b)
     first = worths[left] / (worths[left] + worths[right])
     expected = played * first
@@ -219,8 +220,8 @@ def _step(
 
 
 def _solved(table: Floats, right: Floats) -> Floats:
-    """x with table x = right, for symmetric positive definite tables of which the upper half is
-    given: (k, k, tables) and (k, tables), by elimination. Both are overwritten."""
+    """Solve table x = right by elimination, for symmetric positive definite tables of which only
+    the upper half is used: (k, k, tables) and (k, tables). Overwrites both."""
     k = len(right)
     for row in range(k):
         parts = table[row, row + 1 :] / table[row, row]

@@ -1,8 +1,8 @@
-"""Where the spread of results comes from: variance components of a balanced design.
+"""Variance components of a balanced design.
 
-One value for every combination of the factors' levels: an array with an axis a factor. All factors
-count as random: their levels are a sample of those that could have been. A factor may lie within
-another one, as a deal's samples do, which have nothing in common with the next deal's.
+The input holds one value per combination of factor levels: an array with one axis per factor. All
+factors are random: their levels are samples. A factor may be nested in another, as the samples of a
+deal are, which have nothing in common with another deal's.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from gauntlet.stats import checks
 from gauntlet.stats.checks import Floats
 
 Effect = frozenset[int]
-"""The axes that an effect depends on; those of its nesting factor among them."""
+"""The axes that an effect depends on, including the axis of its nesting factor."""
 
 MOST = 1e12
-"""Degrees of freedom that count as infinitely many."""
+"""Degrees of freedom treated as infinite."""
 
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """A variance with the limits of its interval. The estimate is without bias, so it may lie below
-    0, which says that the data show no such variance; the limits do not."""
+    """A variance with its confidence limits. The estimate is unbiased, so it can be negative, which
+    means that the data show no such variance; the limits cannot."""
 
     variance: float
     low: float
@@ -39,11 +39,11 @@ class Component:
 
 @dataclass(frozen=True)
 class Anova:
-    """The analysis of variance of a balanced design; a list's entry i belongs to effect i.
+    """Analysis of variance of a balanced design; entry i of each list belongs to effect i.
 
-    names: of the axes that have more than one level. effects: in the order of their size; the last
-    one is the residual, with which the highest interaction is confounded. sizes: the number of
-    combinations of levels; degrees, squares: degrees of freedom and mean squares.
+    names: axes with more than one level. effects: by size; the last is the residual, with which the
+    highest interaction is confounded. sizes: numbers of level combinations; degrees, squares:
+    degrees of freedom and mean squares.
     """
 
     names: tuple[str, ...]
@@ -53,12 +53,12 @@ class Anova:
     squares: tuple[float, ...]
 
     def effect(self, *names: str) -> Effect:
-        """The effect of these factors."""
+        """Return the effect of these factors."""
         return frozenset(self.names.index(name) for name in names)
 
     @cached_property
     def _weights(self) -> Floats:
-        """(effects, effects): each variance as a sum of mean squares.
+        """Each variance as a sum of mean squares: (effects, effects).
 
         The expected mean square of A is the sum over all B that contain A of N / n_B times B's
         variance (R. L. Brennan (2001), Generalizability Theory, section 3.4).
@@ -71,13 +71,13 @@ class Anova:
         return np.linalg.inv(np.array(expected))
 
     def component(self, *effects: Effect, level: float = 0.95) -> Component:
-        """The sum of the variances of these effects: moments, with the modified large-sample limits
-        of N. Ting, R. K. Burdick, F. A. Graybill, S. Jeyaratnam and T.-F. C. Lu (1990), J. Stat.
-        Comput. Simul. 35, 135-143 (Burdick and Graybill (1992), Confidence Intervals on Variance
-        Components, section 3.3).
+        """Return the sum of the variances of these effects: method of moments, with the modified
+        large-sample limits of N. Ting, R. K. Burdick, F. A. Graybill, S. Jeyaratnam and T.-F. C. Lu
+        (1990), J. Stat. Comput. Simul. 35, 135-143 (Burdick and Graybill (1992), Confidence
+        Intervals on Variance Components, section 3.3).
 
-        They are exact for one normal mean square and good for combinations. Limits below 0 are 0.
-        Raises ValueError for a level outside (0, 1).
+        The limits are exact for one normal mean square and good for combinations; negative ones
+        become 0. Raises ValueError for a level outside (0, 1).
         """
         checks.inside(level, "level")
         weights = sum(self._weights[self.effects.index(effect)] for effect in effects)
@@ -95,12 +95,12 @@ class Anova:
 def anova(
     values: ArrayLike, names: Sequence[str], within: Mapping[str, str] | None = None
 ) -> Anova:
-    """The analysis of variance of `values`, one finite number for every combination of levels.
+    """Return the analysis of variance of `values`, one finite number per combination of levels.
 
-    names: of the axes. within: for a factor the one that it lies within. Axes of one level fall
-    out, and factors within them then lie within nothing. Sums of squares by S. R. Searle, G.
-    Casella and C. E. McCulloch (1992), Variance Components, chapter 4.
-    Raises ValueError for names that do not fit the axes, and where nothing has two levels.
+    names: of the axes. within: maps a nested factor to the one around it. Axes with one level are
+    dropped, and factors nested in them then count as not nested. Sums of squares by S. R. Searle,
+    G. Casella and C. E. McCulloch (1992), Variance Components, chapter 4. Raises ValueError for
+    names that do not match the axes, and if no factor has two levels.
     """
     x = checks.finite(np.asarray(values, float), "values")
     if x.ndim != len(names):
@@ -128,23 +128,23 @@ def anova(
 
 
 def _effects(axes: int, nested: Mapping[int, int]) -> list[Effect]:
-    """Every set of axes that has with a nested one also the one around it, the smaller first."""
+    """Return every set of axes that contains the nesting axis of each nested one, by size."""
     sets = chain.from_iterable(combinations(range(axes), size) for size in range(1, axes + 1))
     closed = [one for one in sets if all(nested.get(axis, axis) in one for axis in one)]
     return list(map(frozenset, closed))
 
 
 def _total(x: Floats, effect: Effect) -> float:
-    """The sum over all values of the squared mean of the value's levels of this effect."""
+    """Return the sum over all values of the squared mean of the value's levels of this effect."""
     others = tuple(axis for axis in range(x.ndim) if axis not in effect)
     means = x.mean(axis=others) if others else x
     return x.size / means.size * float((means**2).sum())
 
 
 def _reach(gain: tuple[Floats, Floats], loss: tuple[Floats, Floats], tail: float) -> float:
-    """How far the limit lies below sum(gain) - sum(loss), each a list of terms and their degrees of
-    freedom: V_L of Ting et al. With the lists exchanged, how far the other one lies above: V_U,
-    whose terms are those of V_L for the negative of the sum."""
+    """Return how far the lower limit lies below sum(gain) - sum(loss), each a list of terms and
+    their degrees of freedom: V_L of Ting et al. With the lists swapped, how far the upper limit
+    lies above: V_U, whose terms are those of V_L for the negated sum."""
     (up, free), (down, others) = gain, loss
     g, h = 1 - 1 / _point(tail, free, MOST), 1 / _point(1 - tail, others, MOST) - 1
     spread = float((g**2 * up**2).sum() + (h**2 * down**2).sum())
@@ -159,5 +159,5 @@ def _reach(gain: tuple[Floats, Floats], loss: tuple[Floats, Floats], tail: float
 
 
 def _point(tail: float, n: ArrayLike, m: ArrayLike) -> Floats:
-    """The upper `tail` point of Fisher's F."""
+    """Return the upper `tail` point of Fisher's F."""
     return np.asarray(fdtri(n, m, 1 - tail))

@@ -1,4 +1,4 @@
-"""Pearson's correlation with limits that say how little a few points tell."""
+"""Pearson's correlation with confidence limits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gauntlet.stats import checks
 
 class Correlation(NamedTuple):
     """Pearson's correlation over `n` pairs, with its confidence limits, all in [-1, 1]; nan where
-    it cannot be said."""
+    undefined."""
 
     estimate: float
     n: int
@@ -22,11 +22,11 @@ class Correlation(NamedTuple):
 
 
 def pearson(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:
-    """Pearson's correlation over the pairs that are both known (not nan).
+    """Return Pearson's correlation over the pairs without nan.
 
-    The limits are R. A. Fisher's (1921), by the normal law of atanh(r) with standard error
-    1 / sqrt(n - 3), so they need four pairs. All is nan with fewer than two pairs or where one
-    side does not vary. Raises ValueError for a level outside (0, 1).
+    The limits are R. A. Fisher's (1921), from the normal approximation of atanh(r) with standard
+    error 1 / sqrt(n - 3), so they need four pairs. All fields are nan with fewer than two pairs or
+    where one variable is constant. Raises ValueError for a level outside (0, 1).
     """
     from scipy.stats import pearsonr
 

@@ -1,8 +1,8 @@
-"""How good single decisions were: ranks of the option taken, optimal-decision hit rate, mean rank.
+"""Quality of single decisions: rank of the chosen option, optimal-decision hit rate, mean rank.
 
 Sources: UNO Arena (Qin et al. 2024), equations 1 to 5, for the values E, criticality, ODHR@K and
-ADR@K. Values are estimated by playouts, so a rank is uncertain, and a hit rate computed from
-noisy values lies nearer to that of blind choice than it should. Both go into the intervals here.
+ADR@K. Values are estimated by playouts, so ranks are uncertain, and noise biases a hit rate towards
+that of random choice. The intervals account for both.
 """
 
 from __future__ import annotations
@@ -22,16 +22,17 @@ from gauntlet.stats.intervals import Limits, alike
 Tie = Literal["min", "average", "strict_index"]
 
 SAME = 1e-9
-"""Values nearer than this are equal: playouts differ by whole counts, rounding by less."""
+"""Values closer than this are equal: playouts differ by whole counts, rounding by less."""
 
 DRAWS, REPLICATES = 200, 1000
 BLOCK = 50
-"""Replicates drawn at a time: each is as long as there are games."""
+"""Bootstrap replicates per batch: each is as long as there are games."""
 AT_ONCE = 50_000
-"""About how many values are drawn at a time."""
+"""Approximate number of values per batch of draws."""
 
 NOISE = (1.0, sqrt(2.0), 2.0)
-"""The standard deviations, in units of the values' own, at which figures are found."""
+"""Standard deviations of the noise, as multiples of the values' own, at which scores are computed.
+"""
 
 EXTRAPOLATIONS = np.array(
     [
@@ -40,17 +41,19 @@ EXTRAPOLATIONS = np.array(
         np.linalg.inv(np.vander(NOISE))[2],
     ]
 )
-"""Weights of the means at NOISE: as they are, and where a line and a parabola meet no noise."""
+"""Weights of the means at NOISE: the plain mean, and the linear and quadratic extrapolations to
+zero noise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """Decisions between K options each, every option judged by the same playouts.
+    """Decisions between K options each, every option evaluated by the same playouts.
 
-    together: shape (decisions, K, K), in how many playouts the decider would have won after either
-        of two options; on the diagonal, after that one. Common random numbers make them comparable.
-    chosen: the option taken, 0 to K - 1. games: which game each decision belongs to, any labels.
-    playouts: how many an option.
+    together: shape (decisions, K, K), the number of playouts that the decider would have won after
+    both
+        options; on the diagonal, after that one. Common random numbers make them comparable.
+    chosen: index of the option chosen, 0 to K - 1. games: the game of each decision, any labels.
+    playouts: per option.
     """
 
     together: NDArray[np.int64]
@@ -86,10 +89,8 @@ class Decisions:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean over decisions with its interval; nan where there are no decisions.
-
-    denoised: the estimate freed, as far as can be told, of what the noise of the values does to it.
-    """
+    """A mean over decisions with its interval; nan without decisions. denoised: the estimate with
+    the noise of the values removed by extrapolation."""
 
     estimate: float
     low: float
@@ -99,7 +100,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """ODHR@K (0 to 1) and ADR@K (1 to K) over the critical ones of some decisions."""
+    """ODHR@K (0 to 1) and ADR@K (1 to K) over the critical decisions."""
 
     decisions: int
     hit_rate: Estimate
@@ -107,17 +108,17 @@ class Score:
 
 
 def won_together(won: ArrayLike) -> NDArray[np.int64]:
-    """From playouts won, bools of shape (K, playouts), to the table of `Decisions`."""
+    """Return the table of `Decisions` from playouts won, bools of shape (K, playouts)."""
     table = np.asarray(won, np.float32)
     return np.asarray(np.rint(table @ table.T), np.int64)
 
 
 def ranks(values: ArrayLike, chosen: ArrayLike, tie: Tie = "min") -> Floats:
-    """The rank of the option taken, 1 the best.
+    """Return the rank of the chosen option, 1 the best.
 
-    values: shape (..., K). chosen: shape (...). 1 + the number of better options; of options that
-    are tied with it, "min" counts none, "average" half, and "strict_index" those listed before it.
-    Raises ValueError for another `tie`.
+    values: shape (..., K). chosen: shape (...). The rank is 1 + the number of better options; among
+    options tied with the chosen one, "min" counts none, "average" half, and "strict_index" those
+    listed before it. Raises ValueError for another `tie`.
     """
     if tie not in get_args(Tie):
         raise ValueError(f"tie is one of {', '.join(get_args(Tie))}, got {tie!r}")
@@ -132,16 +133,16 @@ def ranks(values: ArrayLike, chosen: ArrayLike, tie: Tie = "min") -> Floats:
 
 
 def critical(values: ArrayLike, threshold: float) -> NDArray[np.bool_]:
-    """Whether the best and the worst option, along the last axis, are `threshold` or more apart."""
+    """Return whether best and worst option, along the last axis, differ by at least `threshold`."""
     e = np.asarray(values, float)
-    options = np.moveaxis(e, -1, 0)  # one after the other: numpy is slow along an axis of two
+    options = np.moveaxis(e, -1, 0)  # numpy is slow along an axis of length two
     spread = reduce(np.maximum, options) - reduce(np.minimum, options)
     found: NDArray[np.bool_] = spread >= threshold - SAME
     return found
 
 
 def _number(those: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """How many are true along the last axis."""
+    """Count the true values along the last axis."""
     return reduce(np.add, np.moveaxis(those.astype(np.int64), -1, 0))
 
 
@@ -153,20 +154,21 @@ def score(
     draws: int = DRAWS,
     level: float = 0.95,
 ) -> Score:
-    """Hit rate and mean rank over the decisions that are critical at `threshold`.
+    """Return hit rate and mean rank over the decisions that are critical at `threshold`.
 
-    Noise of the values: they are drawn again, `draws` times, from a normal distribution with the
-    means and covariances of the playouts, and criticality and ranks are found anew. What the mean
-    loses by noise of twice and of four times the variance tells what it has lost already: SIMEX
-    (Cook and Stefanski 1994, J. Am. Stat. Assoc. 89, 1314). `denoised` goes on linearly in the
-    standard deviation, as misranking is where values lie close. The interval holds those of the
-    plain mean, of the linear and of the quadratic extrapolation, all by one bootstrap over games.
-    It keeps 95% where the options of a decision are further apart than their noise, and is mostly
-    wider than it need be. Where they are not, ranks are the noise's and no extrapolation brings
-    them back: take more playouts (docs/statistics.md has measured coverages).
-    Few games: below two with a critical decision the limits are nan. Games that all agree, or
-    nearly, leave a bootstrap no spread to see; `intervals.alike` then says how far the limits go.
-    Raises ValueError for a threshold outside [0, 1] and for what `ranks` refuses.
+    Noisy values: they are redrawn `draws` times from a normal distribution with the means and
+    covariances of the playouts, and criticality and ranks recomputed. What the mean loses at twice
+    and four times the noise variance shows what it has lost already: SIMEX (Cook and Stefanski
+    1994, J. Am. Stat. Assoc. 89, 1314). `denoised` extrapolates linearly in the standard deviation,
+    because misranking happens where values are close. The interval is the hull of those of the
+    plain mean and of the linear and quadratic extrapolations, all from one bootstrap over games.
+    Its coverage is 95% where the options of a decision differ by more than their noise, and it is
+    mostly wider than necessary. Where they do not, ranks are pure noise and no extrapolation
+    recovers them: use more playouts (docs/statistics.md lists measured coverages).
+
+    Few games: the limits are nan with fewer than two games that have a critical decision. If all or
+    nearly all games agree, a bootstrap sees no spread; `intervals.alike` then supplies the limits.
+    Raises ValueError for a threshold outside [0, 1] and for an unknown `tie`.
     """
     checks.probabilities(threshold, "threshold")
     checks.inside(level, "level")
@@ -188,8 +190,8 @@ def score(
 
 
 def by_chance(decisions: Decisions, threshold: float, tie: Tie = "min") -> tuple[float, float]:
-    """Hit rate and mean rank, over the decisions that are critical at `threshold`, of a player that
-    takes every option alike; nan where there is none. Raises ValueError as `ranks` does."""
+    """Return hit rate and mean rank of a uniformly random player over the decisions that are
+    critical at `threshold`; nan if there are none. Raises ValueError as `ranks` does."""
     values = decisions.values[critical(decisions.values, threshold)]
     if not len(values):
         return nan, nan
@@ -198,23 +200,22 @@ def by_chance(decisions: Decisions, threshold: float, tie: Tie = "min") -> tuple
 
 
 def scaled_change(new: ArrayLike, old: ArrayLike, options: int) -> Floats:
-    """The change of a mean rank in percent of its span: 100 (new - old) / (K - 1)."""
+    """Return the change of a mean rank in percent of its range: 100 (new - old) / (K - 1)."""
     change: Floats = 100.0 * np.subtract(new, old) / (options - 1)
     return change
 
 
 def _figures(values: Floats, chosen: NDArray[np.int64], threshold: float, tie: Tie) -> Floats:
-    """Whether each decision is critical, and if so its hit and its rank: shape (3, ...,
-    decisions)."""
+    """Return whether each decision is critical, and if so its hit and rank: (3, ..., decisions)."""
     counts = critical(values, threshold).astype(float)
     places = ranks(values, chosen, tie)
     return np.stack((counts, counts * (places == 1.0), counts * places))
 
 
 def _spread(decisions: Decisions) -> Floats:
-    """Roots L of the covariances of the values, L @ L.T: shape (decisions, K, K).
+    """Return roots L of the values' covariances, L @ L.T: shape (decisions, K, K).
 
-    Of shares p with joint shares q from n playouts, the covariances are (q - p p') / n.
+    For shares p with joint shares q from n playouts, the covariances are (q - p p') / n.
     """
     n, p = decisions.playouts, decisions.values
     covariances = (decisions.together / n - p[:, :, None] * p[:, None, :]) / n
@@ -226,7 +227,7 @@ def _spread(decisions: Decisions) -> Floats:
 def _noisy(
     decisions: Decisions, threshold: float, tie: Tie, draws: int, rng: np.random.Generator
 ) -> Floats:
-    """As `_figures`, with the values' noise brought to each further level of NOISE: means over the
+    """Like `_figures`, with the values' noise raised to each further level of NOISE: means over the
     draws, shape (levels - 1, 3, decisions)."""
     means, roots = decisions.values, _spread(decisions)
     added = [sqrt(level**2 - 1) for level in NOISE[1:]]
@@ -242,7 +243,7 @@ def _noisy(
 
 
 def _by_game(figures: Floats, games: NDArray[np.int64]) -> Floats:
-    """Sums over each game's decisions: shape (levels, figures, games)."""
+    """Sum over each game's decisions: shape (levels, figures, games)."""
     labels = np.unique(games, return_inverse=True)[1]
     sums = np.zeros((*figures.shape[:-1], int(labels.max()) + 1))
     for at in np.ndindex(figures.shape[:-1]):
@@ -251,8 +252,7 @@ def _by_game(figures: Floats, games: NDArray[np.int64]) -> Floats:
 
 
 def _resampled(sums: Floats, rng: np.random.Generator) -> Floats:
-    """The sums over the games of each replicate of a bootstrap: shape (levels, figures,
-    replicates)."""
+    """Return the sums of each bootstrap replicate: shape (levels, figures, replicates)."""
     games = sums.shape[-1]
     even = np.full(games, 1 / games)
     blocks = [
@@ -263,8 +263,9 @@ def _resampled(sums: Floats, rng: np.random.Generator) -> Floats:
 
 
 def _estimate(sums: Floats, again: Floats, games: int, span: Limits, level: float) -> Estimate:
-    """sums: the critical decisions and a figure over them, shape (levels, 2, 1); again: the same
-    of every replicate. games: how many have a critical decision. span: what the figure can be."""
+    """sums: number of critical decisions and a score summed over them, shape (levels, 2, 1); again:
+    the same of every replicate. games: number with a critical decision. span: range of the score.
+    """
     plain, linear, _ = (float(mean) for mean in _means(sums, span)[:, 0])
     if games < 2:
         return Estimate(plain, nan, nan, linear)
@@ -280,8 +281,8 @@ def _estimate(sums: Floats, again: Floats, games: int, span: Limits, level: floa
 
 
 def _means(sums: Floats, span: Limits) -> Floats:
-    """The plain mean, and those without noise by a line and by a parabola: shape (3, replicates);
-    nan where no decision is critical."""
+    """Return the plain mean and its linear and quadratic extrapolations to zero noise: shape (3,
+    replicates); nan where no decision is critical."""
     count, total = sums[:, 0], sums[:, 1]
     means = total / np.where(count > 0, count, nan)
     means = np.where(np.isnan(means), means[0], means)

@@ -1,4 +1,4 @@
-"""Intervals that other samples, other intervals or bare counts make."""
+"""Intervals of differences, running means and samples without spread; effective sample size."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ ByDeal = tuple[ArrayLike, ArrayLike]
 """Numbers, and the deal that each belongs to."""
 
 NOTHING = 1e-12
-"""What rounding leaves of nothing, in parts of the span."""
+"""Differences below this share of the span are rounding errors."""
 
 
 def alike(value: float, units: int, span: Limits, level: float = 0.95) -> Limits:
-    """Limits of a mean of `units` games or deals that all came out as `value`.
+    """Return limits of the mean of `units` games or deals that all gave `value`.
 
-    Such data have no spread, so the usual intervals have no width. But a share of units that came
-    out otherwise could have gone unseen, as large as Wilson's limit of none in `units`, z^2 /
-    (units + z^2), and each of them could lie at an end of the `span` of all possible values.
-    Where `value` is itself an end, the far limit is Wilson's.
-    Raises ValueError for no units or a level outside (0, 1).
+    Such data have no spread, so the usual intervals have zero width. But a share of units with
+    other values could have gone unseen, as large as Wilson's upper limit of 0 in `units`, z^2 /
+    (units + z^2), and each of them could lie at an end of the `span` of all possible values. Where
+    `value` is itself an end, the far limit is Wilson's. Raises ValueError for no units or a level
+    outside (0, 1).
     """
     unseen = float(wilson(0, checks.at_least_one(units, "units"), level).high)
     return value - unseen * (value - span[0]), value + unseen * (span[1] - value)
 
 
 def running_mean(values: ArrayLike, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
-    """The mean of the first one, two, ... values (one a deal), with the limits that each would have
-    as the last: Student's t, n-1 degrees of freedom, nan for the first.
+    """Return the mean of the first one, two, ... values (one per deal) with pointwise limits:
+    Student's t, n-1 degrees of freedom, nan for the first.
 
-    They do not hold all at once: for looking while deals are played see `stats.sequential`.
-    Raises ValueError for values not finite and a level outside (0, 1).
+    The limits do not hold simultaneously: to monitor a run use `stats.sequential`. Raises
+    ValueError for values not finite and a level outside (0, 1).
     """
     x = checks.finite(np.asarray(values, float), "values")
     checks.inside(level, "level")
@@ -56,15 +56,16 @@ def running_mean(values: ArrayLike, level: float = 0.95) -> tuple[Floats, Floats
 
 
 def change(new: ByDeal, old: ByDeal, span: float, level: float = 0.95) -> tuple[float, Limits]:
-    """mean(new) - mean(old), paired by deal, with its limits; span: the most it can be.
+    """Return mean(new) - mean(old), paired by deal, with its limits; span: its largest possible
+    value.
 
     Each mean is a ratio of totals over deals. With e the deal's sum of deviations from the mean
     over the number of values, new less old, and G deals, the variance is G/(G-1) sum(e^2), and the
-    interval takes Student's t with G-1 degrees of freedom: `stats.paired.clustered_mean` of two
-    samples at once. What both sides share on a deal falls out; a deal that one side alone has
-    counts as that side's. With fewer than two deals the limits are nan; where no deal tells the
-    sides apart they are those of `alike`.
-    Raises ValueError for values without deals, and for a level outside (0, 1).
+    interval uses Student's t with G-1 degrees of freedom: `stats.paired.clustered_mean` for two
+    samples at once. What both sides share on a deal cancels; a deal on only one side contributes to
+    that side's mean. With fewer than two deals the limits are nan; where the sides agree on every
+    deal they are those of `alike`. Raises ValueError for values without deals, and for a level
+    outside (0, 1).
     """
     checks.inside(level, "level")
     labels = np.concatenate([np.asarray(side[1]) for side in (new, old)])
@@ -83,7 +84,7 @@ def change(new: ByDeal, old: ByDeal, span: float, level: float = 0.95) -> tuple[
 
 
 def _influence(values: ArrayLike, places: NDArray[np.intp], deals: int) -> tuple[float, Floats]:
-    """The mean, and what each deal adds to its error; nan where there are no values."""
+    """Return the mean, and each deal's contribution to its error; nan without values."""
     x = np.asarray(values, float)
     if x.shape != places.shape:
         raise ValueError(f"each value needs its deal, got {x.size} values and {places.size} deals")
@@ -98,10 +99,9 @@ Limited = tuple[float, float, float]
 
 
 def difference(first: Limited, second: Limited) -> Limits:
-    """Limits of `first` less `second`, two estimates of independent samples with limits of their
-    own.
+    """Return limits of `first` less `second`, two independent estimates with limits.
 
-    Of two shares with Wilson's limits this is method 10 of R. G. Newcombe (1998), Statistics in
+    For two shares with Wilson's limits this is method 10 of R. G. Newcombe (1998), Statistics in
     Medicine 17, 873-890; in general G. Y. Zou and A. Donner (2008), the same 27, 1693-1702.
     """
     (a, a_low, a_high), (b, b_low, b_high) = first, second
@@ -109,12 +109,13 @@ def difference(first: Limited, second: Limited) -> Limits:
 
 
 def effective_games(values: ArrayLike, deals: ArrayLike, level: float = 0.95) -> int:
-    """How many independent games tell as much of a share as these, which share deals.
+    """Return the effective sample size: the number of independent games that determine a share as
+    precisely as these, which share deals.
 
-    values: a share a game, as 1 or 0. Their number over the design effect, with the degrees of
+    values: 0 or 1 per game. The result is their number over the design effect, with the degrees of
     freedom that the deals leave (E. L. Korn and B. I. Graubard (1998), Survey Methodology 24,
-    193-201); at most their number, which it is where each has a deal of its own or nothing varies.
-    Raises ValueError as `stats.means.per_deal` does.
+    193-201). It is at most their number, which it equals where each game has a deal to itself or
+    nothing varies. Raises ValueError as `stats.means.per_deal` does.
     """
     x = checks.finite(np.asarray(values, float), "values")
     means, games = per_deal(x, deals), x.size

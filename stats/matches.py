@@ -1,5 +1,4 @@
-"""Matches of two, as whoever rates players needs them: in numbers, weighted by game, drawn
-again."""
+"""Two-player matches for rating fits: arrays, weighted by game, with bootstrap resampling."""
 
 from __future__ import annotations
 
@@ -18,16 +17,16 @@ from gauntlet.stats.checks import Floats
 Ties = Literal["half", "drop"]
 
 AT_ONCE = 4_000_000
-"""Weights of draws that are held together."""
+"""Weights of draws held in memory at once."""
 
 
 @dataclass(frozen=True)
 class Matches:
-    """n matches of two among `players` players, who are numbered from 0; n entries a list.
+    """n two-player matches among `players` players, numbered from 0; each array has n entries.
 
-    first, second: who played. scores: what the first got, 0 to 1; the second got the rest. games,
+    first, second: the players. scores: the first player's, 0 to 1; the second gets the rest. games,
     deals: numbers of each match's game, and of its deal within the game. Raises ValueError for
-    lists that do not fit.
+    inconsistent arrays.
     """
 
     players: int
@@ -52,27 +51,27 @@ class Matches:
         return len(self.scores)
 
     def where(self, which: NDArray[np.bool_] | Ints) -> Matches:
-        """Some of the matches, of the same players: whether each, or their places."""
+        """Select matches by mask or index; the set of players stays the same."""
         names = ("first", "second", "scores", "games", "deals")
         return replace(self, **{name: getattr(self, name)[which] for name in names})
 
     @cached_property
     def weights(self) -> Floats:
-        """1 / N of each match's game, times what makes their sum the number of matches."""
+        """1 / N for the N matches of each match's game, scaled to sum to the number of matches."""
         _, game, counts = np.unique(self.games, return_inverse=True, return_counts=True)
         found: Floats = len(self) / (max(1, len(counts)) * counts[game])
         return found
 
     @cached_property
     def met(self) -> Ints:
-        """How many matches every two had: (players, players)."""
+        """Number of matches between each two players: (players, players)."""
         found = np.zeros((self.players, self.players), int)
         np.add.at(found, (self.first, self.second), 1)
         return found + found.T
 
     @property
     def points(self) -> Floats:
-        """What each got against each in all, whatever the game: (players, players)."""
+        """Total score of each player against each other, over all games: (players, players)."""
         found = np.zeros((self.players, self.players))
         np.add.at(found, (self.first, self.second), self.scores)
         np.add.at(found, (self.second, self.first), 1.0 - self.scores)
@@ -80,13 +79,13 @@ class Matches:
 
     @property
     def means(self) -> Floats:
-        """Each player's mean score over its matches, whatever the game; nan without any."""
+        """Mean score of each player over its matches, over all games; nan without any."""
         played = self.met.sum(1)
         found: Floats = np.where(played > 0, self.points.sum(1) / np.maximum(played, 1), np.nan)
         return found
 
     def wins(self, ties: Ties) -> Floats:
-        """The weighted table of wins, as `stats.bradley_terry` takes it."""
+        """Return the weighted table of wins for `stats.bradley_terry`."""
         whole = _Units.from_matches(self, np.zeros(len(self), int), self.weights, ties)
         found: Floats = whole.tables(np.ones((1, len(whole.won))))[0]
         return found
@@ -95,11 +94,11 @@ class Matches:
 def draw_by_match(
     matches: Matches, ties: Ties, draws: int, rng: np.random.Generator
 ) -> Iterator[Floats]:
-    """Tables of wins of samples of n matches, each match drawn with a chance in proportion to its
-    weight: chunks of shape (some, players, players), `draws` in all.
+    """Yield tables of wins of bootstrap samples of n matches, each match drawn with probability
+    proportional to its weight: chunks of shape (some, players, players), `draws` in all.
 
-    Matches of equal players and scores are drawn together, whoever of the two is told first; and so
-    are all that do not count.
+    Matches with the same players and score are drawn together, whichever player is listed first,
+    and so are all matches that do not count.
     """
     turned = matches.first > matches.second
     pair = np.sort(np.stack((matches.first, matches.second)), axis=0)
@@ -107,7 +106,7 @@ def draw_by_match(
     kinds[:, (matches.scores == 0.5) & (ties == "drop")] = 0
     _, first, kind = np.unique(kinds, axis=1, return_index=True, return_inverse=True)
     chances = np.bincount(kind.ravel(), matches.weights) / len(matches)
-    rising = np.argsort(chances)  # the last kind gets what is left, and costs nothing
+    rising = np.argsort(chances)  # sorted: the last kind gets the remainder for free
     first, chances = first[rising], chances[rising]
     units = _Units.from_matches(
         matches.where(first), np.arange(len(first)), np.ones(len(first)), ties
@@ -121,7 +120,7 @@ def draw_by_match(
 
 @dataclass(frozen=True)
 class _Units:
-    """What is drawn as a whole: of each unit the weights of wins, by who won against whom.
+    """The resampling units: for each unit the weights of wins, by winner and loser.
 
     winners, losers: of each column. won: (units, columns).
     """
@@ -149,13 +148,13 @@ class _Units:
         )
 
     def tables(self, weights: Floats) -> Floats:
-        """Of each row of weights, one a unit: (rows, players, players)."""
+        """Return the table of wins for each row of unit weights: (rows, players, players)."""
         found = np.zeros((self.players, self.players, len(weights)))
         found[self.winners, self.losers] = self.won.T @ weights.T
         return np.moveaxis(found, -1, 0)
 
     def resample(self, draws: int, weights: Callable[[int], Floats]) -> Iterator[Floats]:
-        """weights: gives so many rows of them."""
+        """weights: returns the given number of rows of unit weights."""
         step = max(1, AT_ONCE // max(len(self.won), self.players**2))
         for done in range(0, draws, step):
             yield self.tables(weights(min(step, draws - done)))

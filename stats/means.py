@@ -1,27 +1,27 @@
-"""The mean of independent deals: limits and tests that hold for few deals and near the ends.
+"""The mean of independent deals: limits and tests valid for few deals and near the ends of a range.
 
-A range: the mean is drawn as the Bayesian bootstrap draws it (D. B. Rubin (1981), Annals of
-Statistics 9, 130-134), every deal weighted by an exponential number, with one more deal that lies
-at the end of the range that speaks against the claim: N. Gaffke (2005), Three test statistics for
-a nonparametric one-sided hypothesis on the mean of a nonnegative variable, Mathematical Methods of
+With a range, the mean is drawn as in the Bayesian bootstrap (D. B. Rubin (1981), Annals of
+Statistics 9, 130-134), every deal weighted by an exponential number, with one more deal at the end
+of the range that counts against the claim: N. Gaffke (2005), Three test statistics for a
+nonparametric one-sided hypothesis on the mean of a nonnegative variable, Mathematical Methods of
 Statistics 14, 451-467; M. Phan, P. Thomas and E. Learned-Miller (2021), Towards practical mean
-bounds for small samples, ICML. That it always holds is a conjecture that no case has contradicted.
-Of deals that are won or lost it gives Clopper and Pearson's limits and the exact binomial test,
-and of differences of such deals, against 0, McNemar's exact test: all to the few percent of a
-p-value that the approximation in `stats.weighted` leaves.
+bounds for small samples, ICML. That it is always valid is a conjecture without a known
+counterexample. For deals that are won or lost it gives Clopper and Pearson's limits and the exact
+binomial test, and for differences of such deals, against 0, McNemar's exact test: all to within the
+few percent of a p-value of the approximation in `stats.weighted`.
 
 Where one deal at the end would move the mean by less than a quarter of a standard error (NEAR in
-`stats.weighted`), only that part of a deal is added: a whole one stands for what few deals have
-not shown, and would widen the intervals of many for nothing. `benchmarks/intervals.py` measures
-what is left: docs/statistics.md has the table.
+`stats.weighted`), only that fraction of a deal is added: a whole one covers what few deals have not
+shown, and would needlessly widen the intervals of many. `benchmarks/intervals.py` measures the
+remaining errors: docs/statistics.md has the table.
 
-No range: from LEAST deals on each limit is the further of two, Student's t and Student's t with P.
-Hall's correction for skewness (1992), J. Royal Statistical Society B 54, 221-228: the first fails
-where values are skewed, the second where large ones are rare on both sides. Before, a rare large
-value may be unseen, and all is nan.
+Without a range, from LEAST deals on each limit is the wider of two, Student's t and Student's t
+with P. Hall's correction for skewness (1992), J. Royal Statistical Society B 54, 221-228: the first
+fails where values are skewed, the second where large ones are rare on both sides. With fewer deals
+a rare large value may be unseen, and all results are nan.
 
-Values are one a deal along the last axis; `counts`, of a shape that broadcasts with theirs, is how
-many deals gave each (one each by default). What cannot be said is nan, never a warning.
+Values are one per deal along the last axis; `counts`, of a shape that broadcasts with them, is the
+number of deals with each value (default 1). Undefined results are nan, never a warning.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ Span = tuple[ArrayLike, ArrayLike]
 """The ends of the range of a deal's value, infinite where there is none."""
 
 LEAST = 100
-"""Deals from which on a mean without a range has limits and a test."""
+"""Minimum number of deals for limits and tests of a mean without a range."""
 
 NODES = np.arange(-8.0, 8.01, 0.25)
-"""Where the baseline's own distribution is looked at, in standard normal deviates."""
+"""Standard normal deviates at which the baseline's own distribution is evaluated."""
 
 
 def per_deal(values: ArrayLike, deals: ArrayLike) -> Floats:
-    """One value a deal from one a match, in the order of the deals' labels.
+    """Reduce one value per match to one per deal, in the order of the deals' labels.
 
-    The mean of the deal's matches; where deals have unequal numbers of matches, the value that
-    the deal has in the linearised ratio of totals, so that the mean over deals stays the mean over
-    matches (R. S. Woodruff (1971), J. Am. Stat. Assoc. 66, 411-414).
-    Raises ValueError for lists of different lengths and values not finite.
+    The mean of the deal's matches; where deals have unequal numbers of matches, the deal's value in
+    the linearised ratio of totals, so that the mean over deals remains the mean over matches (R. S.
+    Woodruff (1971), J. Am. Stat. Assoc. 66, 411-414). Raises ValueError for lists of different
+    lengths and values not finite.
     """
     y, labels = checks.finite(np.asarray(values, float), "values"), np.asarray(deals)
     if y.ndim != 1 or y.shape != labels.shape:
@@ -70,11 +70,11 @@ def limits(
     level: float = 0.95,
     counts: ArrayLike | None = None,
 ) -> tuple[Floats, Floats]:
-    """Confidence limits of the mean.
+    """Return the confidence limits of the mean.
 
-    Values outside the range widen it (see `reaching`).
-    nan without deals, and without a range for fewer than LEAST deals or deals that are all alike.
-    Raises ValueError for a level outside (0, 1) and for values not finite.
+    Values outside the range widen it (see `reaching`). nan without deals, and, without a range, for
+    fewer than LEAST deals or identical values. Raises ValueError for a level outside (0, 1) and for
+    values not finite.
     """
     tail = (1.0 - checks.inside(level, "level")) / 2.0
     x, n = _checked(values, counts)
@@ -91,16 +91,18 @@ def p_value(
     null_error: ArrayLike = 0.0,
     counts: ArrayLike | None = None,
 ) -> Floats:
-    """The test that turns `limits` round: of "the mean is above (below) `null`", or of either.
+    """Return the p-value of "the mean is above (below) `null`", or of either: `limits` inverted.
 
-    null_error: the standard error of a null value that was itself measured. The p-value is then
-    averaged over where the true one may lie: a Beta distribution over the range with that mean and
-    error (Jeffreys' posterior of as many games), a normal one where there is no range. Of deals
-    that are won or lost this is close to R. A. Fisher's exact test of two samples, which is
-    the average over slightly wider ones (P. M. E. Altham (1969), J. R. Stat. Soc. B 31, 261-269).
+    null_error: standard error of a null value that was itself measured. The p-value is then
+    averaged over the null's distribution: a Beta distribution over the range with that mean and
+    error (Jeffreys' posterior for that many games), or a normal one where there is no range. For
+    deals that are won or lost this is close to R. A. Fisher's exact test of two samples, which
+    averages over slightly wider distributions (P. M. E. Altham (1969), J. R. Stat. Soc. B 31,
+    261-269).
+
     Two-sided values are twice the smaller one-sided one, at most 1. nan as for `limits`, and for a
-    null value that is nan or an end of the range at which all deals lie.
-    Raises ValueError for another side and for values not finite.
+    null value that is nan or an end of the range at which all deals lie. Raises ValueError for
+    another side and for values not finite.
     """
     checks.side(side)
     if side == "either":
@@ -122,11 +124,11 @@ def p_value(
 
 
 def reaching(estimates: ArrayLike, span: Span) -> Span:
-    """The range to give to `limits` and `p_value` for unbiased estimates, one a deal, of a mean
-    that lies in `span`, while they themselves may lie outside: such as luck-adjusted wins.
+    """Return the range for `limits` and `p_value` of unbiased estimates, one per deal, of a mean
+    that lies in `span`. The estimates themselves, such as luck-adjusted wins, may lie outside.
 
-    It reaches half of the span to either side of their mean at the least, for a rare deal as far
-    off may not have been seen yet.
+    The range extends at least half of the span to either side of their mean, because a rare deal
+    that far away may not have been seen yet.
     """
     mean = np.asarray(estimates, float).mean(-1)
     half = np.subtract(span[1], span[0]) / 2.0
@@ -136,9 +138,9 @@ def reaching(estimates: ArrayLike, span: Span) -> Span:
 def with_error(
     estimate: ArrayLike, low: ArrayLike, high: ArrayLike, error: float, level: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """Limits of a sum (or difference) of `estimate`, whose own are given, and of a number whose
-    normal standard error is `error`: reaches add in squares (G. Y. Zou and A. Donner (2008),
-    Statistics in Medicine 27, 1693-1702)."""
+    """Return limits of the sum (or difference) of `estimate`, with limits `low` and `high`, and a
+    number with normal standard error `error`: half-widths add in squares (G. Y. Zou and A. Donner
+    (2008), Statistics in Medicine 27, 1693-1702)."""
     reach = float(ndtri((1.0 + checks.inside(level, "level")) / 2.0)) * error
     middle = np.asarray(estimate, float)
     below, above = np.hypot(middle - low, reach), np.hypot(high - middle, reach)
@@ -156,16 +158,16 @@ def _checked(values: ArrayLike, counts: ArrayLike | None) -> tuple[Floats, Float
     x = checks.finite(np.asarray(values, float), "values")
     if counts is not None:
         x, n = np.broadcast_arrays(x, np.asarray(counts, float))
-    elif x.ndim == 1:  # of thousands of deals that are won or lost only two differ
+    elif x.ndim == 1:  # thousands of deals that are won or lost have two distinct values
         x, told = np.unique(x, return_counts=True)
         n = told.astype(float)
     else:
         n = np.ones(x.shape)
-    return np.where(n > 0, x, mean_of(x, n)[..., None]), n  # what nobody gave does not matter
+    return np.where(n > 0, x, mean_of(x, n)[..., None]), n  # a value with count 0 must not matter
 
 
 def _measured(null: Floats, error: Floats, span: Span) -> Floats:
-    """Where a measured null value may truly lie, at NODES along a new last axis."""
+    """Return quantiles of a measured null value, at NODES along a new last axis."""
     middle, width = null[..., None], error[..., None]
     plain = middle + width * NODES
     if not _finite(span):
@@ -181,7 +183,7 @@ def _measured(null: Floats, error: Floats, span: Span) -> Floats:
 
 
 def _shape(x: Floats, n: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Deals, mean, standard error and skewness; deals are nan where nothing can be said."""
+    """Return deals, mean, standard error and skewness; deals are nan where undefined."""
     deals, mean, error = moments(x, n)
     spread = np.where(error > 0, error, 1.0) * np.sqrt(np.maximum(deals - 1.0, 1.0))
     skewness = (n * (x - mean[..., None]) ** 3).sum(-1) / np.maximum(deals, 1.0) / spread**3
@@ -190,7 +192,7 @@ def _shape(x: Floats, n: Floats) -> tuple[Floats, Floats, Floats, Floats]:
 
 
 def _boundless_limit(x: Floats, n: Floats, tail: float) -> Floats:
-    """Hall's cubic turned round, of which the root has a closed form, or Student's limit."""
+    """Return Hall's cubic inverted, whose root has a closed form, or Student's limit."""
     deals, mean, error, skewness = _shape(x, n)
     plain = stdtrit(deals - 1.0, 1.0 - tail) / np.sqrt(deals)
     aim = plain - skewness / (6.0 * deals)

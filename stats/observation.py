@@ -1,8 +1,8 @@
-"""How near an observer's guesses come to who really played.
+"""Score an observer's guesses of the players' strategies.
 
-A guess names a strategy a player; a truth and a guess each imply chances of the outcomes of a game.
-Losses compare these, as Observer, Not Player (Eq. 5-9) defines them, and with what that leaves open
-or gets wrong put right; identification compares the names. Chances lie along the last axis, the
+A guess names one strategy per player; truth and guess each imply probabilities of a game's
+outcomes. Losses compare these, as Observer, Not Player (Eq. 5-9) defines them, and with its gaps
+and errors corrected; identification compares the names. Probabilities lie along the last axis, the
 other axes broadcast. In rock-paper-scissors the outcomes are [win, draw, loss] of the first player.
 """
 
@@ -18,54 +18,55 @@ from numpy.typing import ArrayLike, NDArray
 from gauntlet.stats.checks import Floats
 
 EPS = 1e-12
-"""Added to a chance before its logarithm is taken: a surprise is at most -ln(EPS) = 27.6."""
+"""Added to a probability before its logarithm: a surprise is at most -ln(EPS) = 27.6."""
 
 WORTH = (1.0, 0.0, -1.0)
-"""What each outcome is worth to the first player."""
+"""Value of each outcome to the first player."""
 
 UNDERSTOOD = 0.02
-"""A Union below it is taken for understanding."""
+"""A Union loss below this counts as understanding."""
 
 ALIKE = 0.002
-"""Outcomes that differ by less in every chance cannot be told apart by their losses."""
+"""Losses cannot tell apart outcomes whose probabilities all differ by less than this."""
 
 LATE = 50
-"""Guesses, at the end, whose mean is the late one."""
+"""Number of last guesses that make up the late mean."""
 
 FLAT = 1e-9
-"""A range of cross-entropies below it is none."""
+"""A range of cross-entropies below this counts as zero."""
 
 Mode = Literal["fixed", "paper", "raw"]
-"""paper: the mean of the cross-entropy, min-max scaled over a grid, Brier, and EV loss by 4, as
-printed. raw: of all three unscaled, as the authors' prototype has it. fixed: of the divergence by
-its largest on the grid, Brier by 2 and EV loss by 4, so that each lies in [0, 1] and is 0 for a
-right guess."""
+"""paper: mean of the cross-entropy, min-max scaled over a grid, Brier, and EV loss over 4, as
+printed. raw: mean of all three unscaled, as in the authors' prototype. fixed: mean of the
+divergence over its maximum on the grid, Brier over 2 and EV loss over 4, so that each lies in [0,
+1] and is 0 for a right guess."""
 
 Grid = Literal["global", "truth", "guess"]
-"""Over which pairs the scale of a cross-entropy is taken: all truths and guesses; all guesses about
-this truth; all truths for this guess, as the prototype has it."""
+"""The pairs over which a cross-entropy is scaled: all truths and guesses; all guesses about this
+truth; all truths for this guess, as in the prototype."""
 
 
 def cross_entropy(truth: ArrayLike, guess: ArrayLike, eps: float = EPS) -> Floats:
-    """- sum of truth ln(guess + eps), from about 0 to -ln(eps)."""
+    """Return - sum of truth ln(guess + eps), from about 0 to -ln(eps)."""
     return np.asarray(-(np.asarray(truth, float) * np.log(np.asarray(guess, float) + eps)).sum(-1))
 
 
 def divergence(truth: ArrayLike, guess: ArrayLike, eps: float = EPS) -> Floats:
-    """The cross-entropy less that of the right guess: from 0, which only outcomes reach that
-    are alike (to the order of eps). Kullback and Leibler's, where eps is small."""
+    """Return the cross-entropy less that of the right guess, at least 0; 0 only for equal outcomes
+    (to the order of eps). For small eps this is the Kullback-Leibler divergence."""
     over = cross_entropy(truth, guess, eps) - cross_entropy(truth, truth, eps)
     return np.asarray(np.maximum(over, 0.0))
 
 
 def brier(truth: ArrayLike, guess: ArrayLike) -> Floats:
-    """The sum of squared differences, from 0 to 2."""
+    """Return the sum of squared differences, from 0 to 2."""
     return np.asarray(((np.asarray(guess, float) - np.asarray(truth, float)) ** 2).sum(-1))
 
 
 def ev_loss(truth: ArrayLike, guess: ArrayLike, worth: Sequence[float] = WORTH) -> Floats:
-    """The squared difference of what both say a game is worth, from 0 to the square of the range of
-    `worth`, 4 for a win, a draw and a loss. Not strictly proper: equal worth is loss 0."""
+    """Return the squared difference of the game's expected values, from 0 to the square of the
+    range of `worth`, 4 for a win, a draw and a loss. Not strictly proper: equal values have loss 0.
+    """
     apart = (np.asarray(guess, float) - np.asarray(truth, float)) @ np.asarray(worth, float)
     return np.asarray(apart**2)
 
@@ -77,8 +78,8 @@ def scaled_cross_entropy(
     grid: Grid = "global",
     eps: float = EPS,
 ) -> Floats:
-    """The cross-entropy, 0 the least and 1 the most on the grid over `outcomes`, float64 (pairs,
-    chances); .5 where the grid is flat."""
+    """Return the cross-entropy, min-max scaled over the grid on `outcomes`, float64 (pairs,
+    probabilities); .5 where the grid is flat."""
     low, high = _ends(cross_entropy, truth, guess, outcomes, grid, eps)
     flat = high - low < FLAT
     scaled = (cross_entropy(truth, guess, eps) - low) / np.where(flat, 1.0, high - low)
@@ -92,7 +93,7 @@ def scaled_divergence(
     grid: Grid = "global",
     eps: float = EPS,
 ) -> Floats:
-    """The divergence by the largest on the grid; 0 where there is none."""
+    """Return the divergence over its maximum on the grid; 0 where that is 0."""
     _, high = _ends(divergence, truth, guess, outcomes, grid, eps)
     return np.asarray(divergence(truth, guess, eps) / np.where(high < FLAT, 1.0, high))
 
@@ -106,10 +107,11 @@ def union(
     eps: float = EPS,
     worth: Sequence[float] = WORTH,
 ) -> Floats:
-    """The Union loss: in [0, 1] by `fixed`, to 4/3 by `paper`, to -ln(eps)/3 + 2 by `raw`.
+    """Return the Union loss: in [0, 1] for `fixed`, up to 4/3 for `paper`, up to -ln(eps)/3 + 2 for
+    `raw`.
 
-    outcomes: what every pair of strategies implies, float64 (pairs, chances).
-    Raises ValueError for an unknown mode or grid, and an eps outside (0, 1).
+    outcomes: those implied by every pair of strategies, float64 (pairs, probabilities). Raises
+    ValueError for an unknown mode or grid, and an eps outside (0, 1).
     """
     for what, given, known in (("mode", mode, Mode), ("grid", grid, Grid)):
         if given not in get_args(known):
@@ -126,18 +128,19 @@ def union(
 
 
 def alike(outcomes: ArrayLike, truth: ArrayLike) -> NDArray[np.bool_]:
-    """Which outcomes no loss tells from the true ones: each chance within ALIKE. Never nan ones."""
+    """Return which outcomes no loss can tell from the truth: each probability within ALIKE. False
+    for nan."""
     off = np.abs(np.asarray(outcomes, float) - np.asarray(truth, float))
     return np.asarray(off.max(axis=-1) < ALIKE)
 
 
 @dataclass(frozen=True, slots=True)
 class Identified:
-    """How often guesses name who played; shares of all guesses, null ones among them.
+    """How often guesses identify the players; shares of all guesses, including null ones.
 
-    sir: all players rightly (Strategy Identification Rate). each: each player, a share a seat.
-    null_rate: no usable guess. lag: guesses between the first that names one player rightly and
-    the first that has named each; never is the number of guesses + 1.
+    sir: all players right (Strategy Identification Rate). each: share of right guesses per seat.
+    null_rate: share without a usable guess. lag: guesses between the first that names one player
+    right and the first by which each has been named; number of guesses + 1 if that never happens.
     """
 
     sir: float
@@ -147,8 +150,8 @@ class Identified:
 
 
 def identified(truth: Sequence[str], guesses: Sequence[Sequence[str] | None]) -> Identified:
-    """truth: the strategy of each player. guesses: in the order made, None for a null one. Raises
-    ValueError without a guess."""
+    """truth: the strategy of each player. guesses: in order, None for a null one. Raises ValueError
+    without guesses."""
     if not guesses:
         raise ValueError("there is no guess")
     named = [guess or (None,) * len(truth) for guess in guesses]
@@ -165,11 +168,11 @@ def identified(truth: Sequence[str], guesses: Sequence[Sequence[str] | None]) ->
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """How a loss went over a match; null guesses, nan in it, count in no mean.
+    """A loss over the course of a match; null guesses (nan) are excluded from the means.
 
-    mean, late: of all guesses, and of the last LATE; nan where all are null. understood: the number
-    of the first guess below UNDERSTOOD, from 1; never is the number of guesses + 1. spikes: how
-    often a guess is not below it right after one that was.
+    mean, late: over all guesses, and over the last LATE; nan where all are null. understood: number
+    of the first guess below UNDERSTOOD, from 1, or number of guesses + 1. spikes: number of guesses
+    not below it right after one that was.
     """
 
     mean: float
@@ -179,7 +182,7 @@ class Course:
 
 
 def course(losses: ArrayLike) -> Course:
-    """losses: Union, or another loss, of each guess in the order made, nan for a null one."""
+    """losses: Union, or another loss, of each guess in order, nan for a null one."""
     curve = np.asarray(losses, float)
     known = curve[~np.isnan(curve)]
     low = known < UNDERSTOOD
@@ -193,7 +196,7 @@ def course(losses: ArrayLike) -> Course:
 
 
 def mean(values: Floats) -> float:
-    """Of what is not nan; nan where all is."""
+    """Return the mean without nan; nan if all are."""
     known = values[~np.isnan(values)]
     return float(known.mean()) if known.size else float("nan")
 
@@ -206,7 +209,7 @@ def _ends(
     grid: Grid,
     eps: float,
 ) -> tuple[Floats, Floats]:
-    """The least and the most of a loss on the grid, of a shape that broadcasts with the pairs."""
+    """Return minimum and maximum of a loss on the grid, broadcastable with the pairs."""
     every = np.unique(np.asarray(outcomes, float), axis=0)
     if grid == "global":
         found = loss(every[:, None, :], every, eps).reshape(-1)

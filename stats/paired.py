@@ -1,7 +1,7 @@
-"""Two cells on the same deals, and means where a deal holds several matches.
+"""Comparisons of two cells on the same deals, and means where a deal has several matches.
 
 The deal is the unit of inference: deals are independent, matches of one deal are not. Entry i of
-both lists of a pair belongs to the same deal. What cannot be said is nan, never a warning.
+both lists of a pair belongs to the same deal. Undefined results are nan, never a warning.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from gauntlet.stats.means import p_value as by_interval
 from gauntlet.stats.proportions import sign_test
 
 FEW, BLOCK = 200, 256
-"""Of how many different amounts numbers are drawn, and for how many deals at a time bits."""
+"""Number of distinct amounts up to which binomial counts are drawn, and deals per batch of random
+bits."""
 BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(float)
-"""The eight bits of every byte: with eight deals the totals of those that each byte keeps."""
+"""The eight bits of every byte, to sum the deals that each byte keeps, eight at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairCounts:
-    """Deals by who won them, cell A, cell B, both or neither: integers from 0."""
+    """Deals by who won them, cell A, cell B, both or neither: non-negative integers."""
 
     both: int
     a_only: int
@@ -47,10 +48,10 @@ class PairCounts:
 
 @dataclass(frozen=True, slots=True)
 class McNemar:
-    """How two cells differ on the same deals; without deals everything is nan.
+    """Difference of two cells on the same deals; without deals everything is nan.
 
-    difference: win rate of A minus win rate of B, in [-1, 1]; low, high: its interval.
-    phi: correlation of the two results over deals, in [-1, 1]; nan where a cell won all or none.
+    difference: win rate of A minus win rate of B, in [-1, 1]; low, high: its interval. phi:
+    correlation of the two results over deals, in [-1, 1]; nan where a cell won all or none.
     p_value: two-sided, exact.
     """
 
@@ -63,10 +64,10 @@ class McNemar:
 
 @dataclass(frozen=True, slots=True)
 class ClusteredMean:
-    """A mean over matches with an interval whose unit is the deal.
+    """A mean over matches with an interval clustered by deal.
 
-    error: standard error of the estimate; deals: the number of distinct deals. Fewer than two
-    deals leave error, low and high nan.
+    error: standard error of the estimate; deals: number of distinct deals. With fewer than two
+    deals error, low and high are nan.
     """
 
     estimate: float
@@ -78,9 +79,8 @@ class ClusteredMean:
 
 @dataclass(frozen=True, slots=True)
 class SignFlip:
-    """A permutation test: mean of A minus B, p-value, and whether the p-value comes from all sign
-    patterns (exact) or from a random sample of them; error: the standard error that the sampling
-    brings to it, 0 where it is exact."""
+    """A permutation test: mean of A minus B, p-value, and whether it uses all sign patterns (exact)
+    or a random sample of them; error: its standard error from sampling, 0 if exact."""
 
     difference: float
     p_value: float
@@ -89,7 +89,7 @@ class SignFlip:
 
 
 def count_pairs(a_won: ArrayLike, b_won: ArrayLike) -> PairCounts:
-    """Counts deals by who won them, from two lists of 0/1 (or bool) of one length.
+    """Count deals by who won them, from two lists of 0/1 (or bool) of equal length.
 
     Raises ValueError for lists of different lengths or values other than 0 and 1.
     """
@@ -105,13 +105,12 @@ def count_pairs(a_won: ArrayLike, b_won: ArrayLike) -> PairCounts:
 def mcnemar(counts: PairCounts, level: float = 0.95) -> McNemar:
     """McNemar's exact test of equal win rates, with an interval for their difference.
 
-    Test: given the deals that only one cell won, A's share is Binomial(1/2) when the win rates
-    are equal; the p-value is two-sided (Q. McNemar (1947), Psychometrika 12, 153-157, in its
-    binomial form), 1 where no deal tells the cells apart.
-    Interval: `stats.means.limits` of the deals' differences, which the same test turned round
-    gives while few deals tell the cells apart; of many it is a little narrower, so the two may
-    disagree at the edge of significance.
-    Raises ValueError for a level outside (0, 1).
+    Test: given the deals that only one cell won, A's share is Binomial(1/2) when the win rates are
+    equal; the p-value is two-sided (Q. McNemar (1947), Psychometrika 12, 153-157, in its binomial
+    form), 1 where no deal separates the cells. Interval: `stats.means.limits` of the deals'
+    differences. While few deals separate the cells, this is the same test inverted; for many it is
+    slightly narrower, so the two may disagree at the edge of significance. Raises ValueError for a
+    level outside (0, 1).
     """
     checks.inside(level, "level")
     if counts.deals == 0:
@@ -124,17 +123,19 @@ def mcnemar(counts: PairCounts, level: float = 0.95) -> McNemar:
 
 
 def clustered_mean(values: ArrayLike, deals: ArrayLike, level: float = 0.95) -> ClusteredMean:
-    """The mean of `values` (one a match) with an interval that clusters matches by deal.
+    """Return the mean of `values` (one per match) with an interval that clusters matches by deal.
 
     values: finite numbers (wins as 0/1, returns, ...); deals: the deal of each match, any labels.
+
     The mean is the ratio of two totals over deals. Its variance, with e the deal's sum of
     deviations from the mean, N matches and G deals, is G/(G-1) * sum(e^2) / N^2, and the interval
-    takes Student's t with G-1 degrees of freedom: the ratio estimator of W. G. Cochran, Sampling
+    uses Student's t with G-1 degrees of freedom: the ratio estimator of W. G. Cochran, Sampling
     Techniques (3rd edition, section 6.3), equal to the cluster-robust standard error of A. C.
     Cameron and D. L. Miller (2015), J. Human Resources 50, 317-372.
-    An approximation for dozens of deals, and more near the ends of a range; where no deal deviates
-    from the mean it has no width. `stats.means.limits` holds there too.
-    Raises ValueError for lists of different lengths, values not finite, a level outside (0, 1).
+
+    An approximation for dozens of deals, and for more near the ends of a range; the width is 0
+    where no deal deviates from the mean. `stats.means.limits` is valid there too. Raises ValueError
+    for lists of different lengths, values not finite, a level outside (0, 1).
     """
     y, labels = np.asarray(values, float), np.asarray(deals)
     checks.inside(level, "level")
@@ -157,17 +158,19 @@ def sign_flip(
 ) -> SignFlip:
     """Permutation test of "swapping A and B within a deal changes nothing".
 
-    a, b: one finite number a deal (a return, or a mean over the deal's matches). Against one number
-    b for all deals it is R. A. Fisher's test of one sample (1935, The Design of Experiments,
-    section 21), whose results lie evenly around b: so do a player's over both seats of a deal whose
-    result is the other player's loss, if both play alike. side: what A is to be shown to be.
-    Deals with equal values cannot be told apart by a swap and drop out. While the 2**m sign
-    patterns of the other m deals are no more than `resamples`, all are counted (13 deals by
-    default); else `resamples` random ones are, and the observed pattern counts as one more, so that
-    p is never 0 (B. Phipson and G. K. Smyth (2010), Stat. Appl. Genet. Mol. Biol. 9, 39).
-    The same seed gives the same p-value. No deals give nan; no difference at all gives p 1.
-    Raises ValueError for lists of different lengths, values not finite, resamples below 1, and
-    another side.
+    a, b: one finite number per deal (a return, or a mean over the deal's matches). With a single
+    number b it is R. A. Fisher's one-sample test (1935, The Design of Experiments, section 21),
+    which requires results symmetric around b: so are a player's over both seats of a deal in a
+    zero-sum game, if both play alike. side: the alternative for A.
+
+    Deals with equal values do not change under a swap and drop out. If the other m deals have no
+    more than `resamples` sign patterns, all 2**m are counted (13 deals by default); otherwise
+    `resamples` random ones are, and the observed pattern counts as one more, so that p is never 0
+    (B. Phipson and G. K. Smyth (2010), Stat. Appl. Genet. Mol. Biol. 9, 39).
+
+    The same seed gives the same p-value. No deals give nan; no difference at all gives p 1. Raises
+    ValueError for lists of different lengths, values not finite, resamples below 1, and another
+    side.
     """
     x, y = checks.one_per_deal(a, np.broadcast_to(b, np.shape(a)) if np.ndim(b) == 0 else b)
     checks.at_least_one(resamples, "resamples")
@@ -180,7 +183,7 @@ def sign_flip(
         totals = _all_totals(differences)
     else:
         totals = _random_totals(differences, resamples, np.random.default_rng(seed))
-    rounding = 1e-12 * float(np.abs(differences).sum())  # a total within it counts as a tie
+    rounding = 1e-12 * float(np.abs(differences).sum())  # totals this close count as ties
     seen = differences.sum()
     if side == "either":
         totals, seen = np.abs(totals), abs(seen)
@@ -198,14 +201,14 @@ def permutation(
     null_error: float = 0.0,
     resamples: int = 9_999,
 ) -> tuple[float, float]:
-    """The p-value of `sign_flip` of differences from 0, one a deal, with the error of its sampling;
-    or that of `stats.means.p_value`, and no error, where it is larger.
+    """Return the p-value of `sign_flip` of differences against 0, one per deal, with its sampling
+    error; or that of `stats.means.p_value`, with error 0, where it is larger.
 
-    Flipping tests that differences lie evenly around 0, and rejects too often where their mean is 0
-    and they do not: of ten deals that win 9 once in ten times and lose 1 else, a third shows losses
-    alone. So there is no p-value where there is no interval (see `stats.means.limits`), unless no
-    deal differs: then it is 1. span: the range of the differences.
-    null_error: as for `stats.means.p_value`, of what was taken off to make the differences.
+    Sign flips test for symmetry around 0, and reject too often where the mean is 0 without
+    symmetry: of samples of ten deals that win 9 one time in ten and otherwise lose 1, a third show
+    only losses. So there is no p-value where there is no interval (see `stats.means.limits`),
+    except 1 where no deal differs. span: the range of the differences. null_error: as for
+    `stats.means.p_value`, of the value subtracted to get the differences.
     """
     own = float(by_interval(differences, span, 0.0, side, null_error))
     if np.isnan(own) and np.any(differences):
@@ -222,9 +225,9 @@ def _all_totals(differences: Floats) -> Floats:
 
 
 def _random_totals(differences: Floats, n: int, rng: np.random.Generator) -> Floats:
-    """Totals under n random sign patterns. Of k deals that differ by the same amount, a
-    Binomial(k, 1/2) number keeps its sign, which spares drawing every sign of every deal. Where
-    there are more than FEW amounts, each deal draws a bit: a sign costs less than a number."""
+    """Return totals under n random sign patterns. For k deals that differ by the same amount, one
+    Binomial(k, 1/2) number replaces k signs. With more than FEW amounts, each deal draws a bit: a
+    bit is cheaper than a binomial number."""
     sizes, counts = np.unique(np.abs(differences), return_counts=True)
     totals = np.zeros(n)
     if sizes.size <= FEW:

@@ -1,6 +1,6 @@
-"""Several estimates that are alike, each drawn towards their common mean by as much as it is noise.
+"""Partial pooling: shrink similar estimates towards their common mean, according to their noise.
 
-The best of many cells owes its place to luck too. Partial pooling takes that out in the mean.
+The best of many cells is partly lucky; on average partial pooling removes that bias.
 """
 
 from __future__ import annotations
@@ -15,21 +15,20 @@ from gauntlet.stats import checks
 from gauntlet.stats.checks import Floats
 
 LEAST = 3
-"""With fewer estimates nothing can be said of how far true values spread."""
+"""Minimum number of estimates to estimate the spread of the true values."""
 GRID, POINTS = 200, 400
-"""Standard deviations that are tried, and places at which a distribution is told."""
+"""Grid sizes: standard deviations tried, and points at which a distribution is evaluated."""
 FARTHEST = 10.0
-"""The largest standard deviation that is tried, in spreads of what was seen."""
+"""Largest standard deviation tried, in units of the observed spread."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pooled:
-    """Partially pooled estimates, one an estimate that went in: the mean of each true value's
-    posterior with its limits.
+    """Partially pooled estimates, one per input: the posterior mean of each true value with limits.
 
-    mean: of the population of true values; spread: their standard deviation in it. Both are means
-    of posteriors. kept: how much of an estimate's distance from the mean is kept, 0 to 1, in the
-    mean over the estimates.
+    mean: of the population of true values; spread: their standard deviation. Both are posterior
+    means. kept: share of an estimate's distance from the mean that remains, 0 to 1, averaged over
+    the estimates.
     """
 
     estimates: Floats
@@ -41,15 +40,15 @@ class Pooled:
 
 
 def partially_pooled(estimates: ArrayLike, covariance: ArrayLike, level: float = 0.95) -> Pooled:
-    """Pools k >= 3 estimates whose errors have this (k, k) covariance.
+    """Pool k >= 3 estimates whose errors have this (k, k) covariance.
 
     The hierarchical normal model: true values from N(mean, spread^2), estimates around them with
-    the covariance, flat priors on mean and spread, the spread integrated out on a grid (D. B.
-    Rubin (1981), J. Educ. Stat. 6, 377-401; A. Gelman et al. (2013), Bayesian Data Analysis,
-    section 5.4, with a covariance in place of variances). So the limits allow for what is not known
-    of the spread, which empirical Bayes with one value of it (DerSimonian and Laird) does not.
-    Raises ValueError for shapes that do not fit, fewer than three estimates, an estimate without
-    an error, and a level outside (0, 1).
+    the covariance, flat priors on mean and spread, the spread integrated out on a grid (D. B. Rubin
+    (1981), J. Educ. Stat. 6, 377-401; A. Gelman et al. (2013), Bayesian Data Analysis, section 5.4,
+    with a covariance instead of variances). So the limits include the uncertainty of the spread,
+    unlike empirical Bayes with a point estimate of it (DerSimonian and Laird). Raises ValueError
+    for shapes that do not fit, fewer than three estimates, an estimate without an error, and a
+    level outside (0, 1).
     """
     y, s = np.asarray(estimates, float), np.asarray(covariance, float)
     checks.inside(level, "level")
@@ -74,9 +73,9 @@ def partially_pooled(estimates: ArrayLike, covariance: ArrayLike, level: float =
 class _Decorrelated:
     """The estimates along the eigenvectors of their covariance, where errors are independent.
 
-    values: eigenvalues; ones, turned: the vector of ones and the estimates, turned. spreads:
-    standard deviations of the true values, closer to each other near 0, with the posterior weight
-    of each. For each, were it known: whole, eigenvalues of the estimates' own covariance (GRID, k);
+    values: eigenvalues; ones, turned: the vector of ones and the estimates in that basis. spreads:
+    grid of standard deviations of the true values, denser near 0; weights: posterior weight of
+    each. Given each spread: whole, eigenvalues of the estimates' own covariance (GRID, k);
     precision and centres: of the common mean.
     """
 
@@ -108,7 +107,7 @@ def _decorrelate(y: Floats, s: Floats) -> _Decorrelated:
 
 
 def _conditional(y: Floats, decorrelated: _Decorrelated) -> tuple[Floats, Floats]:
-    """For each spread, were it known: means and errors of the true values, shape (GRID, k)."""
+    """Return means and errors of the true values given each spread: shape (GRID, k)."""
     pull = decorrelated.values / decorrelated.whole
     around = decorrelated.turned - decorrelated.centres[:, None] * decorrelated.ones
     means = y - (pull * around) @ decorrelated.vectors.T
@@ -120,7 +119,7 @@ def _conditional(y: Floats, decorrelated: _Decorrelated) -> tuple[Floats, Floats
 
 
 def _limits(means: Floats, errors: Floats, weights: Floats, level: float) -> tuple[Floats, Floats]:
-    """Quantiles of the mixtures of normals, shape (GRID, k)."""
+    """Return quantiles of the mixtures of normals, shape (GRID, k)."""
     tail = (1 - level) / 2
     limits = []
     used = weights > 1e-6

@@ -1,12 +1,12 @@
-"""Planning: how many deals show how large a difference, and how surely.
+"""Power analysis: how many deals detect a difference of a given size.
 
-Two designs, three questions each. `one_proportion`: a cell against a known baseline (the test of
-`stats.proportions.one_sample_z`). `paired`: two cells on the same deals (the exact test of
+Two designs with three functions each. `one_proportion`: a cell against a known baseline (the test
+of `stats.proportions.one_sample_z`). `paired`: two cells on the same deals (the exact test of
 `stats.paired.mcnemar`). Differences and rates are fractions of 1, not percentage points.
 
 `cells` is the number of tests that Holm's correction will cover. Planning uses alpha / cells,
 Holm's strictest step, so that the power holds for each test even where no other one succeeds.
-`side` is that of the test: a two-sided one ("either") takes half of alpha on each side.
+`side` is the test's: a two-sided one ("either") uses half of alpha on each side.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ def power_one_proportion(
     cells: int = 1,
     side: Side = "above",
 ) -> float:
-    """Chance that the z test finds a true win rate `rate` to be above `baseline`.
+    """Return the probability that the z test finds a true win rate `rate` to be above `baseline`.
 
-    Normal approximation with each hypothesis' own variance: J. L. Fleiss, B. Levin and M. C.
-    Paik, Statistical Methods for Rates and Proportions (3rd edition), section 2.5, without
-    continuity correction.
-    Raises ValueError for deals or cells below 1 and for rate, baseline or alpha outside (0, 1).
+    Normal approximation with each hypothesis' own variance: J. L. Fleiss, B. Levin and M. C. Paik,
+    Statistical Methods for Rates and Proportions (3rd edition), section 2.5, without continuity
+    correction. Raises ValueError for deals or cells below 1 and for rate, baseline or alpha outside
+    (0, 1).
     """
     n = checks.at_least_one(deals, "deals")
     null, alternative = _spread(baseline, "baseline"), _spread(rate, "rate")
-    # what sqrt(n) times the gain must exceed
+    # threshold for sqrt(n) times the gain
     least = float(ndtri(1 - _step(alpha, cells, side))) * null
     return float(ndtr((sqrt(n) * (rate - baseline) - least) / alternative))
 
@@ -50,11 +50,11 @@ def deals_one_proportion(
     cells: int = 1,
     side: Side = "above",
 ) -> int:
-    """The fewest deals with which `power_one_proportion` reaches `power`.
+    """Return the fewest deals with which `power_one_proportion` reaches `power`.
 
-    n = ((z_alpha sqrt(p0(1-p0)) + z_power sqrt(p1(1-p1))) / (p1-p0))^2, rounded up (Fleiss,
-    Levin and Paik, section 2.5).
-    Raises ValueError for a rate that is not above the baseline, and for values outside (0, 1).
+    n = ((z_alpha sqrt(p0(1-p0)) + z_power sqrt(p1(1-p1))) / (p1-p0))^2, rounded up (Fleiss, Levin
+    and Paik, section 2.5). Raises ValueError for a rate that is not above the baseline, and for
+    values outside (0, 1).
     """
     null, alternative = _spread(baseline, "baseline"), _spread(rate, "rate")
     if rate <= baseline:
@@ -72,12 +72,12 @@ def detectable_one_proportion(
     cells: int = 1,
     side: Side = "above",
 ) -> float:
-    """The smallest true gain over `baseline` that `deals` deals show with chance `power`.
+    """Return the smallest true gain over `baseline` that `deals` deals detect with this power.
 
     Solves `power_one_proportion` for rate - baseline: with a = sqrt(n), c = a p0 + z_alpha
     sqrt(p0(1-p0)) and z of `power` it is a p - c = z sqrt(p(1-p)), squared a quadratic equation in
-    p. nan where even a rate next to 1 falls short. Raises ValueError as `power_one_proportion`, and
-    for power outside (alpha/cells, 1).
+    p. nan where even a rate next to 1 is not enough. Raises ValueError as `power_one_proportion`,
+    and for power outside (alpha/cells, 1).
     """
     step = _step(alpha, cells, side)
     z = float(ndtri(checks.inside(power, "power", low=step)))
@@ -92,8 +92,8 @@ def detectable_one_proportion(
 def detectable_mean(
     error: float, power: float = 0.8, alpha: float = 0.05, cells: int = 1, side: Side = "above"
 ) -> float:
-    """The smallest true difference that an estimate with this standard error shows with chance
-    `power`: error (z_alpha + z_power), by the normal law.
+    """Return the smallest true difference that an estimate with this standard error detects with
+    this power: error (z_alpha + z_power), by the normal approximation.
 
     Raises ValueError for cells below 1, alpha outside (0, 1) and power outside (alpha/cells, 1).
     """
@@ -105,14 +105,15 @@ def detectable_mean(
 def power_paired(
     deals: int, difference: float, discordant: float, alpha: float = 0.05, cells: int = 1
 ) -> float:
-    """Chance that McNemar's exact two-sided test tells two cells apart on `deals` shared deals.
+    """Return the power of McNemar's exact two-sided test of two cells on `deals` shared deals.
 
     discordant: share of deals that exactly one of the cells wins, in (0, 1]; about 2p(1-p)(1-phi)
-    for cells near win rate p whose results correlate by phi. difference: win rate of A minus
-    that of B, in [-discordant, discordant].
-    Exact: the test's power for each number of discordant deals, weighted by that number's
-    binomial chance (S. W. Duffy (1984), Biometrics 40, 1005-1015).
-    Raises ValueError for values outside these ranges, deals or cells below 1, alpha outside (0, 1).
+    for cells near win rate p whose results correlate by phi. difference: win rate of A minus that
+    of B, in [-discordant, discordant].
+
+    Exact: the test's power for each number of discordant deals, weighted by that number's binomial
+    probability (S. W. Duffy (1984), Biometrics 40, 1005-1015). Raises ValueError for values outside
+    these ranges, deals or cells below 1, alpha outside (0, 1).
     """
     from scipy.stats import binom
 
@@ -120,7 +121,7 @@ def power_paired(
     share = _share_of_a(difference, discordant)
     first, last = binom.ppf(1e-13, n, discordant), binom.isf(1e-13, n, discordant)
     m = np.arange(first, last + 1)
-    limit = binom.ppf(half, m, 0.5) - 1  # the most wins of the weaker side that give p < alpha
+    limit = binom.ppf(half, m, 0.5) - 1  # the most wins of the weaker side with p < alpha
     rejects = binom.cdf(limit, m, share) + binom.sf(m - limit - 1, m, share)
     return float(binom.pmf(m, n, discordant) @ rejects)
 
@@ -128,9 +129,9 @@ def power_paired(
 def detectable_paired(
     deals: int, discordant: float, power: float = 0.8, alpha: float = 0.05, cells: int = 1
 ) -> float:
-    """The smallest true difference that `deals` shared deals show with chance `power`.
+    """Return the smallest true difference that `deals` shared deals detect with this power.
 
-    Solves `power_paired` for the difference; nan where even difference = discordant falls short.
+    Solves `power_paired` for the difference; nan where even difference = discordant is not enough.
     Arguments and errors as `power_paired`; power must lie in (alpha/cells/2, 1).
     """
     from scipy.optimize import brentq
@@ -144,7 +145,7 @@ def detectable_paired(
 
 
 def _step(alpha: float, cells: int, side: Side) -> float:
-    """What Holm's strictest step leaves of alpha on the side of the effect."""
+    """Return Holm's strictest alpha, one-sided."""
     checks.side(side)
     step = checks.inside(alpha, "alpha") / checks.at_least_one(cells, "cells")
     return step / 2 if side == "either" else step
@@ -156,7 +157,7 @@ def _spread(rate: float, name: str) -> float:
 
 
 def _share_of_a(difference: float, discordant: float) -> float:
-    """A's share of the discordant deals."""
+    """Return A's share of the discordant deals."""
     if not 0 < discordant <= 1:
         raise ValueError(f"discordant must lie above 0 and up to 1, got {discordant:g}")
     if abs(difference) > discordant:

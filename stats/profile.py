@@ -1,23 +1,22 @@
-"""Limits of differences of ratings: profile likelihood, with what the deals say of its scale.
+"""Profile-likelihood limits of rating differences, with overdispersion estimated from deals.
 
-A difference d is a player's rating less a weighted mean of others'. With l(d) the log-likelihood of
-Bradley and Terry's model, largest where d is held, D(d) = 2 (max l - l(d)) / phi is about the
-square of a t-distributed number, and the limits are where it reaches the quantile's. phi is what
-the weights and deals make of independent matches: the sandwich variance of d over the one that l
-itself implies.
+A difference d is a player's rating less a weighted mean of others'. With l(d) the Bradley-Terry
+log-likelihood maximised at fixed d, D(d) = 2 (max l - l(d)) / phi is approximately the square of a
+t-distributed number, and the limits are where it reaches the squared quantile. phi corrects for the
+weights and for matches that share a deal: the sandwich variance of d over the one that l implies.
 
     phi = (variance with the matches' weights, were they independent) x (design effect)
 
-The design effect is how much more, or less, sums over deals vary than matches would that have
-nothing to do with each other. A player of few deals hardly shows its own, so each difference has a
-mean of its own and that of all players (as of G. K. Smyth (2004), Stat. Appl. Genet. Mol. Biol. 3,
-article 3): weights m - 1, of the m deals it effectively depends on, and SHARED, which together are
+The design effect is the variance of sums over deals relative to that of independent matches. A
+player's few deals hardly determine it, so each difference uses a weighted mean of its own design
+effect and that of all players (as in G. K. Smyth (2004), Stat. Appl. Genet. Mol. Biol. 3, article
+3): weights m - 1, for the m deals it effectively depends on, and SHARED. The sum of the weights is
 the degrees of freedom.
 
 Where the data do not bound d on one side (`stats.bradley_terry.mixed`: somebody won or lost
-everything), that limit is infinite. Then the chance of a record as clear is exp(-D / 2), as far as
-phi is right, and the other limit is where half of it is the tail: the mid-p limit. Of 20 wins in 20
-the 90% limit is .1^(1/20).
+everything), that limit is infinite. Then the probability of a record at least this extreme is
+exp(-D / 2), if phi is right, and the other limit is where half of it is the tail: the mid-p limit.
+For 20 wins in 20 the 90% limit is .1^(1/20).
 """
 
 from __future__ import annotations
@@ -42,16 +41,16 @@ from gauntlet.stats.matches import Matches, Ties
 from gauntlet.stats.weighted import solved
 
 SHARED = 4.0
-"""Deals as many as which the design effect of all players counts in that of a difference."""
+"""Weight, in deals, of the design effect of all players in that of a difference."""
 UNSEEN = 0.25
-"""The variance, that of one even match, with which the design effect of all players is taken for
-the largest there can be: that of deals whose matches all end alike."""
+"""Prior weight, as the variance of one even match, of the largest possible design effect in that of
+all players: deals whose matches all end alike."""
 AT_ONCE = 4_000_000
-"""Matches times differences that are worked on together."""
+"""Matches times differences per batch."""
 
 
 class Counted(NamedTuple):
-    """The matches that count, deal after deal. off, spread: the weighted score less its chance, and
+    """The matches that count, sorted by deal. off, spread: weighted score less its expectation, and
     the variance of that. starts: where each deal begins."""
 
     first: Ints
@@ -78,10 +77,11 @@ class Counted(NamedTuple):
 def limits(
     matches: Matches, ties: Ties, units: Ints, level: float, players: Ints, against: Floats
 ) -> tuple[Floats, Floats]:
-    """Low and high of the rating of each of `players` less the mean of those it is held `against`.
+    """Return low and high limits of the rating of each of `players` less a weighted mean of
+    others'.
 
     units: the deal of each match, numbered over all games. against: weights (differences, players)
-    of sum 1. What the matches do not bound is infinite.
+    that sum to 1. Limits that the matches do not bound are infinite.
     """
     if not len(players):
         return np.empty(0), np.empty(0)
@@ -96,7 +96,7 @@ def limits(
     tail = (1.0 - level) / 2.0
     quantile = np.square(stdtrit(degrees, 1.0 - tail))
     aim = np.sqrt(phi * np.where(bounded[::-1], quantile, -2.0 * np.log(2.0 * tail)))
-    ways = np.array([[-1.0], [1.0]])  # low, high: the contrast turned round, and the contrast
+    ways = np.array([[-1.0], [1.0]])  # low, high: negated contrast, contrast
     ends = np.where(bounded, ways, ways * np.inf)
     towards = (ways[..., None] * contrasts)[bounded]
     ends[bounded] *= _end(wins, best, towards, aim[bounded])
@@ -104,7 +104,7 @@ def limits(
 
 
 def _end(wins: Floats, best: Floats, contrasts: Floats, aim: Floats) -> Floats:
-    """The largest difference at which the root of 2 (max l - l) is `aim`."""
+    """Return the largest difference at which the root of 2 (max l - l) is `aim`."""
     top = log_likelihood(wins, best)
 
     def curve(pull: Floats) -> tuple[Floats, Floats]:
@@ -127,8 +127,8 @@ def _end(wins: Floats, best: Floats, contrasts: Floats, aim: Floats) -> Floats:
 def _scale(
     wins: Floats, counted: Counted, best: Floats, contrasts: Floats, bounded: NDArray[np.bool_]
 ) -> tuple[Floats, Floats]:
-    """phi of each difference, and its degrees of freedom. One that is not bounded shows no design
-    effect: it has that of all players."""
+    """Return phi of each difference, and its degrees of freedom. An unbounded difference shows no
+    design effect of its own, so it uses that of all players."""
     shared = _shared(counted, len(wins))
     moved = np.asarray(np.linalg.solve(information(wins, best), contrasts.T), float)
     step = max(1, AT_ONCE // len(counted.off))
@@ -140,8 +140,9 @@ def _scale(
 
 
 def _variances(counted: Counted, moved: Floats) -> Floats:
-    """By difference, (3, differences): what the weights make of the variance, the design effect,
-    and how many deals it depends on. moved: (players, differences), how ratings move it."""
+    """Return for each difference, (3, differences): the variance inflation from the weights, the
+    design effect, and the effective number of deals. moved: (players, differences), the sensitivity
+    to each rating."""
     apart = (moved[counted.first] - moved[counted.second]).T
     varied = apart**2 * counted.spread
     total = varied.sum(1)
@@ -155,7 +156,7 @@ def _variances(counted: Counted, moved: Floats) -> Floats:
 
 
 def _shared(counted: Counted, players: int) -> float:
-    """The design effect of all players together."""
+    """Return the design effect of all players together."""
     deals, matches = len(counted.starts), len(counted.off)
     off, most = np.zeros((2, matches, players))
     for who, sign in ((counted.first, 1.0), (counted.second, -1.0)):

@@ -1,11 +1,11 @@
-"""Win rates of one cell: an interval, and tests against a baseline.
+"""Win rates of one cell: intervals, and tests against a baseline.
 
-Every function takes counts of any shapes that broadcast and answers with arrays of that shape
-(numpy scalars for scalars). A game is one independent trial here: where several matches share a
-deal, use `stats.means`. What cannot be said is nan, never a warning.
+Every function takes counts of any shapes that broadcast and returns arrays of that shape (numpy
+scalars for scalars). A game is one independent trial here: where several matches share a deal, use
+`stats.means`. Undefined results are nan, never a warning.
 
-The z tests are what papers print. Their p-values are approximations that reject too often where
-few wins or few losses are expected; `binomial_test` and `fisher_test` never do.
+The z tests are what papers print. Their p-values are approximations that reject too often where few
+wins or few losses are expected; `binomial_test` and `fisher_test` never do.
 """
 
 from __future__ import annotations
@@ -33,9 +33,8 @@ class Interval:
 class ProportionTest:
     """A one-sided test of "the win rate is above the baseline".
 
-    difference: win rate minus baseline, in [-1, 1].
-    z: the difference in standard errors under the null hypothesis.
-    p_value: the chance under the null hypothesis of a z at least this large.
+    difference: win rate minus baseline, in [-1, 1]. z: the difference in standard errors under the
+    null hypothesis. p_value: probability under the null hypothesis of a z at least this large.
     """
 
     difference: Floats
@@ -46,11 +45,10 @@ class ProportionTest:
 def wilson(wins: ArrayLike, games: ArrayLike, level: float = 0.95) -> Interval:
     """Wilson's score interval for a proportion, without continuity correction.
 
-    Source: E. B. Wilson (1927), J. Am. Stat. Assoc. 22, 209-212; method 3 of R. G. Newcombe
-    (1998), Statistics in Medicine 17, 857-872. The low limit of no wins is exactly 0, the high
-    limit of nothing but wins exactly 1, and no games give nan throughout.
-    Raises ValueError for counts that are not whole or not 0 <= wins <= games, and for a level
-    outside (0, 1).
+    Source: E. B. Wilson (1927), J. Am. Stat. Assoc. 22, 209-212; method 3 of R. G. Newcombe (1998),
+    Statistics in Medicine 17, 857-872. The lower limit with no wins is exactly 0, the upper limit
+    with only wins exactly 1, and no games give nan throughout. Raises ValueError for counts that
+    are not integers with 0 <= wins <= games, and for a level outside (0, 1).
     """
     from statsmodels.stats.proportion import proportion_confint
 
@@ -63,11 +61,11 @@ def wilson(wins: ArrayLike, games: ArrayLike, level: float = 0.95) -> Interval:
 
 
 def clopper_pearson(wins: ArrayLike, games: ArrayLike, level: float = 0.95) -> Interval:
-    """Clopper and Pearson's exact interval: it holds the true rate at least as often as it says.
+    """Clopper and Pearson's exact interval: its coverage is at least nominal.
 
-    Source: C. J. Clopper and E. S. Pearson (1934), Biometrika 26, 404-413. The low limit of no
-    wins is exactly 0, the high limit of nothing but wins exactly 1, and no games give nan.
-    Raises ValueError as `wilson` does.
+    Source: C. J. Clopper and E. S. Pearson (1934), Biometrika 26, 404-413. The lower limit with no
+    wins is exactly 0, the upper limit with only wins exactly 1, and no games give nan. Raises
+    ValueError as `wilson` does.
     """
     k, n = checks.counts(wins, games)
     tail = (1.0 - checks.inside(level, "level")) / 2.0
@@ -79,14 +77,15 @@ def clopper_pearson(wins: ArrayLike, games: ArrayLike, level: float = 0.95) -> I
 
 
 def one_sample_z(wins: ArrayLike, games: ArrayLike, baseline: ArrayLike) -> ProportionTest:
-    """Tests a win rate against a known baseline p0: z = (wins/games - p0) / sqrt(p0(1-p0)/games).
+    """Test a win rate against a known baseline p0: z = (wins/games - p0) / sqrt(p0(1-p0)/games).
 
     The one-proportion z test, upper side, no continuity correction (A. Agresti, Categorical Data
-    Analysis, section 1.3.3). `baseline` lies in [0, 1] and counts as exact; where it was itself
+    Analysis, section 1.3.3). `baseline` lies in [0, 1] and is taken as exact; where it was itself
     estimated from games, use `two_sample_z`.
-    No games or a nan baseline give nan. A baseline of 0 or 1 leaves no room for chance: data that
-    differ from it give an infinite z (p 0 above, 1 below), data equal to it give z and p nan.
-    Raises ValueError for impossible counts or a baseline outside [0, 1].
+
+    No games or a nan baseline give nan. A baseline of 0 or 1 allows no variation: data that differ
+    from it give an infinite z (p 0 above, 1 below), data equal to it give z and p nan. Raises
+    ValueError for impossible counts or a baseline outside [0, 1].
     """
     k, n = checks.counts(wins, games)
     p0 = checks.probabilities(baseline, "baseline")
@@ -96,13 +95,14 @@ def one_sample_z(wins: ArrayLike, games: ArrayLike, baseline: ArrayLike) -> Prop
 def two_sample_z(
     wins: ArrayLike, games: ArrayLike, baseline_wins: ArrayLike, baseline_games: ArrayLike
 ) -> ProportionTest:
-    """Tests a win rate against a baseline measured in games of its own, with a pooled variance.
+    """Test a win rate against a baseline measured in other games, with a pooled variance.
 
-    z = (p - b) / sqrt(q(1-q)(1/games + 1/baseline_games)), q = all wins / all games; upper side,
-    no continuity correction (A. Agresti, Categorical Data Analysis, section 3.1). The two sets of
-    games are taken as independent; cells that share deals are compared by `stats.paired.mcnemar`.
-    No games on either side give nan, and so do z and p where both sides won all or none.
-    Raises ValueError for impossible counts.
+    z = (p - b) / sqrt(q(1-q)(1/games + 1/baseline_games)), q = all wins / all games; upper side, no
+    continuity correction (A. Agresti, Categorical Data Analysis, section 3.1). The two sets of
+    games are assumed independent; for cells that share deals use `stats.paired.mcnemar`.
+
+    No games on either side give nan, and so do z and p where both sides won all or none. Raises
+    ValueError for impossible counts.
     """
     k, n = checks.counts(wins, games)
     k0, n0 = checks.counts(baseline_wins, baseline_games, "baseline wins")
@@ -112,11 +112,11 @@ def two_sample_z(
 
 
 def binomial_test(wins: ArrayLike, games: ArrayLike, baseline: ArrayLike) -> Floats:
-    """The chance of at least so many wins if the win rate is the known baseline: the exact
+    """Return the probability of at least this many wins at the known baseline win rate: the exact
     binomial test, upper side (C. J. Clopper and E. S. Pearson (1934), Biometrika 26, 404-413).
 
-    It never rejects more often than its level. nan where `one_sample_z` has no z.
-    Raises ValueError for impossible counts or a baseline outside [0, 1].
+    It never rejects more often than its level. nan where `one_sample_z` has no z. Raises ValueError
+    for impossible counts or a baseline outside [0, 1].
     """
     k, n = checks.counts(wins, games)
     z = one_sample_z(k, n, baseline).z
@@ -127,16 +127,16 @@ def binomial_test(wins: ArrayLike, games: ArrayLike, baseline: ArrayLike) -> Flo
 def fisher_test(
     wins: ArrayLike, games: ArrayLike, baseline_wins: ArrayLike, baseline_games: ArrayLike
 ) -> Floats:
-    """The chance of at least so many of all wins on this side if both sides win alike: R. A.
-    Fisher's exact test, upper side (1935, J. Royal Statistical Society 98, 39-82).
+    """Return the probability of at least this many of all wins on this side if both sides win
+    alike: R. A. Fisher's exact test, upper side (1935, J. Royal Statistical Society 98, 39-82).
 
-    It never rejects more often than its level. nan where `two_sample_z` has no z.
-    Raises ValueError for impossible counts.
+    It never rejects more often than its level. nan where `two_sample_z` has no z. Raises ValueError
+    for impossible counts.
     """
     k, n = checks.counts(wins, games)
     k0, n0 = checks.counts(baseline_wins, baseline_games, "baseline wins")
     known = ~np.isnan(two_sample_z(k, n, k0, n0).z)
-    if not known.any():  # loading scipy.stats takes half a second
+    if not known.any():  # importing scipy.stats takes half a second
         return _where(known, known)
     from scipy.stats import hypergeom
 
@@ -145,14 +145,15 @@ def fisher_test(
 
 
 def sign_test(ahead: ArrayLike, behind: ArrayLike, side: Side = "either") -> Floats:
-    """The exact sign test: of `ahead` + `behind` units (games or deals that are no draw) each one
-    is as likely to be ahead as behind, if neither side is better; `above` is the chance of so many
-    ahead or more, "below" of so few or fewer, "either" twice the smaller of both, at most 1.
+    """The exact sign test: each of `ahead` + `behind` units (games or deals without draws) is
+    equally likely to be ahead or behind, if neither side is better. "above" is the probability of
+    at least this many ahead, "below" of at most this many, "either" twice the smaller of both, at
+    most 1.
 
     J. Arbuthnott (1710); W. J. Conover, Practical Nonparametric Statistics (3rd edition), section
-    3.4. Ties say nothing of either and are left out (J. Hemelrijk (1952), Indagationes Mathematicae
-    14, 322-326). Without a unit p is 1: nothing tells the sides apart.
-    Raises ValueError for counts that are not integers from 0 and for another side.
+    3.4. Ties carry no information and are left out (J. Hemelrijk (1952), Indagationes Mathematicae
+    14, 322-326). Without units p is 1. Raises ValueError for counts that are not non-negative
+    integers and for another side.
     """
     k, n = checks.counts(ahead, np.add(ahead, behind), "units ahead")
     checks.side(side)
@@ -170,11 +171,11 @@ def _test(difference: Floats, variance: Floats) -> ProportionTest:
 
 
 def _ratio(top: ArrayLike, bottom: Floats) -> Floats:
-    """top / bottom, and nan where `bottom` is 0."""
+    """Return top / bottom, nan where `bottom` is 0."""
     return _where(bottom > 0, np.asarray(top, float) / np.where(bottom > 0, bottom, 1.0))
 
 
 def _where(defined: ArrayLike, values: ArrayLike) -> Floats:
-    """`values` where they are known, else nan; an array without axes becomes a scalar."""
+    """Return `values` where defined, else nan; an array without axes becomes a scalar."""
     result: Floats = np.where(defined, values, np.nan)[()]
     return result

@@ -1,17 +1,16 @@
-"""Ratings of players from matches of two, in one game or many, with their limits.
+"""Ratings of players from two-player matches, in one or more games, with limits.
 
-Every game weighs the same, however many matches it has: a match has the weight 1 / N of its game.
-For the limits (`stats.profile`) matches hang together in one of two ways:
+Every game has the same total weight: a match of a game with N matches weighs 1 / N. For the limits
+(`stats.profile`) matches are clustered in one of two ways:
 
-    by deal     matches of one deal, from either seat or of other players, met the same cards and
-                share their luck
-    by match    no match has anything to do with another
+    by deal     matches of one deal, with any seats or players, met the same cards and share luck
+    by match    all matches are independent
 
-Ratings lie around the mean of the players whose records are mixed: of the largest group in which a
-chain of wins leads from each to every other (`stats.bradley_terry.mixed`), each weighing as much as
-its matches. Who won or lost everything is not of it, and who hardly played hardly counts, so that
-what nobody knows of them leaves the others' limits alone. Where there is no such group it is the
-mean of all.
+Ratings are relative to the mean of the players with mixed records: the largest group in which a
+chain of wins leads from each player to every other (`stats.bradley_terry.mixed`), weighted by
+number of matches. It excludes players who won or lost everything, and those who hardly played
+hardly count, so that their uncertainty does not widen the others' limits. Without such a group it
+is the mean of all.
 """
 
 from __future__ import annotations
@@ -38,12 +37,12 @@ DRAWS, LEVEL = 10_000, 0.9
 
 @dataclass(frozen=True)
 class Ratings:
-    """Ratings in log odds, with what they depend on.
+    """Ratings in log odds, with what is needed to compute their limits.
 
-    fitted: of all matches; who has no match that counts has no rating: nan. matches: how many each
-    player has. parts: as `bradley_terry.parts` has them: ratings are comparable within one. zero:
-    (players, players), what each player's rating is held against: weights of the others. bounds:
-    the limits of the rating of some players less such weighted means.
+    fitted: from all matches; nan for players without a match that counts. matches: number per
+    player. parts: as in `bradley_terry.parts`: ratings are comparable within one. zero: (players,
+    players), weights of the mean to which each player's rating is relative. bounds: returns the
+    limits of the ratings of some players less such weighted means.
     """
 
     fitted: Floats
@@ -55,8 +54,8 @@ class Ratings:
 
     @cached_property
     def limits(self) -> tuple[Floats, Floats]:
-        """Low and high of each player: infinite where the matches do not bound it, nan where they
-        cannot be had."""
+        """Low and high limit of each player: infinite where the matches do not bound it, nan where
+        not available."""
         rated = np.flatnonzero(self.parts >= 0)
         ends = np.full((2, len(self.fitted)), np.nan)
         ends[:, rated] = self.bounds(rated, self.zero[rated])
@@ -64,8 +63,8 @@ class Ratings:
 
     @cached_property
     def chances(self) -> tuple[Floats, Floats, Floats]:
-        """The chance that the player of each row beats that of each column, and its limits: three
-        tables (players, players), nan where no chain of matches joins the two."""
+        """The probability that each row's player beats each column's, with limits: three tables
+        (players, players), nan where no chain of matches joins the two."""
         k = len(self.fitted)
         joined = (self.parts[:, None] == self.parts) & (self.parts >= 0) & ~np.eye(k, dtype=bool)
         one, other = np.nonzero(np.triu(joined))
@@ -78,20 +77,20 @@ class Ratings:
 
 @dataclass(frozen=True)
 class Bootstrapped:
-    """Ratings of matches drawn again. draws: (draws, players)."""
+    """Ratings of bootstrap samples. draws: (draws, players)."""
 
     draws: Floats
     level: float
 
     @cached_property
     def mean(self) -> Floats:
-        """Over the draws: what GameBench calls a rating."""
+        """Mean over the draws: what GameBench calls a rating."""
         found: Floats = self.draws.mean(0)
         return found
 
     @cached_property
     def limits(self) -> tuple[Floats, Floats]:
-        """Low and high of each player: the middle `level` of the draws."""
+        """Low and high limit of each player: the middle `level` of the draws."""
         low, high = np.quantile(self.draws, ((1 - self.level) / 2, (1 + self.level) / 2), axis=0)
         return low, high
 
@@ -103,11 +102,11 @@ def rated(
     by: By = "deal",
     level: float = LEVEL,
 ) -> Ratings:
-    """Rates the players of some matches.
+    """Rate the players of some matches.
 
-    ties: whether a match that ends 1/2 to 1/2 is half a win for each, or does not count. By deal
-    there are no limits where a game has a single one.
-    Raises ValueError for settings and levels that are none.
+    ties: whether a match that ends 1/2 to 1/2 is half a win for each, or does not count. With `by`
+    deal, there are no limits where a game has a single deal. Raises ValueError for unknown settings
+    and levels outside (0, 1).
     """
     for given, kind in ((fit, Fit), (ties, Ties), (by, By)):
         if given not in get_args(kind):
@@ -122,8 +121,10 @@ def rated(
 
 
 def as_gamebench(matches: Matches, draws: int = DRAWS, seed: int = 0) -> Bootstrapped:
-    """The ratings of the paper's tables are the `mean` of these: the published code's settings.
-    Who has no match is rated all the same, as the prior says."""
+    """Rate with the published code's settings; the ratings of the paper's tables are the `mean`.
+
+    Players without matches are rated too, by the prior.
+    """
     tables = draw_by_match(matches, "drop", draws, np.random.default_rng(seed))
     return Bootstrapped(np.concatenate([spectral(some) for some in tables]), LEVEL)
 
@@ -131,13 +132,13 @@ def as_gamebench(matches: Matches, draws: int = DRAWS, seed: int = 0) -> Bootstr
 def without_each(
     matches: Matches, rate: Callable[[Matches], Ratings]
 ) -> Iterator[tuple[int, Ratings]]:
-    """The number of each game, with the ratings that all other games give."""
+    """Yield the number of each game, with the ratings from all other games."""
     for game in np.unique(matches.games):
         yield int(game), rate(matches.where(matches.games != game))
 
 
 def _zero(wins: Floats, belongs: Ints) -> Floats:
-    """What each player's rating is held against, row by row."""
+    """Return the weights of the mean to which each player's rating is relative, row by row."""
     groups, weight = mixed(wins), (wins + wins.T).sum(1)
     found = np.zeros(wins.shape)
     for part in range(belongs.max(initial=-1) + 1):

@@ -1,7 +1,7 @@
-"""Which conditions go with winning, or with a higher figure: regressions with the deal as cluster.
+"""Regressions of wins or returns on conditions, with standard errors clustered by deal.
 
-Matches on one deal share their cards, so they are not independent; the covariance is the
-sandwich estimator summed by deal.
+Matches of one deal share their cards, so they are not independent; the covariance is the sandwich
+estimator summed by deal.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from gauntlet.stats.checks import Floats
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A regression; every array has one entry a column of the design.
+    """A fitted regression; every array has one entry per column of the design.
 
     coefficients: log odds ratios, or differences of the mean. errors: their cluster-robust standard
     errors. p_values: two-sided Wald tests of "no effect". low, high: limits of the coefficients.
-    All nan where the data settle no finite answer: a condition that won or lost every match, or one
-    that another condition determines.
+    All nan where there is no finite solution: a condition won or lost every match, or is determined
+    by another one.
     """
 
     coefficients: Floats
@@ -39,13 +39,14 @@ def clustered_logit(
 ) -> Fit:
     """Maximum likelihood of P(won) = 1 / (1 + exp(-design @ coefficients)), errors by cluster.
 
-    won: 0 or 1 a match, shape (matches,). design: shape (matches, columns), with a column of ones
-    if there is to be an intercept. clusters: the deal of each match.
+    won: 0 or 1 per match, shape (matches,). design: shape (matches, columns); include a column of
+    ones for an intercept. clusters: the deal of each match.
+
     Covariance: K.-Y. Liang and S. L. Zeger (1986), Biometrika 73, 13-22, with independence as the
     working correlation and the small-sample factor G/(G-1) (n-1)/(n-k) of statsmodels; limits and
     p-values by Student's t with G-1 degrees of freedom (Cameron and Miller 2015, section VI.D).
-    Raises ValueError for shapes that do not fit, outcomes other than 0 and 1, numbers that are
-    not finite, and a level outside (0, 1).
+    Raises ValueError for shapes that do not fit, outcomes other than 0 and 1, numbers that are not
+    finite, and a level outside (0, 1).
     """
     from statsmodels.discrete.discrete_model import Logit
 
@@ -60,7 +61,7 @@ def clustered_linear(
 ) -> Fit:
     """Least squares of values = design @ coefficients, errors by cluster.
 
-    values: one finite figure a match; the rest, the covariance and what is raised as in
+    values: one finite number per match; other arguments, covariance and errors raised as in
     `clustered_logit`.
     """
     from statsmodels.regression.linear_model import OLS
@@ -70,7 +71,7 @@ def clustered_linear(
 
 
 def _fit(model: Any, groups: Floats, level: float, **kwargs: Any) -> Fit:
-    """The model of statsmodels fitted, all nan where the data settle no finite answer."""
+    """Fit a statsmodels model; all nan where there is no finite solution."""
     from statsmodels.tools.sm_exceptions import ModelWarning
 
     checks.inside(level, "level")
@@ -81,7 +82,7 @@ def _fit(model: Any, groups: Floats, level: float, **kwargs: Any) -> Fit:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", ModelWarning)
-            warnings.simplefilter("ignore", RuntimeWarning)  # overflow on the way to no answer
+            warnings.simplefilter("ignore", RuntimeWarning)  # overflow while diverging
             options = {"cov_kwds": {"groups": groups}, "use_t": True}
             fit = model.fit(cov_type="cluster", **options, **kwargs)
     except (ModelWarning, np.linalg.LinAlgError):

@@ -1,6 +1,6 @@
-"""Looking while deals are played: when to stop, with error rates that count every look.
+"""Sequential analysis: when to stop, with error rates that account for repeated looks.
 
-One value a deal, in the order of the deals, from the first on without a gap.
+One value per deal, in the order of the deals, from the first on without gaps.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from gauntlet.stats import checks
 from gauntlet.stats.checks import Floats
 
 FIRST_LOOK = 200
-"""Deals before an asymptotic confidence sequence may be looked at."""
+"""Minimum deals before an asymptotic confidence sequence may be used."""
 
 LOOK_AGAIN = 1.05
-"""By how much more deals the next look waits."""
+"""Factor by which the number of deals grows between looks."""
 
 TIGHT_AT = 500
-"""The number of deals at which confidence sequences are made to be tightest."""
+"""Number of deals at which confidence sequences are tuned to be tightest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """A running mean with its confidence sequence, one entry a deal; nan before there is one."""
+    """A running mean with its confidence sequence, one entry per deal; nan where undefined."""
 
     estimate: Floats
     low: Floats
@@ -44,18 +44,19 @@ class Sequence:
 def sprt(
     wins: ArrayLike, baseline: float, rate: float, alpha: float = 0.05, beta: float = 0.1
 ) -> Stop | None:
-    """Where the sequential probability ratio test of a win rate stops, None if it does not.
+    """Return where the sequential probability ratio test of a win rate stops, None if it does not.
 
-    wins: 0 or 1 a deal, or between (1/2 a draw), of which the means are tested: such a deal counts
-    as that share of a win and the rest of a loss. Null: the win rate is at most `baseline`;
+    wins: 0 or 1 per deal, or between (1/2 for a draw), in which case means are tested: such a deal
+    counts as that share of a win and the rest of a loss. Null: the win rate is at most `baseline`;
     alternative: at least `rate`.
+
     After each deal the likelihood ratio of `rate` to `baseline` is compared with 1/alpha (above)
     and beta (not above): A. Wald (1945), Annals of Mathematical Statistics 16, 117-186, with
-    boundaries that hold for any number of deals, by Ville's inequality: a win rate of `baseline`
-    or less is called above with a chance of at most `alpha`, one of `rate` or more is called not
-    above with at most `beta`. Values between keep both, as a ratio to a power below 1 has at most
-    the expectation of what is linear between win and loss.
-    Raises ValueError for a rate that is not above the baseline, and values outside (0, 1).
+    boundaries valid for any number of deals, by Ville's inequality: a win rate of `baseline` or
+    less is called above with probability at most `alpha`, one of `rate` or more is called not above
+    with at most `beta`. Values between 0 and 1 keep both bounds, since a ratio to a power below 1
+    has at most the expectation of the linear interpolation between win and loss. Raises ValueError
+    for a rate that is not above the baseline, and values outside (0, 1).
     """
     won, (win, loss) = np.asarray(wins, float), likelihoods(baseline, rate)
     ratio = np.cumsum(won * win + (1 - won) * loss)
@@ -67,7 +68,7 @@ def sprt(
 
 
 def likelihoods(baseline: float, rate: float) -> tuple[float, float]:
-    """What a win and a loss add to the log of the likelihood ratio of `rate` to `baseline`."""
+    """Return what a win and a loss add to the log-likelihood ratio of `rate` to `baseline`."""
     p0, p1 = checks.inside(baseline, "baseline"), checks.inside(rate, "rate")
     if p1 <= p0:
         raise ValueError(f"rate must lie above the baseline {p0:g}, got {p1:g}")
@@ -75,17 +76,18 @@ def likelihoods(baseline: float, rate: float) -> tuple[float, float]:
 
 
 def confidence_sequence(values: ArrayLike, alpha: float = 0.05) -> Sequence:
-    """The running mean of values with any spread and limits that all hold at once, asymptotically.
+    """Return the running mean with an asymptotic confidence sequence: limits that hold
+    simultaneously, for values of any spread.
 
     I. Waudby-Smith, D. Arbour, R. Sinha, E. H. Kennedy and A. Ramdas (2024), Time-uniform central
-    limit theory and asymptotic confidence sequences, Annals of Statistics 52, theorem 2.2: after
-    t values with standard deviation s, the mean is within
+    limit theory and asymptotic confidence sequences, Annals of Statistics 52, theorem 2.2: after t
+    values with standard deviation s, the mean is within
 
         s sqrt(2 (t r^2 + 1) / (t^2 r^2) log(sqrt(t r^2 + 1) / alpha))
 
-    at every t with a chance of 1 - alpha, where r, by their equation 2.8, makes this tightest at
-    TIGHT_AT deals. Asymptotic: entries before FIRST_LOOK values are nan.
-    Raises ValueError for values not finite and an alpha outside (0, 1).
+    at every t with probability 1 - alpha, where r, by their equation 2.8, makes this tightest at
+    TIGHT_AT deals. Asymptotic: entries before FIRST_LOOK values are nan. Raises ValueError for
+    values not finite and an alpha outside (0, 1).
     """
     x = checks.finite(np.asarray(values, float), "values")
     strength = -2 * log(checks.inside(alpha, "alpha"))
@@ -101,7 +103,7 @@ def confidence_sequence(values: ArrayLike, alpha: float = 0.05) -> Sequence:
 
 
 def looks(deals: int) -> list[int]:
-    """After how many deals a confidence sequence is looked at, up to `deals`."""
+    """Return the numbers of deals, up to `deals`, at which to check a confidence sequence."""
     found, at = [], float(FIRST_LOOK)
     while at <= deals:
         found.append(int(at))
@@ -112,8 +114,8 @@ def looks(deals: int) -> list[int]:
 def precision(
     values: ArrayLike, null: float, half_width: float, alpha: float = 0.05
 ) -> Stop | None:
-    """Where the confidence sequence of `values` is first seen to be no wider than +-`half_width`,
-    None if it is not; `above` tells whether it then lies above `null` as a whole.
+    """Return where the confidence sequence of `values` is first seen to be within +-`half_width`,
+    None if never; `above` is whether it then lies entirely above `null`.
 
     Raises ValueError for a half-width that is not positive, and as `confidence_sequence` does.
     """

@@ -1,8 +1,8 @@
-"""Weighted means of deals, and the share of them that lies below a value.
+"""Weighted means of deals, and the share of them below a value.
 
-Every deal has an exponential weight, and one more deal, or a part of one, lies at the low end of
-the range: what `stats.means` takes its limits and tests from, and why, stands there. Here values
-x, of shape (..., kinds), are each given by n deals, of the same shape.
+Every deal has an exponential weight, and one more deal, or a fraction of one, lies at the low end
+of the range; `stats.means`, which builds its limits and tests on this, explains why. Here each of
+the values x, of shape (..., kinds), occurs in n deals, of the same shape.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from scipy.special import ndtr, ndtri
 from gauntlet.stats.checks import Floats
 
 NEAR = 0.25
-"""Standard errors by which a deal at the end of the range must move the mean to count as whole."""
+"""Standard errors by which a deal at the end of the range must move the mean to count fully."""
 
 STEPS, SETTLED = 48, 1e-10
-"""Of the search for a tilt: at the most, and the part of its range that no longer matters."""
+"""Search for a tilt: maximum number of steps, and tolerance as a fraction of its range."""
 
 EDGE = 1e-12
-"""The part of the way to an extreme value that rounding may be all of."""
+"""Relative distance to an extreme value that may be entirely rounding."""
 
 FLAT = 1e-4
-"""Below it a signed root is 0 but for rounding."""
+"""Signed roots below this are 0 up to rounding."""
 
 FEW, KEPT = 64, 4096
-"""Up to how many different values a question is kept with its answer, and how many questions: of
-deals that are won or lost, cells and pairs of cells ask the same ones again and again."""
+"""Largest number of distinct values for which results are cached, and cache size: for deals that
+are won or lost, cells and pairs of cells repeat the same calls."""
 
 Array = tuple[tuple[int, ...], bytes]
-"""The shape of an array of floats, and what is in it."""
+"""Shape and bytes of an array of floats."""
 
 
 def remembered(find: Callable[..., Floats]) -> Callable[..., Floats]:
-    """`find` of arrays of floats, with the answers to small questions kept."""
+    """Cache the results of `find`, a function of float arrays, for small arrays."""
 
     @lru_cache(maxsize=KEPT)
     def cached(*question: Array) -> Floats:
@@ -57,7 +57,7 @@ def remembered(find: Callable[..., Floats]) -> Callable[..., Floats]:
 
 @remembered
 def lower(x: Floats, n: Floats, end: Floats, tail: Floats) -> Floats:
-    """The mean below which lies a share `tail` of the weighted means with a deal at the low end."""
+    """Return the `tail` quantile of the weighted means with a deal at the low end."""
     y, w, mean = _with_end(x, n, end)
     known = y.min(-1) < 0  # else every deal lies at the end
     aim = np.full(mean.shape, ndtri(tail))
@@ -68,7 +68,7 @@ def lower(x: Floats, n: Floats, end: Floats, tail: Floats) -> Floats:
 
 @remembered
 def chance(x: Floats, n: Floats, end: Floats, null: Floats) -> Floats:
-    """The share of the weighted means, with a deal at the low end, that are at most `null`."""
+    """Return the share of weighted means, with a deal at the low end, that are at most `null`."""
     y, w, mean = _with_end(x, n, end)
     aim = null - mean
     least, most = ((1.0 - EDGE) * np.broadcast_to(m, aim.shape) for m in (y.min(-1), y.max(-1)))
@@ -82,14 +82,14 @@ def chance(x: Floats, n: Floats, end: Floats, null: Floats) -> Floats:
 
 
 def mean_of(x: Floats, n: Floats) -> Floats:
-    """nan without deals."""
+    """Return the mean; nan without deals."""
     deals = n.sum(-1)
     mean: Floats = np.where(deals > 0, (n * x).sum(-1) / np.maximum(deals, 1.0), np.nan)
     return mean
 
 
 def moments(x: Floats, n: Floats) -> tuple[Floats, Floats, Floats]:
-    """Deals, mean, and the standard error of the mean; 0 where rounding is all that differs."""
+    """Return deals, mean, and its standard error, 0 where values differ by rounding only."""
     deals, mean = n.sum(-1), mean_of(x, n)
     off = x - mean[..., None]
     spread = (n * off**2).sum(-1) / np.maximum(deals, 1.0)
@@ -99,7 +99,7 @@ def moments(x: Floats, n: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _with_end(x: Floats, n: Floats, end: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    """The deals around their mean with what is added at the low end; and the mean."""
+    """Return the centred deals plus the one added at the low end, their weights, and the mean."""
     deals, mean, error = moments(x, n)
     off = np.where(error[..., None] > 0, x - mean[..., None], 0.0)
     last = np.minimum(np.subtract(end, mean), off.min(-1, initial=0.0))
@@ -110,31 +110,31 @@ def _with_end(x: Floats, n: Floats, end: ArrayLike) -> tuple[Floats, Floats, Flo
 
 
 def _tilts(y: Floats, bounded: ArrayLike) -> tuple[Floats, Floats]:
-    """Between which tilts no weight turns negative."""
+    """Return the range of tilts in which no weight is negative."""
     floor, most = 1.0 / np.where(bounded, y.min(-1), -1.0), y.max(-1)
     return floor, np.where(most > 0, 1.0 / np.where(most > 0, most, 1.0), -floor)
 
 
 def _tilted(y: Floats, w: Floats, tilt: Floats) -> tuple[Floats, Floats]:
-    """The mean of y with weights w / (1 - tilt y), which grows with the tilt; and its slope."""
+    """Return the mean of y with weights w / (1 - tilt y), increasing in the tilt, and its slope."""
     rest = 1.0 - tilt[..., None] * y
     own = w / rest
     total = own.sum(-1)
     mean = (own * y).sum(-1) / total
     off = (y - mean[..., None]) / rest
-    return mean, (w * off * off).sum(-1) / w.sum(-1)  # as total (1 - tilt mean) is the sum of w
+    return mean, (w * off * off).sum(-1) / w.sum(-1)  # total (1 - tilt mean) is the sum of w
 
 
 def _root(y: Floats, w: Floats, tilt: Floats) -> tuple[Floats, Floats]:
-    """The normal deviate of the share of weighted means below the tilted one; and about its slope.
+    """Return the normal deviate of the share of weighted means below the tilted one, and
+    approximately its slope.
 
     With E independent, E_i Gamma(w_i), that share is P(sum E_i (y_i - mean) <= 0), by the
     saddlepoint approximation of R. Lugannani and S. Rice (1980), Advances in Applied Probability
     12, 475-490, in O. E. Barndorff-Nielsen's form r + log(u / r) / r. Its saddlepoint is the tilt.
-    Of deals that are won or lost the share is right to 2.5% of itself (held against the Beta
-    distribution), mostly to .1%; of other values, such as chips, to 4%: of 10 to 120
-    deals (pots, lognormal and Beta values) a share said to be .05 was .0484 to .0511 by the closed
-    form.
+    For deals that are won or lost the relative error of the share is at most 2.5% (compared with
+    the Beta distribution), mostly .1%; for other values, such as chips, 4%: for 10 to 120 deals
+    (pots, lognormal and Beta values) a nominal share of .05 was .0484 to .0511 by the closed form.
     """
     rest = 1.0 - tilt[..., None] * y
     own, weight = w / rest, w.sum(-1)
@@ -155,8 +155,8 @@ def _root(y: Floats, w: Floats, tilt: Floats) -> tuple[Floats, Floats]:
 def solved(
     curve: Callable[[Floats], tuple[Floats, Floats]], aim: Floats, low: Floats, high: Floats
 ) -> Floats:
-    """Where the growing curve (value, slope) meets `aim` between `low` < 0 and `high` > 0: Newton's
-    steps, halving where one would leave the bracket."""
+    """Solve curve(x) = `aim` for an increasing curve (value, slope) between `low` < 0 and `high` >
+    0, by Newton's method with bisection where a step would leave the bracket."""
     near, at = SETTLED * np.minimum(high, -low), 0.0 * aim
     for _ in range(STEPS):
         value, slope = curve(at)

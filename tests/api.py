@@ -1,6 +1,6 @@
 """A server for tests of the API: the pocket model behind OpenAI's protocol, with faults on demand.
 
-A plugin of pytest: its fixtures are there for all tests.
+A pytest plugin: its fixtures are available to all tests.
 """
 
 from __future__ import annotations
@@ -55,12 +55,11 @@ Body = dict[str, Any]
 
 @dataclass
 class Script:
-    """What the server is to do wrong, and what it saw.
+    """The server's configured faults, and what it saw.
 
-    faults: taken in turn, one for the first arrival of each request; "" for none.
-    refuse: a status with which everything is refused, and the message.
-    seconds: how long a whole reply takes, in turn.
-    arrivals: when each request came, by its Idempotency-Key.
+    faults: taken in turn, one for the first arrival of each request; "" for none. refuse: a status
+    with which everything is refused, and the message. seconds: duration of whole replies, in turn.
+    arrivals: arrival times of each request, by its Idempotency-Key.
     """
 
     faults: tuple[str, ...] = ("",)
@@ -72,7 +71,7 @@ class Script:
     over: threading.Event = field(default_factory=threading.Event)
 
     def next(self, key: str) -> str:
-        """Notes an arrival; returns the fault that it meets."""
+        """Record an arrival; return its fault."""
         with self.lock:
             times = self.arrivals.setdefault(key, [])
             times.append(time.monotonic())
@@ -110,7 +109,7 @@ class Faulty:
 
 
 class Damage:
-    """Sends on what the application answers: late, and by half where the fault says so."""
+    """Forwards the application's answer: late, and truncated if the fault says so."""
 
     def __init__(self, script: Script, fault: str, send: Send) -> None:
         self._script, self._fault, self._send = script, fault, send
@@ -129,12 +128,12 @@ class Damage:
         if self._fault == "truncated":
             MutableHeaders(raw=self._start["headers"])["content-length"] = str(len(body))
         await self._send(self._start)
-        # What is shorter than its announced length ends with the connection.
+        # A body shorter than its announced length ends with the connection.
         await self._send({"type": "http.response.body", "body": body, "more_body": False})
 
 
 async def until(over: threading.Event, seconds: float) -> None:
-    """Waits for so long, or until the script is over."""
+    """Wait this long, or until the script is over."""
     end = time.monotonic() + seconds
     while not over.is_set() and time.monotonic() < end:
         await asyncio.sleep(min(0.02, max(0.0, end - time.monotonic())))
@@ -145,9 +144,9 @@ class Refused(Exception):
 
 
 class PocketServer:
-    """The pocket model behind the bodies of both endpoints, scored by the plain scorer.
+    """The pocket model behind the bodies of both endpoints, scored by the reference scorer.
 
-    billed: how often each body was answered, which is what a paid server would have billed.
+    billed: how often each body was answered, which a paid server would have billed.
     """
 
     def __init__(self) -> None:
@@ -243,8 +242,8 @@ def failure(status: int, message: str, headers: Mapping[str, str]) -> Response:
 
 
 def application(server: PocketServer) -> Starlette:
-    """OpenAI's routes over the server. A body that comes again with the same Idempotency-Key is
-    answered from memory."""
+    """OpenAI's routes over the server. A repeated body with the same Idempotency-Key is answered
+    from memory."""
     lock, replies = threading.Lock(), dict[tuple[str, bytes], bytes]()
 
     def answered(path: str, key: str, data: bytes) -> bytes:
@@ -272,7 +271,7 @@ def application(server: PocketServer) -> Starlette:
 
 @contextmanager
 def listening(app: ASGIApp) -> Iterator[str]:
-    """The address of a server, which answers in a thread of its own."""
+    """Yield the address of a server that runs in a thread."""
     config = uvicorn.Config(app, http="h11", lifespan="off", log_config=None, log_level="error")
     server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
@@ -296,7 +295,7 @@ def serving(model: PocketServer, script: Script) -> Iterator[str]:
 
 
 class Stage:
-    """What one server answers, test after test: to start one for each takes longer than most."""
+    """One server whose application the tests replace: starting one takes longer than most tests."""
 
     app: ASGIApp
 
@@ -334,7 +333,7 @@ def stage() -> Iterator[tuple[Stage, str]]:
 
 @pytest.fixture
 def url(stage: tuple[Stage, str], served: PocketServer, script: Script) -> Iterator[str]:
-    """The address of a server that follows the script, and remembers no other test's requests."""
+    """The address of a server that follows the script, without other tests' requests in memory."""
     stage[0].app = Faulty(application(served), script)
     yield stage[1]
     script.over.set()
@@ -361,7 +360,7 @@ def opened(url: str, tmp_path: Path) -> Opened:
 
 @pytest.fixture(scope="module")
 def uno_scores() -> list[Score]:
-    """What cloze and counterfactual prompting ask in a game of UNO."""
+    """The requests of cloze and counterfactual prompting in a game of UNO."""
     game, rng = Uno(num_seats=2), np.random.default_rng(1)
     state, asked = game.deal(rng), []
     methods = itertools.cycle([Cloze(), Counterfactual()])

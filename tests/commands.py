@@ -1,8 +1,8 @@
-"""Every command that the documents show, and whether the project would take it.
+"""Every command shown in the documentation, and whether the project accepts it.
 
-Shown is what stands in code and begins as a command of ours: `make ...`, `gauntlet ...`,
-`python -m ...`, `python FILE ...`, with settings before it or without. `taken` composes it, or has
-its parser read it, and goes no further.
+These are the commands in code that begin with `make ...`, `gauntlet ...`, `python -m ...` or
+`python FILE ...`, possibly after settings. `taken` composes the command, or lets its parser read
+it, without running it.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ TYPED = re.compile(
     r"(?:\w+=\S+ )*(?:make [a-z]|gauntlet [a-z]|(?:\.venv/bin/)?python (?:-m \w|[\w/]+\.py))"
 )
 FILE_IN_TEXT = re.compile(r"`(conf/[\w/]+\.yaml)`.*?```yaml\n(.*?)```", re.DOTALL)
-"""A config that a page has its reader write, and what is to stand in it."""
+"""A config that a page tells its reader to write, and its contents."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """words: as a shell would split them, settings of the environment left out."""
+    """words: as split by a shell, without environment settings."""
 
     text: str
     where: str
@@ -52,7 +52,7 @@ class Command:
 
     @property
     def module(self) -> str:
-        """What `python -m` would run; "" for make."""
+        """The module of `python -m`; "" for make."""
         first, *rest = self.words
         if first == "make":
             return ""
@@ -62,7 +62,7 @@ class Command:
 
     @property
     def arguments(self) -> list[str]:
-        """What the module is given."""
+        """The module's arguments."""
         known = self.words[0] == "gauntlet" and self.words[1] in COMMANDS
         past = 1 if self.words[0] in ("make", "gauntlet") else 2 if self.words[1] != "-m" else 3
         return list(self.words[past + known :])
@@ -80,7 +80,8 @@ def all_commands() -> list[Command]:
 
 
 def typed(page: str) -> Iterator[str]:
-    """What of a page begins as a command, in blocks, in the text and in comments that make it."""
+    """Yield the parts of a page that start like a command, in blocks, in the text and in comments
+    with a command."""
     for language, block in FENCE.findall(page):
         if language in ("", "bash", "sh", "console"):
             lines = block.replace("\\\n", " ").splitlines()
@@ -91,7 +92,7 @@ def typed(page: str) -> Iterator[str]:
 
 
 def split(text: str) -> tuple[str, ...]:
-    """The words of a command; () where the text is none."""
+    """Return the words of a command; () if the text is none."""
     if not TYPED.match(text):
         return ()
     words = shlex.split(text, comments=True)
@@ -101,7 +102,7 @@ def split(text: str) -> tuple[str, ...]:
 
 
 def written(folder: Path) -> Path:
-    """The configs that pages have their readers write, as a --config-dir in this folder."""
+    """Write the configs that pages tell their readers to write; return this --config-dir."""
     for page in DOCUMENTS:
         for name, text in FILE_IN_TEXT.findall(page.read_text(encoding="utf-8")):
             file = folder / Path(name).relative_to("conf")
@@ -115,17 +116,17 @@ class Parsed(Exception):
 
 
 def taken(command: Command, configs: Path | None = None) -> None:
-    """Raises AssertionError or SystemExit for a command that would be refused as it is typed.
+    """Raises AssertionError or SystemExit for a command that would be refused as typed.
 
-    configs: with it sweeps are composed in earnest, by Hydra; without it, which takes a moment,
-    only their choices are looked up.
+    configs: if given, sweeps are really composed, by Hydra; if not, which is fast, only their
+    choices are looked up.
     """
     if command.words[0] == "make":
         return check_make(command.words[1:])
     assert find_spec(command.module), f"there is no {command.module}"
     if command.module == "pytest":
         return tested(command.arguments)
-    if not command.arguments:  # named, as of a thing: what it needs is told beside it
+    if not command.arguments:  # only mentioned: its arguments are given in the text
         return None
     module = inner(command.module)
     rest = command.arguments
@@ -139,7 +140,7 @@ def taken(command: Command, configs: Path | None = None) -> None:
 
 
 SWEEPS = ("pipeline.run", "pipeline.plan.__main__", "docs.sweep")
-"""What takes the words of a sweep."""
+"""Modules that take a sweep's arguments."""
 PLACEHOLDER = re.compile(r"\w+=[A-Z]+|-m")
 """`model=NAME`, where a reader puts a choice."""
 
@@ -191,14 +192,14 @@ def tested(words: Sequence[str]) -> None:
 
 
 def composed(words: Sequence[str], configs: Path) -> None:
-    """A sweep of at least one cell, with the configs of the pages beside our own."""
+    """Compose a sweep of at least one cell, with the pages' configs in addition to ours."""
     own = [] if "--config-dir" in words else ["--config-dir", str(configs)]
     status = compose([*own, *words], lambda cells, _: 0 if cells else 1)
     assert status == 0, "it cannot be composed"
 
 
 def parsed(module: str, words: Sequence[str]) -> list[str]:
-    """What the command's own parser leaves over of its words; exits with 2 where it refuses."""
+    """The arguments that the command's own parser does not consume; exits with 2 if it refuses."""
     with stopped_after_parsing() as left:
         main = importlib.import_module(module).main
         before, sys.argv = sys.argv, [module, *words]
@@ -213,8 +214,8 @@ def parsed(module: str, words: Sequence[str]) -> list[str]:
 
 @contextmanager
 def stopped_after_parsing() -> Iterator[list[str]]:
-    """Whatever parses meanwhile goes on to nothing else: Parsed is raised. What a parser does not
-    know, where it passes such on, is in the list."""
+    """Parsing inside this context stops there: Parsed is raised. Arguments that a parser does not
+    know and passes on are in the list."""
     names = ("parse_args", "parse_intermixed_args", "parse_known_args")
     before = {name: getattr(argparse.ArgumentParser, name) for name in names}
     left: list[str] = []

@@ -1,6 +1,6 @@
-"""What all tests share: how many run at once, on how many threads, and what they measured.
+"""Shared by all tests: parallelism, thread limits, and measurements shown at the end.
 
-What tests measured is shown at the end of the run: counts and figures a person wants to see.
+Tests can report measurements for a person to see; they are printed at the end of the run.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ FIGURE = "figure"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """RLCard unpacks files where it is first imported: before workers do it at the same time."""
+    """RLCard unpacks files on first import: do it before several workers do at the same time."""
     if not hasattr(config, "workerinput"):
         import rlcard.games.doudizhu.utils  # noqa: F401
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """A worker a core that this process may use: pytest-xdist counts those of the machine."""
+    """One worker per core that this process may use: pytest-xdist counts those of the machine."""
     return len(os.sched_getaffinity(0))
 
 
 COMPILING = ("test_uno_luck.py", "test_holdem_luck.py")
 LONGEST = ("test_kill.py", "test_docs.py", "test_reproduce.py", "test_pocket.py", "test_track.py")
 """A file's tests stay on one worker, so that its fixtures are made once. COMPILING come first, each
-with an engine that others then find compiled; a long file in the end would leave workers idle."""
+with an engine that others then find compiled; a long file at the end would leave workers idle."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -45,9 +45,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def figure(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
-    """Call it with a line; the line is printed when all tests are done, also if they passed.
+    """Fixture: call it with a line to print when all tests are done, even if they passed.
 
-    It travels in the test's report, which is all that a worker of pytest-xdist sends home.
+    It travels in the test's report, which is all that a worker of pytest-xdist sends back.
     """
     return lambda line: record_property(FIGURE, line)
 

@@ -1,4 +1,4 @@
-"""Servers that mean no good, byte by byte: each answers every request in one bad way."""
+"""Malicious servers, byte by byte: each answers every request in one bad way."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MEGABYTE = b" " * (1 << 20)
 
 
 class Talk:
-    """One request at a server: what came, and what goes back. `over` ends whatever waits."""
+    """One request at a server: the request, and the means to reply. `over` ends all waiting."""
 
     def __init__(self, connection: socket.socket, request: bytes, over: threading.Event) -> None:
         self.request, self.over, self._connection = request, over, connection
@@ -36,7 +36,7 @@ Behaviour = Callable[[Talk], None]
 
 
 def reply(text: str = "ok", **more: Any) -> bytes:
-    """A reply of chat and of completions in one, as a server that means well would give it."""
+    """Return a reply of chat and of completions in one, as a benign server would give it."""
     choice = {"index": 0, "finish_reason": "stop", "text": text, "message": {"content": text}}
     counted = {"prompt_tokens": 3, "completion_tokens": 1}
     return json.dumps({"choices": [choice], "usage": counted, **more}).encode()
@@ -51,7 +51,7 @@ def hanging(talk: Talk) -> None:
 
 
 def dripping(talk: Talk) -> None:
-    """A byte at a time, within a reply that would be right."""
+    """Send one byte at a time, of a reply that would be right."""
     talk.head("content-length: 1000000")
     while not talk.over.wait(0.05):
         talk.say(b" ")
@@ -103,7 +103,7 @@ def going_round(talk: Talk) -> None:
 
 
 def bomb(coding: str, megabytes: int) -> Behaviour:
-    """A reply of so many megabytes of spaces, compressed once, or once more for each comma."""
+    """Return a reply of this many megabytes of spaces, compressed with each coding in turn."""
     data = MEGABYTE * megabytes
     for one in coding.split(","):
         data = zlib.compress(data) if one.strip() == "deflate" else _gzip(data)
@@ -121,7 +121,7 @@ def _gzip(data: bytes) -> bytes:
 
 @contextmanager
 def at_work(behaviour: Behaviour) -> Iterator[tuple[str, list[Talk]]]:
-    """The address of a server that behaves so, and the requests it has had."""
+    """The address of a server with this behaviour, and the requests it has had."""
     over, talks = threading.Event(), list[Talk]()
     with socket.create_server(("127.0.0.1", 0), backlog=64) as listening:
 

@@ -1,4 +1,4 @@
-"""What conf/ names, built without Hydra: the nodes of a group and the objects they describe."""
+"""The nodes of conf/, built without Hydra: those of a group and the objects they describe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Without any extra: a first run works, and what needs an extra names it in one line."""
+"""Without any extra: a first run works, and features that need an extra name it in one line."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SHARDED = ("model=pocket", "model.shards=2", "prompt=cloze", "launch=local")
 
 
 def typed(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """A command of ours where no extra is installed."""
+    """Run one of our commands with no extra installed."""
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     program = (sys.executable, "-c", PROGRAM)
     return subprocess.run((*program, *words), cwd=folder, env=env, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""The page on extending, done as it says, in a copy of the project."""
+"""The page on extending, followed step by step in a copy of the project."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ SEATS = {
     "password": "pair",
     "claim": "solo",
 }
-"""The page's games, and who sits at the table."""
+"""The page's games, and the players."""
 
 MEGABYTES = 560
-"""What checking one new game may take."""
+"""Megabytes of memory that checking one new game may use."""
 
 DEALS = 3
 PLAYED = ("model=fake", "launch=inline", "tracking=none")
 
 
 UNUSED = shutil.ignore_patterns("*.pyc", "*.tmp.*")
-"""What is not copied. The compiled engine is: it is as good in the copy as here."""
+"""Files not copied. The compiled engine is: it is as valid in the copy as here."""
 
 
 @pytest.fixture(scope="module")
@@ -117,14 +117,14 @@ for orders in sys.stdin.read().splitlines():
         status = metrics.main([folder, "--playouts", "10", "--threads", "1"])
     print("STATUS", folder, status or 0)
 """
-"""Sweeps and the judging of each, in one process and without figures: most of their time would be
-loading and drawing."""
+"""Program that runs the sweeps and judges each, in one process and without figures: most of their
+time would be loading and drawing."""
 
 
 @pytest.fixture(scope="module")
 def played(extended: Path) -> str:
-    """Every game played by random, by search and by a model, every deal in all seats; then judged.
-    Returns what was printed."""
+    """Run every game with random, search and a model, every deal in all seats; then judge. Returns
+    the output."""
     orders = (
         f"game={game} seats={seats} agent=random,search,llm prompt=vanilla "
         f"rotate=true deals={DEALS} {' '.join(PLAYED)} output_dir=outputs/all_{game}"
@@ -143,7 +143,7 @@ def played(extended: Path) -> str:
 
 @pytest.mark.parametrize("game", SEATS)
 def test_a_new_game_is_played_compared_and_judged(extended: Path, played: str, game: str) -> None:
-    """Beside a measured baseline, and decision by decision."""
+    """Against a measured baseline, and decision by decision."""
     folder = f"outputs/all_{game}"
     assert f"STATUS {folder} 0" in played, played
     table = pd.read_csv(extended / folder / "summary.csv")
@@ -201,7 +201,7 @@ sys.exit(status)
 def test_the_conformance_suite_takes_new_games_in(
     extended: Path, figure: Callable[[str], None]
 ) -> None:
-    """All that it has of these games, together in no more memory than one of them may take, and
+    """All conformance tests of these games, together in no more memory than one may take, and
     without the packages that further tests need."""
     said = go(extended, "-c", CONFORMANCE, *SEATS)
     seconds, kilobytes = map(float, said.split()[-2:])

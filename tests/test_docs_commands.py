@@ -1,5 +1,5 @@
-"""Every command that the documents show is one that the project takes, and those that a laptop can
-run offline in seconds do run."""
+"""Every command in the documentation is accepted by the project, and those that a laptop can run
+offline in seconds are run."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ NOT_RUN = {
     r"--help|--watch|--hardware|MATCHES": "waits, reckons, or wants a file from elsewhere",
     r"game=(openspiel|textarena|pettingzoo)": "played in the tests of these games",
 }
-"""What of the commands is composed or parsed and no more, and why."""
+"""Commands that are only composed or parsed, and why."""
 
 SMALL = ("model=fake", "deals=2", "samples=1", "controls=[]", "launch=inline", "tracking=none")
-"""What a sweep is told besides, and where it writes."""
+"""Further arguments of each sweep, besides its output folder."""
 
 
 def reason(command: Command) -> str:
@@ -45,7 +45,7 @@ def configs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a sweep in it, beside another of other cells and the same deals."""
+    """A folder with a sweep, and next to it one with other cells on the same deals."""
     folder = tmp_path_factory.mktemp("sweep")
     for place, prompts in ((folder, "cloze,counterfactual"), (other(folder), "pride")):
         run("pipeline.run", [*SMALL, "deals=5", f"prompt={prompts}", f"output_dir={place}"])
@@ -88,7 +88,7 @@ def test_a_sweep_is_composed(command: Command, configs: Path) -> None:
 @pytest.mark.slow
 @EVERY
 def test_a_command_runs(command: Command, sweep: Path, tmp_path: Path) -> None:
-    """As it stands, on fewer deals and a folder of ours."""
+    """As written, with fewer deals and a temporary folder."""
     why = reason(command)
     if why or not command.arguments:
         pytest.skip(why or "only named")
@@ -105,7 +105,7 @@ def test_a_command_runs(command: Command, sweep: Path, tmp_path: Path) -> None:
 
 
 def fill_placeholder(word: str, sweep: Path, free: Path) -> str:
-    """A placeholder, or a folder of somebody's, as one that is there."""
+    """Replace a placeholder, or an example folder, by an existing one."""
     if word in ("DIR", "DIR...") or word.startswith("outputs/"):
         return str(sweep)
     if word == "MATCH":

@@ -1,4 +1,4 @@
-"""The documents as a site: built without a warning and without the network, every link good."""
+"""The documentation as a site: built without warnings and network, with all links valid."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ASKS = re.compile(
     r"""<(?:script|img|iframe|source|link(?![^>]*rel="(?:canonical|author|license)"))[^>]*\s"""
     r"""(?:src|href)="(?:https?:)?//[^"]+"|url\(["']?(?:https?:)?//|@import""",
 )
-"""What of a page would be fetched from another host; what a reader may click is not."""
+"""Matches parts of a page that would be fetched from another host; links do not count."""
 
 
 def build(builder: str, into: Path) -> None:

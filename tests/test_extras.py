@@ -1,4 +1,4 @@
-"""Packages that are not installed are named with what installs them."""
+"""Packages that are not installed are named together with the extra that installs them."""
 
 import sys
 

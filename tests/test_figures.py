@@ -1,4 +1,4 @@
-"""Figures in the documents that commands make."""
+"""Figures in the documentation that commands make."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_quick_figures_are_as_their_commands_make_them() -> None:
     ],
 )
 def test_a_sample_of_figures_is_as_the_commands_make_them(file: str, part: str) -> None:
-    """Of every kind one; the rest is for `make figures SLOW=1`."""
+    """One of every kind; the rest is for `make figures SLOW=1`."""
     if "pettingzoo" in file:
         pytest.importorskip("pettingzoo")
     page = figures.ROOT / file

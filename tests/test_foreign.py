@@ -1,4 +1,4 @@
-"""Text from outside: no terminal obeys it, and no key stays in it."""
+"""Text from outside: it cannot control the terminal, and keys in it are redacted."""
 
 from __future__ import annotations
 

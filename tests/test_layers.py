@@ -1,7 +1,8 @@
-"""Who may import whom, read from the source: imports inside functions and for types count too.
+"""Which package may import which, read from the source: imports inside functions and for types
+count too.
 
-The project is a house of floors. A room may use the rooms on lower floors, and no other: so there
-is no circle, and a reader who has understood the floors below can read a room by itself.
+The packages are layered. Each may import only from lower layers: so there are no import cycles, and
+a package can be understood from itself and the layers below.
 """
 
 from __future__ import annotations
@@ -40,10 +41,10 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("papers", "training", "pipeline.pages"),
     ("benchmarks", "gauntlet"),
 )
-"""Every room on its floor, from the ground up; a module is of the longest name that fits it."""
+"""Every package on its layer, from the bottom up; a module belongs to the longest matching name."""
 
 COMMANDS_IN_ROOMS = {"pipeline.plan.__main__": "pipeline"}
-"""`python -m pipeline.plan` is a command, though its file lies in the room of that name."""
+"""`python -m pipeline.plan` is a command, though its file is in that package."""
 
 NARROW: dict[str, tuple[str, ...]] = {
     "stats": ("stats",),
@@ -60,7 +61,7 @@ NARROW: dict[str, tuple[str, ...]] = {
         "models.base",
     ),
 }
-"""Rooms that see less than all that lies below them."""
+"""Packages that may import less than all lower layers."""
 
 ONLY_IN: dict[str, tuple[str, ...]] = {
     "hydra": ("pipeline.config",),
@@ -82,7 +83,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "transformers": ("models", "training"),
     "tokenizers": ("models", "training"),
 }
-"""Where a heavy library may be imported; benchmarks may all of them."""
+"""Where a heavy library may be imported; benchmarks may import all of them."""
 
 
 def modules() -> dict[str, Path]:
@@ -109,7 +110,7 @@ def imports(source: str, package: str) -> Iterator[str]:
 
 
 def ours(name: str) -> str:
-    """The name of a module of a room, as of the top of the repository."""
+    """Return the name of a package's module relative to the repository."""
     inner = name.removeprefix("gauntlet.")
     return inner if inner.partition(".")[0] in PACKAGES else name
 
@@ -129,14 +130,14 @@ def imports_of(module: str) -> list[str]:
 
 
 def room_of(module: str) -> str:
-    """The room that a module, or a name in one, is of."""
+    """Return the package of a module, or of a name in one."""
     if module in COMMANDS_IN_ROOMS:
         return COMMANDS_IN_ROOMS[module]
     return max((room for room in ROOMS if within(module, (room,))), key=len)
 
 
 def upward(module: str, names: list[str]) -> list[str]:
-    """Those of the imported names that a module of this name must not import."""
+    """Return those of the imported names that a module of this name must not import."""
     own = room_of(module)
     narrow = NARROW.get(own.partition(".")[0], PACKAGES)
     project = [name for name in names if within(name, (*PACKAGES, "tests"))]
@@ -156,7 +157,7 @@ def graph() -> dict[str, set[str]]:
 
 
 def _module_of(name: str) -> str:
-    """The module that an imported name is, or is in; "" where it is none of the project."""
+    """Return the module that an imported name is, or is in; "" if it is not in the project."""
     while name and name not in MODULES:
         name = name.rpartition(".")[0]
     return name
@@ -208,7 +209,7 @@ def test_a_planted_circle_is_found() -> None:
 
 
 def test_only_viewers_import_drawings() -> None:
-    """So a drawing is in no fingerprint of the code that plays a match."""
+    """So a drawing is not part of the fingerprint of the code that plays a match."""
     drawings = [name for name in MODULES if name.endswith("drawing")]
     assert {"games.drawing", "games.uno.drawing", "games.tic_tac_toe_drawing"} <= set(drawings)
     users = {name for name, others in graph().items() if others & set(drawings)}
@@ -224,7 +225,7 @@ def test_every_room_of_the_pipeline_has_its_floor() -> None:
 
 
 def test_the_floors_stand_in_the_architecture_page() -> None:
-    """The page's table of rooms is printed by `python -m tests.test_layers`."""
+    """The page's table of packages is printed by `python -m tests.test_layers`."""
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     assert floors_table() in page
 
@@ -245,7 +246,7 @@ def test_the_package_is_this_tree() -> None:
 
 
 def test_no_module_is_imported_by_its_short_name() -> None:
-    """Else it is loaded twice, and its classes are two."""
+    """Otherwise it is loaded twice, and its classes are duplicated."""
     short = tuple({*PACKAGES} - {"gauntlet", "benchmarks"})
     for file in (*MODULES.values(), *sorted((ROOT / "tests").rglob("*.py"))):
         names = {
@@ -275,7 +276,7 @@ for file in sys.argv[1:]:
     except SystemExit as end:
         assert not end.code, file
 """
-"""Runs files as `python FILE --help` does, one after the other: they share the heavy imports."""
+"""Program that runs files as `python FILE --help` does, in turn: they share the heavy imports."""
 
 
 @pytest.mark.slow
@@ -307,7 +308,7 @@ def later():
 
 
 def floors_table() -> str:
-    """The house, top floor first: each room, and the rooms that it uses."""
+    """Return the layers as a table, top first: each package, and the packages that it imports."""
     used: dict[str, set[str]] = {room: set() for room in ROOMS}
     for module, others in graph().items():
         used[room_of(module)] |= {room_of(other) for other in others} - {room_of(module)}

@@ -1,4 +1,4 @@
-"""What is installed: the command, what it holds, and that it works far from a checkout."""
+"""The installed package: the command, its contents, and that it works outside a checkout."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_no_file_of_the_current_folder_is_run(tmp_path: Path, file: str, command
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a wheel, and with another one that was made of the source distribution."""
+    """A folder with a wheel, and another one built from the source distribution."""
     copy, out = tmp_path_factory.mktemp("checkout"), tmp_path_factory.mktemp("built")
     for name in (*FOLDERS, "pyproject.toml", "README.md", "LICENSE"):
         there = ROOT / name

@@ -1,4 +1,4 @@
-"""A command's end: told and written is all that should be, and nothing is taken apart."""
+"""The end of a command: all output is written, and the interpreter is not torn down."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person reads is no wider than the terminal or the file, and nothing of it is cut."""
+"""Terminal output is no wider than the terminal or the file, and nothing of it is cut."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""What makes the weights that ship with the project, and the games as environments to learn from;
-nothing of it is needed to play."""
+"""Training of the weights that ship with the project, and the games as learning environments.
+
+Nothing here is needed to play.
+"""
 
 from gauntlet.common.process import leave_current_folder
 

@@ -1,9 +1,8 @@
-"""An environment served to OpenEnv's clients: `python -m training.openenv_server --game uno`.
+"""Serve an environment to OpenEnv clients: `python -m training.openenv_server --game uno`.
 
-A session is one seat of one match after another. `reset(seed=N)` deals deal N, `reset()` the next
-one that no session has had; `reset(seat=S)` chooses the seat. An action is the text that answers
-the question; the observation holds the next one, the options by name, and what became of the
-answer.
+A session plays one seat in successive matches. `reset(seed=N)` deals deal N, `reset()` the next one
+not yet used by any session; `reset(seat=S)` chooses the seat. An action is the text of a reply; the
+observation holds the next prompt, the options by name, and how the reply was read.
 """
 
 from __future__ import annotations
@@ -33,14 +32,14 @@ from pydantic import Field
 
 
 class GameAction(Action):  # type: ignore[misc]
-    """text: what answers the question."""
+    """text: the reply to the prompt."""
 
     text: str
 
 
 class GameObservation(Observation):  # type: ignore[misc]
-    """text: the question, "" once the match is over. options: what may be done now, by name. info:
-    as `Environment.step` tells it; of a reset the deal and the seat."""
+    """text: the prompt, "" once the match is over. options: the current options by name. info: as
+    returned by `Environment.step`; after a reset the deal and the seat."""
 
     text: str
     options: tuple[str, ...] = ()
@@ -48,7 +47,7 @@ class GameObservation(Observation):  # type: ignore[misc]
 
 
 class GameState(State):  # type: ignore[misc]
-    """deal, seat: of the match at hand. result: once it is over."""
+    """deal, seat: of the current match. result: once it is over."""
 
     deal: int | None = None
     seat: int | None = None
@@ -56,7 +55,7 @@ class GameState(State):  # type: ignore[misc]
 
 
 class GameServer(Served):  # type: ignore[misc]
-    """One session. own: the environment that it plays. deals: where the next deal comes from."""
+    """One session. own: its environment. deals: the shared counter of deals."""
 
     SUPPORTS_CONCURRENT_SESSIONS = True
 
@@ -98,8 +97,8 @@ class GameServer(Served):  # type: ignore[misc]
 
 
 def application(environment: Environment, sessions: int) -> Any:
-    """The FastAPI application: so many sessions side by side, each with an environment like
-    `environment`."""
+    """Return the FastAPI application: up to `sessions` concurrent sessions, each with an
+    environment like `environment`."""
     deals = count()
 
     def session() -> GameServer:

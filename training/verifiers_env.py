@@ -1,14 +1,13 @@
-"""The games as a taskset of the verifiers library, with one seat that learns or two.
+"""The games as a taskset of the verifiers library, with one or two learning seats.
 
-A task is one seat of one deal. The agent `player` sits there; the others are players of
+A task is one seat of one deal, played by the agent `player`; the others are players of
 `conf/player`, or with `opponent=["self"]` the agent `opponent`, whose trace is scored as well. The
-library finds an environment by the name of a module, so this folder goes on the path:
+library finds an environment by the name of its module, so this folder must be on the path:
 
     PYTHONPATH=.:training python -m verifiers.v1.cli.eval.main verifiers-env \
         --env.taskset.game uno --env.taskset.opponent '["rule"]'
 
-Each question holds the whole situation, as in a sweep; what was said before stays in the
-conversation.
+Each prompt contains the whole situation, as in a sweep; earlier messages stay in the conversation.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ HERE: dict[str, Any] = {"runtime": {"type": "subprocess"}}
 
 
 class GamesConfig(vf.TasksetConfig):  # type: ignore[misc]
-    """As `training.environment.environment.Environment` takes them; opponent may be ["self"]."""
+    """Arguments of `training.environment.environment.Environment`; opponent may be ["self"]."""
 
     game: str = "uno"
     opponent: tuple[str, ...] = ("random",)
@@ -55,7 +54,7 @@ class GamesConfig(vf.TasksetConfig):  # type: ignore[misc]
 
 
 class GameData(vf.TaskData):  # type: ignore[misc]
-    """Which deal, and where the agent `player` sits."""
+    """The deal, and the seat of the agent `player`."""
 
     deal: int
     seat: int
@@ -66,7 +65,7 @@ class GameTask(vf.Task[GameData, vf.State, vf.TaskConfig]):  # type: ignore[misc
 
 
 class Games(vf.Taskset[GameTask, GamesConfig]):  # type: ignore[misc]
-    """Every deal from 0 on, once a seat; those are left out in which nobody has a choice."""
+    """Every deal from 0 on, once per seat; deals in which no learner has a choice are skipped."""
 
     INFINITE = True
 
@@ -86,11 +85,11 @@ class Games(vf.Taskset[GameTask, GamesConfig]):  # type: ignore[misc]
 
 
 class TalkConfig(vf.HarnessConfig):  # type: ignore[misc]
-    """Nothing to set."""
+    """No options."""
 
 
 class Talk(vf.Harness[TalkConfig]):  # type: ignore[misc]
-    """One chat completion a question, asked from this process: a player needs no program."""
+    """One chat completion per prompt, called from this process: a player needs no program."""
 
     APPENDS_SYSTEM_PROMPT = True
     SUPPORTS_RESUME = True
@@ -116,14 +115,14 @@ class Talk(vf.Harness[TalkConfig]):  # type: ignore[misc]
 
 
 class GamesEnvConfig(vf.EnvConfig):  # type: ignore[misc]
-    """Who answers in the seat, and who in the other one with opponent=["self"]."""
+    """The agents of the seat and, with opponent=["self"], of the other one."""
 
     player: vf.AgentConfig = vf.AgentConfig(**HERE)
     opponent: vf.AgentConfig = vf.AgentConfig(**HERE)
 
 
 class GamesEnv(vf.Env[GamesEnvConfig]):  # type: ignore[misc]
-    """One match an episode; each agent's trace gets the reward of its seat."""
+    """One match per episode; each agent's trace gets the reward of its seat."""
 
     async def run(self, task: GameTask, agents: Any) -> None:
         own: Setting = self.taskset.setting
@@ -153,5 +152,5 @@ class GamesEnv(vf.Env[GamesEnvConfig]):  # type: ignore[misc]
 
 
 def new_message(prompt: Prompt) -> str:
-    """The new message of a prompt; with the system text where a decision begins."""
+    """Return a prompt's new message, with the system text where a decision begins."""
     return prompt.system * (not isinstance(prompt, Dialogue)) + prompt.messages[-1]

@@ -136,7 +136,7 @@ def _networks(folder: Path, encoding: str, wanted: str) -> tuple[Network, ...]:
     networks = load(folder / f"{encoding}.npz") if before == wanted else ()
     if digest(folder) != wanted or before != wanted:
         raise Stopped(
-            f"the networks in {folder} were exchanged while the run goes; put the old ones back, "
-            "or start the run again to play the new ones as cells of their own"
+            f"the networks in {folder} changed during the run; put the old ones back, or start "
+            "the run again to play the new ones as new cells"
         )
     return networks

@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python docs/papers/sheet.py", description="A paper's numbers beside our own."
     )
     parser.add_argument("paper", help="as of python -m papers.reproduce, with all its options")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where what is played stays")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where played matches are kept")
     parser.add_argument("--matches", type=Path, metavar="FILE", help="as there")
     given, words = parser.parse_known_args(arguments)
     read = ("--matches", str(given.matches)) if given.matches else ()

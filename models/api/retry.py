@@ -132,7 +132,7 @@ class Asker:
         """The error for a reply that was given up: Stopped unless others got theirs meanwhile."""
         too_long = failed.after is not None and failed.after > self._patience
         hopeless = not failed.connected and not self._answers
-        hint = "" if hopeless else "; what was answered is kept, the same command goes on"
+        hint = "" if hopeless else "; what was answered is kept; the same command continues"
         kind = ModelError if others_do and not too_long else Stopped
         return kind(f"{self.who}: {failed.reason}{hint}")
 

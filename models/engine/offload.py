@@ -48,7 +48,7 @@ class Source:
                 raise Stopped(
                     f"the files of model {self.name!r} changed while its weights were read from "
                     "them; put the old ones back and start the run again, or play the new ones as "
-                    "cells of their own"
+                    "new cells"
                 )
 
 

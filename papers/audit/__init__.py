@@ -1,1 +1,1 @@
-"""What papers say of themselves, recomputed from their printed tables."""
+"""Audits of papers' claims, recomputed from their printed tables."""

@@ -1,7 +1,7 @@
-"""Findings about published papers, recomputed from the numbers that they print.
+"""Findings about published papers, recomputed from their printed numbers.
 
-Each finding is a claim of a paper, what the claim's own numbers give when they are computed
-again, and whether it holds. Of TALAGA those are listed too that no number decides.
+Each finding is a claim of a paper, the result of recomputing it from the paper's own numbers, and
+whether it holds. Findings that no printed number decides are listed too.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from gauntlet.common.terminal import WrappedTable
 ALPHA = 0.05
 
 Finding = tuple[str, str, bool]
-"""The claim, what recomputing it gives, and whether it holds."""
+"""The claim, the recomputed result, and whether the claim holds."""
 
 
 Open = tuple[str, str]
-"""A claim that no number in print decides, and why."""
+"""A claim that no printed number decides, and why."""
 
 
 def findings(
     checks: Mapping[str, Callable[[], Finding]], undecided: Mapping[str, Open]
 ) -> pd.DataFrame:
-    """Every finding: id, claim, recomputed, verdict (holds, fails or not_computable)."""
+    """Return all findings: id, claim, recomputed, verdict (holds, fails or not_computable)."""
     rows = []
     for name, compute in checks.items():
         claim, recomputed, holds = compute()
@@ -37,7 +37,7 @@ def findings(
 
 
 def view(findings: pd.DataFrame) -> WrappedTable:
-    """The findings as a person reads them."""
+    """Return the findings as a table for the terminal."""
     shown = WrappedTable(gap=2)
     for heading in ("id", "claim", "recomputed", "verdict"):
         shown.add_column(heading, overflow="fold", no_wrap=heading in ("id", "verdict"))
@@ -48,7 +48,7 @@ def view(findings: pd.DataFrame) -> WrappedTable:
 
 
 def z_and_p(rate: float, baseline: float, games: int) -> tuple[float, float]:
-    """The one-sided one-proportion z test, from a printed rate: its count may not be whole."""
+    """One-sided one-proportion z test from a printed rate, whose count may not be an integer."""
     z = (rate - baseline) / sqrt(baseline * (1.0 - baseline) / games)
     return z, float(norm.sf(z))
 
@@ -56,7 +56,7 @@ def z_and_p(rate: float, baseline: float, games: int) -> tuple[float, float]:
 def z_and_p_of_two(
     rate: float, games: int, baseline: float, baseline_games: int
 ) -> tuple[float, float]:
-    """The one-sided pooled two-proportion z test, from printed rates as `z_and_p`."""
+    """One-sided pooled two-proportion z test, from printed rates as `z_and_p`."""
     pooled = (rate * games + baseline * baseline_games) / (games + baseline_games)
     error = sqrt(pooled * (1.0 - pooled) * (1.0 / games + 1.0 / baseline_games))
     z = (rate - baseline) / error
@@ -64,5 +64,5 @@ def z_and_p_of_two(
 
 
 def in_words(tests: Mapping[str, tuple[float, float]]) -> str:
-    """z and p of every test, by what was tested."""
+    """Format z and p of every test."""
     return "; ".join(f"{model} z={z:.3f} p={p:.3g}" for model, (z, p) in tests.items())

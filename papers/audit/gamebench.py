@@ -1,4 +1,4 @@
-"""Findings about GameBench, from its printed tables and the matches that its authors publish."""
+"""Findings about GameBench, from its printed tables and the matches that its authors published."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from gauntlet.papers.verdicts import LEVEL
 from gauntlet.pipeline.tables.pairwise_matches import Contest
 
 SIDES = (("gpt-3.5", "gpt-3.5-cot"), ("gpt-4-rap", "gpt-4-cot"))
-"""Whom the caption of Table 1 sets side by side."""
+"""The pairs compared in the caption of Table 1."""
 
 
 def printed(part: str) -> Any:
-    """One part of the paper's numbers."""
+    """Return one part of the paper's numbers."""
     return paper("gamebench")[part]
 
 
 def values(table: str) -> dict[tuple[str, str], float]:
-    """A printed table by agent and column."""
+    """Return a printed table by agent and column."""
     told = paper("gamebench")
     return {(agent, column): value for agent, column, _, value in fields(told, table)}
 
 
 def above(agent: str, other: str) -> list[str]:
-    """The printed columns in which one agent is rated above another."""
+    """Return the printed columns in which `agent` is rated above `other`."""
     found = values("table1")
     return [column for column in printed("columns") if found[agent, column] > found[other, column]]
 
 
 def truly(names: list[str]) -> str:
-    """What printed columns really are, under the games' own headings."""
+    """Name the games whose numbers these printed columns really hold."""
     told = paper("gamebench")
     return ", ".join(sorted(heading(told, told["columns"][name]) for name in names)) or "none"
 
@@ -225,7 +225,7 @@ OF_MATCHES: dict[str, Callable[[Again], Finding]] = {
     "GB-09": gb_09,
     "GB-10": gb_10,
 }
-"""Those that need the published matches."""
+"""Findings that need the published matches."""
 
 OPEN: dict[str, Open] = {
     "GB-05": (
@@ -235,7 +235,7 @@ OPEN: dict[str, Open] = {
     ),
     "GB-12": (
         "App. F: a match costs base x depth x actions x 6",
-        "a figure to plan by: no token counts are told",
+        "a figure to plan by: no token counts are given",
     ),
     "GB-13": (
         "App. J and K: the games by their published rules",
@@ -249,7 +249,7 @@ OPEN: dict[str, Open] = {
 def checks(
     contest: Contest | None,
 ) -> tuple[Mapping[str, Callable[[], Finding]], Mapping[str, Open]]:
-    """Every finding that can be recomputed, and those that cannot, with or without the matches."""
+    """Return the findings that can be recomputed and those that cannot, with or without matches."""
     if contest is None:
         missing = dict.fromkeys(OF_MATCHES, ("of the published matches", WHERE))
         return CHECKS, dict(sorted((OPEN | missing).items()))

@@ -1,4 +1,4 @@
-"""Findings about LLM-UNO. Simulated games take the place of a baseline that was itself a sample."""
+"""Findings about LLM-UNO. Simulated games replace a baseline that was itself a sample."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from gauntlet.papers.llm_uno.reproduction import example_rows
 from gauntlet.papers.published import paper
 
 GAMES = 1_000_000
-"""Games that a baseline of ours takes: a standard error of .0005."""
+"""Games per simulated baseline: a standard error of .0005."""
 SEED = 1
 COOP_TESTS = 8
 
 
 def printed(name: str) -> Mapping[str, Any]:
-    """One published line of LLM-UNO by the end of its id."""
+    """Return one published entry of LLM-UNO by the end of its id."""
     data = paper("llm_uno")
     entries = [*data["cells"], *data["seats"], data["gain"], data["significant"]]
     return next(entry for entry in entries if entry["id"] == f"llm_uno.{name}")
@@ -43,14 +43,14 @@ COOP_BASELINE = "baseline.coop.rule_rule_random.seat1.win_rate"
 
 
 def tests(lines: Mapping[str, str], baseline: float) -> dict[str, tuple[float, float]]:
-    """z and p of each of the printed lines against a fixed baseline."""
+    """Return z and p of each printed entry against a fixed baseline."""
     entries = {model: printed(line) for model, line in lines.items()}
     return {model: z_and_p(e["value"], baseline, e["n"]) for model, e in entries.items()}
 
 
 @cache
 def simulated(*players: str) -> tuple[int, ...]:
-    """Wins by seat in GAMES games of scripted players."""
+    """Return wins by seat in GAMES games of scripted players."""
     return tuple(Uno(len(players)).simulate(players, GAMES, SEED).tolist())
 
 

@@ -1,4 +1,4 @@
-"""Findings about Observer, Not Player, from its formulas, its tables and its prototype's mixes."""
+"""Findings about Observer, Not Player, from its formulas, tables and its prototype's mixes."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ GRIDS: tuple[Grid, ...] = get_args(Grid)
 
 
 def printed(part: str) -> Any:
-    """One part of the paper's numbers."""
+    """Return one part of the paper's numbers."""
     return paper("observer")[part]
 
 
 def outcomes() -> np.ndarray:
-    """Of all pairs, D as the prototype rounds it: float64 (361, 3)."""
+    """Return the outcomes of all pairs, D as the prototype rounds it: float64 (361, 3)."""
     return strategies.grid(legacy_d=True).reshape(-1, 3)
 
 
@@ -204,7 +204,7 @@ OPEN: dict[str, Open] = {
     "OB-08": (
         "Sec. 3: Y is 'lose last'; Sec. 5: Y counters",
         "words alone: the prototype's Y loses to the last hand, X beats it; its rule texts call "
-        "both a counter-move, so what models were told is ambiguous",
+        "both a counter-move, so what models read is ambiguous",
     ),
     "OB-11": (
         "D to P are dynamic mixtures",
@@ -212,7 +212,7 @@ OPEN: dict[str, Open] = {
     ),
     "OB-16": (
         "the scaling of the losses is the paper's",
-        "not told of the runs: the prototype changed it on 2025-08-23, so curves may mix both",
+        "not stated for the runs: the prototype changed it on 2025-08-23, so curves may mix both",
     ),
 }
-"""Findings that no number in print decides: the claim, and why."""
+"""Findings that no printed number decides: the claim, and why."""

@@ -1,4 +1,4 @@
-"""Every paper's findings as one table, in the way of a reproduction."""
+"""Every paper's findings as one table, run like a reproduction."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gauntlet.papers.reproductions import Reproduction, Settings
 
 
 def reproduce(settings: Settings) -> Reproduction:
-    """Recomputes every claim; nothing is played, whatever was ordered."""
+    """Recompute every claim; plays nothing, whatever the settings."""
     contest = published(settings.matches)
     tables = [
         audit.findings(audit_llm_uno.CHECKS | audit_uno_arena.CHECKS, {}),

@@ -15,14 +15,14 @@ from gauntlet.papers.published import paper
 from gauntlet.stats.proportions import sign_test
 
 HALF_PERCENT = 0.5
-"""What one match of 200 is."""
+"""One match of 200, in percent."""
 ROUNDED = 0.005
-"""Half a digit of a mean in print."""
+"""Rounding error of a printed mean."""
 GRID, START = TicTacToe(), State((0, 0), ())
 
 
 def printed(table: str) -> Any:
-    """One part of the paper's numbers."""
+    """Return one part of the paper's numbers."""
     return paper("talaga")[table]
 
 
@@ -32,7 +32,7 @@ def rows(table: str) -> dict[str, dict[str, float]]:
 
 
 def won() -> dict[str, dict[str, float]]:
-    """Table 1: how often each player won against each other one."""
+    """Table 1: win rate of each player against each other one."""
     players, lines = printed("players"), printed("table1")["rows"]
     return {
         name: {other: rate for other, rate in zip(players, line, strict=True) if rate is not None}
@@ -79,7 +79,7 @@ def ta_02() -> Finding:
 
 
 def best(state: State, seat: int) -> Iterator[State]:
-    """What minimax may play: every move whose outcome is best."""
+    """Yield the states after minimax's optimal moves."""
     sign = 1 - 2 * seat
     after = [GRID.play(state, (cell,)) for cell in GRID.legal(state, seat)]
     worth = [sign * outcome(GRID, one) for one in after]
@@ -88,7 +88,7 @@ def best(state: State, seat: int) -> Iterator[State]:
 
 @cache
 def reached(state: State, seat: int) -> frozenset[State]:
-    """Every final position that minimax in this seat can come to, whatever the other plays."""
+    """Return every final position that minimax in this seat can reach against any opponent."""
     movers = GRID.to_move(state)
     if not movers:
         return frozenset((state,))
@@ -98,13 +98,13 @@ def reached(state: State, seat: int) -> frozenset[State]:
 
 
 def lost(start: State, seat: int) -> int:
-    """How many final positions there are in which minimax in this seat has lost."""
+    """Count the final positions in which minimax in this seat has lost."""
     return sum(GRID.returns(last)[seat] < 0 for last in reached(start, seat))
 
 
 @cache
 def of_random(state: State, seat: int) -> float:
-    """The chance that minimax in this seat wins against a player that takes any move alike."""
+    """Return the probability that minimax in this seat beats a uniformly random player."""
     movers = GRID.to_move(state)
     if not movers:
         return float(GRID.returns(state)[seat] > 0)
@@ -180,7 +180,7 @@ def ta_10() -> Finding:
 
 
 def signs(row: Mapping[str, float]) -> float:
-    """The one-sided sign test of so many wins among a hundred matches."""
+    """Return the p-value of the one-sided sign test of a row's wins among a hundred matches."""
     return float(sign_test(row["wins"], row["losses"], "above"))
 
 
@@ -197,7 +197,7 @@ def ta_11() -> Finding:
 
 
 def both(row: Mapping[str, float], end: str) -> float:
-    """Moving first and moving second."""
+    """Return the sum over moving first and moving second."""
     return row[f"first_{end}"] + row[f"second_{end}"]
 
 
@@ -262,8 +262,8 @@ OPEN: dict[str, Open] = {
     ),
     "TA-12": (
         "Table 4: TALAGA wins 53.8 to 78.0% of hands",
-        "how many hands is not told, so there is no interval and no test; rows add up to 100%, so "
-        "split pots went to one player",
+        "the number of hands is not given, so there is no interval and no test; rows add up to "
+        "100%, so split pots went to one player",
     ),
 }
-"""Findings that no number in print decides: the claim, and why."""
+"""Findings that no printed number decides: the claim, and why."""

@@ -11,19 +11,19 @@ from gauntlet.stats.correlation import pearson
 from gauntlet.stats.decisions import scaled_change
 
 Rows = Mapping[str, Mapping[str, float]]
-"""A printed table: a value by row and column."""
+"""A printed table: values by row and column."""
 
 MOST_GAMES = 1000
-"""Up to here numbers of games are tried out for printed win rates."""
+"""Largest number of games tried for the printed win rates."""
 HALF = 0.5
 ROUNDED = 0.0006
-"""Half a digit of ADR@2 in print and of ODHR@2."""
+"""Combined rounding error of printed ADR@2 and ODHR@2."""
 MISPRINTS = {("GPT-3.5", "ADR@2"): "UA-03", ("without strategy", "ADR@4"): "UA-04"}
-"""Bracketed changes of ADR that another finding has wrong."""
+"""Bracketed changes of ADR that another finding shows to be wrong."""
 
 
 def printed(table: str) -> Any:
-    """One part of the paper's numbers."""
+    """Return one part of the paper's numbers."""
     return paper("uno_arena")[table]
 
 
@@ -33,13 +33,13 @@ def rows(table: str, part: str = "rows") -> Rows:
 
 
 def best_first(table: Rows, column: str) -> list[str]:
-    """The players by one column: a low ADR is good, of the others a high value."""
+    """Return the players sorted by one column, best first: low for ADR, high for the others."""
     sign = 1 if column.startswith("ADR") else -1
     return sorted(table, key=lambda player: sign * table[player][column])
 
 
 def named(table: Rows, places: Mapping[str, str]) -> str:
-    """Who holds a place in each column, with the value there."""
+    """Format the player in a given place of each column, with its value."""
     return ", ".join(f"{c} {player} {table[player][c]:g}" for c, player in places.items())
 
 
@@ -76,7 +76,7 @@ def ua_02() -> Finding:
 
 
 def reachable(rate: float, games: int) -> bool:
-    """Whether some count of the games has this percentage, to the two decimals in print."""
+    """Return whether some number of wins gives this percentage, to the two printed decimals."""
     return round(100 * round(rate * games / 100) / games, 2) == rate
 
 
@@ -93,7 +93,8 @@ def ua_03() -> Finding:
 
 
 def near(value: float, printed: float) -> bool:
-    """Whether this may stand in print with two decimals: cut, or from numbers rounded before."""
+    """Return whether `value` can be printed with two decimals as `printed`: truncated, or computed
+    from numbers rounded before."""
     return abs(value - printed) <= 0.01 + 1e-9
 
 
@@ -139,7 +140,7 @@ def ua_06() -> Finding:
 
 
 def supports(correlations: Mapping[str, float], claimed: Mapping[str, float]) -> bool:
-    """Whether these are the highest and the lowest correlation, and of that size."""
+    """Return whether the claimed correlations are the highest and the lowest, with those values."""
     extremes = {
         max(correlations, key=correlations.__getitem__),
         min(correlations, key=correlations.__getitem__),
@@ -150,7 +151,7 @@ def supports(correlations: Mapping[str, float], claimed: Mapping[str, float]) ->
 
 
 def correlations(table: str) -> dict[str, float]:
-    """Of WR with each other column."""
+    """Return the correlations of WR with each other column."""
     players = rows(table).values()
     wins, others = [row["WR"] for row in players], printed("columns")[1:]
     return {column: pearson(wins, [row[column] for row in players])[0] for column in others}
@@ -195,7 +196,7 @@ def ua_11() -> Finding:
 
 
 def brackets(table: str, new: str, old: str) -> dict[tuple[str, str], bool]:
-    """Whether each change of ADR@K is that in percent of its span, K - 1."""
+    """Return whether each change of ADR@K is in percent of its range, K - 1."""
     lines, found = rows(table), {}
     for name, change in rows(table, "changes").items():
         for k in (2, 3, 4):

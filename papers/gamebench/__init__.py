@@ -1,1 +1,1 @@
-"""GameBench: its tables and figures beside our own, from its published matches."""
+"""GameBench: its tables and figures from its published matches, next to ours."""

@@ -1,7 +1,7 @@
-"""GameBench's figures of its published matches: Fig. 1a, 1b, 2 and the panels of Appendix L.
+"""GameBench's figures from its published matches: Fig. 1a, 1b, 2 and the panels of Appendix L.
 
-Who has no match in a game is drawn hollow, as its rating is what the regularisation says, and has
-no chances.
+Agents without a match in a game are drawn hollow: their rating comes from the regularisation alone,
+and they have no win probabilities.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ TITLES = {
 
 
 def figures(reported: Mapping[str, Any], again: Again) -> Iterator[tuple[str, Figure]]:
-    """Every figure by its name."""
+    """Yield every figure with its name."""
     yield "gamebench_fig1a", proportional(reported, again)
     yield "gamebench_fig1b", overall(again)
     yield "gamebench_fig2", counts(reported, again)
@@ -44,7 +44,7 @@ def figures(reported: Mapping[str, Any], again: Again) -> Iterator[tuple[str, Fi
 
 
 def proportional(reported: Mapping[str, Any], again: Again) -> Figure:
-    """Fig. 1a: in each game exp(rating) of every agent over that of the best."""
+    """Fig. 1a: exp(rating) of every agent over that of the best, by game."""
     games = list(reported["games"].values())
     figure, axes = plot_style.canvas(3.4)
     for at, agent in enumerate(again.agents):
@@ -64,7 +64,7 @@ def proportional(reported: Mapping[str, Any], again: Again) -> Figure:
 
 
 def overall(again: Again) -> Figure:
-    """Fig. 1b: the overall ratings over draws."""
+    """Fig. 1b: overall ratings over draws."""
     figure, axes = plot_style.canvas(2.8)
     boxes(axes, again, ALL)
     plot_style.titled(
@@ -74,7 +74,7 @@ def overall(again: Again) -> Figure:
 
 
 def boxes(axes: Axes, again: Again, game: str) -> None:
-    """Median, quartiles and the middle 90% of the draws, the lowest mean first."""
+    """Draw median, quartiles and the middle 90% of the draws, the lowest mean first."""
     found = again.ratings[game]
     order = np.argsort(found.mean)
     told = [_box(found, again.agents[at], at) for at in order]
@@ -116,7 +116,7 @@ def counts(reported: Mapping[str, Any], again: Again) -> Figure:
 
 
 def panels(again: Again, game: str) -> Figure:
-    """Appendix L of a game: matches, points, chances to win, ratings."""
+    """Appendix L for one game: matches, points, win probabilities, ratings."""
     figure, axes = plot_style.panels(2, 2, 5.6)
     matches, names = again.matches(game), list(again.agents)
     there = matches.met.sum(1) > 0

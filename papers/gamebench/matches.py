@@ -1,7 +1,7 @@
-"""The matches that GameBench's authors publish, read from wherever the file lies.
+"""Read the matches that GameBench's authors published.
 
-A list of objects, one a match: `game`, and under each of two agents' names its score. The file is
-not part of this project: CC-BY, github.com/Joshuaclymer/GameBench, matches.json.
+The file is a list of objects, one per match: `game`, and the score of each of two agents under its
+name. It is not part of this project: CC-BY, github.com/Joshuaclymer/GameBench, matches.json.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gauntlet.pipeline.tables.pairwise_matches import Contest
 from gauntlet.stats.matches import Matches
 
 FILE = CONF.parent.parent / "shared" / "data" / "gamebench_matches.json"
-"""Where the file is looked for when nobody says where it is: beside the project."""
+"""Default location of the file, next to the project."""
 WHERE = (
     "the match file is not here: github.com/Joshuaclymer/GameBench has it as matches.json; "
     "--matches FILE (make: MATCHES=FILE) reads it"
@@ -27,16 +27,16 @@ WHERE = (
 
 
 def lacking(file: Path | None = None) -> str:
-    """Where to get the file of `published` if it is not there, else nothing."""
+    """Return a message on where to get the file of `published` if it is missing, else ""."""
     where = file or FILE
     return "" if where.exists() else f"{where}: {WHERE}"
 
 
 def published(file: Path | None = None) -> Contest | None:
-    """The matches of a file, by default FILE; None where nobody named one and it is not there.
-    Players are in the paper's order and games in the file's, by the paper's and its own names.
+    """Read the matches of a file, by default FILE; None if no file was given and FILE is missing.
 
-    Raises UserError for a file that cannot be read, or that holds something else.
+    Players are in the paper's order and under its names, games in the file's order. Raises
+    UserError for a file that cannot be read or has other contents.
     """
     if file is None and not FILE.exists():
         return None

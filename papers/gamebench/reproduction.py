@@ -1,9 +1,9 @@
-"""GameBench again: its Tables 1 to 3, Figs. 1a, 1b and 2 and Appendix L from the published matches,
-and the same ratings of our own players over the nine games.
+"""Reproduce GameBench: its Tables 1 to 3, Figs. 1a, 1b and 2 and Appendix L from the published
+matches, and the same ratings of our own players over the nine games.
 
-The columns of Tables 1 and 2 stand under wrong headings in print (GB-01), and seven ratings are of
-agents without a match (GB-04): every field is held against what it really is, and the tables are
-shown as they should have been.
+The columns of Tables 1 and 2 are printed under wrong headings (GB-01), and seven ratings are of
+agents without a match (GB-04): every field is compared with what it really is, and the tables are
+shown corrected.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from gauntlet.pipeline.tables.terminal import sheet_view
 from gauntlet.stats.ratings import rated
 
 MODELS, DEALS = "", 10
-"""Nothing but the experiment's own players; matches of every two in each game, and seating."""
+"""No models: the experiment has its own players. Deals per pair and game, each in every seating."""
 ROUND_ROBIN = "gamebench_round_robin"
 TABLES = ("table1", "table2")
 
 
 def reproduce(settings: Settings) -> Reproduction:
-    """Makes and writes everything. Raises UserError for a match file that is none."""
+    """Make and write everything. Raises UserError for an invalid match file."""
     told, contest = paper("gamebench"), published(settings.matches)
     again = None if contest is None else Again(contest)
     own = round_robin(settings)
@@ -64,7 +64,7 @@ def reproduce(settings: Settings) -> Reproduction:
 
 
 def lines(again: Again | None, own_ratings: RatingTables | None) -> Iterator[Row]:
-    """Every line of gamebench.csv."""
+    """Yield every row of gamebench.csv."""
     told = paper("gamebench")
     yield from rows.setting_rows(told, again)
     for name in TABLES:
@@ -77,8 +77,8 @@ def lines(again: Again | None, own_ratings: RatingTables | None) -> Iterator[Row
 
 
 def rated_better(settings: Settings, again: Again) -> Iterator[RenderableType]:
-    """The published matches as this project rates: a tie is half a win for each, nobody is rated
-    without a match, and no single game is left unquestioned."""
+    """Rate the published matches with this project's method: a tie is half a win for each, players
+    without a match get no rating, and ratings without each single game are included."""
     found = rating_tables(again.contest, partial(rated, by="match"))
     folder = settings.out / "tables" / "gamebench_ratings"
     folder.mkdir(exist_ok=True)
@@ -87,8 +87,8 @@ def rated_better(settings: Settings, again: Again) -> Iterator[RenderableType]:
 
 
 def round_robin(settings: Settings) -> RatingTables | None:
-    """Our own players over the nine games, every two of them: played where need be, and rated by
-    deal; None where conf has no such experiment."""
+    """Play a round robin of our own players over the nine games and rate it by deal; None if conf
+    has no such experiment."""
     if not (CONF / "experiment" / f"{ROUND_ROBIN}.yaml").exists():
         return None
     folder = settings.run(ROUND_ROBIN, ROUND_ROBIN, f"deals={settings.deals}")

@@ -1,4 +1,4 @@
-"""GameBench's lines of a reproduction: every printed figure, and ours."""
+"""GameBench's rows of a reproduction: every printed number next to ours."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from gauntlet.stats.bradley_terry import ALPHA
 from gauntlet.stats.ratings import DRAWS, LEVEL
 
 THEIR_DRAWS = 1000
-"""Of the public code, whatever the paper says."""
+"""The public code's number; the paper says otherwise."""
 ROUNDED = 0.005 + 1e-9
-"""Half a digit of a rating or score in print."""
+"""Rounding error of a printed rating or score."""
 
 
 def setting_rows(reported: Mapping[str, Any], again: Again | None) -> Iterator[Row]:
-    """The settings that come into ratings; those of games and agents are not of the match file."""
+    """Settings that affect the ratings; those of games and agents are not in the match file."""
     own = {"bootstrap_B": DRAWS, "ci": LEVEL, "ilsr_alpha": ALPHA}
     if again is not None:
         own |= {"games": len(again.contest.games), "agents": len(again.agents)}
@@ -31,8 +31,8 @@ def setting_rows(reported: Mapping[str, Any], again: Again | None) -> Iterator[R
 
 
 def table_rows(reported: Mapping[str, Any], name: str, again: Again | None) -> Iterator[Row]:
-    """Table 1 or 2, a line a field under its printed column; n: matches of the agent, which are
-    theirs too. A blank in print has no reference."""
+    """Yield Table 1 or 2, one row per field under its printed column; n: matches of the agent, the
+    same for both sides. Fields that are blank in print have no reference."""
     for agent, column, game, value in fields(reported, name):
         entry = {"id": f"gamebench.{name}.{agent}.{column}", "kind": "recount", "value": value}
         if again is None:
@@ -48,27 +48,27 @@ def table_rows(reported: Mapping[str, Any], name: str, again: Again | None) -> I
 
 
 def rating_row(entry: Entry, again: Again, agent: str, game: str) -> Row:
-    """A rating is the mean of random draws, ours and theirs; 0 is that of the mean agent."""
+    """The row of a rating, a mean of random draws on both sides; 0 is the mean agent's rating."""
     ours = again.rating(agent, game)
     gap = rating_gap(again, agent, game, entry["value"])
     return compared(alone(entry, Estimate(ours)), {**entry, "without": 0.0}, gap)
 
 
 def rating_gap(again: Again, agent: str, game: str, value: float) -> Gap:
-    """Our rating against a printed one, with the errors of both numbers of draws."""
+    """Return our rating minus a printed one, with the errors of both numbers of draws."""
     sd, ours = again.spread(agent, game), again.rating(agent, game)
     return of_draws(ours, again.draws, value, THEIR_DRAWS, sd, ROUNDED)
 
 
 def category_rows(reported: Mapping[str, Any]) -> Iterator[Row]:
-    """Table 3: printed totals against the games that are listed."""
+    """Table 3: printed totals against the number of listed games."""
     for name, category in reported["table3"].items():
         entry = {"id": f"gamebench.table3.{name}", "kind": "recount", "value": category["total"]}
         yield exact(entry, len(category["games"]))
 
 
 def count_rows(reported: Mapping[str, Any], again: Again | None) -> Iterator[Row]:
-    """Fig. 2: matches by game and by agent, and in all."""
+    """Fig. 2: matches by game, by agent, and in total."""
     where, kind = "gamebench.fig2.matches", {"kind": "recount"}
     for game, count in reported["matches"]["games"].items():
         entry = {"id": f"{where}.game.{game}", "value": count, **kind}
@@ -81,13 +81,13 @@ def count_rows(reported: Mapping[str, Any], again: Again | None) -> Iterator[Row
 
 
 def figure_rows(reported: Mapping[str, Any]) -> Iterator[Row]:
-    """Figures that print no number are drawn of the same matches, and have none to be held to."""
+    """Figures without printed numbers: drawn from the same matches, with no reference."""
     for figure in reported["figures"]:
         yield only_drawn({"id": f"gamebench.{figure}"})
 
 
 def own_rows(ratings: RatingTables) -> Iterator[Row]:
-    """Our own players over the nine games, whom the paper does not have: with 90% intervals."""
+    """Our own players over the nine games, which the paper does not have: with 90% intervals."""
     for row in ratings.overall.to_dict("records"):
         where, rating = f"gamebench.own.{row['player']}.Overall", _rating(row)
         yield alone({"id": f"{where}.rating"}, rating, row["matches"])

@@ -1,4 +1,4 @@
-"""Tables 1 and 2 made anew from the published matches, under the headings that are theirs."""
+"""Tables 1 and 2 recomputed from the published matches, under the right headings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gauntlet.stats.matches import Matches
 from gauntlet.stats.ratings import DRAWS, Bootstrapped, as_gamebench
 
 ALL = "all"
-"""All games, where a game's name could stand."""
+"""Stands for all games where a game's name is expected."""
 OVERALL = "Overall"
 TABLE_COLUMNS = [
     *("agent", "printed_column", "game", "printed", "ours", "difference", "corrected"),
@@ -25,7 +25,7 @@ TABLE_COLUMNS = [
 
 @dataclass(frozen=True)
 class Again:
-    """The published matches, and everything the paper makes of them."""
+    """The published matches, and the scores and ratings that the paper computes from them."""
 
     contest: Contest
     draws: int = DRAWS
@@ -35,14 +35,14 @@ class Again:
         return self.contest.players
 
     def matches(self, game: str) -> Matches:
-        """Those of a game, or of all."""
+        """Return the matches of one game, or of all."""
         if game == ALL:
             return self.contest.matches
         return self.contest.of_game(list(self.contest.games).index(game))
 
     @cached_property
     def ratings(self) -> Mapping[str, Bootstrapped]:
-        """By game, and of all: at the settings of the published code."""
+        """Ratings by game, and of all games: with the settings of the published code."""
         return {
             game: as_gamebench(self.matches(game), self.draws)
             for game in (ALL, *self.contest.games)
@@ -52,17 +52,17 @@ class Again:
         return int(self.matches(game).met.sum(1)[self.agents.index(agent)])
 
     def ties(self, agent: str, game: str) -> int:
-        """How many of these matches are ties, which the published ratings leave out."""
+        """Count the agent's matches that are ties, which the published ratings drop."""
         matches, number = self.matches(game), self.agents.index(agent)
         own = (matches.first == number) | (matches.second == number)
         return int((own & (matches.scores == 0.5)).sum())
 
     def rating(self, agent: str, game: str) -> float:
-        """As published: also of who has no match, whom the regularisation rates."""
+        """The published kind of rating; agents without a match are rated by the regularisation."""
         return float(self.ratings[game].mean[self.agents.index(agent)])
 
     def spread(self, agent: str, game: str) -> float:
-        """The standard deviation of the draws that a rating is the mean of."""
+        """Return the standard deviation of the draws whose mean is the rating."""
         return float(self.ratings[game].draws[:, self.agents.index(agent)].std(ddof=1))
 
     def score(self, agent: str, game: str) -> float:
@@ -70,26 +70,27 @@ class Again:
 
 
 def columns(reported: Mapping[str, Any]) -> Mapping[str, str]:
-    """The printed columns of Tables 1 and 2, with the game whose numbers each holds."""
+    """The printed columns of Tables 1 and 2, with the game whose numbers each really holds."""
     return {OVERALL: ALL, **reported["columns"]}
 
 
 def heading(reported: Mapping[str, Any], game: str) -> str:
-    """The heading that is a game's own."""
+    """Return the right heading of a game."""
     shorts: dict[str, str] = {name: short for short, name in reported["games"].items()}
     return OVERALL if game == ALL else shorts[game]
 
 
 def fields(reported: Mapping[str, Any], table: str) -> Iterator[tuple[str, str, str, float]]:
-    """Every field in print: agent, column, the game that it really is of, and the value or nan."""
+    """Every printed field: agent, column, the game it really belongs to, and the value or nan."""
     for agent, line in reported[table].items():
         for (column, game), value in zip(columns(reported).items(), line, strict=True):
             yield agent, column, game, np.nan if value is None else value
 
 
 def table(reported: Mapping[str, Any], again: Again, name: str) -> pd.DataFrame:
-    """Table 1 or 2 beside ours. corrected: ours, empty where nobody played; low, high: its limits.
-    A game of which all of an agent's matches are ties, as many as `ties`, tells nothing of it."""
+    """Return Table 1 or 2 next to ours. corrected: ours, empty if the agent has no match; low,
+    high: its limits. If all matches of an agent in a game are `ties`, the game says nothing about
+    it."""
     rows = []
     for agent, column, game, value in fields(reported, name):
         ours = again.rating(agent, game) if name == "table1" else again.score(agent, game)
@@ -106,7 +107,7 @@ def table(reported: Mapping[str, Any], again: Again, name: str) -> pd.DataFrame:
 
 
 def corrected(reported: Mapping[str, Any], ratings: pd.DataFrame) -> pd.DataFrame:
-    """Agents by games, under the games' own headings in the paper's order; nan is blank."""
+    """Return agents by games, with the right headings in the paper's order; nan is blank."""
     wide = ratings.pivot(index="agent", columns="game", values="corrected")
     order = [OVERALL, *reported["games"]]
     wide.columns = pd.Index([heading(reported, str(game)) for game in wide.columns])

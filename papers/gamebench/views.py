@@ -1,5 +1,5 @@
-"""What a terminal shows of GameBench: Tables 1 and 2 under the right headings, in brackets what is
-printed, and how many lines agree."""
+"""Terminal views of GameBench: Tables 1 and 2 under the right headings, printed values in brackets,
+and how many rows agree."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FOOT = (
 
 
 def table_view(reported: Mapping[str, Any], ratings: pd.DataFrame, name: str) -> RenderableType:
-    """ratings: of `tables.table`."""
+    """ratings: from `tables.table`."""
     shown = WrappedTable(header_style="dim")
     order = [OVERALL, *reported["games"]]
     fields = {
@@ -46,7 +46,7 @@ def _field(row: Mapping[Any, Any]) -> str:
 
 
 def summary(frame: pd.DataFrame) -> str:
-    """How many lines of each table have which verdict, and the largest difference."""
+    """Return the number of rows with each verdict, by table, and the largest difference."""
     lines = []
     for table in ("table1", "table2", "table3", "fig2"):
         own = frame[frame["id"].str.startswith(f"gamebench.{table}.")]

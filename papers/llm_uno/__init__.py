@@ -1,1 +1,1 @@
-"""LLM-UNO (Martinez and Roberts 2025): language models alone and as helpers in UNO."""
+"""LLM-UNO (Martinez and Roberts 2025): language models as players and as helpers in UNO."""

@@ -1,4 +1,4 @@
-"""LLM-UNO again: every line of its figures 1, 2, 5 and 6 and of its text, from our own runs."""
+"""Reproduce LLM-UNO: every number of figures 1, 2, 5 and 6 and of the text, from our runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gauntlet.stats.proportions import binomial_test
 
 FIGURES = {"solo": "fig5", "coop": "fig6"}
 LOW, HIGH = 0.05, 0.001
-"""The two levels that the paper's bars mark."""
+"""The two significance levels that the paper's bars mark."""
 PROMPTS = {"cloze": "#b3261e", "counterfactual": "#1f5fa8"}
 BASELINES = {"solo": ("two_random", 1), "coop": ("rule_rule_random", 1)}
 """The seating and the seat whose printed win rate is each experiment's baseline."""
@@ -29,11 +29,11 @@ SEATINGS = {
     "fig2": ("two_random", "two_rule"),
 }
 PRINT = 0.00005
-"""How far a number with four decimals may lie from the one that it was rounded from."""
+"""Rounding error of a number printed with four decimals."""
 
 
 def reproduce(settings: Settings) -> Reproduction:
-    """Runs the paper's experiments, `deals` deals a cell. Raises UserError for an unknown model."""
+    """Run the paper's experiments, `deals` per cell. Raises UserError for an unknown model."""
     here = available(settings.models)
     base = settings.run("llm_uno_baselines", "llm_uno_baselines", "paper_bugs=true")
     columns = ("experiment", "model", "prompt", "matches", "baseline", "ci_low", "ci_high", "moves")
@@ -52,19 +52,19 @@ def reproduce(settings: Settings) -> Reproduction:
 
 
 def win_rates(summary: pd.DataFrame) -> pd.DataFrame:
-    """The rows of summary.csv with the wins as they were played, which the paper counts: `wins` and
-    `win_rate`, and `ci_low` and `ci_high` as the interval of that rate."""
+    """Return the rows of summary.csv with raw wins, which the paper counts: `wins`, `win_rate`, and
+    `ci_low` and `ci_high` as the interval of that rate."""
     rate, low, high = (summary[name] for name in RAW)
     wins = (rate * summary["matches"]).round()
     return summary.assign(wins=wins, win_rate=rate, ci_low=low, ci_high=high)
 
 
 def rows(seats: pd.DataFrame, cells: pd.DataFrame, models: Sequence[str]) -> list[Row]:
-    """Every published line, then a line for each cell of a model that the paper does not have.
+    """Return a row per published entry, then one per cell of a model that the paper does not have.
 
     seats: seats.csv of llm_uno_baselines. cells: the `win_rates` of the other two experiments, with
-    `experiment` solo or coop, and `moves`, how many of the latest moves the model was told.
-    models: the models that were asked for.
+    `experiment` solo or coop, and `moves`, the number of recent moves in the prompt. models: the
+    requested models.
     """
     told = without_effects(paper("llm_uno"))
     found = [_seat_row(entry, seats) for entry in told["seats"]]
@@ -89,8 +89,8 @@ def rows(seats: pd.DataFrame, cells: pd.DataFrame, models: Sequence[str]) -> lis
 
 
 def without_effects(reported: dict[str, Any]) -> dict[str, Any]:
-    """The paper's numbers with what is to be had without an effect: of seats equal shares, of
-    models the printed baseline in the same seat, of the gain nothing."""
+    """Add to the paper's numbers the value expected without an effect: equal shares for seats, the
+    printed baseline in the same seat for models, 0 for the gain."""
     seats = {(entry["seats"], entry["seat"]): entry for entry in reported["seats"]}
     share = {seating: 1 / (1 + seat) for seating, seat in sorted(seats)}
     for entry in reported["seats"]:
@@ -131,7 +131,7 @@ def _gain_row(entry: dict[str, Any], cells: pd.DataFrame) -> Row:
 
 
 def _significant_row(reported: dict[str, Any], cells: pd.DataFrame) -> Row:
-    """How many of the published solo cells are above the baseline; all must be there to count."""
+    """Count the published solo cells above the baseline; not_run unless all were played."""
     entry = reported["significant"]
     published = [cell for cell in reported["cells"] if cell["experiment"] == entry["experiment"]]
     there = [_cell(cell, cells) for cell in published]
@@ -141,12 +141,12 @@ def _significant_row(reported: dict[str, Any], cells: pd.DataFrame) -> Row:
 
 
 def _p(row: pd.Series[Any]) -> float:
-    """The paper's test: one-sided, against the baseline as if it were known."""
+    """The paper's test: one-sided, taking the baseline as exact."""
     return float(binomial_test(row["wins"], row["matches"], row["baseline"]))
 
 
 def example_rows(example: dict[str, Any]) -> list[Row]:
-    """The sums of Fig. 3 from its printed letters; three roundings and the sum's own."""
+    """Recompute the sums of Fig. 3 from its printed letters, to within their rounding errors."""
     count = len(example["options"])
     sums = [0.0] * count
     for shift, received in enumerate(example["received"]):
@@ -158,7 +158,7 @@ def example_rows(example: dict[str, Any]) -> list[Row]:
 
 
 def figures(seats: pd.DataFrame, cells: pd.DataFrame, models: Sequence[str]) -> dict[str, Figure]:
-    """The paper's figures from our runs: 1, 2 from the scripted seatings, 5, 6 from the models."""
+    """Draw the paper's figures from our runs: 1, 2 from scripted seatings, 5, 6 from the models."""
     drawn = {name: seat_bars(seats, seatings) for name, seatings in SEATINGS.items()}
     for experiment, name in FIGURES.items():
         drawn[name] = model_bars(cells[cells["experiment"] == experiment], experiment, models)
@@ -166,7 +166,7 @@ def figures(seats: pd.DataFrame, cells: pd.DataFrame, models: Sequence[str]) -> 
 
 
 def seat_bars(seats: pd.DataFrame, seatings: Sequence[str]) -> Figure:
-    """Figs. 1 and 2: win rates by seat, a group a seating, the published values as diamonds."""
+    """Figs. 1 and 2: win rates by seat, one group per seating, published values as diamonds."""
     figure, axes = _canvas()
     printed = {
         (e["seats"], e["seat"]): e["value"] for e in paper("llm_uno")["seats"] if "value" in e
@@ -189,7 +189,7 @@ def seat_bars(seats: pd.DataFrame, seatings: Sequence[str]) -> Figure:
 
 def model_bars(cells: pd.DataFrame, experiment: str, models: Sequence[str]) -> Figure:
     """Figs. 5 and 6: win rates by model and prompt against the dashed baseline; a bar is solid
-    where it is above it by the paper's one-sided test (p < .05), hatched where it is not."""
+    where the rate is above it by the paper's one-sided test (p < .05), else hatched."""
     figure, axes = _canvas()
     told = [entry for entry in paper("llm_uno")["cells"] if entry["experiment"] == experiment]
     printed = {(e["model"], e["prompt"]): e["value"] for e in told if "value" in e}
@@ -257,7 +257,7 @@ def _published(axes: Axes, at: float, value: float | None) -> None:
 
 
 def _scale(axes: Axes, tables: Sequence[pd.DataFrame], further: Sequence[float] = ()) -> None:
-    """The part of the axis where the values lie: bars from 0 would show no difference."""
+    """Limit the axis to the range of the values: bars from 0 would hide the differences."""
     values = [*further]
     for rows in tables:
         values += [*rows["ci_low"], *rows["ci_high"]]

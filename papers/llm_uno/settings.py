@@ -1,4 +1,4 @@
-"""LLM-UNO's settings, as they were played against as they were printed."""
+"""LLM-UNO's settings: as played against as printed."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from gauntlet.pipeline.log.folder import Folder
 
 
 def recent_moves(folder: Path) -> dict[str, int]:
-    """How many of the latest moves the model was told, by the name of the cell; of cells of one
-    name in the newest. From the cells' identity, as they were played."""
+    """Return the number of recent moves in the prompt, by name of cell; of cells with the same
+    name, the newest's. Read from the identity of the cells as played."""
     place = Folder(folder)
     found = {}
     for about in place.abouts():
@@ -26,10 +26,10 @@ def recent_moves(folder: Path) -> dict[str, int]:
 
 
 def setting_rows(reported: dict[str, Any], cells: pd.DataFrame, alpha: float) -> list[Row]:
-    """The settings that the paper gives, against those of the cells that were played: of several,
-    the one furthest off. Where no cell was, and of the models where none of the paper's, not_run.
+    """Compare the paper's settings with those of the cells played: if there are several, the one
+    furthest off. not_run where no cell was played, and for the models if none of the paper's was.
 
-    cells: with columns model, matches and moves. alpha: the level that their p-values are held to.
+    cells: with columns model, matches and moves. alpha: the level of their p-values.
     """
     played = cells[cells["matches"] > 0]
     theirs = {cell["model"] for cell in reported["cells"]}.intersection(played["model"])

@@ -1,1 +1,1 @@
-"""Observer, Not Player: its tables and figures beside our own."""
+"""Observer, Not Player: its tables and figures next to ours."""

@@ -1,5 +1,5 @@
-"""The paper's figures: losses by round (Figs. 4 and 5), the grid of guesses (Fig. 3) and what was
-guessed when (Fig. 1)."""
+"""The paper's figures: losses by round (Figs. 4 and 5), the grid of guesses (Fig. 3) and guesses
+over time (Fig. 1)."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from gauntlet.pipeline.tables.plot_style import ACCENT, COLOURS, CONTRAST, DASHE
 from gauntlet.stats import observation
 
 SMOOTH = 10
-"""Guesses whose mean a curve is drawn of."""
+"""Window of the running mean of a curve, in guesses."""
 SMALL = 1e-3
-"""The axis of losses is linear below it, and logarithmic above."""
+"""The axis of losses is linear below this, and logarithmic above."""
 BESIDE = 0.15
-"""How far marks of player 2 lie below a strategy's row, those of player 1 above."""
+"""Vertical offset of the marks from a strategy's row: player 2 below, player 1 above."""
 
 
 def told_apart(match_up: str, note: str = "pairs") -> str:
-    """A match-up with how many pairs of the grid no loss tells from it."""
+    """Label a match-up with the number of pairs of the grid that no loss tells from it."""
     return f"{match_up} ({int(same(match_up.split('-')).sum())} {note} alike)"
 
 
 def curves(table: pd.DataFrame, panels: Sequence[tuple[str, str, str]], title: str) -> Figure:
-    """A panel each of (match-up, column of `totals.by_round`, its name), in it a line an
+    """Draw one panel per (match-up, column of `totals.by_round`, its name), with one line per
     observer."""
     across = 1 if plot_style.narrow() else len(panels)
     down = -(-len(panels) // across)
@@ -56,7 +56,7 @@ def curves(table: pd.DataFrame, panels: Sequence[tuple[str, str, str]], title: s
 
 
 def heat_map(pair: Sequence[str], mode: observation.Mode) -> Figure:
-    """The Union of every guess about one truth, ringed; dots where the outcomes are the same."""
+    """Draw the Union loss of every guess about one truth (ringed); dots mark the same outcomes."""
     table = observation.union(implied(*pair), grid(), grid().reshape(-1, 3), mode)
     figure, axes = plot_style.canvas(min(4.6, 1.0 + plot_style.width()))
     image = axes.imshow(table, "viridis_r", aspect="equal", vmin=0)
@@ -79,8 +79,8 @@ def heat_map(pair: Sequence[str], mode: observation.Mode) -> Figure:
 
 
 def timeline(matches: Sequence[Watched]) -> Figure:
-    """What one observer guessed after each round, a panel a match: a mark for each player, and
-    lines for the truth."""
+    """Draw what one observer guessed after each round, one panel per match: a mark for each player,
+    and lines for the truth."""
     across = 1 if plot_style.narrow() else len(matches)
     down = -(-len(matches) // across)
     figure, axes = plot_style.panels(down, across, 0.9 + 2.9 * down, sharey=True)

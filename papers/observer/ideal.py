@@ -1,7 +1,8 @@
-"""The ideal observer of rock-paper-scissors, in many matches at once: what any observer can reach.
+"""The ideal observer of rock-paper-scissors, vectorised over matches: an upper bound for observers.
 
-By maximum likelihood over the catalogue, which it takes at its word: a reactive strategy answers
-the other's last hand. `agent=likeliest` is the same observer at play, a match at a time.
+It takes the maximum likelihood over the catalogue, whose rules it assumes to hold: a reactive
+strategy answers the other's last hand. `agent=likeliest` is the same observer in play, one match at
+a time.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ ROUNDS, WARMUP, RUNS, SEED = 210, 10, 120, 1
 
 @cache
 def sir(pair: str, react: str = "lag1", window: int = 50, runs: int = RUNS) -> Floats:
-    """The share of the guessed rounds of each run in which both players are named, float64 (runs,);
-    among equally likely strategies, the chance of drawing the right ones.
+    """Return the share of guesses in each run that name both players, float64 (runs,); with ties in
+    likelihood, the probability of drawing the right strategies.
 
     pair: two codes. Guess k of a run knows the last `window` of WARMUP + k rounds.
     """
@@ -34,7 +35,7 @@ def sir(pair: str, react: str = "lag1", window: int = 50, runs: int = RUNS) -> F
 
 
 def right(chances: Floats, truth: int, window: int) -> Floats:
-    """The chance that each guess is the true strategy: float64 (runs, guesses)."""
+    """Return the probability that each guess is the true strategy: float64 (runs, guesses)."""
     never = summed(chances == 0, window)
     logs = summed(np.log(np.where(chances == 0, 1.0, chances)), window)
     logs = np.where(never > 0, -np.inf, logs)
@@ -43,7 +44,7 @@ def right(chances: Floats, truth: int, window: int) -> Floats:
 
 
 def summed(values: np.ndarray, window: int) -> np.ndarray:
-    """Sums over the last `window` rounds that each guess knows, (runs, guesses, strategies)."""
+    """Sum over the last `window` rounds known at each guess: (runs, guesses, strategies)."""
     total = np.cumsum(values, axis=1)
     known = np.arange(WARMUP, values.shape[1])
     before = np.where((known >= window)[None, :, None], total[:, np.maximum(known - window, 0)], 0)

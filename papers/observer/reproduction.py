@@ -1,8 +1,8 @@
-"""Observer, Not Player again: its Tables 1 and 2 and Figs. 1, 3, 4 and 5.
+"""Reproduce Observer, Not Player: its Tables 1 and 2 and Figs. 1, 3, 4 and 5.
 
-All observers watch the same throws, ten matches of each match-up and more where asked. Those
-without a model are there always; every model adds its own. Beyond the paper: other windows,
-reactive players that are drawn alone, and every way to reckon the loss.
+All observers watch the same throws, ten matches of each match-up by default. Observers without a
+model are always included; every model adds its own. Beyond the paper: other windows, reactive
+players drawn from their mixes, and every variant of the loss.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from gauntlet.pipeline.tables import plot_style
 from gauntlet.stats import observation
 
 MODELS, DEALS = "pocket_observer", 10
-"""What watches by default beside the observers without a model: minutes on a laptop."""
+"""Default model, in addition to the observers without one: minutes on a laptop."""
 LAST = 210
 """A window of all rounds."""
 ALL, ABLE = "random,constant,nearest,likeliest,bayes", "nearest,likeliest,bayes"
-"""Observers without a model, and those of them that look at what they are told."""
+"""Observers without a model, and those of them that use their observations."""
 
 
 @dataclass(frozen=True)
 class Extra:
-    """A way to watch that the paper does not have."""
+    """An observation setting that the paper does not have."""
 
     name: str
     title: str
@@ -59,8 +59,8 @@ EXTRAS = (
 
 
 def reproduce(settings: Settings) -> Reproduction:
-    """Plays and writes everything, `deals` matches of each match-up. Raises UserError for an
-    unknown model."""
+    """Play and write everything, `deals` matches of each match-up. Raises UserError for an unknown
+    model."""
     here, told = available(settings.models), paper("observer")
     base = played(settings, here)
     extras = {one: played(settings, here, one) for one in EXTRAS}
@@ -75,8 +75,8 @@ def reproduce(settings: Settings) -> Reproduction:
 
 
 def played(settings: Settings, models: Sequence[str], extra: Extra | None = None) -> list[Watched]:
-    """What all observers watched: those without a model, then every model, in folders of their
-    own."""
+    """Return all matches watched: by the observers without a model, then by each model, in separate
+    folders."""
     name, words = (f"_{extra.name}", extra.words) if extra else ("", ())
     agents: dict[str, tuple[str, ...]] = {"": (f"agent={ABLE if extra else ALL}",)}
     agents |= {model: ("agent=llm", f"model={model}") for model in models}
@@ -91,7 +91,7 @@ def played(settings: Settings, models: Sequence[str], extra: Extra | None = None
 def files(
     base: Sequence[Watched], extras: Mapping[Extra, Sequence[Watched]]
 ) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The tables, and what the figures are drawn of."""
+    """Yield the tables, including the data of the figures, with their names."""
     yield "table1", totals(base)
     yield "curves", by_round(base)
     yield "unions", unions(base)
@@ -101,7 +101,7 @@ def files(
 
 
 def drawings(base: Sequence[Watched]) -> Iterator[tuple[str, Figure]]:
-    """Every figure, by the name of its file."""
+    """Yield every figure with its file name."""
     table = by_round(base)
     match_ups = list(dict.fromkeys("-".join(one.pair) for one in base))
     deals = len({one.deal for one in base})
@@ -126,7 +126,7 @@ def lines(
     extras: Mapping[Extra, Sequence[Watched]],
     models: Sequence[str],
 ) -> Iterator[Row]:
-    """Every line of observer.csv."""
+    """Yield every row of observer.csv."""
     yield from rows.setting_rows(reported, played_settings(base, models))
     yield from rows.table1_rows(reported, totals(base))
     for extra, matches in extras.items():
@@ -139,8 +139,7 @@ def lines(
 
 
 def played_settings(base: Sequence[Watched], models: Sequence[str]) -> dict[str, float]:
-    """The paper's settings by their names, as they were played; what only a model has, where one
-    did."""
+    """Return the paper's settings by name, as played; model settings only if a model was played."""
     game, deals = base[0].game, len({one.deal for one in base})
     span = max(observation.WORTH) - min(observation.WORTH)
     every = strategies.grid().reshape(-1, 3)

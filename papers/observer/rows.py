@@ -1,4 +1,4 @@
-"""Observer's lines of a reproduction: every printed figure, and ours. Rates are in percent."""
+"""Observer's rows of a reproduction: every printed number next to ours. Rates are in percent."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from gauntlet.papers.verdicts import Estimate
 from gauntlet.stats.means import limits
 
 CHANCE = PERCENT / 19**2
-"""SIR of uniform guesses, in percent."""
+"""SIR of uniformly random guesses, in percent."""
 ROUNDED = 5e-5
-"""Half a digit of an outcome's chance as it is told."""
+"""Rounding error of a printed outcome probability."""
 PARTS = ("player1", "player2", "same_outcome", "null_rate")
 LOSSES = ("ce", "brier", "ev_loss", "union", "late")
 
@@ -30,13 +30,12 @@ def records(frame: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def behind(match_up: str) -> str:
-    """H-C as the ids have it."""
+    """Convert a match-up to its form in ids: H-C is H_vs_C."""
     return match_up.replace("-", "_vs_")
 
 
 def setting_rows(reported: Mapping[str, Any], played: Mapping[str, float]) -> Iterator[Row]:
-    """The paper's settings, against those that were played, by their names; where it tells none,
-    ours alone."""
+    """Compare the paper's settings, by name, with those played; ours alone where it gives none."""
     for printed in reported["settings"]:
         entry, name = {**printed, "kind": "setting"}, printed["id"].rpartition(".")[2]
         if name not in played:
@@ -48,8 +47,10 @@ def setting_rows(reported: Mapping[str, Any], played: Mapping[str, float]) -> It
 
 
 def table1_rows(reported: Mapping[str, Any], frame: pd.DataFrame) -> Iterator[Row]:
-    """Table 1: the paper's models, then our observers; the ideal one against our older figure.
-    frame: of `totals.totals`."""
+    """Table 1: the paper's models, then our observers; the ideal one against our earlier result.
+
+    frame: from `totals.totals`.
+    """
     table, ours = reported["table1"], frame.set_index(["match_up", "observer"])
     for place, name in enumerate(reported["match_ups"]):
         match_up = name.replace("_vs_", "-")
@@ -66,8 +67,8 @@ def table1_rows(reported: Mapping[str, Any], frame: pd.DataFrame) -> Iterator[Ro
 
 
 def part_rows(part: str, row: Mapping[str, Any]) -> Iterator[Row]:
-    """What else there is of an observer and match-up: SIR with guesses as if independent, each
-    player, the class, and the losses."""
+    """Yield the other results of an observer and match-up: SIR treating guesses as independent,
+    each player, the class, and the losses."""
     where = f"observer_rps.{part}.{row['observer']}.{behind(row['match_up'])}"
     each = Estimate(row["sir"], row["exact_low"], row["exact_high"])
     yield alone({"id": f"{where}.sir_by_guess"}, each, row["guesses"], row["deals"])
@@ -92,7 +93,7 @@ def _sir(entry: dict[str, Any], row: Mapping[str, Any]) -> Row:
 def _before(
     reported: Mapping[str, Any], row: Mapping[str, Any], react: str, window: int
 ) -> dict[str, Any]:
-    """What the ideal observer had in our older runs, where they have it."""
+    """Return the ideal observer's result in our earlier runs, if they have it."""
     known = reported["ideal"]["sir"].get(row["match_up"], {}).get(react, {})
     if row["observer"] != "likeliest" or window not in known:
         return {}
@@ -100,7 +101,7 @@ def _before(
 
 
 def _older(reported: Mapping[str, Any], match_up: str, react: str, window: int) -> dict[str, Any]:
-    """Our own older figure."""
+    """Return our own earlier result."""
     found = reported["ideal"]["sir"][match_up]
     return {
         "kind": "own_earlier",
@@ -124,8 +125,8 @@ def ideal_rows(reported: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def table2_rows(reported: Mapping[str, Any]) -> Iterator[Row]:
-    """The shares of throws that models quote, compared with the strategy's mix; without an effect
-    all hands are played equally often."""
+    """Compare the shares of throws that models quote with the strategy's mix; without an effect all
+    hands are equally frequent."""
     table, mixes = reported["table2"], RockPaperScissors().mixes
     for snippet in table["snippets"]:
         for hand, share in snippet["hands"].items():
@@ -137,7 +138,7 @@ def table2_rows(reported: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def table3_rows(reported: Mapping[str, Any]) -> Iterator[Row]:
-    """The catalogue, a chance a line, and how the reactive strategies answer."""
+    """The catalogue, one probability per row, and how the reactive strategies answer."""
     mixes = RockPaperScissors(legacy_D=True).mixes
     for code, mix in reported["table3"]["mixes"].items():
         for at, hand in enumerate(HANDS):
@@ -164,8 +165,8 @@ def outcome_rows(reported: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def figure_rows(reported: Mapping[str, Any]) -> Iterator[Row]:
-    """The figures, which print no number and are drawn of ours; then what the text says of the
-    paper's models in one of them."""
+    """The figures, which print no number and are drawn from ours; then the text's statements about
+    the paper's models in one of them."""
     for figure in reported["figures"]:
         yield only_drawn({"id": f"observer_rps.{figure}.curves"})
     yield from map(not_run, reported["fig5"])

@@ -1,7 +1,7 @@
-"""Matches of watching, read from the log of an output_dir, and what their guesses come to.
+"""Watched matches, read from the log of an output_dir, with the outcomes their guesses imply.
 
-A match's measures are those of its record. Union is also made from the guesses anew, so that every
-way to reckon it is had from one log.
+A match's measures come from its record. Union is also recomputed from the guesses, so that every
+variant is available from one log.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ UNKNOWN = np.full(3, np.nan)
 class Watched:
     """One match that an observer watched.
 
-    pair: the codes of both players. observer: as tables call it, a model by its own name.
+    pair: the codes of both players. observer: its name in tables; for a model, the model's.
     guesses: the codes of each guess in order; None for a null one. decisions: the same, as
-    recorded. measures: as `games.watch.guesses.measures_of` has them.
+    recorded. measures: as in `games.watch.guesses.measures_of`.
     """
 
     game: Watch
@@ -45,26 +45,26 @@ class Watched:
 
     @cached_property
     def outcomes(self) -> Floats:
-        """What each guess implies, float64 (guesses, 3); nan for a null one."""
+        """The outcomes that each guess implies, float64 (guesses, 3); nan for a null one."""
         return np.array([UNKNOWN if guess is None else implied(*guess) for guess in self.guesses])
 
     def union(
         self, mode: Mode = "fixed", over: Grid = "global", eps: float = observation.EPS
     ) -> Floats:
-        """The Union loss of each guess; nan for a null one."""
+        """Return the Union loss of each guess; nan for a null one."""
         every = grid().reshape(-1, 3)
         return observation.union(implied(*self.pair), self.outcomes, every, mode, over, eps)
 
 
 def implied(strategy: str, other: str) -> Floats:
-    """[win, draw, loss] of the first of two strategies."""
+    """Return [win, draw, loss] of the first of two strategies."""
     found: Floats = grid()[CODES.index(strategy), CODES.index(other)]
     return found
 
 
 def watched(folder: Path, model: str = "") -> Iterator[Watched]:
-    """Every match of an output_dir; model: the name of the observer, where it asks one. Raises
-    ValueError for a log of other games than watched rock-paper-scissors with the players named."""
+    """Yield every match of an output_dir; model: the observer's name if it uses a model. Raises
+    ValueError for a log of games other than watched rock-paper-scissors with the players named."""
     place = Folder(folder)
     for about in place.abouts():
         game = recorded_game(place.description(about)["identity"]["game"])
@@ -87,5 +87,5 @@ def _guess(game: Watch, decision: DecisionRecord) -> tuple[str, str] | None:
 
 
 def same(pair: Sequence[str]) -> NDArray[np.bool_]:
-    """Which pairs have the outcomes of this one, so that no loss tells them from it: (19, 19)."""
+    """Return which pairs have this one's outcomes, so that no loss tells them apart: (19, 19)."""
     return observation.alike(grid(), implied(pair[0], pair[1]))

@@ -1,4 +1,4 @@
-"""What the matches of one observer and one match-up come to: identification, losses, intervals."""
+"""Summaries of the matches of one observer and match-up: identification, losses, intervals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gauntlet.stats.observation import EPS, Grid, Mode
 from gauntlet.stats.proportions import clopper_pearson
 
 ROUGH = 1e-3
-"""The other eps that scales are taken with: a guess that rules out what happens costs less."""
+"""A second eps for the scales: guesses that rule out the truth are penalised less."""
 PERCENT = 100.0
 EVERY = grid().reshape(-1, 3)
 """The outcomes of all pairs."""
@@ -27,19 +27,19 @@ MEANS = ("ce", "brier", "ev_loss", "union", "late", "spikes")
 MEDIANS = ("understood", "lag", "alike")
 SHARES = {"player1": "sir_1", "player2": "sir_2", "same_outcome": "same_outcome",
           "null_rate": "null_rate"}  # fmt: skip
-"""Columns in percent, by what a match calls them."""
+"""Columns in percent, mapped to the measures of a match."""
 
 
 def totals(matches: Iterable[Watched]) -> pd.DataFrame:
-    """A row an observer and match-up, of the measures of its matches. Rates in percent of guesses;
-    `deal_*` is the 95% interval of the mean over deals, `exact_*` Clopper and Pearson's as if
-    guesses were independent. MEDIANS are medians over deals, all else means. `blind`: whatever one
-    of the players is taken for, no loss shows it."""
+    """Return one row per observer and match-up, from the measures of its matches. Rates in percent
+    of guesses; `deal_*` is the 95% interval of the mean over deals, `exact_*` Clopper and Pearson's
+    treating guesses as independent. MEDIANS are medians over deals, all others means. `blind`: no
+    loss depends on the guess about one of the players."""
     return pd.DataFrame([_row(own) for own in grouped(matches)])
 
 
 def grouped(matches: Iterable[Watched]) -> Iterator[list[Watched]]:
-    """The matches of each match-up and observer, in the order in which these first come."""
+    """Yield the matches of each match-up and observer, in order of first appearance."""
     every = list(matches)
     order = list(dict.fromkeys((one.pair, one.observer) for one in every))
     every.sort(key=lambda one: (order.index((one.pair, one.observer)), one.deal))
@@ -70,8 +70,8 @@ def _row(matches: list[Watched]) -> dict[str, object]:
 
 
 def unions(matches: Iterable[Watched]) -> pd.DataFrame:
-    """The mean Union of each observer and match-up by every mode, grid and eps, and the place of
-    the observer among those of its match-up by it, 1 the least loss."""
+    """Return the mean Union of each observer and match-up for every mode, grid and eps, and the
+    observer's rank in its match-up, 1 the lowest loss."""
     rows = [
         {"match_up": "-".join(own[0].pair), "observer": own[0].observer, "mode": mode,
          "grid": over, "eps": eps,
@@ -86,7 +86,7 @@ def unions(matches: Iterable[Watched]) -> pd.DataFrame:
 
 
 def ways() -> Iterator[tuple[Mode, Grid, float]]:
-    """Every way to reckon Union; `raw` knows no grid."""
+    """Yield every variant of Union; `raw` has no grid."""
     for mode in get_args(Mode):
         for over in get_args(Grid) if mode != "raw" else ("global",):
             for eps in (EPS, ROUGH):
@@ -94,7 +94,7 @@ def ways() -> Iterator[tuple[Mode, Grid, float]]:
 
 
 def by_round(matches: Iterable[Watched]) -> pd.DataFrame:
-    """The mean over deals of each loss after every guess, and which share named both players."""
+    """The mean over deals of each loss after every guess, and the share naming both players."""
     parts = []
     for own in grouped(matches):
         truth, guesses = implied(*own[0].pair), np.array([one.outcomes for one in own])

@@ -1,4 +1,4 @@
-"""What a terminal shows of Observer's tables: Table 1, further settings, and reasons given."""
+"""Terminal views of Observer's tables: Table 1, further settings, and the reasons given."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ NOTE = (
     "that no loss tells them apart; * whatever one of the two players is taken for."
 )
 SNIPPETS = 3
-"""Reasons that are shown of a model."""
+"""Reasons shown per model."""
 
 
 def table1_view(frame: pd.DataFrame, title: str) -> RenderableType:
-    """frame: of `totals.totals`."""
+    """frame: from `totals.totals`."""
     shown = WrappedTable(header_style="dim")
     headings = ("truth", "observer", "SIR", "by deal", "by guess", "p1", "p2", "class", "null",
                 "Union", "late", "alike")  # fmt: skip
@@ -43,7 +43,7 @@ def table1_view(frame: pd.DataFrame, title: str) -> RenderableType:
 
 
 def reasons(matches: Iterable[Watched]) -> pd.DataFrame:
-    """The reasons that observers gave, with the round after which, their guess and the truth."""
+    """Return the reasons that observers gave, with the round, their guess and the truth."""
     columns = ["match_up", "observer", "deal", "round", "guess", "right", "reasoning"]
     rows = []
     for match in matches:

@@ -1,1 +1,1 @@
-"""TALAGA: language models that think ahead, in Tic-Tac-Toe and hold'em."""
+"""TALAGA: look-ahead with language models, in Tic-Tac-Toe and hold'em."""

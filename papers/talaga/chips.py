@@ -1,4 +1,4 @@
-"""Chips by hand of hold'em matches, dealt and played again from the log, and hands won."""
+"""Chips by hand of hold'em matches, replayed from the log, and hands won."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ from gauntlet.pipeline.plan.rng import DEAL, stream
 from gauntlet.stats.means import limits, per_deal
 
 STACK = Holdem.stack
-"""Chips of either side at the start, as the paper has them."""
+"""Starting chips of either side, as in the paper."""
 COLUMNS = ("player", "opponent", "deal", "match", "hand", "chips")
 QUANTILES = {"lowest_tenth": 0.1, "lower_quarter": 0.25, "median": 0.5, "upper_quarter": 0.75,
              "highest_tenth": 0.9}  # fmt: skip
 
 
 def curves(folder: Path) -> pd.DataFrame:
-    """What every player of an output_dir had after each hand of each match, both sides of it; hand
-    0 is the stack. After its end a match stands as it ended, up to the last hand of any."""
+    """Return the chips of every player of an output_dir after each hand of each match, for both
+    sides; hand 0 is the stack. Matches that end early keep their final value up to the last hand of
+    any."""
     rows = list(_rows(folder))
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     wide = table.pivot_table(index=list(COLUMNS[:4]), columns="hand", values="chips", sort=False)
@@ -55,8 +56,8 @@ def _rows(folder: Path) -> Iterator[tuple[Any, ...]]:
 
 
 def won_by_hand(game: Holdem, seed: Seed, record: MatchRecord) -> list[int]:
-    """What seat 0 has won in all after every hand of a match. Raises ValueError where its moves are
-    not legal in the game as it is now."""
+    """Return the cumulative winnings of seat 0 after every hand of a match. Raises ValueError if
+    its moves are not legal in the current game."""
     array = game.deal(stream(seed, game, record.deal, DEAL)).array.copy()
     found = _ended(array)
     for decision in record.decisions:
@@ -68,7 +69,7 @@ def won_by_hand(game: Holdem, seed: Seed, record: MatchRecord) -> list[int]:
 
 
 def _ended(array: np.ndarray) -> list[int]:
-    """What seat 0 has won after each hand that ended by the last act, the next ones dealt."""
+    """Seat 0's winnings after each hand that the last action ended, and deal the next hand."""
     found = []
     while rules.over(array):
         found.append(array.item(rules.WON))
@@ -79,8 +80,8 @@ def _ended(array: np.ndarray) -> list[int]:
 
 
 def spread(table: pd.DataFrame) -> pd.DataFrame:
-    """Of the matches of every two players, hand by hand: median, quantiles, mean and standard
-    deviation of the player's chips. table: of `curves`."""
+    """Return median, quantiles, mean and standard deviation of the player's chips over the matches
+    of each pair, by hand. table: from `curves`."""
     groups = table.groupby(["player", "opponent", "hand"], sort=False)["chips"]
     found = groups.agg(matches="count", mean="mean", sd="std")
     for name, share in QUANTILES.items():
@@ -89,8 +90,8 @@ def spread(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def finals(table: pd.DataFrame) -> Counted:
-    """By a player and its opponent: the chips that it ended with in the mean, from 0 to two stacks,
-    with their 95% interval by deals; of how many matches, and deals."""
+    """Return, by player and opponent, the mean final chips, from 0 to two stacks, with their 95%
+    interval by deals; the number of matches, and of deals."""
     last = table[table["hand"] == table["hand"].max()]
     found = {}
     for (own, other), rows in last.groupby(["player", "opponent"], sort=False):
@@ -102,8 +103,8 @@ def finals(table: pd.DataFrame) -> Counted:
 
 
 def hands_won(folder: Path) -> Counted:
-    """By a player and its opponent: the share that it won of the hands that one of them won alone,
-    with its 95% interval by deals; of how many hands, and deals."""
+    """Return, by player and opponent, the player's share of the hands won by one side alone, with
+    its 95% interval by deals; the number of hands, and of deals."""
     place, found = Folder(folder), {}
     for about in place.abouts():
         other, own = map(model_name, about.players)

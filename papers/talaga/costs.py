@@ -1,4 +1,4 @@
-"""What a move cost each method: calls, and tokens in and out, from the records."""
+"""Cost of a move by method: calls, and tokens in and out, from the records."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ COLUMNS = ("game", "method", "decisions", "calls", "tokens_in", "tokens_out", "f
 
 @dataclass
 class Cost:
-    """Sums over decisions. calls: samples that were written; tokens_in: of prompts, each read once
-    for all of its samples; tokens_out: of all samples."""
+    """Sums over decisions. calls: samples generated; tokens_in: of prompts, each counted once for
+    all of its samples; tokens_out: of all samples."""
 
     decisions: int = 0
     calls: int = 0
@@ -40,8 +40,8 @@ class Cost:
 
 
 def costs(folders: Iterable[Path]) -> pd.DataFrame:
-    """A row a game and method with the columns COLUMNS: of how many decisions that a model was
-    asked for, and what one of them cost in the mean; fallbacks are a share of them."""
+    """Return one row per game and method with the columns COLUMNS: the number of decisions with
+    model calls, and the mean cost of one; fallbacks are a share of them."""
     found: dict[tuple[str, str], Cost] = {}
     for folder in dict.fromkeys(folders):
         place = Folder(folder)

@@ -1,7 +1,7 @@
-"""How TALAGA's players did against each other, read from the tables of our output_dirs.
+"""Results of TALAGA's players against each other, read from the tables of our output_dirs.
 
-A player is called by its file in conf/player, or by its prompt where it is the sweep's subject;
-the model that it asks, one an output_dir, is left out.
+A player is named by its file in conf/player, or by its prompt if it is the sweep's subject; the
+model, one per output_dir, is left out.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ ASKED = re.compile(r"llm\..+\.(\w+(?:\[.*\])?)")
 NAMED = re.compile(r"(\w+)\..*")
 PERCENT = 100.0
 ENDS = {"win": 1.0, "draw": 0.0, "loss": -1.0}
-"""How a match may end, and the sign of its return."""
+"""Possible results of a match, with the sign of the return."""
 TURNED = {"all": "all", "first": "second", "second": "first"}
-"""Which matches the other side opened."""
+"""The opponent's view of who moved first."""
 
 
 @dataclass(frozen=True)
 class Ends:
-    """How often a player won, drew and lost, in percent; margin: won less lost, in points.
+    """How often a player won, drew and lost, in percent; margin: wins minus losses, in points.
 
-    independent: by end, how many independent games tell as much. Nothing is dealt in Tic-Tac-Toe,
-    but games of one deal share the players' random numbers, above all those against several others.
+    independent: effective number of independent games, by result. Tic-Tac-Toe has no deal, but
+    games of one deal share the players' random numbers, above all those against several opponents.
     Shares have Clopper and Pearson's limits for that many games, margins the run's limits by deal.
     """
 
@@ -49,14 +49,14 @@ class Ends:
 
 
 Met = Mapping[tuple[str, str], Mapping[str, Ends]]
-"""By a player and its opponent, and by who moved first: all, the first or the second of them."""
+"""By player and opponent, and by which matches: all, or those with the player first or second."""
 
 Counted = Mapping[tuple[str, str], tuple[Estimate, int, int]]
-"""By a player and its opponent a figure, and how many matches or hands, and deals, it is of."""
+"""By player and opponent: an estimate, and its number of matches or hands, and of deals."""
 
 
 def model_name(name: str) -> str:
-    """llm.pocket.talaga is talaga, tot.pocket is tot, minimax is minimax."""
+    """Shorten a player's name: llm.pocket.talaga is talaga, tot.pocket tot, minimax minimax."""
     for form in (ASKED, NAMED):
         if found := form.fullmatch(name):
             return found[1]
@@ -64,7 +64,7 @@ def model_name(name: str) -> str:
 
 
 def sides(folder: Path) -> dict[str, tuple[str, str]]:
-    """Of every cell by its name: the measured player, and its opponent."""
+    """Return the measured player and its opponent, by name of cell."""
     found = {}
     for about in Folder(folder).abouts():
         other, own = map(model_name, about.players)
@@ -73,7 +73,7 @@ def sides(folder: Path) -> dict[str, tuple[str, str]]:
 
 
 def met(folder: Path) -> dict[tuple[str, str], dict[str, Ends]]:
-    """Every two players of an output_dir that have finished matches, from either side."""
+    """The results of each two players of an output_dir with finished matches, for both sides."""
     who, found = sides(folder), dict[tuple[str, str], dict[str, Ends]]()
     table, matches = read_csv(folder / "outcomes.csv"), played(folder)
     for _, row in table[table["matches"] > 0].iterrows():
@@ -86,8 +86,8 @@ def met(folder: Path) -> dict[tuple[str, str], dict[str, Ends]]:
 
 
 def played(folder: Path) -> pd.DataFrame:
-    """Every match of two players from either side: player, opponent, moved, deal and end, which is
-    the sign of what the player got."""
+    """Return every two-player match for both sides: player, opponent, moved, deal and end, the sign
+    of the player's return."""
     return pd.DataFrame(_played(folder), columns=["player", "opponent", "moved", "deal", "end"])
 
 
@@ -103,7 +103,7 @@ def _played(folder: Path) -> Iterator[tuple[Any, ...]]:
 
 
 def _ends(row: pd.Series[Any], matches: pd.DataFrame) -> Ends:
-    """row: of outcomes.csv or standings.csv. matches: of `played`, those that it sums up."""
+    """row: from outcomes.csv or standings.csv. matches: the rows of `played` that it summarises."""
     independent = {
         end: effective_games(matches["end"] == sign, matches["deal"]) for end, sign in ENDS.items()
     }
@@ -119,7 +119,7 @@ def _share(value: float, games: int) -> Estimate:
 
 
 def turned(ends: Ends) -> Ends:
-    """The same matches as the other side has them."""
+    """Return the same results from the other side."""
     independent = {**ends.independent, "win": ends.independent["loss"],
                    "loss": ends.independent["win"]}  # fmt: skip
     lead = Estimate(-ends.margin.value, -ends.margin.high, -ends.margin.low)
@@ -127,7 +127,7 @@ def turned(ends: Ends) -> Ends:
 
 
 def means(folder: Path) -> dict[str, Ends]:
-    """Each player of a round robin over all its opponents; none where not all have met."""
+    """The results of each player of a round robin over all opponents; none unless all met."""
     found, matches = {}, played(folder)
     for _, row in read_csv(folder / "standings.csv").iterrows():
         player = model_name(row["player"])

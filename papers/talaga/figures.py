@@ -1,4 +1,4 @@
-"""Chips by hand, as the paper draws them, with their spread over matches."""
+"""Chips by hand, as in the paper, with their spread over matches."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from gauntlet.pipeline.tables import plot_style
 from gauntlet.pipeline.tables.plot_style import COLOURS, DASHES, MUTED
 
 Pairs = Sequence[tuple[str, str]]
-"""A player whose chips are drawn, and its opponent."""
+"""Players whose chips are drawn, with their opponents."""
 
 
 def chip_curves(table: pd.DataFrame, panels: Mapping[str, Pairs], stack: int) -> Figure:
-    """A panel a title, in it a line a pair: the median of the first player's chips after each hand,
-    and between which half of the matches lie.
+    """Draw one panel per title, with one line per pair: the median of the first player's chips
+    after each hand, and the middle half of the matches.
 
-    table: of `chips.spread`. A pair that was not played is left out.
+    table: from `chips.spread`. Pairs that were not played are left out.
     """
     count = len(panels)
     across = 1 if plot_style.narrow() else min(2, count)

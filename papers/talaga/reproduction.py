@@ -1,7 +1,7 @@
-"""TALAGA again: its Tables 1 to 4, the chips of Figs. 1 and 4, and what a move costs.
+"""Reproduce TALAGA: its Tables 1 to 4, the chips of Figs. 1 and 4, and the cost of a move.
 
-Every table is an experiment of conf/. What needs a language model is played by each of ours, in
-output_dirs of its own; beside it stand scripted players, which need none.
+Every table is an experiment of conf/. Experiments that need a language model are played by each of
+ours, in separate output_dirs; scripted players, which need none, are added.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.tables import plot_style
 
 MODELS, DEALS = "pocket_duel", 10
-"""What is played by default: minutes with a small model on a laptop."""
+"""Default model and deals: minutes with a small model on a laptop."""
 SIZES = {"table1": 100, "table2": 50, "table3": 50, "table4": 5, "fig1": 5}
 SIZES |= {"players": 100, "ablation": 100, "chips": 5}
-"""The deals of each experiment at most, each from both seats: the paper's numbers, and ours."""
+"""Maximum deals per experiment, each played from both seats: the paper's numbers, and ours."""
 HANDS = 200
-"""Of a hold'em match at most; with few deals half as many as there are deals."""
+"""Maximum hands of a hold'em match; with few deals, half as many hands as deals."""
 HOLDEM = ("table4", "fig1", "chips")
 FIG1 = ("direct", "cot", "cot_sc", "tot", "react")
 FIGURES: Mapping[str, Pairs] = {
@@ -52,10 +52,10 @@ PANELS = {
 
 @dataclass(frozen=True)
 class Played:
-    """What there is to tell of a model, or without one of the scripted players.
+    """Results of a model, or of the scripted players.
 
-    met: in Tic-Tac-Toe. over: Table 1's players over all their opponents. hands: who won how many.
-    chips: by hand. settings: that it was played with.
+    met: in Tic-Tac-Toe. over: Table 1's players over all their opponents. hands: hands won. chips:
+    by hand. settings: the settings played.
     """
 
     met: Met
@@ -67,7 +67,7 @@ class Played:
 
 
 def reproduce(settings: Settings) -> Reproduction:
-    """Plays and writes everything, `deals` deals a table, at most the paper's. Raises UserError for
+    """Play and write everything, `deals` deals per table, at most the paper's. Raises UserError for
     an unknown model."""
     here, told = available(settings.models), paper("talaga")
     scripted = without_model(settings)
@@ -83,8 +83,8 @@ def reproduce(settings: Settings) -> Reproduction:
 
 
 def run(settings: Settings, experiment: str, folder: str, *words: str) -> Path:
-    """Plays what is missing of an experiment, of the size that was asked for. Hold'em matches of
-    other lengths lie elsewhere: they are other matches of the same players."""
+    """Play what is missing of an experiment, at the requested size. Hold'em matches of different
+    lengths go to different folders: they are different matches of the same players."""
     sizes = [f"deals={min(SIZES[experiment], settings.deals)}"]
     if experiment in HOLDEM:
         hands = min(HANDS, max(1, settings.deals // 2))
@@ -94,7 +94,7 @@ def run(settings: Settings, experiment: str, folder: str, *words: str) -> Path:
 
 
 def without_model(settings: Settings) -> Played:
-    """The scripted players, and the scripted actors of the ablation."""
+    """Play the scripted players, and the scripted actors of the ablation."""
     players, ablation, matches = (
         run(settings, name, name) for name in ("players", "ablation", "chips")
     )
@@ -106,7 +106,7 @@ def without_model(settings: Settings) -> Played:
 
 
 def with_model(settings: Settings, model: str) -> Played:
-    """Everything that one model plays."""
+    """Play all experiments of one model."""
 
     def go(experiment: str, *words: str) -> Path:
         return run(settings, experiment, f"{experiment}_{model}", f"model={model}", *words)
@@ -126,7 +126,7 @@ def with_model(settings: Settings, model: str) -> Played:
 
 
 def played_settings(table1: Path, table2: Path, table4: Path) -> dict[str, float]:
-    """The paper's settings by their names, as they were played."""
+    """Return the paper's settings by name, as played."""
     found: dict[str, float] = {"poker_actions": len(ACTIONS)}
     sizes = {"benchmark_matches_per_pair": table1, "talaga_matches_per_pair": table2,
              "poker_trials": table4}  # fmt: skip
@@ -148,7 +148,7 @@ def played_settings(table1: Path, table2: Path, table4: Path) -> dict[str, float
 
 
 def _method(folder: Path, player: str) -> Mapping[str, Any]:
-    """The settings of a player's method, from the identity of a cell that it is in."""
+    """Return the settings of a player's method, from the identity of a cell with that player."""
     place = Folder(folder)
     for about in place.abouts():
         players = place.description(about)["identity"]["players"]
@@ -165,7 +165,7 @@ def lines(
     played: Mapping[str, Played],
     models: Sequence[str],
 ) -> Iterator[Row]:
-    """Every line of talaga.csv. models: those that were asked for, here or not."""
+    """Yield every row of talaga.csv. models: those requested, available or not."""
     first = next(iter(played.values()), Played({}))
     yield from rows.setting_rows(reported, first.settings)
     yield from rows.table1_rows(reported, scripted.met)
@@ -188,7 +188,7 @@ def lines(
 
 
 def figures(scripted: Played, played: Mapping[str, Played]) -> Iterator[tuple[str, Any]]:
-    """The chips of the scripted players, and of every model as the paper's figures have them."""
+    """Draw the chips of the scripted players, and of every model in the layout of the paper."""
     names = list(dict.fromkeys(scripted.chips["player"]))
     own = {f"{name} against": [(name, other) for other in names if other != name] for name in names}
     yield "talaga_chips", chip_curves(chips.spread(scripted.chips), own, chips.STACK)
@@ -197,7 +197,7 @@ def figures(scripted: Played, played: Mapping[str, Played]) -> Iterator[tuple[st
 
 
 def files(scripted: Played, played: Mapping[str, Played]) -> Iterator[tuple[str, pd.DataFrame]]:
-    """What the figures are drawn of, and what moves cost."""
+    """Yield the figures' data, and the costs of moves."""
     for name, one in {"": scripted, **played}.items():
         yield f"chips{'_' * bool(name)}{name}", chips.spread(one.chips)
         if name:

@@ -1,7 +1,7 @@
-"""TALAGA's lines of a reproduction: every printed figure of its tables, and ours.
+"""TALAGA's rows of a reproduction: every printed number of its tables next to ours.
 
-The paper's players but random and minmax ask gpt-3.5-turbo; their lines are there once for every
-model of ours, whose name they end with. Rates are in percent, as in print.
+Except for random and minmax, the paper's players use gpt-3.5-turbo; their rows appear once per
+model of ours, with its name as suffix. Rates are in percent, as printed.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from gauntlet.papers.talaga.ends import PERCENT, TURNED, Counted, Ends, Met
 from gauntlet.papers.verdicts import Estimate
 
 FIRST, SECOND, DRAWN = 100 * 737 / 1260, 100 * 121 / 420, 100 * 8 / 63
-"""How often a random player wins Tic-Tac-Toe against another, moving first or second, and how often
-they draw, in percent: exact."""
+"""Win rates of a random player against another in Tic-Tac-Toe, moving first or second, and their
+draw rate, in percent: exact."""
 CHANCE = (FIRST + SECOND) / 2
 
 NAMES = {"minmax": "minimax", "prompt": "direct", "cot-sc": "cot_sc"}
-"""The paper's players by our files in conf/player, where they are called otherwise."""
+"""The paper's players whose files in conf/player have other names."""
 SCRIPTED = ("random", "minmax")
 UNBEATEN = "minmax"
 STAND_INS = ("minimax_d1", "minimax_eps")
-"""Players that lose, as the paper's MinMax does."""
+"""Players that lose sometimes, like the paper's MinMax."""
 VARIANTS = {
     "k2_n2": "talaga[n1=2]",
     "k2_n4_2": "talaga[n1=4]",
     "plus_hallucination_control": "talaga",
 }
-"""Table 3's rows by how our output_dirs call them."""
+"""Table 3's rows by their names in our output_dirs."""
 TABLE2 = {"wins": "talaga_win", "losses": "other_win", "draws": "draw", "margin": "margin"}
 TABLE3 = {
     "wins": ("talaga_wr", "all", "win"),
@@ -53,7 +53,7 @@ TABLE3 = {
     "second_losses": ("tot_first.tot_wins", "second", "loss"),
     "second_wins": ("tot_first.talaga_wins", "second", "win"),
 }
-"""Table 3's columns: what a line calls them, who moved first, and whose wins they count."""
+"""Table 3's columns: the name in ids, who moved first, and whose wins they count."""
 PER_SIDE = 50
 """Matches of Table 3 where one side moved first; its wins there are counts."""
 
@@ -63,9 +63,9 @@ def ours(player: str) -> str:
 
 
 def table1_rows(reported: Mapping[str, Any], met: Met, model: str = "") -> Iterator[Row]:
-    """Table 1's pairs: with a model those that ask it, else those that ask none.
+    """Table 1's pairs: with `model` those that use it, without those that use none.
 
-    met: what was played; what is not in it is not_run.
+    met: results; missing ones are not_run.
     """
     players, rows = reported["players"], reported["table1"]["rows"]
     for name, line in rows.items():
@@ -83,15 +83,15 @@ def table1_rows(reported: Mapping[str, Any], met: Met, model: str = "") -> Itera
 
 
 def unbeaten(entry: Entry, played: Row) -> Row:
-    """A line of losses of minimax to the end, which has none, by proof: TA-02 tries all lines."""
+    """The row of losses of full-depth minimax, which are provably 0: TA-02 checks all lines."""
     if played.verdict == "not_run":
         return played
     return replace(proven(entry, 0.0, PERCENT), n=played.n, deals=played.deals)
 
 
 def stand_in_rows(reported: Mapping[str, Any], met: Met) -> Iterator[Row]:
-    """Table 1's pair of scripted players with those that lose in MinMax's place; then every two of
-    our own scripted players, whom the paper does not have."""
+    """Table 1's pair of scripted players with the weaker minimax variants as MinMax; then all pairs
+    of our own scripted players, which the paper does not have."""
     players, rows = reported["players"], reported["table1"]["rows"]
     for name in STAND_INS:
         for pair in (("random", "minmax"), ("minmax", "random")):
@@ -140,13 +140,14 @@ def table2_rows(reported: Mapping[str, Any], met: Met, model: str) -> Iterator[R
 
 
 def margin_error(line: Sequence[float], games: int) -> float:
-    """The standard error of wins less losses; line: both, in percent of games that may be drawn."""
+    """Return the standard error of wins minus losses; line: both, in percent of games, which may be
+    drawn."""
     won, lost = (rate / PERCENT for rate in line[:2])
     return PERCENT * sqrt((won + lost - (won - lost) ** 2) / games)
 
 
 def table3_rows(reported: Mapping[str, Any], met: Met, model: str) -> Iterator[Row]:
-    """Table 3: rates in percent, then wins where either moved first, as counts of PER_SIDE."""
+    """Table 3: rates in percent, then wins of either first mover, as counts out of PER_SIDE."""
     table = reported["table3"]
     without = {"all": CHANCE, "first": FIRST, "second": SECOND}
     for place, column in enumerate(table["columns"]):
@@ -162,8 +163,8 @@ def table3_rows(reported: Mapping[str, Any], met: Met, model: str) -> Iterator[R
 
 
 def actor_rows(met: Met) -> Iterator[Row]:
-    """Table 3's parts with scripted actors against a scripted tree of thoughts, by their labels
-    k, n1 and votes: win rates, theirs, and the margin."""
+    """Table 3's variants with scripted actors against a scripted tree of thoughts, by their labels
+    k, n1 and votes: win rates, the opponent's, and the margin."""
     for (own, other), ends in met.items():
         if own.startswith("lookahead["):
             for end in ("win", "loss", "margin"):
@@ -171,7 +172,7 @@ def actor_rows(met: Met) -> Iterator[Row]:
 
 
 def table4_rows(reported: Mapping[str, Any], hands: Counted, model: str) -> Iterator[Row]:
-    """Table 4: shares of hands, of which the paper does not tell how many there were."""
+    """Table 4: shares of hands; the paper does not report the number of hands."""
     table = reported["table4"]
     for column, name in (("wins", "talaga_hand_win_rate"), ("losses", "other_hand_win_rate")):
         for other, line in table["rows"].items():
@@ -189,15 +190,14 @@ def table4_rows(reported: Mapping[str, Any], hands: Counted, model: str) -> Iter
 def figure_rows(
     reported: Mapping[str, Any], finals_by_figure: Mapping[str, Counted], model: str
 ) -> Iterator[Row]:
-    """The figures, which print no number; finals_by_figure: those of ours, as `chip_rows` has
-    them."""
+    """The figures, which print no number; finals_by_figure: ours, as in `chip_rows`."""
     for figure in reported["figures"]:
         entry = {"id": f"talaga.{figure}.curves{behind(model)}"}
         yield only_drawn(entry) if finals_by_figure.get(figure) else not_run(entry)
 
 
 def chip_rows(finals_by_figure: Mapping[str, Counted], model: str = "") -> Iterator[Row]:
-    """The chips that each pair ended with, by the figure that it is drawn in."""
+    """Final chips of each pair, by the figure that shows it."""
     for figure, finals in finals_by_figure.items():
         for (own, other), (share, games, deals) in finals.items():
             where = f"talaga.{figure}.{own}.vs.{other}.final_chips{behind(model)}"
@@ -205,7 +205,7 @@ def chip_rows(finals_by_figure: Mapping[str, Counted], model: str = "") -> Itera
 
 
 def cost_rows(costs: pd.DataFrame, model: str) -> Iterator[Row]:
-    """What a move cost, which the paper does not tell. n is a number of decisions."""
+    """Cost of a move, which the paper does not report. n is the number of decisions."""
     for _, cost in costs.iterrows():
         for name in ("calls", "tokens_in", "tokens_out"):
             where = f"talaga.cost.{cost['game']}.{cost['method']}.{name}{behind(model)}"
@@ -213,7 +213,7 @@ def cost_rows(costs: pd.DataFrame, model: str) -> Iterator[Row]:
 
 
 def setting_rows(reported: Mapping[str, Any], played: Mapping[str, float]) -> Iterator[Row]:
-    """The paper's settings, against those that were played, by their names."""
+    """Compare the paper's settings, by name, with those played."""
     for printed in reported["settings"]:
         entry, name = {**printed, "kind": "setting"}, printed["id"].rpartition(".")[2]
         yield exact(entry, played[name]) if name in played else not_run(entry)
@@ -226,7 +226,7 @@ def _share(
     end: str,
     scale: float = 1,
 ) -> Row:
-    """A share of the matches in which `moved` moved first; scale: of the line's unit."""
+    """The row of a share of the matches in which `moved` moved first; scale: the row's unit."""
     if not by_mover or moved not in by_mover:
         return not_run(entry)
     ends = by_mover[moved]

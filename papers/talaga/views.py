@@ -1,4 +1,4 @@
-"""What a terminal shows of TALAGA's tables: Table 1 as a square, and what a move cost."""
+"""Terminal views of TALAGA's tables: Table 1 as a square, and the cost of a move."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from gauntlet.papers.talaga.rows import ours
 
 
 def table1_view(reported: Mapping[str, Any], met: Met, model: str) -> RenderableType:
-    """How often the row's player won against the column's, in percent: ours, and the paper's in
-    brackets."""
+    """Win rates of row against column, in percent: ours, and the paper's in brackets."""
     shown = _table()
     for heading in ("", *reported["players"]):
         shown.add_column(heading, justify="right" if heading else "left", no_wrap=True)
@@ -31,7 +30,7 @@ def table1_view(reported: Mapping[str, Any], met: Met, model: str) -> Renderable
 
 
 def cost_view(costs: pd.DataFrame, model: str) -> RenderableType:
-    """Calls and tokens a move, by game and method."""
+    """Calls and tokens per move, by game and method."""
     shown = _table()
     headings = ("game", "method", "moves", "calls", "tokens in", "tokens out", "fallbacks")
     for at, heading in enumerate(headings):

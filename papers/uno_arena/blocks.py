@@ -15,20 +15,20 @@ from gauntlet.papers.uno_arena.tables import Block
 
 TABLES = ("table2", "table3", "table3_rotated", "table4", "table5")
 FIVE = ("gpt-3.5", "gpt-4", "gemini-pro", "llama2", "chatglm3")
-"""Table 3's models in the order of their seats, by their files in conf/model."""
+"""Table 3's models in seat order, by their files in conf/model."""
 VARIANTS = {
     "tutri": "full",
     "tutri_no_history": "minus_history",
     "tutri_no_strategy": "minus_strategy",
     "vanilla": "vanilla",
 }
-"""Table 5's rows by how the subject, player 1, is asked."""
+"""Table 5's rows by the prompt of the subject, player 1."""
 SUBJECT, OPPONENT = 1, 0
 Fallbacks = Literal["left_out", "counted"]
 
 
 def paper_block(reported: Mapping[str, Any], table: str) -> Block:
-    """The paper's rows; none of Table 3 with rotated seats, which is ours."""
+    """Return the paper's rows; none for Table 3 with rotated seats, which is ours."""
     if table not in reported:
         return Block("paper", {})
     found = printed(reported, table, "changes") if "changes" in reported[table] else {}
@@ -40,8 +40,8 @@ def paper_block(reported: Mapping[str, Any], table: str) -> Block:
 def our_block(
     folders: Mapping[str, Path], table: str, threshold: float, fallbacks: Fallbacks = "left_out"
 ) -> Block:
-    """Our rows of a table; none where nobody has played it. folders: output_dirs by table, and
-    under `five` that of the paper's five models together."""
+    """Return our rows of a table; none if it was not played. folders: output_dirs by table, and
+    under `five` that of the paper's five models at one table."""
     if table not in folders:
         return Block("ours", {})
     found = measured(folders[table], threshold, fallbacks)
@@ -49,7 +49,7 @@ def our_block(
         ranks = ranked(folders[table], threshold, fallbacks)
         return _against_vanilla(folders[table], table, found, ranks)
     lines = {}
-    if table == "table2":  # the other player, the same in every cell, is no row
+    if table == "table2":  # the opponent, the same in every cell, gets no row
         found = found[found["player"] == SUBJECT]
     for _, own in found.groupby(["key", "player"], sort=False):
         lines[_player(table, own, found)] = line(own)
@@ -60,7 +60,7 @@ def our_block(
 
 
 def _player(table: str, player_rows: pd.DataFrame, frame: pd.DataFrame) -> str:
-    """What lines call a player. At a table of five a scripted player is told by the model there."""
+    """A player's id in rows. At a table of five, scripted players are named by the model there."""
     who, prompt, key = player_rows[["who", "prompt", "key"]].iloc[0]
     if table == "table2":
         return str(who)
@@ -71,7 +71,7 @@ def _player(table: str, player_rows: pd.DataFrame, frame: pd.DataFrame) -> str:
 
 
 def _against_vanilla(folder: Path, table: str, frame: pd.DataFrame, ranks: pd.DataFrame) -> Block:
-    """Tables 4 and 5. frame: rows of `measured`. ranks: of `ranked`, in the same reading."""
+    """Tables 4 and 5. frame: from `measured`. ranks: from `ranked`, with the same `fallbacks`."""
     subjects = frame[frame["player"] == SUBJECT].drop_duplicates("key")
     lines: dict[str, Line] = {}
     changes: dict[str, Change] = {}
@@ -99,7 +99,7 @@ def _rows(frame: pd.DataFrame, key: str, player: int) -> pd.DataFrame:
 
 
 def wanted(table: str, scripted: Sequence[str], models: Sequence[str]) -> list[str]:
-    """The players of a table that these models make."""
+    """Return the players that a table has with these models."""
     if table == "table2":
         return [*scripted, *models]
     if table == "table4":
@@ -112,6 +112,6 @@ def wanted(table: str, scripted: Sequence[str], models: Sequence[str]) -> list[s
 
 
 def traced(folder: Path) -> pd.DataFrame:
-    """traces.csv with `who`, of the cells that count."""
+    """Return traces.csv with `who`, for the cells that count."""
     stands = with_names(read_csv(folder / "metrics" / "traces.csv", "key", "name"))
     return stands[stands["key"].isin(newest(folder))]

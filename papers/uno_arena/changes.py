@@ -1,7 +1,7 @@
-"""How two of UNO Arena's rows differ, paired by deck, in the paper's units.
+"""Differences between UNO Arena's rows, paired by deck, in the paper's units.
 
-Differences are in percent: of the win rate and of ODHR@K in points, of ADR@K in percent of its
-span, K - 1.
+Differences are in percent: points for the win rate and ODHR@K, percent of its range, K - 1, for
+ADR@K.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from gauntlet.stats.paired import sign_flip
 
 PERMUTATION_SEED = 0
 SPAN = 100.0
-"""Percent: the most that any of these figures can change."""
+"""Percent: the largest possible change of any of these metrics."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """How a line differs from another: by column, and the p-value of the two win rates' paired
-    permutation test on the decks that both played."""
+    """Difference between two rows: by column, and the p-value of the paired permutation test of the
+    win rates on the decks that both played."""
 
     measures: Mapping[str, Estimate]
     p_value: float = nan
@@ -47,12 +47,12 @@ class Side:
 
 
 def change(new: Side, old: Side) -> Change:
-    """How `new` differs from `old`, all intervals paired by deck (`stats.intervals.change`).
+    """Return the difference `new` - `old`, all intervals paired by deck (`stats.intervals.change`).
 
-    The ranks are those that the playouts gave. Their scatter is in the intervals, where it does
-    not fall out: a decision that both sides met was judged by the same playouts. What noise does
-    on average is not: it pulls every hit rate towards chance, so the true difference is, as a
-    rule, a little larger than the one shown.
+    The ranks come from the playouts. The intervals include their scatter, except where it cancels:
+    a decision that both sides faced was judged by the same playouts. They do not include the bias
+    from noise, which pulls every hit rate towards chance, so the true difference is usually
+    slightly larger than the one shown.
     """
     a, b = new.wins, old.wins
     decks = a.index.intersection(b.index).sort_values()
@@ -80,8 +80,8 @@ def _places(side: Side, k: int) -> ByDeal:
 
 
 def ranked(folder: Path, threshold: float, fallbacks: str) -> pd.DataFrame:
-    """The decisions of an output_dir's decisions.jsonl that count, by values from the true cards:
-    columns key, player, deal, options (how many) and rank."""
+    """Return the decisions of an output_dir's decisions.jsonl that count, with values from the true
+    cards: columns key, player, deal, options (how many) and rank."""
     rows = []
     for line in (folder / "metrics" / "decisions.jsonl").read_bytes().splitlines():
         one = json.loads(line)
@@ -93,14 +93,13 @@ def ranked(folder: Path, threshold: float, fallbacks: str) -> pd.DataFrame:
 
 
 def side(folder: Path, ranks: pd.DataFrame, key: str, player: int) -> Side:
-    """A player of the cell with that key; ranks: of all cells, from `ranked`."""
+    """Return a player of the cell with this key; ranks: of all cells, from `ranked`."""
     own = ranks[(ranks["key"] == key) & (ranks["player"] == player)]
     return Side(wins_by_deck(folder, key, player), own)
 
 
 def wins_by_deck(folder: Path, key: str, player: int) -> pd.Series[float]:
-    """The share of its games that a player of a cell won on each deck, by deck. A shared win
-    counts in full."""
+    """The share of games that a player of a cell won on each deck. A shared win counts in full."""
     place = Folder(folder)
     stem = {about.key: about.stem for about in place.abouts()}[key]
     won: dict[str, tuple[int, bool]] = {}

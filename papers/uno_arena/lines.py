@@ -1,6 +1,6 @@
-"""UNO Arena's rows: a player's figures in a table, the paper's and ours.
+"""UNO Arena's rows: a player's results in a table, the paper's and ours.
 
-Units are those of print: WR and ODHR@K in percent, ADR@K a rank from 1 to K.
+Units are as printed: WR and ODHR@K in percent, ADR@K a rank from 1 to K.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from gauntlet.pipeline.log.folder import Folder
 
 ASKED = re.compile(r"llm\.(?P<model>.+)\.(?P<prompt>\w+)")
 BRACKETS = re.compile(r"\[[^]]*\]")
-"""What was changed in a node, behind its name."""
+"""Overrides of a node, appended to its name."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """A player's row: measures by column (WR, ODHR@2, ...), and how many decisions of each K they
-    come from. The paper tells neither solo and shared wins nor decisions."""
+    """A player's row: measures by column (WR, ODHR@2, ...), and the number of decisions for each K.
+    The paper reports neither solo and shared wins nor decisions."""
 
     games: int
     measures: Mapping[str, Estimate]
@@ -39,7 +39,7 @@ Lines = Mapping[str, Line]
 
 
 def printed(reported: Mapping[str, Any], table: str, part: str = "rows") -> dict[str, Line]:
-    """The paper's rows of a table, or its `changes`, by what a reproduction calls the player."""
+    """Return the paper's rows of a table, or its `changes`, by player id."""
     columns, games = reported["columns"], reported[table]["games"]
     return {
         line_id(reported, name): Line(
@@ -50,7 +50,7 @@ def printed(reported: Mapping[str, Any], table: str, part: str = "rows") -> dict
 
 
 def line_id(reported: Mapping[str, Any], name: str) -> str:
-    """GPT-4 TUTRI, as a table has it, is gpt-4.tutri."""
+    """Return the id of a printed name: GPT-4 TUTRI is gpt-4.tutri."""
     if name in reported["ids"]:
         return str(reported["ids"][name])
     model, _, prompt = name.rpartition(" ")
@@ -58,16 +58,16 @@ def line_id(reported: Mapping[str, Any], name: str) -> str:
 
 
 def newest(folder: Path) -> set[str]:
-    """The keys of an output_dir's cells that count: of those of one name, changes in brackets left
-    aside, the newest."""
+    """Return the keys of the cells that count: the newest of those with the same name, ignoring
+    overrides in brackets."""
     abouts = Folder(folder).abouts()
     return set({BRACKETS.sub("", about.name): about.key for about in abouts}.values())
 
 
 def measured(folder: Path, threshold: float, fallbacks: str) -> pd.DataFrame:
-    """Rows of an output_dir's metrics.csv for the cells that count, with values from the true
-    cards. `who` is a scripted player's name or a model's, `prompt` how it was asked, "" a scripted
-    player."""
+    """Return the rows of an output_dir's metrics.csv for the cells that count, with values from the
+    true cards. `who` is the name of a scripted player or a model, `prompt` the model's prompt, ""
+    for a scripted player."""
     table = read_csv(folder / "metrics" / "metrics.csv", "key", "values", "name")
     table = table[
         (table["threshold"] == threshold)
@@ -79,15 +79,15 @@ def measured(folder: Path, threshold: float, fallbacks: str) -> pd.DataFrame:
 
 
 def with_names(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with `who` and `prompt`, read from the players' names: a cell's description tells
-    the model and prompt of its subject alone."""
+    """Add `who` and `prompt`, parsed from the players' names: a cell's description has model and
+    prompt of its subject only."""
     plain = table["name"].astype(str).str.replace(BRACKETS, "", regex=True)
     parts = plain.str.extract(rf"^{ASKED.pattern}$")
     return table.assign(who=parts["model"].fillna(plain), prompt=parts["prompt"].fillna(""))
 
 
 def line(rows: pd.DataFrame) -> Line:
-    """From a player's rows of `measured`, one a number of options."""
+    """Build a line from a player's rows of `measured`, one per number of options."""
     first = rows.iloc[0]
     found = {"WR": Estimate(*(100 * first[f"win_{name}"] for name in ("rate", "low", "high")))}
     for _, row in rows.iterrows():

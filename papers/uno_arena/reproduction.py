@@ -1,7 +1,7 @@
-"""UNO Arena again: its Tables 2 to 5, the correlations of Fig. 2 and the traces of Fig. 3.
+"""Reproduce UNO Arena: its Tables 2 to 5, the correlations of Fig. 2 and the traces of Fig. 3.
 
-Every table is an experiment of conf/, judged by `pipeline/metrics.py`. Table 4 is played by the
-same matches as the first row of Table 5, in one folder and once; the decks of Fig. 3 are the first
+Every table is an experiment of conf/, judged by `pipeline/metrics.py`. Table 4 uses the same
+matches as the first row of Table 5, played once in one folder; the decks of Fig. 3 are the first
 four of Table 2.
 """
 
@@ -41,11 +41,11 @@ from gauntlet.pipeline.tracking.judged import add_metrics
 
 SCRIPTED = ("random", "rule", "search", "dqn")
 THRESHOLDS = {"table2": 0.15, "table3": 0.0, "table3_rotated": 0.0, "table4": 0.0, "table5": 0.0}
-"""When a decision counts. Table 5's caption has .15; its first row, which is Table 4's, has 0."""
+"""Thresholds for critical decisions. Table 5's caption has .15; its first row, from Table 4, 0."""
 DECKS = {"table2": 500, "table3": 200, "table3_rotated": 40, "table5": 100}
-"""The paper's numbers of games; where seats are exchanged, each deck is as many games as seats."""
+"""The paper's numbers of games; with rotation, each deck gives as many games as seats."""
 TIE, TRACES = "min", 4
-"""The paper's ranks, and the decks of Fig. 3."""
+"""The paper's tie rule for ranks, and the number of decks in Fig. 3."""
 TITLES = {
     "table2": "Table 2: against a random player, who moves first",
     "table3": "Table 3: five players at one table, seats fixed",
@@ -56,7 +56,7 @@ TITLES = {
 
 
 def reproduce(settings: Settings) -> Reproduction:
-    """Plays, judges and writes everything, at most `deals` decks a table.
+    """Play, judge and write everything, at most `deals` decks per table.
 
     Raises UserError for an unknown model.
     """
@@ -80,8 +80,8 @@ def reproduce(settings: Settings) -> Reproduction:
 
 
 def play(settings: Settings, here: Sequence[str]) -> dict[str, Path]:
-    """The output_dir of every table that can be played here; `five` is Table 3 of the paper's own
-    models, where all of them are here."""
+    """Return the output_dir of every table that can be played here; `five` is Table 3 with the
+    paper's own models, if all of them are available."""
 
     def run(table: str, experiment: str, folder: str, *words: str) -> Path:
         deals = f"deals={min(DECKS[table], settings.deals)}"
@@ -102,8 +102,8 @@ def play(settings: Settings, here: Sequence[str]) -> dict[str, Path]:
 
 
 def judge(settings: Settings, folder: Path, everybody: bool) -> None:
-    """Judges the decisions of everybody, or of the measured players alone as Table 2 has them,
-    unless that was done so since the last match, by as many playouts or more."""
+    """Judge the decisions of all players, or only of the measured ones as in Table 2, unless
+    already done since the last match with at least as many playouts."""
     if not _judged(settings, folder, everybody):
         thresholds = map(str, sorted(set(THRESHOLDS.values())))
         options = ["--thresholds", *thresholds, "--tie", TIE, "--traces", str(TRACES)]
@@ -126,8 +126,8 @@ def _judged(settings: Settings, folder: Path, everybody: bool) -> bool:
 
 
 def track(folders: Mapping[str, Path], ablation: Block, columns: Sequence[str], store: str) -> None:
-    """Logs what was judged with the sweeps' MLflow runs, and with those of Table 5 the table of
-    what TUTRI's reflections are worth, ablation.csv."""
+    """Log the metrics to the sweeps' MLflow runs, and to those of Table 5 the ablation of TUTRI's
+    reflections, ablation.csv."""
     if "table5" in folders:
         file = folders["table5"] / "metrics" / "ablation.csv"
         write_atomically(file, uno_arena_tables.layout(ablation, columns).to_csv(index=False))
@@ -139,8 +139,8 @@ def track(folders: Mapping[str, Path], ablation: Block, columns: Sequence[str], 
 
 
 def layout(reported: Mapping[str, Any], table: str, folders: Mapping[str, Path]) -> pd.DataFrame:
-    """A table as a file: the paper's rows, then ours at both thresholds, with the decisions that a
-    fallback took left out and counted."""
+    """Return a table as written to a file: the paper's rows, then ours at both thresholds, with
+    fallback decisions left out and counted."""
     columns = reported["columns"]
     parts = [uno_arena_tables.layout(paper_block(reported, table), columns)]
     readings = product(sorted(set(THRESHOLDS.values())), get_args(Fallbacks))
@@ -159,7 +159,7 @@ def rows(
     stands: pd.DataFrame,
     models: Sequence[str],
 ) -> Iterator[Row]:
-    """Every line of uno_arena.csv. models: those that were asked for, here or not."""
+    """Yield every row of uno_arena.csv. models: those requested, available or not."""
     for table in TABLES:
         asked = wanted(table, SCRIPTED, models)
         yield from table_rows(reported, table, blocks[table].lines, asked)
@@ -184,7 +184,7 @@ def figures(
     stands: pd.DataFrame,
     here: Sequence[str],
 ) -> dict[str, Figure]:
-    """Fig. 2 from both tables, the paper's and ours, and Fig. 3 of every model that is here."""
+    """Draw Fig. 2 from both tables, the paper's and ours, and Fig. 3 for every available model."""
     drawn = {}
     for table in ("table2", "table3"):
         for block in (paper_block(reported, table), blocks[table]):
@@ -198,7 +198,7 @@ def figures(
 
 
 def by_player(lines: Lines) -> pd.DataFrame:
-    """Estimates as `heat_map` takes them."""
+    """Return the estimates in the form `heat_map` expects."""
     return pd.DataFrame(
         {"name": player, **{column: one.value for column, one in line.measures.items()}}
         for player, line in lines.items()
@@ -206,5 +206,5 @@ def by_player(lines: Lines) -> pd.DataFrame:
 
 
 def duels(stands: pd.DataFrame, model: str) -> pd.DataFrame:
-    """The rows of the matches that the model takes part in."""
+    """Return the rows of the model's matches."""
     return stands[stands["match"].isin(stands[stands["who"] == model]["match"])]

@@ -1,4 +1,4 @@
-"""UNO Arena's lines of a reproduction: every printed figure of its tables and figures, and ours."""
+"""UNO Arena's rows of a reproduction: every number of its tables and figures next to ours."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from gauntlet.papers.verdicts import Estimate, of_means
 from gauntlet.stats.correlation import Correlation, pearson
 
 WITHIN = 0.01
-"""Correlations are printed with two decimals, cut rather than rounded: a whole digit."""
+"""Correlations are printed with two decimals, truncated rather than rounded: one full digit."""
 ALMOST = 1 - 1e-12
 PLAYERS = {"table2": 2, "table3": 5, "table3_rotated": 5, "table4": 2, "table5": 2}
 A_DECK = {"table2": 1, "table3": 1, "table3_rotated": 5, "table4": 2, "table5": 2}
-"""Games of each deck."""
+"""Games per deck."""
 NOT_CHANGED = {"table4": ".vanilla", "table5": ".full"}
 """The rows that others are compared with."""
 
@@ -29,9 +29,9 @@ NOT_CHANGED = {"table4": ".vanilla", "table5": ".full"}
 def table_rows(
     reported: Mapping[str, Any], table: str, ours: Lines, wanted: Sequence[str]
 ) -> Iterator[Row]:
-    """A table's lines: the paper's players, then those of ours that the paper does not have.
+    """A table's rows: the paper's players, then those of ours that the paper does not have.
 
-    wanted: the players that were asked for; one that was not played is not_run.
+    wanted: the requested players; those not played are not_run.
     """
     theirs = printed(reported, table) if table in reported else {}
     for player in dict.fromkeys([*theirs, *ours, *wanted]):
@@ -48,7 +48,7 @@ def table_rows(
 def change_rows(
     reported: Mapping[str, Any], table: str, ours: Block, wanted: Sequence[str]
 ) -> Iterator[Row]:
-    """A table's brackets, as `table_rows`. A whole TUTRI's line bears its model's name alone."""
+    """A table's brackets, like `table_rows`. The full TUTRI's row is named by its model only."""
     theirs = printed(reported, table, "changes")
     found = {name(player): player for player in ours.changes}
     asked = [name(player) for player in wanted if not player.endswith(NOT_CHANGED[table])]
@@ -65,8 +65,8 @@ def change_rows(
 
 
 def _entry(where: str, theirs: Lines, player: str, column: str, without: float) -> dict[str, Any]:
-    """A figure's id, with the paper's value and its games where the paper has the player. without:
-    what the column holds where there is no effect."""
+    """Return an entry with the paper's value and number of games if the paper has the player.
+    without: the column's value without an effect."""
     if player not in theirs:
         return {"id": where}
     line = theirs[player]
@@ -75,7 +75,7 @@ def _entry(where: str, theirs: Lines, player: str, column: str, without: float) 
 
 
 def without_skill(table: str, column: str) -> float:
-    """What a player gets who takes every option alike, among players like him."""
+    """Return the expected result of a uniformly random player among its likes."""
     metric, _, k = column.partition("@")
     if metric == "ADR":
         return (int(k) + 1) / 2
@@ -87,20 +87,21 @@ def name(player: str) -> str:
 
 
 def _row(entry: dict[str, Any], estimate: Estimate, games: int, each: int) -> Row:
-    """Win rates are of games, all else of decisions, many to a game; each: games of a deck."""
+    """Win rates are over games, all else over decisions, many per game; each: games per deck."""
     if entry["id"].endswith(".wr"):
         return counted(entry, estimate, games, games // each, 100)
     return measured(entry, estimate, games, games // each)
 
 
 def short(column: str) -> str:
-    """ODHR@2 is odhr2."""
+    """Shorten a column for ids: ODHR@2 is odhr2."""
     return column.lower().replace("@", "")
 
 
 def correlation_rows(reported: Mapping[str, Any], ours: Mapping[str, Lines]) -> Iterator[Row]:
-    """Fig. 2: the paper's correlations, which are what its own tables give, and those over our
-    players. ours: the lines of table2 and table3. `n` is a number of players.
+    """Fig. 2: the paper's correlations, recomputed from its own tables and from our players.
+
+    ours: the lines of table2 and table3. `n` is the number of players.
     """
     claim = reported["correlations"]
     there = ours[claim["table"]]
@@ -125,7 +126,7 @@ def correlation_rows(reported: Mapping[str, Any], ours: Mapping[str, Lines]) -> 
 
 
 def correlation(lines: Lines, column: str) -> Correlation:
-    """Of the win rate with another column, over players."""
+    """Return the correlation of the win rate with another column, over players."""
     wins, other = (
         [line.measures[side].value for line in lines.values()] for side in ("WR", column)
     )
@@ -133,7 +134,7 @@ def correlation(lines: Lines, column: str) -> Correlation:
 
 
 def _correlated(entry: dict[str, Any], correlation: Correlation, players: int) -> Row:
-    """Judged where atanh(r) is about normal; its variance goes by the players less three."""
+    """Test on the atanh(r) scale, approximately normal; the variance is 1 / (players - 3)."""
     value = entry.get("value", np.nan)
     told = {**entry, "n": players}
     row = alone(
@@ -152,11 +153,11 @@ def _correlated(entry: dict[str, Any], correlation: Correlation, players: int) -
 def trace_rows(
     reported: Mapping[str, Any], stands: pd.DataFrame, wanted: Sequence[str]
 ) -> Iterator[Row]:
-    """Fig. 3: what its text tells of decks that nobody else has, then on each deck of ours the
-    steepest fall of a model's chance to win from one ply to the next, in points, and what the
-    random player gained there.
+    """Fig. 3: the text's statements, about decks that are not published, then for each deck of ours
+    the largest drop of a model's win probability between plies, in points, and the random player's
+    gain there.
 
-    stands: traces.csv with `who`, two players a match.
+    stands: traces.csv with `who`, two players per match.
     """
     yield from map(not_run, reported["fig3"])
     for model in wanted:

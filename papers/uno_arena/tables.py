@@ -1,7 +1,7 @@
-"""UNO Arena's Tables 2 to 5 as it lays them out, the paper's rows over ours, for files and eyes.
+"""UNO Arena's Tables 2 to 5 in its layout, the paper's rows above ours, for files and the terminal.
 
-Best and second best of a column are found in the rows themselves, apart for the paper's and for
-ours, and in Table 4 for each model: a low ADR is good, of the others a high value.
+Best and second best of a column are computed from the rows, separately for the paper's and for
+ours, and in Table 4 for each model: lowest for ADR, highest for the others.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ Marks = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True)
 class Block:
-    """Rows of one source. changes: by player, what stands in brackets behind its row. paired:
-    whether each model's rows are marked by themselves."""
+    """Rows of one source. changes: by player, shown in brackets after its row. paired: whether each
+    model's rows are marked separately."""
 
     source: str
     lines: Lines
@@ -45,14 +45,14 @@ class Block:
         return {player: found for lines in own for player, found in marks(lines).items()}
 
     def corrected(self) -> dict[str, float]:
-        """Holm's p of the changes, over all of them."""
+        """Return Holm's p-values over all changes."""
         found = holm([one.p_value for one in self.changes.values()])
         return dict(zip(self.changes, found.tolist(), strict=True))
 
 
 def marks(lines: Lines) -> Marks:
-    """Which columns each player is best or second best in. Equal values share a place; a player
-    alone has none."""
+    """Return the columns in which each player is best or second best. Equal values share a place;
+    nothing is marked for a single player."""
     found: dict[str, dict[str, str]] = {player: {} for player in lines}
     columns = next(iter(lines.values())).measures if lines else {}
     for column in columns:
@@ -66,7 +66,7 @@ def marks(lines: Lines) -> Marks:
 
 
 def layout(block: Block, columns: Sequence[str]) -> pd.DataFrame:
-    """The block as a file has it."""
+    """Return the block as a table for a file."""
     rows = []
     placed, corrected = block.marks(), block.corrected()
     for player, line in block.lines.items():
@@ -104,7 +104,7 @@ def _changes(change: Change, columns: Sequence[str]) -> dict[str, Any]:
 
 
 def view(title: str, blocks: Sequence[Block], columns: Sequence[str]) -> RenderableType:
-    """The table for a terminal of 100 columns: bold is best, underlined second best."""
+    """Return the table for a terminal of 100 columns: bold is best, underlined second best."""
     shown = WrappedTable(header_style="dim")
     tested = any(not isnan(one.p_value) for block in blocks for one in block.changes.values())
     shown.add_column("player", overflow="fold", max_width=26)

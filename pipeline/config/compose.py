@@ -56,7 +56,7 @@ def compose(arguments: Sequence[str] | None, then: Act) -> int:
         return then(cells, sweep)
     except BaseException as error:  # user modules may raise anything
         if isinstance(error, KeyboardInterrupt) and not _by_statement(error, packages):
-            print("\ninterrupted; the same command again goes on", file=sys.stderr)
+            print("\ninterrupted; running the same command again continues", file=sys.stderr)
             return 130
         message = _refusal(error, packages)
         if not message:

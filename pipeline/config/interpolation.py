@@ -12,7 +12,7 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from gauntlet.common.errors import UserError
-from gauntlet.pipeline.config.secrets import LOOKS_SECRET, leaves
+from gauntlet.pipeline.config.secrets import leaves, looks_secret
 
 RESOLVERS = ("oc.env", "oc.decode")
 MOST_CHARACTERS = 200_000
@@ -26,7 +26,7 @@ def variable(name: str, *default: Any, _root_: DictConfig) -> Any:
     """The value of an environment variable, or the default. Raises UserError if `allow_env` does
     not list it, and for a secret."""
     where = f"${{oc.env:{name}}}"
-    if LOOKS_SECRET.search(str(name)):
+    if looks_secret(str(name)):
         raise UserError(f"{where}: {name} looks like a secret, and no config may hold one")
     if name not in (OmegaConf.select(_root_, "allow_env", default=None) or ()):
         raise UserError(f"{where}: {name} is not in allow_env; allow_env=[{name}] lets it be read")

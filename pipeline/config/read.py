@@ -51,7 +51,6 @@ Text = Annotated[str, Meta(pattern=r"\S")]
 Share = Annotated[float, Meta(gt=0, lt=1)]
 Count = Annotated[int, Meta(ge=1)]
 Deals = Annotated[int, Meta(ge=1, le=MOST)] | Literal["auto"]
-PaperBugs = Literal["none", "paper"]
 TestName = Literal["two_sided", "above", "non_inferior"]
 Stop = Literal["fixed", "sprt", "precision"]
 
@@ -74,7 +73,7 @@ class Keys(TypedDict):
     output_dir: Text
     concurrent_matches: Annotated[int, Meta(ge=1, le=100_000)]
     rotate: bool
-    paper_bugs: PaperBugs
+    paper_bugs: bool
     baseline: Text | None
     stop: Stop
     expect: Any
@@ -148,7 +147,7 @@ class CellConfig:
     seats: tuple[SeatConfig, ...]
     measured: tuple[int, ...]
     rotate: bool
-    paper_bugs: PaperBugs
+    paper_bugs: bool
     baseline: str | None
     packages: tuple[str, ...]
     measure: str | None = None
@@ -229,7 +228,7 @@ def read_cells(composed: Composed, find: FindNode) -> tuple[CellConfig, ...]:
         if not isinstance(composed.choices.get(group), str):
             raise missing_choice(group, composed.choices.get(group))
     labels = {group: _label(group, composed) for group in GROUPS}
-    if values["paper_bugs"] == "paper":
+    if values["paper_bugs"]:
         labels["game"] = f"{labels['game']}[paper_bugs=true]"
     job = Job(values, labels, composed.overrides, find)
     entries, measured = _seating(values["seats"])

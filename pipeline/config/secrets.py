@@ -20,6 +20,8 @@ LOOKS_SECRET = re.compile(
     re.IGNORECASE,
 )
 """Matches variable names by whole words between underscores."""
+SETTING = re.compile(r"_(?:mode|type|method|scheme|file|path|dir)$", re.IGNORECASE)
+"""How names end that say how or where to authenticate, as RAY_AUTH_MODE=token does."""
 PATH = re.compile(r"[/~.]")
 """How a value begins if it is the path of a secret rather than the secret."""
 NAMES_ONE = "api_key_env"
@@ -59,10 +61,15 @@ def leaves(node: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], 
         yield from leaves(value, (*path, str(key)))
 
 
+def looks_secret(name: str) -> bool:
+    """Whether the value of a variable of this name may be a secret."""
+    return bool(LOOKS_SECRET.search(name)) and not SETTING.search(name)
+
+
 def _secrets(
     environment: Mapping[str, str], named: Collection[str] = ()
 ) -> Iterator[tuple[str, str]]:
     for name, secret in environment.items():
-        looks = LOOKS_SECRET.search(name) and not PATH.match(secret)
+        looks = looks_secret(name) and not PATH.match(secret)
         if len(secret) >= SHORTEST and (looks or name in named):
             yield name, secret

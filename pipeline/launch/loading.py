@@ -70,7 +70,7 @@ class Planned:
             raise Stopped(f"a model is no longer there as it was planned: {error}") from error
         if now != self.models[source]:
             raise Stopped(
-                f"the files of model {name_of(source)} were exchanged while the run goes; nothing "
-                "of the new ones is recorded: put the old ones back to go on with this run, or "
-                "start it again to play the new ones as cells of their own"
+                f"the files of model {name_of(source)} changed during the run; nothing of the "
+                "new ones is recorded: put the old ones back to continue this run, or start it "
+                "again to play the new ones as new cells"
             )

@@ -84,7 +84,7 @@ def hand_over(cells: Sequence[CellConfig], sweep: SweepConfig, arguments: Sequen
         raise UserError(f"{folder} cannot be written: {error.strerror or error}") from error
     number = submit(folder / "job.sh")
     print(f"job {number} is submitted; it writes to {folder / f'{number}.log'}")
-    print(f"squeue -j {number} shows it, scancel {number} ends it; the same command goes on")
+    print(f"squeue -j {number} shows it, scancel {number} ends it; the same command continues")
     return 0
 
 

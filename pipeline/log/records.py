@@ -176,7 +176,7 @@ class Log:
                 foreign.append(f"{place.records_folder.name}/{path.name}")
         if foreign:
             names = ", ".join(foreign)
-            self.notes.append(f"{self.folder}: no part of the log, and left as it is: {names}")
+            self.notes.append(f"{self.folder}: not part of the log; left unchanged: {names}")
 
 
 class _File:

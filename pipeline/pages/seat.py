@@ -80,7 +80,7 @@ class Line(PersonModel):
                 found = self._answers.get(timeout=POLL_SECONDS)
                 if found.number == self._asked:
                     return found
-        raise ModelError("nobody is at the page any more")
+        raise ModelError("nobody is at the page")
 
     def _hear(self) -> None:
         with suppress(OSError, EOFError):

@@ -58,7 +58,7 @@ def _cell(config: CellConfig) -> Cell:
         measured=config.measured,
         measure=_measure(config.measure, game),
         rotate=config.rotate,
-        ask_forced=config.paper_bugs == "paper",
+        ask_forced=config.paper_bugs,
         baseline=config.baseline,
         identity={},
         samples=config.samples,
@@ -89,7 +89,7 @@ def _measure(name: str | None, game: Game[Any]) -> str:
 
 def _game(config: CellConfig) -> Game[Any]:
     node = dict(config.game)
-    if config.paper_bugs == "paper":
+    if config.paper_bugs:
         if "paper_bugs" not in node:
             raise UserError(f"{config.labels['game']}: this game has no published slips")
         node["paper_bugs"] = True

@@ -131,7 +131,7 @@ def run(
             event("paid", account=account)
         live.ended("interrupted" if interrupted else "failed" if failure else "finished", failure)
         if interrupted:
-            how = "" if halted else "; the same command again goes on"
+            how = "" if halted else "; running the same command again continues"
             left = missing(plan, log) + left_controls
             out.print(
                 f"\ninterrupted: {left:,} matches are left, all others are safe in "

@@ -1,5 +1,5 @@
-"""A small game with words, for tests: one seat hints at a colour in its own words, or says nothing,
-and its partner guesses."""
+"""A small game with free text, for tests: one seat hints at a colour in its own words, or says
+nothing, and its partner guesses."""
 
 from __future__ import annotations
 

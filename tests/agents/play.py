@@ -1,4 +1,4 @@
-"""Driving agents without a model: each request is answered by a function."""
+"""Run agents without a model: each request is answered by a function."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Thought = TypeVar("Thought")
 
 
 def drive(agent: Any, turn: Turn, answer: Answer, seed: int = 0) -> tuple[Decision, list[Request]]:
-    """What the agent decides, and all that it asked."""
+    """Return the agent's decision, and all its requests."""
     thinking: Thinking = agent.decide(turn, np.random.default_rng(seed))
     return talk(thinking, answer)
 
@@ -35,8 +35,8 @@ def drive(agent: Any, turn: Turn, answer: Answer, seed: int = 0) -> tuple[Decisi
 def talk(
     thinking: Generator[Question, base.Answer, Thought], answer: Answer
 ) -> tuple[Thought, list[Request]]:
-    """What comes of the requests once all are answered, and the requests. Several that were asked
-    side by side are answered in order."""
+    """Answer all requests; return the result and the requests. Parallel requests are answered in
+    order."""
     asked: list[Request] = []
     try:
         question = next(thinking)
@@ -55,7 +55,7 @@ def unasked(request: Request) -> Reply:
 
 
 def table(rows: list[list[float]]) -> Answer:
-    """Answers a Score with these probabilities, a row a prompt."""
+    """Answers a Score with these probabilities, one row per prompt."""
 
     def answer(request: Request) -> Reply:
         assert isinstance(request, Score)
@@ -82,7 +82,7 @@ def silent(request: Request) -> Reply:
 
 
 def opinionated(request: Request) -> Reply:
-    """Likelihoods that depend on the prompt's text, the same whenever it is asked."""
+    """Return likelihoods that are a fixed function of the prompt's text."""
     if not isinstance(request, Score):
         return Generation("", 0, 0)
     rows = []
@@ -93,7 +93,7 @@ def opinionated(request: Request) -> Reply:
 
 
 def turn_with(*options: str, seat: int = 1, goal: Goal | None = None, moves: int = 7) -> Turn:
-    """A turn of an invented game with these options and `moves` moves behind it."""
+    """Return a turn of an invented game with these options, after `moves` moves."""
     seen = Observation(
         game="Snap",
         seat=seat,
@@ -115,7 +115,7 @@ Told = tuple[Turn, Decision, list[Request]]
 
 
 def match(agent: Agent, game: Game[Any], seed: int, answer: Answer) -> Iterator[Told]:
-    """A game between copies of the agent: every turn with a choice, as it is decided. The last
+    """Yield the turns with a choice, as decided, of a game between copies of the agent. The last
     seat plays for seat 0."""
     state = game.deal(np.random.default_rng(seed))
     number = 0
@@ -134,7 +134,7 @@ def match(agent: Agent, game: Game[Any], seed: int, answer: Answer) -> Iterator[
 
 
 def moved(turn: Turn, decision: Decision, seed: int) -> Action:
-    """The move that the match makes of a decision."""
+    """Return the move that the match makes from a decision."""
     option = turn.options[decision.option]
     return (
         TextMove(option, decision.text)

@@ -1,4 +1,4 @@
-"""Cloze prompting: rotations, sums, ties, and what the model reads."""
+"""Cloze prompting: rotations, sums, ties, and the prompts."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ NAMES = tuple(f"card {number}" for number in range(60))
 
 
 def ask(*options: str, answer: Answer = uniform, **more: Any) -> tuple[Decision, Score]:
-    """The decision of a cloze player and the one request that it made."""
+    """Return the decision of a cloze player and its only request."""
     decision, (request,) = drive(LLM(Cloze()), turn_with(*options, **more), answer)
     assert isinstance(request, Score)
     return decision, request
 
 
 def listed(request: Score) -> list[list[str]]:
-    """The option beside each letter, a list a prompt."""
+    """Return the option at each letter, one list per prompt."""
     lists = []
     for prompt in request.prompts:
         lines = prompt.changing.splitlines()
@@ -54,8 +54,8 @@ def test_the_worked_example_of_llm_uno() -> None:
 
 @given(st.integers(2, 40), st.data())
 def test_a_liking_for_letters_alone_favours_no_option(count: int, data: st.DataObject) -> None:
-    """Every option stands under every letter once, so the sums are the same to the last bit and
-    the tie goes to the first option."""
+    """Every option appears under every letter once, so the sums are equal to the last bit and the
+    tie goes to the first option."""
     likings = st.floats(1e-9, 1.0)
     row = data.draw(st.lists(likings, min_size=min(count, 26), max_size=min(count, 26)))
     decision, _ = ask(*NAMES[:count], answer=table([row] * count))
@@ -111,7 +111,7 @@ def test_one_possible_letter_is_enough() -> None:
 
 
 def test_the_prompt_reads_so() -> None:
-    """A model is trained on this wording: whoever changes it has to train anew."""
+    """A model is trained on this wording: changing it requires retraining."""
     _, request = ask("a king", "snap", goal=Goal(helps=0))
     assert request.prompts[1].text == (
         "You are player 1 in a game of Snap.\n"

@@ -1,6 +1,6 @@
-"""What every agent must keep, checked on every agent, prompting method and game of conf/.
+"""Requirements on every agent, checked for every agent, prompting method and game of conf/.
 
-A new agent or prompting method is tested here as soon as it has its YAML file.
+A new agent or prompting method is tested here as soon as it has a YAML file.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ QUICKER = {
     "rap": {"iterations": 2},
     "lookahead": {"n1": 2, "n2": 1, "mover": ANY, "opponent": ANY, "judge": Playouts(1)},
 }
-"""Settings with which a slow agent does the same in less time."""
+"""Settings that make a slow agent faster."""
 
 
 def named_agents() -> Iterator[tuple[str, Agent]]:
-    """Every agent of conf/agent; one that asks a model, with every method of conf/prompt."""
+    """Every agent of conf/agent; those that use a model, with every method of conf/prompt."""
     for name, node in nodes("agent").items():
         if not asks_a_model(node):
             yield name, build(node, **QUICKER.get(name, {}))
@@ -75,16 +75,16 @@ SHORT = {
     "holdem": build(nodes("game")["holdem"], hands=4),
     "pit": build(nodes("game")["pit"], turns=16, deal_turns=10, goal=50),
 }
-"""Games whose matches are long between players that look at many options, or raise seldom."""
+"""Games whose matches are long between players that search many options, or rarely raise."""
 MUCH_ALIKE = ("watch_uno", "watch_uno_arena", "watch_holdem")
-"""Games of watching that ask in the words of the one of tic-tac-toe."""
+"""Watched games with the same prompts as that of tic-tac-toe."""
 GAMES = {
     **{name: game for name, game in NAMED.items() if name not in MUCH_ALIKE},
     **SHORT,
     "hints": Hints(),
     "forced_hints": Hints(forced=True),
 }
-"""What conf/game names, and a game with words."""
+"""The games of conf/game, and a game with free text."""
 AGENTS = dict(named_agents())
 PAIRS = {
     f"{name}-{title}": (agent, game)
@@ -98,13 +98,13 @@ LONG = {
     *(f"llm-talaga-{game}" for game in ("air_land_sea", "hive", "pit", "santorini")),
     *(f"search-{game}" for game in ("air_land_sea", "codenames", "pit")),
 }
-"""Trees of long games: some sixty questions a move; and playouts of games that are not compiled."""
+"""Trees in long games: some sixty requests per move; and playouts of uncompiled games."""
 LIKE_OTHERS = (
     *("air_land_sea", "arctic_scavengers", "hive", "openspiel"),
     *("pit", "sea_battle", "two_rooms"),
 )
-"""Games whose kind of moves, seats and words another one has; all agents play them among the slow
-tests."""
+"""Games whose kind of moves, seats and text another one covers; all agents play them in the slow
+tests only."""
 ANYWHERE = ("llm-base", "llm-cloze", "llm-cot", "greedy", "one_ply", "human")
 """Agents that play them by default."""
 
@@ -240,7 +240,8 @@ def test_choices_are_labels_that_the_model_is_checked_for(
 
 
 def rules(agent: Agent, turn: Turn) -> tuple[str, ...]:
-    """What must be told of the rules: the summary and the headings to a model that may ask on."""
+    """The part of the rules that must be in the prompt: for a model that may ask further, the
+    summary and the headings."""
     game = turn.game
     if isinstance(getattr(agent, "method", None), Base) and isinstance(game, Headed):
         return (game.rules_summary, *game.rules_headings)
@@ -248,8 +249,9 @@ def rules(agent: Agent, turn: Turn) -> tuple[str, ...]:
 
 
 def looked_at(agent: Agent, requests: list[Request]) -> list[list[Request]]:
-    """The requests of a decision that each tell all. In a tree all but the first are of other
-    turns; a method that has several questions about a turn tells all in them together."""
+    """The requests of a decision that must each state everything. In a tree all but the first are
+    about other turns; a method with several prompts about a turn covers everything in them
+    together."""
     method = getattr(agent, "method", None)
     if isinstance(method, Rap):
         return [requests] if requests else []

@@ -1,4 +1,4 @@
-"""Counterfactual prompting: one verdict an option."""
+"""Counterfactual prompting: one verdict per option."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.agents.play import Answer, drive, silent, table, turn_with, uniform
 
 
 def ask(*options: str, answer: Answer = uniform, **more: Any) -> tuple[Decision, Score]:
-    """The decision of a counterfactual player and the one request that it made."""
+    """Return the decision of a counterfactual player and its only request."""
     decision, (request,) = drive(LLM(Counterfactual()), turn_with(*options, **more), answer)
     assert isinstance(request, Score)
     return decision, request
@@ -44,7 +44,7 @@ def test_options_with_commas_are_listed_a_line_each() -> None:
 
 
 def test_the_prompt_reads_so() -> None:
-    """A model is trained on this wording: whoever changes it has to train anew."""
+    """A model is trained on this wording: changing it requires retraining."""
     _, request = ask("a king", "snap")
     assert request.prompts[1].text == (
         "You are player 1 in a game of Snap.\n"

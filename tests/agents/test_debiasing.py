@@ -1,7 +1,7 @@
-"""Debiasing by one prompt, on a simulated model whose preference and letter bias are known.
+"""Debiasing with one prompt, on a simulated model with known preference and letter bias.
 
-The model gives option o under letter l a probability in proportion to preference(o) * bias(l).
-So the unbiased choice is the option preferred most, and every method can be judged exactly.
+The model gives option o under letter l a probability proportional to preference(o) * bias(l). So
+the unbiased choice is the most preferred option, and every method can be checked exactly.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def listed(prompt: Prompt) -> list[str]:
 def prepared(
     method: Any, game: Game[Any], answer: Answer, seat: int = 1, goal: Goal | None = None
 ) -> tuple[LLM, list[Request]]:
-    """The agent with its method prepared, and what that asked."""
+    """Return the agent with its method prepared, and the requests for that."""
     return talk(LLM(method).prepare(game, seat, goal or Goal()), answer)
 
 
@@ -92,7 +92,8 @@ def decisions(agent: Any, game: Game[Any], answer: Answer) -> Iterator[tuple[Tur
 
 
 def agreement(method: Any) -> tuple[int, int]:
-    """On how many turns of UNO the method chooses what the model prefers, and on how many not."""
+    """Count the turns of UNO on which the method chooses the model's preference, and those on which
+    not."""
     agent, _ = prepared(method, UNO, MODEL)
     right = []
     for turn, decision in decisions(agent, UNO, MODEL):
@@ -225,7 +226,7 @@ def test_no_turn_in_reach_leaves_letters_equally_likely() -> None:
 
 
 def test_the_content_free_prompt_reads_so() -> None:
-    """One request of 25 prompts; nothing of a deal is left in it."""
+    """One request of 25 prompts; it contains nothing of a deal."""
     _, (request,) = prepared(Calibrated(moves=3), UNO, MODEL, goal=Goal(helps=0))
     assert isinstance(request, Score)
     assert request.choices == LETTERS

@@ -1,4 +1,4 @@
-"""The learnt player: it takes the best legal option, and what comes with the project wins."""
+"""The DQN player: it takes the best legal option, and the shipped networks win."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def random_network(game: Any, seed: int = 0) -> Network:
 
 
 def preferring(game: Any, *codes: int) -> Network:
-    """A network that values these codes, the first most, and any other less, whatever it sees."""
+    """A network that values these codes, the first most, and any other less, for any input."""
     network = random_network(game)
     values = np.full(game.num_codes, -1, np.float32)
     values[list(codes)] = np.linspace(1, 0.5, len(codes))
@@ -168,7 +168,7 @@ def test_what_it_cannot_play_is_refused(tmp_path: Path) -> None:
 
 
 def damaged(kind: str, content: bytes, path: Path) -> None:
-    """Writes what is no file of networks."""
+    """Write a file that holds no networks."""
     number = np.zeros(3, np.float32)
     if kind == "another's":
         np.savez(path, a=number, b=number)

@@ -1,5 +1,4 @@
-"""How UNO and UNO Arena tell a decision to a learner: by hand, against RLCard's, and no more than
-the seat may know."""
+"""The encoding of UNO and UNO Arena decisions: by hand, against RLCard's, and without secrets."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ every_game = pytest.mark.parametrize("game", GAMES, ids=str)
 
 
 def states(game: Any, games: int, seed: int = 0) -> Iterator[State]:
-    """Every state with a choice in it, of so many games at random."""
+    """Yield every state with a choice in this many random games."""
     rng = np.random.default_rng(seed)
     for _ in range(games):
         state = game.deal(rng)
@@ -61,7 +60,7 @@ def test_a_wild_to_match_lies_in_the_colour_that_it_named() -> None:
 
 
 def test_the_planes_are_those_of_rlcard() -> None:
-    """But for wilds held twice, which RLCard does not tell from one."""
+    """Except for wilds held twice, which RLCard does not distinguish from one."""
     seen = 0
     for state in states(Uno(), 40):
         (seat,) = Uno().to_move(state)
@@ -149,7 +148,7 @@ def test_practice_tells_what_the_game_tells(game: Any) -> None:
 
 @pytest.mark.parametrize("game", [Uno(), UnoArena()], ids=str)
 def test_fast_practice_meets_as_many_choices_as_the_rules_do(game: Any) -> None:
-    """And wins as often. The rules ask for a colour apart, a wild's second choice."""
+    """And wins as often. In the rules, a wild's colour is a separate, second choice."""
     fast, slow = (
         played(practice, 400, 90) for practice in (game.practice(1, 5), ByTheRules(game, 1, 5))
     )

@@ -1,4 +1,4 @@
-"""How the player learns: against plain torch, against loops, and in a game of known values."""
+"""DQN training: against plain torch, against loops, and in a game of known values."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_it_learns_a_game_whose_values_are_known() -> None:
 
 
 def taught(seeds: list[int], episodes: int = 40) -> list[Network]:
-    """The networks after so many games of UNO, all of them random to begin with."""
+    """Return the networks after this many games of UNO, with random play at first."""
     course = train([Uno().practice(1, seed) for seed in seeds], seeds, episodes, 40, Settings())
     return [network for _, _, _, network in sorted(course, key=lambda point: point[0])]
 
@@ -229,8 +229,8 @@ def test_the_end_is_a_point_too(every: int, reached: list[int]) -> None:
 
 
 class Rarely:
-    """A choice between two codes, of which a feature tells the winning one. The other features say
-    nothing, and each is on in one game of two hundred."""
+    """A choice between two codes; one feature tells which wins. The other features are
+    uninformative, and each is on in one game of two hundred."""
 
     OTHERS = 30
 

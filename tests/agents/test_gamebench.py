@@ -1,4 +1,4 @@
-"""GameBench's questions: what is asked, how a reply is read, what is told back, what falls back."""
+"""GameBench's prompts: their text, parsing of replies, reminders, fallbacks."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def object_of(action: object, text: object = None) -> str:
 
 
 def test_the_prompt_reads_so() -> None:
-    """A model is trained on this wording: whoever changes it has to train anew."""
+    """A model is trained on this wording: changing it requires retraining."""
     _, (request,) = decide(object_of("1"))
     assert request.prompt.text == f"{RULES}{SITUATION}{ACTIONS}{FORM}Answer:"
     assert (request.json, request.temperature) == (True, 0.0)

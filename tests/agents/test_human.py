@@ -1,4 +1,4 @@
-"""A person in a seat: what they are asked, what typing a number does, and how it ends for them."""
+"""A human player: prompts, typed numbers, and how matches end."""
 
 from __future__ import annotations
 

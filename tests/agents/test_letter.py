@@ -1,4 +1,4 @@
-"""One letter, written: what is asked, and how a reply is read."""
+"""One written letter: the prompt, and parsing of replies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gauntlet.models.base import Generate, Generation
 
 
 def prompt_and_outcome(text: str, seed: int) -> tuple[str, Decision | Unusable]:
-    """The prompt at the first move of Tic-Tac-Toe, and what becomes of the reply."""
+    """Return the prompt at the first move of Tic-Tac-Toe, and the result of the reply."""
     game = TicTacToe()
     state = game.deal(np.random.default_rng(0))
     turn = Turn(game, game.legal(state, 0), Goal(), lambda: game.observe(state, 0))

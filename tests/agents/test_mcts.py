@@ -1,4 +1,5 @@
-"""Tree search with scripted rewards: against a run by hand, brute force, and a second program."""
+"""Tree search with scripted rewards: against a hand calculation, brute force, and a second
+implementation."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ Path = tuple[int, ...]
 
 @dataclass
 class Scripted:
-    """A tree with a guess and a reward an action, drawn by the seed or given. `ends`: positions
-    without a choice. `seen`: what was visited, in order."""
+    """A tree with a guess and a reward per action, random by seed or given. `ends`: positions
+    without a choice. `seen`: visited positions, in order."""
 
     width: int
     seed: int = 0
@@ -128,8 +129,8 @@ def test_it_runs_as_a_second_program_that_keeps_a_list_of_runs(depth: int) -> No
 
 
 def listed_runs(world: Scripted, search: Search) -> tuple[list[tuple[Path, float]], list[Path]]:
-    """All runs, a path and its total each, and what was visited; everything is worked out anew from
-    the list of runs: no tree is kept."""
+    """All runs, each a path and its total, and visit counts; everything is recomputed from the list
+    of runs, without a tree."""
     runs: list[tuple[Path, float]] = []
     visited: list[Path] = []
 

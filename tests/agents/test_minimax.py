@@ -27,7 +27,7 @@ GAME = TicTacToe()
 
 
 def board(drawing: str) -> State:
-    """The position that is drawn, with moves in some order that leads to it."""
+    """Return the drawn position, with its moves in some order that leads to it."""
     rows = "".join(drawing.split())
     crosses, noughts = ([cell for cell, mark in enumerate(rows) if mark == m] for m in "XO")
     state = GAME.deal(np.random.default_rng(0))
@@ -37,7 +37,7 @@ def board(drawing: str) -> State:
 
 
 def best(drawing: str) -> set[str]:
-    """All that minimax chooses here, over many random streams."""
+    """Return all choices of minimax here, over many random streams."""
     state = board(drawing)
     turn = turn_at(GAME, state, GAME.to_move(state)[0])
     chosen = {drive(Minimax(), turn, unasked, seed)[0].option for seed in range(60)}
@@ -161,7 +161,7 @@ def test_a_game_that_is_too_big_is_refused_and_not_kept(monkeypatch: pytest.Monk
 def test_what_is_known_of_a_game_does_not_grow_without_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Of all nine second positions, each searched by itself, no more than twice the budget."""
+    """For all nine second positions, each searched separately, at most twice the budget."""
     monkeypatch.setattr(minimax, "POSITIONS", 2_500)
     outcomes(GAME).clear()
     start, sizes = GAME.deal(np.random.default_rng(0)), []

@@ -1,4 +1,4 @@
-"""Prompts that differ in nothing that matters: changed every one, and in nothing else."""
+"""Irrelevant prompt variations: every prompt changes, and only in the intended way."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def prompts(request: Request) -> tuple[Prompt, ...]:
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
 @pytest.mark.parametrize("game", GAMES, ids=lambda game: type(game).__name__)
 def test_every_prompt_is_another_one_of_the_same_lines(method: Method, game: Any) -> None:
-    """Same lines and same end in every prompt, asked as often; what the static part shares stays.
-    The facts are in another order on every turn with two of a kind."""
+    """The lines and the end of every prompt are the same, and so are the number of requests and the
+    shared static part. The facts are reordered on every turn with two of a kind."""
     turns = [turn for turn, _, _ in list(match(Random(), game, 3, unasked))[:3]]
     assert len(turns) == 3
     orders = set()
@@ -72,7 +72,7 @@ def rng() -> Any:
 
 
 def test_facts_change_places_with_those_of_their_kind_alone() -> None:
-    """All facts are told, each as it is, own ones where own ones stood; nothing else changes."""
+    """All facts are unchanged, the seat's own in the same places; nothing else changes."""
     turn = turn_with("a", "b")
     facts = tuple(Fact(name, name, own=name in "cd") for name in "abcde")
     seen = replace(turn.observation, facts=facts)
@@ -106,7 +106,7 @@ def test_what_is_asked_before_and_after_a_match_is_spaced_too() -> None:
 
 
 def test_a_conversation_goes_on_from_what_was_said() -> None:
-    """Of a reflection the first message is spaced once, not once a turn."""
+    """In a reflection only the first message is respaced, not every turn."""
     _, asked = talk(Noisy(LLM(Tutri())).decide(turn_with("a", "b"), rng()), opinionated)
     last = prompts(asked[-1])[0]
     assert isinstance(last, Dialogue)

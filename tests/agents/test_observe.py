@@ -1,4 +1,4 @@
-"""The observer's protocol: what a model is asked, and what counts of its reply."""
+"""The observer's protocol: the prompts, and parsing of replies."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def decide(state: State, *texts: str, game: Watch = GAME) -> tuple[Any, list[Any
 
 
 def test_the_prompt_in_full() -> None:
-    """A network was trained on these words: another one is another model's test."""
+    """A network was trained on this wording: changing it requires retraining."""
     decision, (request,) = decide(START, GOOD)
     assert isinstance(request, Generate)
     assert request.prompt == Prompt(STATIC, CHANGING, "Answer:")

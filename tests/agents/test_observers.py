@@ -1,4 +1,4 @@
-"""Observers without a model: what they guess from what they are told."""
+"""Observers without a model: their guesses from given observations."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_bayes_takes_the_least_expected_loss_and_tells_its_posterior() -> None:
 
 
 def test_of_guesses_that_lose_alike_bayes_takes_the_likeliest() -> None:
-    """Whatever player 1 is taken for beside D, the outcomes are the same."""
+    """With D as the other player, the outcomes are the same for any guess of player 1."""
     game, state = match_of([(0, k % 3) for k in range(30)], catalogue=("A", "B", "D"))
     said = {guess(Bayes(), game, state, seed).text for seed in range(20)}
     assert said == {"B D"}

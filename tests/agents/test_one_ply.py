@@ -1,5 +1,4 @@
-"""One-ply search: it takes what leaves it best in the mean over what it cannot see; and what
-scripted players say."""
+"""One-ply search maximises the mean over hidden information; and the text of scripted players."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ CLUES = dict(zip(COLOURS, HINT.examples, strict=True))
 
 @dataclass(frozen=True)
 class Spoken(Hints):
-    """The game with words, and two players that hint: one by the right example, one by a wrong
+    """The game with text, and two players that hint: one with the right example, one with a wrong
     one. A hint that fits wins, one that does not loses, and silence wins one time in three."""
 
     policies: ClassVar[Sequence[str]] = ("random", "greedy", "liar")
@@ -49,8 +48,8 @@ class Spoken(Hints):
 
 @dataclass(frozen=True)
 class Bets:
-    """Each seat holds a card of 1 to 9, and no two the same; seat 0 bets that its own is the
-    higher one, or takes .45. `at_once`: seat 1 bets too, that its own is the lower one."""
+    """Each seat holds a different card of 1 to 9; seat 0 bets that its own is higher, or takes .45.
+    `at_once`: seat 1 simultaneously bets that its own is lower."""
 
     num_seats: int = 2
     at_once: bool = False
@@ -120,14 +119,14 @@ def test_the_hidden_card_does_not_change_its_choice() -> None:
 
 
 def test_more_worlds_choose_better() -> None:
-    """A 6 wins 5 of 8 bets: so often does who looks at one world bet; who looks at many, always."""
+    """A 6 wins 5 of 8 bets: with one world the player bets that often; with many, always."""
     bets = [taken(Bets(), (6, 9), seed, worlds=1).option for seed in range(200)]
     assert 100 < sum(bets) < 150
     assert all(taken(Bets(), (6, 9), seed, worlds=200).option for seed in range(20))
 
 
 def test_others_that_move_at_once_move_as_the_policy_does() -> None:
-    """Seat 1 always answers a bet, which halves what seat 0 gets, whatever that does."""
+    """Seat 1 always answers a bet, which halves seat 0's return, whatever seat 0 does."""
     decision = taken(Bets(at_once=True), (9, 1), worlds=10)
     assert decision.scores == pytest.approx((0.225, 0.5))
     random = taken(Bets(at_once=True), (9, 1), worlds=400, policy="random")

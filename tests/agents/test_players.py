@@ -1,4 +1,4 @@
-"""The players that ask no model, and what the language model player does without an answer."""
+"""Players without a model, and the language model player without a usable answer."""
 
 from __future__ import annotations
 

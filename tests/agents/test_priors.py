@@ -1,4 +1,4 @@
-"""Dividing a letter's prior out: the formulas by hand, and what is done where there is none."""
+"""Dividing out a letter's prior: the formulas by hand, and the behaviour without a prior."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_of_one_prompt_both_means_are_the_same_to_the_bit(row: list[float]) -> N
 
 @given(weights, st.lists(st.floats(LOW, HIGH), min_size=1, max_size=5))
 def test_what_the_other_words_get_does_not_matter(row: list[float], scales: list[float]) -> None:
-    """Whether a prompt's probabilities are of the vocabulary or of the letters is all one."""
+    """Whether a prompt's probabilities are over the vocabulary or the letters does not matter."""
     scaled = [logs(*(scale * value for value in row)) for scale in scales]
     assert exp_all(learnt(scaled)) == pytest.approx([value / sum(row) for value in row])
 

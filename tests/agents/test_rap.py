@@ -1,4 +1,4 @@
-"""Reasoning via planning: what the model is asked, what becomes of its answers, what is chosen."""
+"""Reasoning via planning: the prompts, the use of the answers, the choice."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ TELLER = turn_at(Hints(), (0, ()), 0)
 
 @dataclass
 class Oracle:
-    """A model with an opinion on everything: `taken`, `good` and `wins` tell its chances by what
-    stands in the prompt, 0 where nothing is told; `foretold` what it writes, by the tag."""
+    """A model with an answer to everything: `taken`, `good` and `wins` map text in the prompt to
+    probabilities, 0 if absent; `foretold` gives its text, by tag."""
 
     taken: Mapping[str, float] = field(default_factory=dict)
     good: Mapping[str, float] = field(default_factory=dict)
@@ -73,7 +73,7 @@ def _log(chance: float) -> float:
 
 
 def after(prompt: str) -> str:
-    """Foretells that what is seen is named after the action and those of the others."""
+    """Predicts that the observation is named after the action and those of the others."""
     action, others = (
         prompt.partition(f"{above}: ")[2].partition("\n")[0]
         for above in ("Your action", "What the other players do")
@@ -155,7 +155,7 @@ def test_what_is_foretold_is_asked_for_after_an_example() -> None:
 
 
 def in_rounds(turn: Turn, answer: Callable[[Request], Reply]) -> tuple[Any, list[int]]:
-    """What is decided in one run, and how many requests were made at a time."""
+    """Return the decision of one run, and the number of requests in each batch."""
     thinking, sizes = Rap(iterations=1).ask(turn, np.random.default_rng(0)), list[int]()
 
     def counted() -> Any:
@@ -184,8 +184,8 @@ def test_one_run_asks_in_rounds() -> None:
 
 
 def test_rewards_are_the_chances_among_the_answers() -> None:
-    """Guesses: of the letters a king has .3 / .4, and good are 50 and 25%. After a king all is
-    lost, after snap won; further down nothing differs."""
+    """Guesses: of the letters a king has .3 / .4, and good are 50 and 25%. After a king everything
+    is lost, after snap won; further down nothing differs."""
     oracle = Oracle(
         taken={"a king": 0.3, "snap": 0.1, "pass": 0.2, "snap again": 0.2},
         good={"snap": 0.25},

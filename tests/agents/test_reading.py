@@ -1,4 +1,4 @@
-"""What a written answer says: moves, votes, shares."""
+"""Parsing of written answers: moves, votes, shares."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Methods that reason in words: their prompts' order, what counts of their replies, what is asked
-again and what falls back."""
+"""Reasoning methods: order of their prompts, parsing of replies, retries and fallbacks."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ OPTIONS = ("red 7", "blue skip", "wild")
 
 
 def saying(*texts: str) -> Answer:
-    """Replies with these texts, as many to a request as samples are wanted."""
+    """Replies with these texts, as many per request as samples requested."""
     left: Iterator[str] = iter(texts)
 
     def answer(request: Request) -> Reply:
@@ -61,7 +60,7 @@ def text_of(method: Any, **changed: Any) -> str:
 
 
 def test_direct_prompting_reads_so() -> None:
-    """A model is trained on this wording: whoever changes it has to train anew."""
+    """A model is trained on this wording: changing it requires retraining."""
     assert text_of(Direct(moves=2)) == STATE + (
         "Choose one of the legal moves, the best for your goal.\n"
         "Answer in this form:\n"
@@ -126,7 +125,7 @@ def test_after_two_more_tries_a_random_move_is_taken_and_counted() -> None:
 
 @dataclass(frozen=True)
 class Careful:
-    """A game with a move for whoever gave none."""
+    """A game with a default move for players who gave none."""
 
     def fallback(self, observation: Observation) -> int:
         return observation.options.index("blue skip")

@@ -1,4 +1,4 @@
-"""Monte Carlo search: it finds what wins, for whom it is told to, and sees no hidden card."""
+"""Monte Carlo search: it finds winning moves, for its goal, and sees no hidden card."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tree that thinks ahead: how it grows, what it asks at a time, what is backed up, its actors."""
+"""The look-ahead tree: growth, batches of requests, backup, actors."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ ASK = r"Legal moves: (.*)\n"
 
 
 def talker(request: Request) -> Reply:
-    """M and M_O take the legal moves in turn; M_R likes whoever holds the centre; the question in
-    other words is short."""
+    """M and M_O take the legal moves in turn; M_R prefers the player who holds the centre; the
+    rephrased question is short."""
     assert isinstance(request, Generate)
     told = request.prompt.changing
     if moves := re.search(ASK, told):
@@ -84,13 +84,13 @@ def talker(request: Request) -> Reply:
 
 
 def rounds(method: Any, turn: Turn, answer: Any = talker) -> tuple[Decision, list[Any]]:
-    """What is decided, and all questions, each as it was asked at a time."""
+    """Return the decision, and all requests in their batches."""
     thinking = method.ask(turn, np.random.default_rng(0))
     return questions(thinking, lambda several: tuple(map(answer, several)))
 
 
 def questions(thinking: Any, answer: Any) -> tuple[Any, list[Any]]:
-    """What comes of it, and its questions; all of them are of several requests."""
+    """Return the result and the requests; each batch has several requests."""
     asked: list[Any] = []
     try:
         asked.append(next(thinking))
@@ -323,7 +323,7 @@ def test_a_goal_to_help_turns_the_tree_round() -> None:
 
 
 def worths(turn: Turn, decision: Decision) -> dict[str, float]:
-    """What each candidate was found worth, by its name."""
+    """Return the value of each candidate, by name."""
     found = decision.notes["candidates"]
     return {turn.observation.options[option]: value for option, _, value in found}
 
@@ -348,7 +348,7 @@ def test_games_without_states_and_actors_that_cannot_play_are_refused() -> None:
         (lambda: Talaga(reward="luck"), "reward is 'luck'"),  # type: ignore[arg-type]
         (lambda: Talaga(temperature=0.0), "at temperature 0"),
         (lambda: Talaga(temperature=0.0, votes=1, samples=1), "temperature is 0"),
-        (lambda: Scripted(Random(), 1.5), "noise is 1.5; a chance lies from 0 to 1"),
+        (lambda: Scripted(Random(), 1.5), "noise is 1.5; a probability lies between 0 and 1"),
         (lambda: Perfect(votes=0), "votes is 0"),
         (lambda: Playouts(0), "playouts is 0"),
     ],
@@ -379,7 +379,7 @@ def test_a_scripted_tree_beats_a_random_player(figure: Any) -> None:
 
 
 def final(agent: Any, seat: int, seed: int) -> float:
-    """What the agent gets in a game from this seat against a random player."""
+    """Return the agent's result in a game from this seat against a random player."""
     rng, state = np.random.default_rng(seed), GAME.deal(np.random.default_rng(0))
     while movers := GAME.to_move(state):
         player = agent if movers[0] == seat else Random()

@@ -56,13 +56,13 @@ def talk(method: Tutri, *replies: str, turn: Turn | None = None) -> tuple[Decisi
 
 
 def later_messages(request: Any) -> list[str]:
-    """What the model was told after its first answer."""
+    """Return the model's prompt after its first answer."""
     assert isinstance(request, Generate)
     return list(request.prompt.messages[2::2])
 
 
 def test_the_conversation_reads_so() -> None:
-    """A model is trained on this wording: whoever changes it has to train anew."""
+    """A model is trained on this wording: changing it requires retraining."""
     _, (first, second, third) = talk(FULL, answer(1), answer(2), answer(3))
     assert first == drive(LLM(Vanilla()), advised(), saying(""))[1][0]
     history = (

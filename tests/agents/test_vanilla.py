@@ -1,4 +1,4 @@
-"""Vanilla prompting: what is asked, how a reply is read, and what becomes of a bad one."""
+"""Vanilla prompting: the prompt, parsing of replies, and handling of bad ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OPTIONS = ("red 7", "blue skip", "wild")
 
 
 def saying(*texts: str) -> Answer:
-    """Replies with these texts, one a request."""
+    """Replies with these texts, one per request."""
     left = iter(texts)
 
     def answer(request: Request) -> Reply:
@@ -112,7 +112,7 @@ def test_the_fallback_is_uniform_over_the_options() -> None:
 
 
 def test_the_prompt_reads_so() -> None:
-    """A model is trained on this wording: whoever changes it has to train anew."""
+    """A model is trained on this wording: changing it requires retraining."""
     turn = turn_with("a king", "snap", goal=Goal(helps=0))
     _, (request,) = drive(LLM(Vanilla(moves=2, max_tokens=99)), turn, saying(""))
     assert isinstance(request, Generate)

@@ -1,4 +1,4 @@
-"""Minimax made weaker: one that looks a few plies ahead, and one that is careless now and then."""
+"""Weakened minimax: depth-limited, and with random moves."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GAME = TicTacToe()
 
 
 def chosen(agent: Any, drawing: str) -> set[str]:
-    """All that the agent takes here, over many random streams."""
+    """Return all moves that the agent takes here, over many random streams."""
     state = board(drawing)
     turn = turn_at(GAME, state, GAME.to_move(state)[0])
     found = {drive(agent, turn, unasked, seed)[0].option for seed in range(60)}
@@ -73,7 +73,10 @@ def test_who_cannot_play_a_game_is_refused() -> None:
     [
         (lambda: DepthLimitedMinimax(0), "depth is 0; it looks 1 to 6 plies ahead"),
         (lambda: DepthLimitedMinimax(7), "depth is 7"),
-        (lambda: EpsilonRandom(Random(), -0.1), "noise is -0.1; a chance lies from 0 to 1"),
+        (
+            lambda: EpsilonRandom(Random(), -0.1),
+            "noise is -0.1; a probability lies between 0 and 1",
+        ),
     ],
 )
 def test_settings_that_cannot_be(build: Any, words: str) -> None:
@@ -82,7 +85,7 @@ def test_settings_that_cannot_be(build: Any, words: str) -> None:
 
 
 def test_a_careless_player_can_lose() -> None:
-    """Perfect play never does, and one that takes anything half of the time does now and then."""
+    """Perfect play never does, and a player that is random half of the time sometimes does."""
     assert losses(Minimax()) == 0
     assert losses(EpsilonRandom(Minimax(), 0.5)) > 0
 

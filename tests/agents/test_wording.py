@@ -26,7 +26,7 @@ def turn() -> Turn:
 
 
 def places(words: Wording) -> dict[str, set[str | None]]:
-    """What each text has room for."""
+    """The placeholders of each text."""
     parse = string.Formatter().parse
     texts = asdict(words).items()
     return {name: {part[1] for part in parse(text)} - {None} for name, text in texts}

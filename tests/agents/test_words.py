@@ -1,4 +1,4 @@
-"""The words of an open option: how they are asked for, checked, told back and made up for."""
+"""Free text with an open option: prompting, validation, retries, and synthetic fallback text."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_after_the_last_attempt_an_example_takes_their_place(reply: str, status:
 
 
 def test_a_fallback_to_an_open_option_still_asks_for_words() -> None:
-    """What was wrong first stays the record's status."""
+    """The record's status stays that of the first error."""
 
     class Mute:
         def labels(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The run on a card, rehearsed on the CPU: every step of it, with what it says it needs alone."""
+"""The GPU benchmark on the CPU: every step, with only its stated requirements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WITHOUT = (
     *("hydra", "omegaconf", "ray", "mlflow", "pandas", "statsmodels", "scipy", "numba", "msgspec"),
     *("deepspeed", "starlette", "nicegui", "sklearn", "matplotlib"),
 )
-"""What this project uses and a machine with a card need not have."""
+"""Packages that this project uses and a machine with a GPU need not have."""
 
 ALONE = """
 import sys
@@ -70,7 +70,7 @@ class LLM:
         assert all(prompt["prompt_token_ids"] for prompt in prompts)
         return prompts{lost}
 """
-"""As much of vLLM as is called, with its names of arguments."""
+"""The part of vLLM that is called, with its argument names."""
 
 
 def run_engine(folder: Path, lost: str) -> subprocess.CompletedProcess[str]:

@@ -1,4 +1,4 @@
-"""A fake model that a test can slow down while it plays: it waits for as long as a file says."""
+"""A fake model that a test can slow down during play: it waits for as long as a file says."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from gauntlet.models.fake import Fake, FakeModel
 
 @dataclass(frozen=True)
 class Braked(Fake):
-    """The fake model, with a pause before every batch of the seconds that stand in the file
-    `brake`, while there is one."""
+    """The fake model, with a pause before every batch for the seconds given in the file `brake`,
+    while it exists."""
 
     brake: str = ""
 
@@ -34,14 +34,14 @@ class BrakedModel(FakeModel):
 
 
 def words(brake: Path) -> tuple[str, ...]:
-    """Of a command whose model this is."""
+    """Arguments of a command with this model."""
     target = f"model._target_={Braked.__module__}.{Braked.__name__}"
     return ("model=fake", "packages=[tests]", target, f"+model.brake={brake}")
 
 
 @contextmanager
 def braked(brake: Path, seconds: float) -> Iterator[None]:
-    """While it lasts, the models of this file wait so long before every batch."""
+    """Context in which the models of this file wait this long before every batch."""
     brake.write_text(f"{seconds}")
     try:
         yield

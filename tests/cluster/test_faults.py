@@ -1,7 +1,7 @@
 """Faults in the middle of a sweep, on a real Ray cluster of two nodes.
 
-After each, the sweep ends with the records of one that nothing disturbed: by itself, or, where
-the fault takes the driver along, when the same command is given again.
+After each, the sweep ends with the records of an undisturbed one: by itself or, if the fault takes
+down the driver, when the command is repeated.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ COMMAND = (
 )
 PATIENCE = 600
 LOG_BYTES = 300_000
-"""What the log's disk holds when it is to be full: some of the matches, not all."""
+"""Size at which the log's disk is full: some of the matches fit, not all."""
 
 
 @pytest.fixture(scope="module")
@@ -84,12 +84,12 @@ def start(
 
 
 def brake(folder: Path) -> Path:
-    """The file that slows the sweep of this folder down for as long as it is there."""
+    """The file that slows down the sweep of this folder while it exists."""
     return folder.with_name(f"{folder.name}.brake")
 
 
 def limit_files() -> None:
-    """No file of this process may grow beyond LOG_BYTES: its writes fail as on a full disk."""
+    """Limit this process's files to LOG_BYTES: writes beyond fail as on a full disk."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (LOG_BYTES, LOG_BYTES))
 
 
@@ -99,7 +99,7 @@ def start_slowly(folder: Path, *overrides: str, **options: Any) -> subprocess.Po
 
 
 def in_the_middle(run: subprocess.Popen[str], folder: Path, expected: dict[str, Any]) -> int:
-    """Waits until a quarter of the matches is in the log. Returns how many are."""
+    """Wait until a quarter of the matches is in the log. Return their number."""
     deadline = time.monotonic() + PATIENCE
     while (done := finished(folder)) < len(expected) // 4:
         assert run.poll() is None, f"the sweep ended too soon: {run.communicate()[0]}"
@@ -203,7 +203,7 @@ def test_a_broken_mlflow_store(
 def test_weights_exchanged_under_a_killed_worker(
     cluster: Any, calm: dict[str, Any], tmp_path: Path, figure: Callable[[str], None]
 ) -> None:
-    """The worker that starts in its place would load others: the run ends and says so."""
+    """The replacement worker would load other weights: the run ends and says so."""
     weights = tmp_path / "weights"
     weights.write_text("1")
     model = ("model._target_=tests.pipeline.filed.Filed", f"+model.path={weights}")
@@ -216,7 +216,7 @@ def test_weights_exchanged_under_a_killed_worker(
     os.kill(random.Random(3).choice(players()), signal.SIGKILL)
     status, said = end(run)
     assert status == 2, said
-    assert "were exchanged while the run goes" in said
+    assert "changed during the run" in said
     assert "Traceback" not in said
     safe = matches(tmp_path / "out")
     assert safe == {match: whole[match] for match in safe}
@@ -231,9 +231,9 @@ def test_weights_exchanged_under_a_killed_worker(
 def test_a_killed_node(
     cluster: Any, calm: dict[str, Any], tmp_path: Path, figure: Callable[[str], None]
 ) -> None:
-    """The last test here: the cluster has one node from now on. The lost one's worker finds no
-    other place; the one that is left plays everything. Where Ray had tied the driver to that node,
-    the driver falls with it, and goes on when it is started again."""
+    """Keep this test last: from here on the cluster has one node. The lost one's worker is not
+    placed elsewhere; the remaining one plays everything. If Ray had tied the driver to the lost
+    node, it dies too, and continues when restarted."""
     run = start_slowly(tmp_path, *joined(cluster))
     done = in_the_middle(run, tmp_path, calm)
     (node,) = cluster.worker_nodes

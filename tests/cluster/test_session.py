@@ -1,4 +1,4 @@
-"""Real Ray sessions, looked at from outside: who could reach them, and what they leave."""
+"""Real Ray sessions inspected from outside: who can reach them, and what they leave behind."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_session_of_one_machine_is_on_loopback_and_leaves_no_process() -> None
 
 
 def runs(process: psutil.Process) -> bool:
-    """Whether it does: one that ended stays as a zombie where nobody waits for it."""
+    """Whether the process runs; an ended one stays as a zombie until somebody waits for it."""
     try:
         return process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
@@ -99,7 +99,7 @@ def test_no_process_of_ray_outlives_a_killed_driver(figure: Callable[[str], None
 
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[tuple[str, Path]]:
-    """The address and the token file of a Ray that somebody else started."""
+    """Yield the address and the token file of a Ray cluster started by another process."""
     token = tmp_path / "token"
     new_token(token)
     with socket.socket() as free:

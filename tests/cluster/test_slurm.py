@@ -1,6 +1,6 @@
-"""Sweeps in a real SLURM of two nodes: to the end, stopped by a limit, pushed aside by others.
+"""Sweeps in a real SLURM of two nodes: completed, stopped by a limit, preempted by others.
 
-Nodes have their own address and processes, so that "nothing is left" is looked up, not assumed.
+Nodes have their own address and processes, so that leftovers can be detected.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def missing() -> str | None:
 
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[Path]:
-    """The folder of a running SLURM, brought down wholly afterwards."""
+    """The folder of a running SLURM, completely shut down afterwards."""
     why = missing()
     if why:
         pytest.skip(why)
@@ -79,7 +79,7 @@ class Site:
         return dict(word.partition("=")[::2] for word in words)
 
     def wait(self, job: str, *states: str) -> dict[str, str]:
-        """Waits for one of these states, and fails where the job ends in another."""
+        """Wait for one of these states, and fail if the job ends in another."""
         over = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL"}
         deadline = time.monotonic() + PATIENCE
         while (about := self.about(job))["JobState"] not in states:
@@ -89,7 +89,7 @@ class Site:
         return about
 
     def crash(self, node: str) -> None:
-        """The node is gone with all that runs on it, and SLURM has found out."""
+        """Kill the node with all its processes, and wait until SLURM has noticed."""
         subprocess.run([SCRIPT, "crash", self.folder, node], check=True, timeout=60)
         self.ask("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=crashed")
 
@@ -101,7 +101,7 @@ class Site:
             time.sleep(0.5)
 
     def left_behind(self) -> list[str]:
-        """The processes on the nodes, but for the nodes' own."""
+        """Return the processes on the nodes, except the nodes' own."""
         left = []
         for node in ("n1", "n2"):
             key = os.stat(f"/run/netns/gauntlet-{node}").st_ino
@@ -117,7 +117,7 @@ class Site:
         return left
 
     def settled(self) -> list[str]:
-        """What is left behind once SLURM has had time to tidy up after a job."""
+        """Return what is left behind once SLURM has had time to clean up after a job."""
         deadline = time.monotonic() + 60
         while (left := self.left_behind()) and time.monotonic() < deadline:
             time.sleep(0.5)
@@ -154,7 +154,7 @@ def job(folder: Path, brake: Path, *further: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same sweep in one process, which nothing happened to."""
+    """The same sweep undisturbed in one process."""
     place = tmp_path_factory.mktemp("undisturbed")
     command = [sys.executable, "-m", "pipeline.run", *common(place / "out", place / "brake")]
     subprocess.run([*command, "launch=inline"], check=True, capture_output=True, timeout=300)

@@ -1,5 +1,5 @@
-"""What every game must keep, checked on some: `make conformance GAME=nim`, or
-`python -m tests.games nim` where the extra `conformance` is installed."""
+"""Check given games against the requirements on every game: `make conformance GAME=nim`, or `python
+-m tests.games nim` with the extra `conformance` installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every game must keep, for the games of other libraries."""
+"""The requirements on every game, for the games of other libraries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Check = Callable[..., None]
 
 
 def _checks() -> Iterator[tuple[str, Check]]:
-    """All that the conformance tests look at in one game, and in one game from one seed."""
+    """All checks of the conformance tests, for one game, and for one game and seed."""
     for module in (test_conformance, test_conformance_players):
         for name, test in vars(module).items():
             if name.startswith("test_"):
@@ -30,7 +30,7 @@ assert len(CHECKS) >= 23
 
 
 def keeps_the_contract(game: Game[Any], seed: int, but: Collection[str] = ()) -> None:
-    """Raises AssertionError where the game breaks a rule that every game must keep."""
+    """Raises AssertionError if the game breaks a requirement on every game."""
     for name in CHECKS.keys() - set(but):
         with contextlib.suppress(pytest.skip.Exception):
             conforms(game, CHECKS[name], [seed])

@@ -1,5 +1,5 @@
-"""Air, Land & Sea once more, from the text of the rules alone: cards are words, abilities are
-generators that ask for what they need, and whoever asks is told the names of all options."""
+"""An independent Air, Land & Sea, from the rule text alone: cards are words, abilities are
+generators that request choices, and each request lists the names of all options."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CARDS = {
 }
 
 Ask = tuple[int, list[str]]
-"""Who chooses, and the names of the options."""
+"""The player to choose, and the names of the options."""
 Asking = Generator[Ask, str, None]
 
 
@@ -43,7 +43,7 @@ class Piece:
 
 
 class Battle:
-    """One battle. hands: by player. stock: what may be drawn, the next card first."""
+    """One battle. hands: by player. stock: the draw pile, the next card first."""
 
     def __init__(
         self, row: Sequence[str], first: int, hands: Sequence[Iterable[str]], stock: Iterable[str]
@@ -59,7 +59,7 @@ class Battle:
         self.result: tuple[int, int] | None = None
 
     def run(self) -> Asking:
-        """Asks for choice after choice; at the end `result` is who gets how many points."""
+        """Request one choice after the other; at the end `result` is the winner and the points."""
         player = self.first
         while self.hands[0] or self.hands[1]:
             chosen = yield player, [*self.plays(player), "withdraw"]
@@ -85,7 +85,7 @@ class Battle:
         return [other for there, other in enumerate(self.row) if abs(there - here) == 1]
 
     def active(self, player: int, name: str) -> str | None:
-        """Where the player has this card face up."""
+        """Return where the player has this card face up."""
         for (owner, place), pile in self.table.items():
             if owner == player and any(piece.up and piece.name == name for piece in pile):
                 return place
@@ -128,7 +128,7 @@ class Battle:
         self.arrive(player, card, place, verb == "deploy")
 
     def arrive(self, player: int, card: str, place: str, up: bool) -> None:
-        """Destroyed on the way, or laid on the pile; a card face up does what it can."""
+        """Destroyed on the way, or laid on the pile; a face-up card then uses its ability."""
         contained = any(self.active(who, "Containment") is not None for who in (0, 1))
         walls = [self.active(who, "Blockade") for who in (0, 1)]
         crowd = len(self.table[0, place]) + len(self.table[1, place])

@@ -1,7 +1,7 @@
 """An independent referee of Arctic Scavengers, written from the rule text: cards are words, hands
-are lists, every set of cards is tried, and nothing of the game's code is used.
+are lists, every set of cards is tried, and none of the game's code is used.
 
-Chance is told to it: what is drawn in a round, and where a trashed card ends up.
+Random events are inputs: the cards drawn in a round, and where a trashed card ends up.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ MERCENARIES = {
 
 
 def read(sheet: str) -> dict[str, tuple[dict[str, int], bool, dict[str, int]]]:
-    """By card: what it has, whether it only adds, and what it costs."""
+    """By card: its values, whether it is a modifier only, and its cost."""
     cards = {}
     for line in sheet.split("\n"):
         if not line:
@@ -79,7 +79,7 @@ def is_person(card: str) -> bool:
 
 
 def worth_of(group: tuple[str, ...], deed: str) -> int | None:
-    """The value of a group of cards for a deed; None where the group may not be used so."""
+    """The value of a group of cards for an action; None if the group may not be used for it."""
     if any(deed not in CARDS[card][0] for card in group):
         return None
     actors = [card for card in group if not CARDS[card][1]]
@@ -91,14 +91,14 @@ def worth_of(group: tuple[str, ...], deed: str) -> int | None:
 
 
 def is_spare(group: tuple[str, ...], deed: str) -> bool:
-    """Whether the group could do without one of its cards and be worth as much."""
+    """Whether the group is worth as much without one of its cards."""
     whole = worth_of(group, deed)
     return any(worth_of((*group[:at], *group[at + 1 :]), deed) == whole for at in range(len(group)))
 
 
 @cache
 def groups_of(hand: tuple[str, ...], deed: str) -> dict[str, tuple[str, tuple[str, ...]]]:
-    """Every group of a hand that can do the deed and has no card to spare, by its option."""
+    """Every group of a hand that can perform the action without a spare card, by its option."""
     found = {}
     for size in range(1, len(hand) + 1):
         for group in set(combinations(hand, size)):

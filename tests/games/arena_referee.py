@@ -1,6 +1,6 @@
-"""A slow referee of UNO Arena, written from the text of its rules alone.
+"""A slow referee of UNO Arena, written from the rule text alone.
 
-It knows nothing of the engine: cards are words, piles are lists with the next card first.
+It shares no code with the engine: cards are words, piles are lists with the next card first.
 """
 
 from __future__ import annotations
@@ -22,11 +22,8 @@ def full_deck() -> Counter[str]:
 
 
 class Referee:
-    """One game, from a shuffled deck to its winners.
-
-    asked: what the player at turn must say: "card", "colour" or "challenge". winners: empty while
-    the game goes on.
-    """
+    """One game, from a shuffled deck to its winners. asked: the current decision: "card", "colour"
+    or "challenge". winners: empty until the game ends."""
 
     def __init__(self, players: int, deck: list[str]) -> None:
         assert Counter(deck) == full_deck()
@@ -106,7 +103,7 @@ class Referee:
         self.next_turn()
 
     def draw(self, player: int, count: int) -> None:
-        """Draws so many cards; if the pile does not hold them the game is over, undrawn."""
+        """Draw this many cards; if the pile is too small the game is over, without drawing."""
         if len(self.pile) < count:
             sizes = [len(hand) for hand in self.hands]
             self.winners = {p for p, size in enumerate(sizes) if size == min(sizes)}

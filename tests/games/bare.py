@@ -1,4 +1,4 @@
-"""Games without any capability, or with few: what a newcomer's game has."""
+"""Games with few or no capabilities, like a newcomer's first game."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gauntlet.games.capabilities import Measure
 
 @dataclass(frozen=True)
 class Bare:
-    """The rules of another game, and nothing else of it."""
+    """The rules of another game, without its capabilities."""
 
     game: Any
 
@@ -48,14 +48,14 @@ class Bare:
 
 @dataclass(frozen=True)
 class Clear(Bare):
-    """One that says that nothing is hidden."""
+    """A game that declares that nothing is hidden."""
 
     perfect_information: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
 class Guessed(Bare):
-    """One that guesses states by the other game's `sample`, and has its scripted players."""
+    """A game with the other game's `sample` and scripted players."""
 
     @property
     def policies(self) -> Sequence[str]:
@@ -70,7 +70,7 @@ class Guessed(Bare):
 
 @dataclass(frozen=True)
 class Judged(Guessed):
-    """One that has the other game's measures too."""
+    """A game that has the other game's measures too."""
 
     @property
     def measures(self) -> Sequence[Measure]:
@@ -82,14 +82,14 @@ class Judged(Guessed):
 
 
 Hint = tuple[tuple[int, ...], str, int]
-"""The two cards, the word that was said, and the guess; "" and -1 before."""
+"""The two cards, the word, and the guess; "" and -1 before."""
 
 
 @dataclass(frozen=True)
 class SumGuess:
-    """Seat 0 holds two cards, 0 to 2, sees them and says a word or keeps silent; seat 1 guesses
-    their sum, and both get 10 points less the distance. The word "high" adds a point, "low" takes
-    one. Both win from 10 points on."""
+    """Seat 0 sees its two cards, 0 to 2, and says a word or stays silent; seat 1 guesses their sum,
+    and both get 10 points minus the distance. The word "high" adds a point, "low" subtracts one.
+    Both win from 10 points on."""
 
     num_seats: int = 2
 
@@ -148,7 +148,7 @@ class SumGuess:
 
 
 def endless() -> Game[int]:
-    """A game in which one turn follows another for ever."""
+    """A game that never ends."""
 
     class Endless(SumGuess):
         def to_move(self, state: Any) -> tuple[int, ...]:

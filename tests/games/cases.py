@@ -1,4 +1,4 @@
-"""The games under test: what conf/game names, with several numbers of seats and parameters."""
+"""The games under test: those of conf/game, with several numbers of seats and parameters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gauntlet.games.watch import Watch
 from tests.nodes import Node, build, nodes
 
 SEATS = (2, 3, 10)
-"""Numbers of seats to try beside a game's own."""
+"""Numbers of seats to try in addition to a game's default."""
 
 VARIANTS: dict[str, Sequence[dict[str, Any]]] = {
     "air_land_sea": ({"goal": 3, "paper_bugs": True},),
@@ -64,22 +64,22 @@ SHORTER: dict[str, dict[str, Any]] = {
     "watch_uno_arena": {"games": 1},
     "watch_holdem": {"of": Holdem(mode="hands", hands=4), "catalogue": ("caller", "tight")},
 }
-"""Settings with which games of long matches are as they are in less time."""
+"""Settings that shorten games with long matches."""
 
 ELSEWHERE = ("obfuscated_uno", "pettingzoo", "textarena")
-"""Games that tests of their own play: test_obfuscated.py, and of other libraries' games, where the
-packages are installed, test_adapters_*.py."""
+"""Games with their own tests: test_obfuscated.py and, for other libraries' games, if the packages
+are installed, test_adapters_*.py."""
 
 LONGEST = 10_000
-"""Plies after which a game that goes on is taken for one that never ends."""
+"""Plies after which a game counts as endless."""
 
 SEEN_WHOLE = 100
-"""Plies of a game that are all looked at; of a longer game's later ones ever fewer."""
+"""Plies at the start of a game that are all checked; of the later ones ever fewer."""
 
 
 def named_games() -> tuple[dict[str, Game[Any]], dict[str, str]]:
-    """Every game of conf/game as it stands there, or shorter, by name; and of those that cannot be
-    built why, so that a game with a mistake in it breaks its own tests and no other's."""
+    """Return every game of conf/game as configured, or shorter, by name; and the errors of those
+    that cannot be built, so that a broken game fails only its own tests."""
     games, broken = {}, {}
     for name, node in nodes("game").items():
         if name in ELSEWHERE:
@@ -157,7 +157,7 @@ def final(game: Game[Any], seed: int) -> Any:
 
 
 def unseen_by(seat: int, state: Any, rng: np.random.Generator) -> Any:
-    """A UNO state with other cards in the pile and in the other hands, and other luck to come."""
+    """Return a UNO state with other hidden cards and random numbers."""
     array = state.array.copy()
     redeal(array, seat, rng.integers(2**63, dtype=np.uint64))
     array[SEED] = rng.integers(2**63)
@@ -165,7 +165,7 @@ def unseen_by(seat: int, state: Any, rng: np.random.Generator) -> Any:
 
 
 def played_by_others(seat: int, state: Any, rng: np.random.Generator) -> Any:
-    """What is watched, played by whatever policies, which an observer is to find out."""
+    """Return the state with other policies in the watched match, which an observer cannot see."""
     told = state.transcript
     known = policies_of(told.game)
     others = tuple(known[one] for one in rng.integers(len(known), size=len(told.players)))
@@ -176,7 +176,7 @@ HIDDEN: dict[type, Callable[[int, Any, np.random.Generator], Any]] = {
     Uno: unseen_by,
     Watch: played_by_others,
 }
-"""For a game of ours without `sample`: another state that the seat cannot tell from this one."""
+"""For games of ours without `sample`: how to get another state that the seat cannot distinguish."""
 
 
 def after(game: Game[Any], state: Any, *options: str) -> Any:
@@ -190,5 +190,5 @@ def after(game: Game[Any], state: Any, *options: str) -> Any:
 
 
 def options(game: Game[Any], state: Any) -> tuple[str, ...]:
-    """The names of what the seat to move may do."""
+    """Return the names of the options of the seat to move."""
     return game.observe(state, game.to_move(state)[0]).options

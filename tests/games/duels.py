@@ -17,8 +17,8 @@ ONE_PLY = "one_ply"
 
 
 def scores(game: Game[Any], first: str, second: str, deals: int, seed: int = 0) -> np.ndarray:
-    """The match score of the first player, who takes the even seats of every seating, deal by deal
-    in the mean over seatings: float64 of shape (deals,). A player is a scripted policy, or
+    """Return the match score of the first player, who takes the even seats of every seating, by
+    deal, averaged over seatings: float64 of shape (deals,). A player is a scripted policy, or
     one-ply search with its usual settings."""
     found = []
     for deal in range(deals):

@@ -1,7 +1,7 @@
-"""Hive, slowly, from the text of its rules: a dict from hexes to pieces, and sets of hexes.
+"""A slow Hive, from the rule text: a dict from hexes to pieces, and sets of hexes.
 
 Hexes are pairs (across, down), pieces names like "wA1". Nothing of `games.hive` is used. With
-`loose` pieces step as in GameBench's published code, by docs/games/hive.md.
+`loose` pieces move as in GameBench's published code, see docs/games/hive.md.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 Hex = tuple[int, int]
 Hive = dict[Hex, str]
 Move = tuple[str, Hex]
-"""The kind of a piece in hand ("wA") or a piece on the table ("wA1"), and where it goes."""
+"""The kind of a piece in hand ("wA") or a piece on the table ("wA1"), and its destination."""
 
 AROUND = {"E": (1, 0), "NE": (1, -1), "NW": (0, -1), "W": (-1, 0), "SW": (-1, 1), "SE": (0, 1)}
 BUGS = ("Q", "S1", "S2", "G1", "G2", "G3", "A1", "A2", "A3")
@@ -22,7 +22,7 @@ def neighbours(at: Hex) -> set[Hex]:
 
 
 def together(hive: Hive) -> bool:
-    """Whether every piece can be reached from every other, from neighbour to neighbour."""
+    """Whether every piece is connected to every other through neighbours."""
     reached: set[Hex] = set()
     edge = set(list(hive)[:1])
     while edge:
@@ -32,7 +32,7 @@ def together(hive: Hive) -> bool:
 
 
 def moves(hive: Hive, side: str, turn: int, loose: bool = False) -> set[Move]:
-    """All moves of a side, "w" or "b", in its turn of that number, from 1; empty where it has to
+    """Return all moves of a side, "w" or "b", in its turn of that number, from 1; empty if it must
     pass."""
     hand = [side + bug for bug in BUGS if side + bug not in hive.values()]
     laid = side + "Q" not in hand
@@ -56,7 +56,7 @@ def places(hive: Hive, side: str) -> set[Hex]:
 
 
 def ends(rest: Hive, kind: str, start: Hex, loose: bool) -> set[Hex]:
-    """Where a piece of this kind can go that was taken from `start`, leaving `rest`."""
+    """Return the destinations of a piece of this kind taken from `start`, leaving `rest`."""
     if kind == "G":
         return set(jumps(rest, start))
     step: Callable[[Hex, Hex], bool] = (lambda a, b: wide(rest, a, b)) if loose else (
@@ -77,7 +77,7 @@ def ends(rest: Hive, kind: str, start: Hex, loose: bool) -> set[Hex]:
 
 
 def walks(start: Hex, length: int, step: Callable[[Hex, Hex], bool]) -> Iterator[list[Hex]]:
-    """All ways of so many steps through hexes that differ."""
+    """Yield all paths of this many steps through distinct hexes."""
     if length == 0:
         yield [start]
         return
@@ -93,13 +93,13 @@ def shared(rest: Hive, hex_: Hex, other: Hex) -> set[Hex]:
 
 
 def sliding(rest: Hive, at: Hex, to: Hex) -> bool:
-    """Over the table, in touch with the hive, and not through a gap that is too narrow."""
+    """Along the table, in contact with the hive, and not through too narrow a gap."""
     return to not in rest and len(shared(rest, at, to)) == 1
 
 
 def wide(rest: Hive, at: Hex, to: Hex) -> bool:
-    """Two empty neighbours or more around the old hex, and around the new one while the piece still
-    stands in the old; and the hive is touched in the end."""
+    """At least two empty neighbours around the old hex, and around the new one with the piece still
+    on the old; and contact with the hive at the end."""
     around = neighbours(to) & set(rest)
     return (
         to not in rest

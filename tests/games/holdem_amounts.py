@@ -1,7 +1,7 @@
-"""What every action costs in both raise modes, written down so that a person can hold it against
-the paper's text (TALAGA, OpenReview iS3fQooCaa, appendix B) and against neuron_poker.
+"""The cost of every action in both raise modes, written down for comparison with the paper's text
+(TALAGA, OpenReview iS3fQooCaa, appendix B) and with neuron_poker.
 
-`python -m tests.games.holdem_amounts` writes holdem_amounts.txt anew; read the difference.
+`python -m tests.games.holdem_amounts` rewrites holdem_amounts.txt; review the diff.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ LINES = (
     ("a big blind of 9 against a raise to 6", (200, 9), ("RAISE_3BB",)),
     ("all in against a shorter stack of 30", (200, 30), ("ALL_IN",)),
 )  # fmt: skip
-"""What has happened, in words; the stacks before the hand, the dealer's first; the actions."""
+"""The situation in words; the stacks before the hand, the dealer's first; the actions."""
 
 
 def table() -> str:
@@ -78,7 +78,7 @@ def hand(stacks: tuple[int, int], actions: tuple[str, ...], mode: int) -> np.nda
 
 
 def line(array: np.ndarray) -> str:
-    """What the seat to move has in front of it, and what each action comes to."""
+    """Return the situation of the seat to move, and the amount of each action."""
     seat, legal = array[rules.TO_MOVE], rules.legal(array)
     bet, cells = array[rules.BETS + seat], []
     for action, name in enumerate(NAMES):

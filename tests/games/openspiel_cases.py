@@ -1,4 +1,4 @@
-"""OpenSpiel's games under test: a few by default, all of them where there is time."""
+"""OpenSpiel's games under test: a few by default, all of them in the slow tests."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ SMALLER: dict[str, dict[str, Any]] = {
     "pig": {"parameters": {"winscore": 30}},
     "y": {"parameters": {"board_size": 5}, "listed": 9},
 }
-"""Settings with which long games are as they are in less time."""
+"""Settings that shorten long games."""
 
 LONG_TO_LOOK_AT = ("test_what_is_hidden_cannot_be_read_off", "test_seatings_keep_partners_together")
 SLOWEST = dict.fromkeys(("bridge", "bridge_uncontested_bidding", "chess"), LONG_TO_LOOK_AT)
-"""Games, and what takes minutes to look at in them."""
+"""Games, and their checks that take minutes."""
 
 
 def few() -> dict[str, OpenSpiel]:
@@ -55,7 +55,7 @@ def few() -> dict[str, OpenSpiel]:
 
 
 def all_names() -> list[str]:
-    """All that OpenSpiel registers, also what cannot be played here."""
+    """Return all games registered in OpenSpiel, also those that cannot be played here."""
     return sorted(engine.kinds())
 
 

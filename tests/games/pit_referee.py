@@ -1,4 +1,4 @@
-"""Pit once more, from the text of the rules alone: hands are bags of words, turns sentences."""
+"""An independent Pit, from the rule text alone: hands are bags of words, turns sentences."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TEAM = {"A": 0, "C": 0, "B": 1, "D": 1}
 
 
 class Referee:
-    """A match. corner, goal, turns, deal_turns as the rules give them."""
+    """A match. corner, goal, turns, deal_turns as in the rules."""
 
     def __init__(self, corner: int, goal: int, turns: int, deal_turns: int) -> None:
         self.corner, self.goal, self.turns, self.deal_turns = corner, goal, turns, deal_turns
@@ -24,7 +24,7 @@ class Referee:
         self.offers: dict[str, Counter[str]] = {}
 
     def deal(self, hands: Sequence[Iterable[str]], opener: str) -> None:
-        """Another deal; who opens has ten cards, and so has the next."""
+        """Start another deal; the opener has ten cards, and so has the next."""
         assert self.closed
         self.hands = {who: Counter(hand) for who, hand in zip(TRADERS, hands, strict=True)}
         every = sum(self.hands.values(), Counter[str]())
@@ -40,7 +40,7 @@ class Referee:
         return max(self.points) >= self.goal or self.taken >= self.turns
 
     def lots(self, who: str) -> list[Counter[str]]:
-        """What can go from a hand: any set of up to four cards with one commodity at the most and
+        """Return what a hand can offer: any set of up to four cards with at most one commodity and
         not both animals."""
         cards = sorted(self.hands[who].elements())
         found = {
@@ -83,7 +83,7 @@ class Referee:
             self.score(winner)
 
     def cornered(self, who: str) -> str:
-        """The dearest commodity that the trader has cornered, or nothing."""
+        """Return the most valuable commodity that the trader has cornered, or nothing."""
         hand = self.hands[who]
         full = [good for good in GOODS if hand[good] + hand["bull"] >= self.corner]
         return max(full, key=GOODS.__getitem__) if full and not hand["bear"] else ""

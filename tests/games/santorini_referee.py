@@ -1,6 +1,6 @@
-"""A slow referee of Santorini, written from the text of its rules alone.
+"""A slow referee of Santorini, written from the rule text alone.
 
-It knows nothing of the engine: squares are names such as "c3", levels and pawns lie in dicts.
+It shares no code with the engine: squares are names such as "c3", levels and pawns are dicts.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class Referee:
 
     @property
     def pawn(self) -> str:
-        """The pawn at turn."""
+        """The pawn to move."""
         return ORDER[self.turns % 4]
 
     def options(self) -> set[str]:
-        """The squares that the pawn at turn may take."""
+        """Return the squares that the pawn to move may take."""
         if self.winner is not None:
             return set()
         empty = {square for square in SQUARES if square not in self.pawns.values()}
@@ -48,7 +48,7 @@ class Referee:
         return {square for square in near if self.levels[square] <= highest}
 
     def take(self, square: str) -> None:
-        """The pawn at turn is placed on, moves to or builds on a square."""
+        """Place the pawn to move on a square, move it there or build there."""
         assert square in self.options()
         if self.stage == "move":
             self.pawns[self.pawn] = square

@@ -1,7 +1,7 @@
-"""A slow referee of Sea Battle, written from the text of its rules alone.
+"""A slow referee of Sea Battle, written from the rule text alone.
 
-It knows nothing of the engine: squares and headings are complex numbers with east as 1 and north as
-1j, ships are named, and whatever happens together is found before any of it happens.
+It shares no code with the engine: squares and headings are complex numbers with east as 1 and north
+as 1j, ships have names, and simultaneous events are all computed before any is applied.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Ship:
 
 @dataclass
 class Referee:
-    """One game. orders: what each ship afloat has chosen, such as ("left", "right")."""
+    """One game. orders: the choice of each ship afloat, such as ("left", "right")."""
 
     ships: dict[str, Ship]
     loose: set[complex]
@@ -39,7 +39,7 @@ class Referee:
         return len(set(self.afloat()) & set(TEAMS[team]))
 
     def score(self) -> float | None:
-        """What the first team gets, None while the game goes on."""
+        """The first team's result, None until the game ends."""
         ours, theirs = self.left(0), self.left(1)
         if ours and theirs and self.turns < self.most_turns:
             return None
@@ -50,7 +50,7 @@ class Referee:
         return border or square in self.loose
 
     def turn(self, orders: dict[str, tuple[str, str]]) -> None:
-        """Carries out a turn in which each ship afloat has chosen a manoeuvre and a side."""
+        """Carry out a turn, given a manoeuvre and a side for each ship afloat."""
         assert sorted(orders) == sorted(self.afloat())
         self.orders = orders
         self.step(lambda name: orders[name][0] != "stay", ramming=1)
@@ -61,7 +61,7 @@ class Referee:
         self.turns += 1
 
     def step(self, sails: Callable[[str], bool], ramming: int) -> None:
-        """All ships afloat that sail go one square ahead, as far as they can."""
+        """Move all sailing ships one square ahead, as far as they can."""
         at = {name: self.ships[name].at for name in self.afloat()}
         goal = {name: at[name] + self.ships[name].heading for name in at if sails(name)}
         grounded = {name for name in goal if self.rock(goal[name])}
@@ -76,8 +76,8 @@ class Referee:
 
     @staticmethod
     def crashed(at: dict[str, complex], goal: dict[str, complex], grounded: set[str]) -> set[str]:
-        """The ships that other ships keep from where they would go. First those that meet head to
-        head or on one square, then whoever runs into a ship that does not get away."""
+        """Return the ships that cannot move because of others: first those that collide head-on or
+        on one square, then those that would run into a blocked ship."""
         found = {
             name
             for name in goal
@@ -100,7 +100,7 @@ class Referee:
                 self.ships[name].damage += 2
 
     def struck(self, name: str) -> str:
-        """The ship that the shot of a ship hits, "" for none."""
+        """Return the ship hit by a ship's shot, "" for none."""
         ship = self.ships[name]
         for far in (1, 2, 3):
             square = ship.at + far * ship.heading * QUARTER[self.orders[name][1]]
@@ -113,8 +113,8 @@ class Referee:
 
 
 class InOrder(Referee):
-    """The published rules: each ship is done with before the next one, A to C and X to Z, and only
-    what two ships aim at counts as a collision."""
+    """The published rules: ships are resolved one after the other, A to C and X to Z, and only
+    ships with the same destination collide."""
 
     def step(self, sails: Callable[[str], bool], ramming: int) -> None:
         going = self.afloat()

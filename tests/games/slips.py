@@ -1,4 +1,4 @@
-"""Rules with a planted slip: what a lockstep test must catch."""
+"""Rules with a planted bug that a lockstep test must catch."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ WRAPPER = re.compile(r"^@(compiled|inlined|allocating)\n", re.MULTILINE)
 
 
 def changed(path: str, old: str, new: str) -> str:
-    """The text of a file with a piece replaced, which stands there once."""
+    """Return the text of a file with a piece replaced, which must occur once."""
     text = Path(path).read_text(encoding="utf-8")
     assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in {path}"
     return text.replace(old, new)
 
 
 def slipped(rules: ModuleType, old: str, new: str) -> ModuleType:
-    """The rules, not compiled, with a piece of their text replaced."""
+    """Return the rules, not compiled, with a piece of their text replaced."""
     module = ModuleType("slipped")
     module.__file__ = rules.__file__
     # Where dataclasses look for the names in their annotations.
@@ -38,14 +38,14 @@ def slipped(rules: ModuleType, old: str, new: str) -> ModuleType:
 
 
 def planted(rules: ModuleType, old: str, new: str) -> ModuleType:
-    """The slipped rules, whose random numbers are made in plain Python too."""
+    """Return the slipped rules, with random numbers generated in plain Python too."""
     module = slipped(rules, old, new)
     vars(module).update(derive=lambda *event: np.uint64(compiling.derive(*event)))
     return module
 
 
 def slipped_package(package: str, file: str, old: str, new: str) -> ModuleType:
-    """The package, imported beside the true one, with a piece of one of its files replaced."""
+    """Import a copy of the package, next to the real one, with a piece of one file replaced."""
     spec = find_spec(f"{package}.{file}")
     assert spec is not None
     assert spec.origin is not None
@@ -70,7 +70,7 @@ def slipped_package(package: str, file: str, old: str, new: str) -> ModuleType:
 
 
 def caught(lockstep: Callable[[Any, int], object], game: Any, games: int) -> bool:
-    """Whether a referee has one of these games otherwise."""
+    """Whether a referee disagrees on one of these games."""
     for number in range(games):
         try:
             lockstep(game, number)

@@ -1,4 +1,4 @@
-"""Other libraries' games where the library is not installed: one line that says what to install."""
+"""Other libraries' games without the library: one line that says what to install."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""OpenSpiel's games: each keeps what every game must, is the game that OpenSpiel plays, and is
-refused with a reason where it cannot be played."""
+"""OpenSpiel's games: each meets the requirements on every game, plays as OpenSpiel does, and is
+refused with a reason if it cannot be played."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_fact_that_tells_a_secret_is_found(name: str) -> None:
 
 
 class Talkative(OpenSpiel):
-    """Tells each seat what only a spectator may see."""
+    """Shows each seat what only a spectator may see."""
 
     def _facts(self, state: Any, seat: int, text: str) -> list[Fact]:
         return [*super()._facts(state, seat, text), Fact("Told by mistake", self.show(state))]
@@ -70,7 +70,7 @@ def test_moves_that_are_told_to_all_are_seen_by_all(name: str) -> None:
 
 
 LIKE_CARDS = ("hanabi",)
-"""Games open to all by their rules, whose texts do not tell which of two equal cards was used."""
+"""Games of perfect information whose texts do not tell which of two equal cards was used."""
 
 
 @pytest.mark.slow
@@ -88,8 +88,8 @@ def test_a_move_that_others_do_not_see_is_found(name: str) -> None:
 
 
 def told_apart(game: OpenSpiel, plies: int = 40) -> None:
-    """After each move every other seat's own text differs from what it would be after any other
-    move, unless the game is then over."""
+    """After each move every other seat's text differs from that after any other move, unless the
+    game is then over."""
     for seed in range(3):
         for state, seats, _ in islice(walk(game, seed), plies):
             for seat in seats:
@@ -113,7 +113,7 @@ def text_of(game: OpenSpiel, live: Any, seat: int) -> str:
 
 @pytest.mark.parametrize("name", few())
 def test_openspiel_comes_to_the_same_by_the_same_actions(name: str) -> None:
-    """A state's actions, played by OpenSpiel alone, lead to the utilities that the game gives."""
+    """A state's actions, played in OpenSpiel alone, give the game's utilities."""
     game = few()[name]
     settings = {"rng_seed": 0} if game.secretive else {}
     for seed in range(3):
@@ -231,7 +231,7 @@ def test_openspiels_version_is_a_setting_of_the_built_game() -> None:
 
 
 def test_a_file_that_the_game_is_read_from_counts(tmp_path: Path) -> None:
-    """A worker that finds another content under the path refuses it."""
+    """A worker that finds other content under the path refuses it."""
     path, rows = tmp_path / "game.nfg", ("1 -1 2 -2 3 -3 0 0", "1 -1 2 -2 5 -5 0 0")
     opens = 'NFG 1 R "two" { "A" "B" } { 2 2 }\n'
     path.write_text(f"{opens}{rows[0]}\n")
@@ -308,8 +308,7 @@ RETURNS = {
     "matrix_pd": ((10.0, 0.0), (1.0, -1.0)),
     "bargaining": ((4.0, 4.0), (0.0, 0.0)),
 }
-"""Utilities, and what they come to: zero-sum by the largest, shared by the range, else by who has
-the most."""
+"""Utilities, and their scores: zero-sum by the maximum, shared by the range, otherwise by rank."""
 
 
 @pytest.mark.parametrize("name", RETURNS)
@@ -326,7 +325,7 @@ def test_what_can_be_played_on_from_what_a_seat_knows() -> None:
 
 
 def test_luck_to_come_is_drawn_anew() -> None:
-    """A search that plays on in backgammon does not know the dice of this deal."""
+    """A search in backgammon does not know the dice of this deal."""
     game = OpenSpiel(name="pig")
     state = game.deal(np.random.default_rng(0))
     seen = game.observe(state, 0)

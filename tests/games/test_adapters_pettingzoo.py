@@ -1,4 +1,4 @@
-"""PettingZoo's classic games: the contract of every game, and other engines that play the same."""
+"""PettingZoo's classic games: the contract of every game, and independent engines."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_openspiel_allows_and_ends_the_same(name: str, theirs: str) -> None:
 
 
 def test_the_drawn_board_is_the_one_that_was_played() -> None:
-    """The columns and rows that moves name are those of the drawing."""
+    """The columns and rows in move names match those of the drawing."""
     game = PettingZoo(name="tictactoe")
     state = State(0, (3, 8))  # C2R1 by player 0, C3R3 by player 1
     assert game.observe(state, 0).history == ("player 0 marked C2R1", "player 1 marked C3R3")
@@ -68,7 +68,7 @@ def test_chess_moves_are_told_in_algebraic_notation() -> None:
 
 @pytest.mark.parametrize("name", ["leduc_holdem_v4", "texas_holdem_v4"])
 def test_a_seat_is_not_told_the_other_s_cards(name: str) -> None:
-    """Deals in which a seat holds the same cards tell it the same, whatever the other one holds."""
+    """In deals with the same cards a seat observes the same, whatever the other seat holds."""
     game, told = PettingZoo(name=name), dict[str, set[str]]()
     hidden: dict[str, set[str]] = {}
     for seed in range(60):
@@ -79,7 +79,7 @@ def test_a_seat_is_not_told_the_other_s_cards(name: str) -> None:
         told.setdefault(f"{seat} {own}", set()).add(facts)
         hidden.setdefault(f"{seat} {own}", set()).add(other)
     assert all(len(facts) == 1 for facts in told.values())
-    if name.startswith("leduc"):  # six cards: the same one is held beside different ones
+    if name.startswith("leduc"):  # six cards: each occurs with different others
         assert any(len(others) > 1 for others in hidden.values())
 
 

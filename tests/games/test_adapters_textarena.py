@@ -1,4 +1,4 @@
-"""TextArena's games: the contract of every game, luck of their own, moves the library checks."""
+"""TextArena's games: every game's contract, internal randomness, moves the library validates."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FEW = ("TicTacToe", "KuhnPoker", "SimpleNegotiation")
 
 
 def supported(name: str) -> TextArena:
-    """The game with the fewest seats that it takes, two first."""
+    """Return the game with its smallest number of seats, if possible two."""
     for seats in (2, 1, 3, 4, 6):
         with suppress(ValueError):
             return TextArena(seats, name=name)
@@ -44,7 +44,7 @@ def test_every_other_game_keeps_it_too(name: str) -> None:
 
 
 def transcript(game: TextArena, seed: int, between: Callable[[], object]) -> list[Any]:
-    """All that a match of random players tells, with something else done before every call."""
+    """All observations of a match of random players, with an extra action before every call."""
     rng = np.random.default_rng(seed)
     state, told = game.deal(np.random.default_rng(seed)), list[Any]()
     while seats := game.to_move(state):
@@ -64,7 +64,7 @@ def disturb() -> None:
 
 
 def forget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing that was played before is kept."""
+    """Nothing of earlier games is kept."""
     from gauntlet.games.textarena import game
     from gauntlet.games.transition_cache import TransitionCache
 
@@ -91,7 +91,7 @@ def test_a_process_finds_its_own_luck_again() -> None:
 
 
 def test_luck_that_is_not_lent_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The test above catches an adapter that leaves the library to the process's luck."""
+    """The test above catches an adapter that lets the library use the process's random state."""
 
     @contextmanager
     def left(self: Luck) -> Iterator[None]:

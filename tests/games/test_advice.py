@@ -1,4 +1,4 @@
-"""What games tell players that think twice: counts of the public moves, and advice."""
+"""Information for players with reflection: counts of the public moves, and advice."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_every_player_is_told_of_and_nothing_is_made_of_no_moves() -> None:
 @settings(max_examples=10, deadline=None)
 @given(seeds)
 def test_all_cards_played_in_arena_are_counted_once(seed: int) -> None:
-    """A played pile holds the cards that the clauses tell of, and those turned up at the start."""
+    """The played pile holds the cards named in the clauses, and those turned up at the start."""
     game = UnoArena(3)
     for state, (seat, *_), _ in [ply for ply in walk(game, seed) if ply[1]]:
         seen = game.observe(state, seat)

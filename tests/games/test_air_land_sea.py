@@ -1,4 +1,4 @@
-"""Air, Land & Sea against a referee written from the rules; published figures and paper_bugs."""
+"""Air, Land & Sea against an independent referee; published figures and paper_bugs."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tests.games.cases import after, final, looked_at, seeds
 from tests.games.slips import caught, slipped_package
 
 WITHDRAW = 0.2
-"""Chance that a withdrawal that was drawn is made, so that most battles are fought to their end."""
+"""Probability that a drawn withdrawal is made, so that most battles are fought to their end."""
 
 
 def lockstep(game: Any, number: int) -> int:
-    """Plays a game beside the referee: how many choices it had."""
+    """Play a game alongside the referee; return its number of choices."""
     rng = np.random.default_rng(number)
     state, points, choices = game.deal(rng), [0, 0], 0
     row, first = [THEATRES[at] for at in state.order], state.first
@@ -66,7 +66,7 @@ def chosen(options: tuple[str, ...], rng: np.random.Generator) -> str:
 
 
 def compare(battle: Battle, state: Any, seat: int, observation: Any) -> None:
-    """Hands, cards, strengths and who would win are alike."""
+    """Hands, cards, strengths and the current winner are equal."""
     assert [{NAMES[card] for card in hand} for hand in state.hands] == battle.hands
     facts = {fact.name: fact.text for fact in observation.facts}
     lines = facts["Theatres, left to right"].splitlines()

@@ -1,5 +1,4 @@
-"""Arctic Scavengers in lockstep with a referee written from the rule text; paper_bugs and
-secrets."""
+"""Arctic Scavengers in lockstep with an independent referee; paper_bugs and hidden information."""
 
 from __future__ import annotations
 
@@ -53,7 +52,7 @@ def chosen(options: Sequence[str], rng: np.random.Generator) -> int:
 
 
 def follow_chance(referee: Referee, state: State) -> None:
-    """What chance has brought: where a card is buried, what is drawn."""
+    """Return the random events: where a card is buried, what is drawn."""
     if referee.buried:
         referee.bury(names(state.junkyard))
     if referee.drawing:
@@ -62,7 +61,7 @@ def follow_chance(referee: Referee, state: State) -> None:
 
 
 def lockstep(rounds: int, seed: int, first: Sequence[str] = FIRST) -> Counter[str]:
-    """Plays a game by both; says which rules were met. Fails where they differ."""
+    """Play a game in both; return the rules met. Fails if they differ."""
     with pytest.MonkeyPatch.context() as patch:
         if first is not FIRST:
             patch.setattr(rules, "START", tuple(sorted(KIND[name] for name in first)))
@@ -99,7 +98,7 @@ def compared(rounds: int, seed: int, first: Sequence[str]) -> Counter[str]:
 
 
 def played(games: int, offset: int = 0) -> Counter[str]:
-    """Which rules were met in so many games, half of them with ARMED decks."""
+    """Return the rules met in this many games, half of them with ARMED decks."""
     met: Counter[str] = Counter()
     for seed in range(offset, offset + games):
         met += lockstep((6, 7, 3)[seed % 3], seed, (FIRST, ARMED)[seed % 2])
@@ -147,7 +146,7 @@ def test_a_planted_slip_is_caught(slip: str, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def forget() -> None:
-    """What was worked out under other rules."""
+    """Clear caches computed under other rules."""
     for cached in (strength, rules.uses, rules.payment, rules._actions, rules._hires):
         cached.cache_clear()
 

@@ -1,4 +1,4 @@
-"""Are You the Traitor?: every rule, what is told to whom, and how its scripted players fare."""
+"""Are You the Traitor?: every rule, the observations, and results of its scripted players."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def test_what_each_role_knows() -> None:
 
 
 def told_to(game: AreYouTheTraitor, state: State) -> str:
-    """All that the acting role is told, and what it may do."""
+    """Return the observation and the options of the acting role."""
     seen = game.observe(state, game.to_move(state)[0])
     facts = " ".join(f"{fact.name} {fact.text}" for fact in seen.facts)
     return " ".join((facts, *seen.history, *seen.options, repr(seen.view)))
@@ -209,8 +209,8 @@ def told_to(game: AreYouTheTraitor, state: State) -> str:
 def test_names_that_a_role_cannot_tell_apart_can_be_exchanged(
     game: AreYouTheTraitor, seed: int
 ) -> None:
-    """Of every state: with the roles dealt otherwise among names whose roles the acting one does
-    not know, it is told the same, word for word; so no seat number gives a name away."""
+    """In every state: with the unknown roles dealt differently, the acting role's observation is
+    the same, word for word; so seat numbers reveal no names."""
     for state, seats, _ in walk(game, seed):
         if not seats:
             break

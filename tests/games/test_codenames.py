@@ -1,4 +1,4 @@
-"""Codenames rule by rule, its words and its players."""
+"""Codenames rule by rule, its word lists and its players."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_who_meets_the_assassin_has_nothing() -> None:
 
 
 def test_with_paper_bugs_the_assassin_by_the_last_guess_wins() -> None:
-    """The published code has passed the turn on before it asks whose it was."""
+    """The published code has passed the turn on before it checks whose it was."""
     assert rules.winner(after(PAPER_BUGS, clue(1), 0, 20), True) == RED
     assert rules.winner(after(PAPER_BUGS, clue(2), 0, 20), True) == BLUE
     assert rules.winner(after(PAPER_BUGS, clue(0), 20), True) == BLUE
@@ -174,7 +174,7 @@ def test_a_game_is_over_after_21_turns_at_most_and_shares_add_up(seed: int) -> N
     assert GAME.returns(state)[won] > 0
 
 
-# What is told, and guessed
+# Observations and guesses
 
 
 @few

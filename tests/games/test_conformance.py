@@ -1,6 +1,6 @@
-"""What every game must keep, checked on every game that conf/game names.
+"""Requirements on every game, checked for every game of conf/game.
 
-A new game is tested here as soon as it has its YAML file; docs/extending.md tells the rules.
+A new game is tested here as soon as it has a YAML file; docs/extending.md lists the requirements.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def test_a_game_is_a_frozen_value(game: Game[Any]) -> None:
 
 @pytest.mark.parametrize("name", NAMED)
 def test_impossible_numbers_of_seats_are_refused(name: str) -> None:
-    """Whatever number is given, the game has as many seats, or says that it cannot have them."""
+    """For any number given, the game has that many seats, or refuses."""
     for seats in (-1, 0, *range(1, 13), 1000):
         said: int | str
         try:
@@ -136,7 +136,7 @@ def test_an_open_action_is_played_with_words_that_do(game: Game[Any], seed: int)
 
 
 def unfit(option: TextAction) -> list[Action]:
-    """The action without words, and with every kind of words that will not do."""
+    """Yield the action without text, and with every kind of invalid text."""
     text = option.text
     tried = ("", "\n", "x" * (text.max_chars + 1), *text.forbidden)
     return [int(option), *(TextMove(option, words) for words in tried if text.fault(words))]
@@ -161,7 +161,7 @@ def test_options_name_the_legal_actions(game: Game[Any], seed: int) -> None:
 
 
 WITHOUT_MOVES = ("Snake", "Surround")
-"""TextArena's games in which the library tells the board, and nobody's moves."""
+"""TextArena's games in which the library reports the board, but not the moves."""
 
 
 @every_game_and_seed

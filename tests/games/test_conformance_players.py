@@ -1,5 +1,5 @@
-"""What every game must keep in what it can do beyond its rules (games/capabilities.py), checked on
-every game that conf/game names, as far as it has it."""
+"""Requirements on a game's optional capabilities (games/capabilities.py), checked for every game of
+conf/game that has them."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ SECRETIVE = (
     *("air_land_sea", "arctic_scavengers", "are_you_the_traitor", "codenames", "holdem", "pit"),
     *("sea_battle", "two_rooms", "uno_arena"),
 )
-"""Games of ours in which a seat must not know all, with a `sample`."""
+"""Games of ours with hidden information and a `sample`."""
 
 
 @every_game_and_seed
 def test_what_is_hidden_cannot_be_read_off(game: Game[Any], seed: int) -> None:
-    """Exchanging all that a seat cannot see changes nothing of what it is told or may do."""
+    """Changing everything a seat cannot see changes neither its observation nor its options."""
     keeps_secrets(game, seed)
 
 
@@ -84,7 +84,7 @@ def keeps_secrets(game: Game[Any], seed: int) -> None:
 
 @pytest.mark.parametrize("name", SECRETIVE)
 def test_a_fact_that_tells_a_secret_is_found(name: str) -> None:
-    """Each of these games, with a fact more: the whole state as it is drawn for a spectator."""
+    """Each of these games, with an additional fact: the whole state as drawn for a spectator."""
     with pytest.raises(AssertionError):
         keeps_secrets(telling_all(NAMED[name]), 0)
 
@@ -157,7 +157,7 @@ def test_seatings_keep_partners_together(game: Game[Any]) -> None:
 
 
 def teams(game: Game[Any], seed: int) -> set[frozenset[int]]:
-    """The teams that seats were told of in one match."""
+    """Return the teams that seats observed in one match."""
     plies = ((state, seat) for state, seats, _ in looked_at(game, seed) for seat in seats)
     told = {game.observe(state, seat).team for state, seat in plies}
     return {frozenset(team) for team in told if team}
@@ -281,7 +281,7 @@ def test_simulated_games_go_as_played_ones(name: str, lead: str) -> None:
 
 
 def winners_of_scripted(game: Any, players: list[str], seed: int) -> list[int]:
-    """The seats that win a game of scripted players, num_seats if nobody does."""
+    """Return the seats that win a game of scripted players, num_seats if none does."""
     rng = np.random.default_rng(seed)
     state = game.deal(rng)
     while seats := game.to_move(state):

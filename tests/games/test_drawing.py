@@ -1,4 +1,4 @@
-"""Drawings of games: all that a seat knows is there, nothing else, and nothing unescaped."""
+"""Drawings of games: they show all that a seat knows, nothing else, and escape everything."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ GAMES = (
 
 
 class Page(HTMLParser):
-    """What a browser makes of a drawing: its elements, their names and labels."""
+    """A browser's view of a drawing: its elements, their names and labels."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ def course(game: Game[Any], seed: int, most: int = 60) -> Iterator[Any]:
 
 
 def some_state(game: Game[Any], seed: int) -> Any:
-    """A state of a random game in which somebody is to move."""
+    """Return a state of a random game that is not over."""
     states = [state for state in course(game, seed) if game.to_move(state)]
     return states[seed % len(states)]
 
@@ -232,7 +232,7 @@ EVIL = '<script>alert(1)</script>"\u202e'
 
 
 class Bare:
-    """A game of no drawing, whose words come from somebody who means harm."""
+    """A game without a drawing, with malicious text."""
 
     num_seats = 2
 

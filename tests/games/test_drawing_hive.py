@@ -1,4 +1,4 @@
-"""Hive's table as it is drawn: every piece, the cells around, both hands."""
+"""The drawing of Hive: every piece, the cells around, both hands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Golden playthroughs: nothing our games do or say changes unnoticed; a new game needs none."""
+"""Golden playthroughs: any change in our games' behaviour or text is noticed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_our_own_games_have_a_golden_file() -> None:
 
 @pytest.mark.parametrize("name", GAMES)
 def test_a_game_plays_as_written_down(name: str) -> None:
-    """After a change that is meant: `python -m tests.golden`, then read the difference."""
+    """After an intended change: `python -m tests.golden`, then review the diff."""
     assert playthrough(*GAMES[name]) == (FOLDER / f"{name}.txt").read_text(encoding="utf-8")
 
 

@@ -1,6 +1,6 @@
-"""Hive rule by rule, its players and its words; the referee's lockstep is in test_hive_lockstep.py.
+"""Hive rule by rule, its players and its text; lockstep with a referee is in test_hive_lockstep.py.
 
-Positions are told as hexes (across, down): (1, 0) lies E of (0, 0), (0, 1) SE of it.
+Positions are hexes (across, down): (1, 0) lies E of (0, 0), (0, 1) SE of it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ROW = {"wQ": (0, 0), "bQ": (1, 0), "bS1": (2, 0)}
 
 
 def test_who_can_do_nothing_passes() -> None:
-    """Black's queen holds white's pieces together, and every cell beside her touches white."""
+    """Black's queen holds white's pieces together, and every cell next to her touches white."""
     game = Hive()
     pieces = {"bQ": (0, 0), "wQ": (1, 0), "wA1": (-1, 0)}
     state = laid(pieces, ply=21)
@@ -95,8 +95,8 @@ def test_the_hive_is_drawn_wherever_it_lies() -> None:
 
 
 def table_stays_right(engine: Any, seed: int, plies: int) -> bool:
-    """Whether a table that is kept through a random game tells at every ply what one tells on which
-    the state is laid out afresh."""
+    """Whether a state maintained through a random game gives the same at every ply as one built
+    from scratch."""
     rng = np.random.default_rng(seed)
     state, table = engine.blank(500, False), engine.make_table()
     for _ in range(plies):

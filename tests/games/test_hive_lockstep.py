@@ -1,14 +1,14 @@
-"""Hive in lockstep, ply by ply: against OpenSpiel 2.0.2 and against a referee of our own.
+"""Hive in lockstep, ply by ply: against OpenSpiel 2.0.2 and against our own referee.
 
-OpenSpiel's game is played without its expansions, and differs from ours in this:
-- It has two beetles a side. They stay in hand: moves with them are left out. Where they are all
-  that a side has left, our side passes and theirs cannot; such a game is left there.
-- A queen may not be a side's first piece, as in tournaments. Ours may, and does where the referee
-  looks on.
-- It ends in a draw where a piece leaves its board; that has the largest size here.
-- It tells equal pieces in hand apart; here the first of them is placed.
-- While white's queen is in hand, it holds no black piece for pinned (its search for pinned pieces
-  starts at that queen); then what black may move with is left to the referee.
+OpenSpiel's game is played without its expansions, and differs from ours:
+- It has two beetles per side. They stay in hand: moves with them are skipped. Where a side has no
+  other moves, ours passes and theirs cannot; such a game is abandoned.
+- A queen may not be a side's first piece, as in tournaments. In ours it may, and is with the
+  referee.
+- It ends in a draw if a piece leaves its board, which has the largest size here.
+- It distinguishes equal pieces in hand; here the first of them is placed.
+- While white's queen is in hand, it treats no black piece as pinned (its search for pinned pieces
+  starts at that queen); black's moves are then left to the referee.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.games.slips import caught, slipped
 
 PLIES = 500
 WAYS = {"{}/": "NE", "{}-": "E", "{}\\": "SE", "/{}": "SW", "-{}": "W", "\\{}": "NW"}
-"""How OpenSpiel writes where a cell lies from a piece."""
+"""OpenSpiel's notation for the direction of a cell from a piece."""
 RETURNS = {
     rules.WHITE_WINS: [1, -1],
     rules.BLACK_WINS: [-1, 1],
@@ -39,7 +39,7 @@ RETURNS = {
 
 
 class Ours:
-    """Our game, and where in the plane its pieces lie."""
+    """Our game, and where in the plane its pieces are."""
 
     def __init__(self, engine: Any, paper_bugs: bool = False) -> None:
         self.engine, self.paper_bugs = engine, paper_bugs
@@ -59,7 +59,7 @@ class Ours:
         return self.state.item(rules.RESULT)
 
     def legal(self) -> dict[Move | None, int]:
-        """What may be done, with our number for it; None is to pass."""
+        """Return the legal moves, with our number for each; None is to pass."""
         moves = self.engine.options(self.state).tolist()
         hexes_of = self.reach()
         known: dict[Move | None, int] = {}
@@ -71,7 +71,7 @@ class Ours:
         return known
 
     def reach(self) -> dict[int, Hex]:
-        """The hexes of all cells beside a piece; of the centre where there is none."""
+        """Return the hexes of all cells next to a piece; of the centre if there is none."""
         found = {} if self.hive else {hexes.CENTRE: (0, 0)}
         for at, name in self.hive.items():
             cell = self.state.item(NAMES.index(name))
@@ -89,8 +89,8 @@ class Ours:
         self.state = after
 
     def choose(self, moves: dict[Move | None, int], rng: random.Random) -> Move | None:
-        """Any move; in three of ten turns one that ends beside the other queen, if there is one, so
-        that many games have winners."""
+        """Return a random move; in three of ten turns one that ends next to the other queen, if
+        possible, so that many games have winners."""
         queen = "bw"[self.ply % 2] + "Q"
         near = {
             one for at, name in self.hive.items() if name == queen for one in referee.neighbours(at)
@@ -108,7 +108,7 @@ class Spiel:
         self.state = pyspiel.load_game(f"hive({options})").new_initial_state()
 
     def legal(self, hive: Hive) -> dict[Move | None, int]:
-        """Its moves without those of beetles, told as ours."""
+        """Return its moves without those of beetles, in our notation."""
         found: dict[Move | None, int] = {}
         for action in self.state.legal_actions():
             words = self.state.action_to_string(action)
@@ -130,7 +130,7 @@ def parse_move(words: str, hive: Hive) -> Move:
 
 
 def against_spiel(engine: Any, seed: int) -> Counter[str]:
-    """Plays a game in both; says what happened. Fails where they differ."""
+    """Play a game in both; return the outcome. Fails if they differ."""
     ours, spiel, rng, tally = Ours(engine), Spiel(), random.Random(seed), Counter(games=1)
     while ours.result == rules.GOING_ON:
         known, theirs = ours.legal(), spiel.legal(ours.hive)

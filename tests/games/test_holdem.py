@@ -1,4 +1,4 @@
-"""Hold'em as a game: what a seat is told, how matches end, scripted players, beliefs, playouts."""
+"""Hold'em as a game: observations, how matches end, scripted players, beliefs, playouts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ONE = Holdem(mode="hands", hands=1)
 
 
 def after(played: Any, *names: str, deal: int = 0) -> State:
-    """The state after these actions of a deal."""
+    """Return the state after these actions of a deal."""
     state: State = played.deal(np.random.default_rng(deal))
     for name in names:
         state = played.play(state, (NAMES.index(name),))
@@ -35,7 +35,7 @@ def after(played: Any, *names: str, deal: int = 0) -> State:
 
 
 def test_every_amount_is_as_written_down() -> None:
-    """After a change that is meant: `python -m tests.games.holdem_amounts`."""
+    """After an intended change: `python -m tests.games.holdem_amounts`."""
     assert holdem_amounts.table() == holdem_amounts.FILE.read_text(encoding="utf-8")
 
 
@@ -68,7 +68,7 @@ def test_what_a_seat_sees_holds_no_seed_and_no_hidden_card() -> None:
 
 
 def test_cards_are_settled_by_the_deal_whatever_was_played() -> None:
-    """Hand h of deal d is the same in every mode and against everybody; seats take turns."""
+    """Hand h of deal d is the same in every mode and against all opponents; seats take turns."""
     dealt: dict[int, set[tuple[int, ...]]] = {}
     for played in (Holdem(), Holdem(hands=50, raises="neuron"), Holdem(mode="hands", hands=6)):
         for policy in ("random", "caller", "maniac"):
@@ -203,7 +203,7 @@ def test_playouts_by_the_rules_go_as_compiled_ones(measure: str) -> None:
 
 
 def test_compiled_games_are_the_games_of_the_rules() -> None:
-    """Players that draw nothing: move by move the same end as in `scores`."""
+    """Players without randomness: move by move the same end as in `scores`."""
     found = HANDS.scores(("tight", "maniac"), 30, 6, "bb_per_hand")
     for number in range(30):
         array = HANDS.settings.copy()
@@ -230,7 +230,7 @@ def test_a_seats_options_are_worth_what_it_knows() -> None:
 
 
 def test_many_playouts_go_in_parts_that_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A compiled call lets no signal through, so it is a short one."""
+    """A compiled call cannot be interrupted, so it is a short one."""
     state = after(HANDS, "RAISE_3BB", deal=3)
     asked = (state, 1, ("mixed", "random"), 50, 5, True, "bb_per_hand")
     whole = results(HANDS, *asked), simulate(HANDS, ("mixed", "tight"), 50, 1)
@@ -240,7 +240,7 @@ def test_many_playouts_go_in_parts_that_change_nothing(monkeypatch: pytest.Monke
 
 
 def test_later_hands_count_alike_after_every_option() -> None:
-    """What follows this hand is the same for all: folding gives it away and no more."""
+    """What follows this hand is the same for all: folding only gives it away."""
     state = after(HANDS, "RAISE_3BB", deal=3)
     found = results(HANDS, state, 1, ("caller", "caller"), 200, 5, True, "bb_per_hand")
     alone = results(ONE, after(ONE, "RAISE_3BB", deal=3), 1, ("caller", "caller"), 200, 5, True,

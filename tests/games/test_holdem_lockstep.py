@@ -1,8 +1,8 @@
 """Hold'em against pokerkit 0.7.7, action by action.
 
-pokerkit gets our cards and is told of no smallest raise, as the paper tells of none. After every
-action stacks, bets, pot, seat to move and legal actions must be equal, and at the end who won the
-pot; what a raise costs is reckoned here, from pokerkit's own chips.
+pokerkit gets our cards and no minimum raise, since the paper gives none. After every action stacks,
+bets, pot, seat to move and legal actions must be equal, and at the end the winner of the pot; the
+cost of a raise is computed here, from pokerkit's own chips.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SHARES = {"RAISE_HALF_POT": 0.5, "RAISE_POT": 1, "RAISE_2POT": 2}
 
 @dataclass
 class Hand:
-    """One hand to be played: chips of both seats, blinds, who deals and what raises are."""
+    """One hand to play: chips of both seats, blinds, the dealer and the raise mode."""
 
     seed: int
     stacks: tuple[int, int]
@@ -85,7 +85,7 @@ class Theirs:
         state.consecutive_short_all_in_amounts.clear()
 
     def raise_to(self, name: str) -> int:
-        """The bet that a raise comes to, by appendix B of the paper or by neuron_poker."""
+        """Return the bet of a raise, by appendix B of the paper or by neuron_poker."""
         state, at = self.state, self.state.actor_index
         assert at is not None
         most = state.bets[at] + state.stacks[at]
@@ -155,8 +155,8 @@ def named(mask: int) -> list[str]:
 
 
 def lockstep(engine: Any, seed: int) -> Counter[str]:
-    """Plays one hand in both by random moves; says what happened. Fails where they differ. Every
-    other hand folds seldom, so that later rounds are reached."""
+    """Play one hand in both by random moves; return the outcome. Fails if they differ. Every other
+    hand folds seldom, so that later rounds are reached."""
     hand, choose, tally = Hand.from_seed(seed), random.Random(-seed), Counter(hands=1)
     array = hand.ours(engine)
     theirs = Theirs(hand, array)

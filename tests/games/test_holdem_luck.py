@@ -1,4 +1,4 @@
-"""Luck-adjusted money: a hand by hand, beliefs by two ways, the same mean from fewer hands."""
+"""Luck-adjusted money: a hand by hand, beliefs in two ways, the same mean from fewer hands."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def worth(start: State, moves: list[str], other: str, reference: str, seat: int 
 
 
 NUTS = "4c 5d Ah Kh Qh Jh Th 2c 3d"
-"""Seat 1 has a royal flush, so what it wins is certain."""
+"""Seat 1 has a royal flush, so its win is certain."""
 
 
 def test_a_sure_hand_is_worth_what_it_takes_over_the_reference() -> None:
@@ -116,14 +116,14 @@ def test_the_mean_is_that_of_plain_hands_and_varies_less(reference: str) -> None
 
 
 def test_a_reference_gains_nothing_over_itself() -> None:
-    """One that decides by chance: what its choices gain and lose cancels."""
+    """With a random player: what its choices gain and lose cancels."""
     _, gained = judged(("random", "tight"), 0, "random", 3_000, 10).T
     assert gained.std() > 1
     assert abs(gained.mean()) < 4 * gained.std() / np.sqrt(len(gained))
 
 
 def test_a_player_who_decides_by_the_cards_is_learnt() -> None:
-    """Tight against a maniac, from 300 deals: next to nothing is left of what it varies."""
+    """Tight against a maniac, from 300 deals: almost no variance is left."""
     own = Table("tight", "maniac").learnt(300).reference
     raw, gained = judged(("tight", "maniac"), 0, own, 2_000, 5).T
     assert raw.var() > 20 * gained.var()
@@ -156,7 +156,7 @@ def test_habits_are_what_was_done_at_such_a_price() -> None:
 
 
 def test_what_was_imitated_gets_what_its_player_gets() -> None:
-    """A maniac, learnt from both seats of two hands: it plays as the maniac does, deal by deal."""
+    """A maniac, learned from both seats of two hands: it plays as the maniac does, deal by deal."""
     game = Holdem(mode="hands", hands=1)
     seen = []
     for seed in range(6):
@@ -184,7 +184,7 @@ def test_what_was_imitated_gets_what_its_player_gets() -> None:
 @pytest.mark.parametrize("opponent", ["random", "tight"])
 @pytest.mark.parametrize("player", PLAYERS)
 def test_a_hundred_thousand_hands_tell_no_bias(player: str, opponent: str) -> None:
-    """Each judged against a policy that it is not, and against habits of its own."""
+    """Each is judged against a policy different from its own, and against its own habits."""
     named = Table(player, opponent, "caller" if player == "tight" else "tight")
     for table in (named, Table(player, opponent).learnt(40)):
         assert abs(compare(table, 100_000)["bias_z"]) < 3

@@ -1,4 +1,4 @@
-"""What hold'em's hands are worth: against known counts, and phevaluator 0.6.0."""
+"""Values of hold'em hands: against known counts, and phevaluator 0.6.0."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BITS = np.array([ranks.bit(card) for card in range(52)])
 
 
 def hands_of(cards: int) -> np.ndarray:
-    """Every hand of so many cards, as sets of bits."""
+    """Return every hand of this many cards, as sets of bits."""
     hands, last = np.zeros(1, np.int64), np.array([-1])
     for _ in range(cards):
         more = 51 - last

@@ -1,4 +1,4 @@
-"""Games under other names: nothing of the old ones is told, and nothing but names is changed."""
+"""Renamed games: no old name appears, and only names change."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def under(base: Game[Any], seed: int = 1) -> Obfuscated:
 
 
 def texts(game: Obfuscated, observation: Observation) -> list[str]:
-    """All that is told at a decision, beside what the game says of its own accord."""
+    """Return all text shown at a decision, and the game's other texts."""
     facts = [part for fact in observation.facts for part in (fact.name, fact.text)]
     more = [*getattr(game, "rules_headings", {}).values(), getattr(game, "rules_summary", "")]
     if hasattr(game, "advice"):
@@ -136,7 +136,7 @@ def test_another_seed_is_another_game_under_the_same_deals() -> None:
 
 
 def test_cells_of_a_grid_are_told_in_their_order() -> None:
-    """Who never heard of the old names still knows which cells make a line."""
+    """A player who does not know the old names can still tell which cells make a line."""
     game = under(TicTacToe())
     seen = game.observe(game.deal(RNG), 0)
     names = [game._words.there(f"C{column}R{row}") for row in "123" for column in "123"]

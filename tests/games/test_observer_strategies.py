@@ -1,4 +1,4 @@
-"""The 19 strategies of Observer, Not Player and where they settle, against the published mixes,
+"""The 19 strategies of Observer, Not Player and their steady states, against the published mixes,
 closed forms and long runs."""
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def product(first: str, second: str) -> list[float]:
 
 @given(codes, codes)
 def test_outcomes_are_the_product_of_the_mixes(first: str, second: str) -> None:
-    """Where both look back, each outcome is as likely: from any of the nine pairs of hands the two
-    walk on by a permutation, and the lead modulo three is uniform in round 1."""
+    """Where both look back, all outcomes are equally likely: from any of the nine pairs of hands
+    the two follow a permutation, and the lead modulo three is uniform in round 1."""
     wanted = [1 / 3] * 3 if {first, second} <= ANSWERS.keys() else product(first, second)
     assert GAME.outlook((first, second)) == pytest.approx(wanted, abs=1e-12)
 
@@ -92,7 +92,7 @@ def test_all_pairs_settle_in_well_under_a_second() -> None:
 def test_what_has_settled_is_a_fixed_point(
     pair: tuple[str, str], damping: float, seed: int
 ) -> None:
-    """From every start, and with every damping; a fixed player stays what it is."""
+    """From every start, and with every damping; a fixed player stays unchanged."""
     init = np.random.default_rng(seed).dirichlet(np.ones(3), size=2)
     found = strategies.steady([pair], init=init, damping=damping, tolerance=1e-9)
     assert found.converged.all()
@@ -119,7 +119,7 @@ def test_some_reactive_pairs_end_where_they_began(pair: str) -> None:
 
 
 def test_a_pair_that_does_not_converge_is_flagged_and_averaged() -> None:
-    """Almost without damping X and Y exchange their starts for ever; the mean lies between."""
+    """Almost without damping X and Y swap their starts forever; the mean is between."""
     start = [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
     found = strategies.steady([("X", "Y"), ("H", "C")], init=start, damping=1 - 1e-9, cap=500)
     assert found.converged.tolist() == [False, True]
@@ -179,14 +179,14 @@ def tree(game: RockPaperScissors, pair: str, state: Any, chance: float) -> list[
 
 
 def test_older_cells_keep_their_description() -> None:
-    """A setting left at its default is not told, so keys from before there were any hold."""
+    """Settings at their default are omitted, so keys from before their introduction stay valid."""
     told = {"class": "games.rock_paper_scissors.RockPaperScissors", "num_seats": 2, "rounds": 10}
     assert describe(RockPaperScissors(rounds=10)) == told
     assert describe(RockPaperScissors(rounds=10, react="iid")) == {**told, "react": "iid"}
 
 
 def test_two_hundred_rounds_are_told_in_no_time() -> None:
-    """A seat is told all rounds at every turn; the clauses are written once."""
+    """A seat observes all rounds at every turn; the clauses are stored once."""
     began, state = time.process_time(), ()
     while GAME.to_move(state):
         _ = [GAME.observe(state, seat) for seat in (0, 1)]

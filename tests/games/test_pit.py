@@ -1,4 +1,4 @@
-"""Pit against a referee written from the rules, turn by turn; secrets and published paper_bugs."""
+"""Pit against an independent referee, turn by turn; hidden information and published paper_bugs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SETTINGS = (
 
 
 def lockstep(game: Any, number: int) -> int:
-    """Plays a match beside the referee: how many turns it had."""
+    """Play a match alongside the referee; return its number of turns."""
     rng = np.random.default_rng(number)
     state = game.deal(rng)
     referee = Referee(game.corner, game.goal, game.turns, game.deal_turns)
@@ -51,14 +51,14 @@ def bag(hand: tuple[int, ...]) -> list[str]:
 
 
 def chosen(options: tuple[str, ...], rng: np.random.Generator) -> str:
-    """A trade as often as something else, so that cards move."""
+    """Trade half of the time, so that cards move."""
     trades = [name for name in options if name.startswith("trade")]
     among = trades if trades and rng.random() < 0.5 else options
     return str(among[int(rng.integers(len(among)))])
 
 
 def compare(game: Any, referee: Referee, observation: Any) -> None:
-    """What the trader is told is as the referee has it."""
+    """The trader's observation matches the referee's."""
     who, facts = referee.turn, {fact.name: fact.text for fact in observation.facts}
     assert facts["You are"].startswith(f"trader {who};")
     own, other = referee.points[TEAM[who]], referee.points[1 - TEAM[who]]

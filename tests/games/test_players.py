@@ -1,4 +1,4 @@
-"""How scripted players fare: greedy beats random, and a look one ply ahead beats greedy."""
+"""Strength of scripted players: greedy beats random, and one-ply search beats greedy."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DUELS: list[tuple[Game[Any], str, str, int, float]] = [
     (SeaBattle(), "greedy", "random", 10, 0.85),  # in the long run 0.98
     (SeaBattle(), "one_ply", "greedy", 2, 0.5),  # in the long run 0.95
 ]
-"""A game, who wins, against whom, over how many deals, with how much of the score at the least."""
+"""A game, the winner, the opponent, the number of deals, and the minimum share of the score."""
 
 
 @pytest.mark.parametrize(

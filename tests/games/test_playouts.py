@@ -1,4 +1,4 @@
-"""Playouts by the rules alone: against compiled ones, exact values, and planted faults."""
+"""Generic playouts: against compiled ones, exact values, and planted faults."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ RANDOM = ("random", "random")
 
 
 def alike(mine: np.ndarray, theirs: np.ndarray) -> bool:
-    """Whether two counts of the same events can be of one distribution."""
+    """Whether two counts of the same events can come from one distribution."""
     return bool(chi2_contingency(np.stack((mine, theirs)) + 0.5).pvalue > LEAST_P)
 
 
 def test_wins_in_each_others_seats_would_be_found() -> None:
-    """The planted fault: what one seat gets is counted for the other."""
+    """The planted fault: one seat's result is counted for the other."""
 
     class Exchanged(Bare):
         def returns(self, state: Any) -> tuple[float, ...]:
@@ -88,7 +88,7 @@ def test_compiled_playouts_are_the_games_own() -> None:
 
 
 def exact(game: TicTacToe, state: Any, seat: int) -> float:
-    """The chance that `seat` wins if all play on at random, from the whole tree."""
+    """Return the probability that `seat` wins under random play, from the whole tree."""
     movers = game.to_move(state)
     if not movers:
         return float(game.returns(state)[seat] > 0)
@@ -121,7 +121,7 @@ def test_more_playouts_only_add_to_those_before() -> None:
 
 
 def test_options_meet_the_same_cards_and_chance() -> None:
-    """Two options that come to the same win the same playouts, one by one."""
+    """Two options that lead to the same state win the same playouts, one by one."""
 
     class Twice(Bare):
         """Every cell is there twice."""

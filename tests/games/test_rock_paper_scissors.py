@@ -1,4 +1,4 @@
-"""Rock-paper-scissors against OpenSpiel's payoffs and the exact chances of random play."""
+"""Rock-paper-scissors against OpenSpiel's payoffs and the exact probabilities of random play."""
 
 from __future__ import annotations
 

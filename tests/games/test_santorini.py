@@ -1,4 +1,4 @@
-"""Santorini against a slow referee, position by position, and what its players come to."""
+"""Santorini against a slow referee, position by position, and results of its players."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PLACE, MOVE, BUILD = rules.PLACE, rules.MOVE, rules.BUILD
 
 
 def lockstep(engine: Any, seed: int) -> Counter[str]:
-    """A random game of both; says what happened. Fails where they differ."""
+    """Play a random game in both; return the outcome. Fails if they differ."""
     choose, referee, array = random.Random(seed), Referee(), rules.blank()
     tally = Counter(games=1)
     while True:

@@ -1,4 +1,4 @@
-"""Sea Battle against a slow referee, turn by turn, and what its players come to."""
+"""Sea Battle against a slow referee, turn by turn, and results of its players."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tests.games.slips import caught, slipped
 GAME, SIX = SeaBattle(), SeaBattle(num_seats=6)
 NAMES, HEADINGS = words.NAMES, words.HEADINGS
 CROWD = 5
-"""Squares a side of a bay into which all ships of every other game are put: so that they meet."""
+"""Side in squares of a bay in which all ships start in every other game, so that they meet."""
 
 
 def dealt(seed: int, paper_bugs: bool, most_turns: int = 60) -> np.ndarray:
-    """A deal; of odd seeds the ships are then put close together among some of the rocks."""
+    """A deal; for odd seeds the ships are then placed close together among some of the rocks."""
     array = SeaBattle(most_turns=most_turns, paper_bugs=paper_bugs).settings.copy()
     rules.deal(array, np.uint64(seed))
     if seed % 2:
@@ -42,7 +42,7 @@ def point(square: int) -> complex:
 
 
 def refereed(array: np.ndarray) -> Referee:
-    """The referee of a deal."""
+    """Return the referee of a deal."""
     cells = array.tolist()
     ships = {
         name: Ship(point(cells[at]), COMPASS[HEADINGS[cells[rules.HEADING + at]]])
@@ -64,7 +64,7 @@ def compare(array: np.ndarray, referee: Referee) -> None:
 
 
 def lockstep(engine: Any, seed: int, paper_bugs: bool = False) -> Counter[str]:
-    """A random game of both; says what happened. Fails where they differ."""
+    """Play a random game in both; return the outcome. Fails if they differ."""
     tally, notes = Counter(games=1), np.zeros(rules.NOTES, np.int64)
     choose, array = random.Random(seed), dealt(seed, paper_bugs)
     referee = refereed(array)
@@ -145,8 +145,8 @@ def test_the_rules_as_plain_python_are_not_taken_for_a_slip(paper_bugs: bool) ->
 
 
 def at_sea(**ships: tuple[int, int, str]) -> State:
-    """A state without loose rocks and with these ships, each x, y and heading; the others far away
-    in a corner, each in a row of its own."""
+    """Return a state without loose rocks and with these ships, each x, y and heading; the others
+    are far away in a corner, each in a separate row."""
     cells = SeaBattle().settings.tolist()
     cells[rules.ROCKS : rules.SIZE] = [0] * rules.LOOSE_ROCKS
     for at, name in enumerate(NAMES):

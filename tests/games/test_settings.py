@@ -1,4 +1,4 @@
-"""Settings that games refuse: one line that names the value and what it should be."""
+"""Invalid settings of games: one line that names the value and what it should be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tic-tac-toe against OpenSpiel, against the known size of its tree, and against brute force."""
+"""Tic-tac-toe against OpenSpiel, the known size of its tree, and brute force."""
 
 from __future__ import annotations
 

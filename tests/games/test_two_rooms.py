@@ -109,7 +109,7 @@ def test_red_wins_with_president_and_bomber_in_one_room(seed: int) -> None:
     assert SIX.returns(state) == ((-1.0,) * 3 + (1.0,) * 3 if same else (1.0,) * 3 + (-1.0,) * 3)
 
 
-# What is heard
+# Observations
 
 
 def test_all_in_the_room_hear_what_is_said_and_nobody_else() -> None:

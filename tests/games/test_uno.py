@@ -1,4 +1,4 @@
-"""UNO's invariants, what a seat is told, and the scripted players against RLCard's."""
+"""UNO's invariants, observations, and the scripted players against RLCard's."""
 
 from __future__ import annotations
 

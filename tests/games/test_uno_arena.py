@@ -1,8 +1,9 @@
 """UNO Arena's engine against a slow referee written from the rule text, step by step.
 
 Both get the same shuffled deck and the same random choices. At every decision all hands, the pile
-and the played cards (each in order), the colour in force, the direction, who decides what, the
-options and the winners must be equal."""
+and the played cards (each in order), the colour in force, the direction, the decision and its seat,
+the options and the winners must be equal.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +73,7 @@ def their_side(referee: Referee) -> dict[str, Any]:
 
 
 def lockstep(engine: Any, seats: int, seed: int) -> Counter[str]:
-    """Plays one deal in both by random choices; says what happened. Fails where they differ."""
+    """Play one deal in both by random choices; return the outcome. Fails if they differ."""
     choose, tally = random.Random(seed), Counter(games=1)
     array = cards.blank(seats)
     engine.deal(array, seats, seed)
@@ -143,7 +144,7 @@ SLIPS = {
 
 
 def caught_in(old: str, new: str, games: int) -> bool:
-    """Whether lockstep fails by the rules with this slip."""
+    """Whether lockstep fails with this slip in the rules."""
     seats = (2, 3, 7)
     return caught(lambda own, n: lockstep(own, seats[n % 3], n), slipped(rules, old, new), games)
 

@@ -1,8 +1,9 @@
-"""How often each seat wins, against figures measured with RLCard and published ones; values of
-options, against positions whose worth is known; what helper, saboteur and habit are worth.
+"""Win rates by seat, against RLCard's and published ones; values of options, against positions of
+known value; the effect of helper, saboteur and habit.
 
-The figures measured here and there agree when they differ by no more than both 95% half-widths
-together, root of the sum of squares."""
+Two measured rates agree if they differ by at most the root of the sum of squares of their 95%
+half-widths.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +63,7 @@ def test_seats_win_as_often_as_measured(
 
 
 def values(state: State, measured: int, n: int = 2000, hidden: bool = True) -> dict[str, float]:
-    """What each option is worth when everybody plays at random, by name."""
+    """Return the value of each option under random play, by name."""
     seats = int(state.array[rules.SEATS])
     before = state.array.copy()
     found = engine.values(state.array, measured, np.full(seats, RANDOM), n, 7, hidden)
@@ -167,7 +168,7 @@ def test_the_goal_settles_who_is_helped() -> None:
 
 @pytest.mark.parametrize(("seat", "helped"), [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)])
 def test_help_raises_the_wins_of_the_seat_that_it_names(seat: int, helped: int) -> None:
-    """Beside rule players a helper is worth two points or more to its seat from wherever it sits,
+    """With rule players, a helper is worth at least two points to its target seat from any seat,
     and a saboteur costs it as much: ten standard errors of the difference."""
     game = Uno(3)
     won = {}
@@ -187,7 +188,7 @@ def test_the_player_of_habit_takes_the_lowest_number() -> None:
 @pytest.mark.parametrize(
     ("policy", "percent", "width"),
     [
-        # a helper beside RLCard's rule players, 100,000 games of RLCard
+        # a helper with RLCard's rule players, 100,000 games of RLCard
         ("helper", (32.42, 39.19, 28.39), 0.30),
         # RLCard, 500,000 games: without help
         ("random", (36.24, 35.20, 28.56), 0.13),

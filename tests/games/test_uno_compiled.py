@@ -1,4 +1,4 @@
-"""The compiled engine's cache: an edited rule is never played as it was before."""
+"""The compiled engine's cache: an edited rule takes effect at once."""
 
 from __future__ import annotations
 

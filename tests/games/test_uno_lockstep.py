@@ -1,9 +1,9 @@
 """UNO against RLCard 1.2.0, step by step.
 
-Both engines get the same deals: RLCard's random source is replaced by one that answers with our
-shuffles and colours. After every move all hands, the pile, the played cards (each in order), the
-card and the colour to match, the direction, the seat to move, the list of legal actions with its
-duplicates, and the winner must be equal. Where RLCard fails for want of cards, lockstep stops.
+Both engines get the same deals: RLCard's random source is replaced by one that returns our shuffles
+and colours. After every move all hands, the pile, the played cards (each in order), the card and
+the colour to match, the direction, the seat to move, the list of legal actions with its duplicates,
+and the winner must be equal. Where RLCard fails for want of cards, lockstep stops.
 """
 
 from __future__ import annotations
@@ -84,8 +84,7 @@ def their_side(game: UnoGame) -> dict[str, Any]:
 
 
 def lockstep(engine: Any, seats: int, seed: int) -> Counter[str]:
-    """Plays one deal in both engines by random moves; says what happened. Fails where they
-    differ."""
+    """Play one deal in both engines by random moves; return the outcome. Fails if they differ."""
     choose, tally = random.Random(seed), Counter(games=1)
     array = rules.blank(seats)
     engine.deal(array, seats, seed)
@@ -148,7 +147,7 @@ SLIPS = {
 
 
 def caught_in(old: str, new: str, games: int) -> bool:
-    """Whether lockstep fails by the rules with this slip."""
+    """Whether lockstep fails with this slip in the rules."""
     return caught(lambda own, n: lockstep(own, 2 + n % 2, n // 2), planted(rules, old, new), games)
 
 

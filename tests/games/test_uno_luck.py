@@ -1,4 +1,4 @@
-"""Luck-adjusted results: the same win rate, from fewer games, by one answer however often asked."""
+"""Luck-adjusted results: the same win rate, from fewer games, and deterministic."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""What a seat remembers of a game and believes of hidden cards, against Bayes' rule, card by card.
+"""A seat's memory of a game and beliefs about hidden cards, against Bayes' rule, card by card.
 
-Small decks of 12 cards: three in each of two hands, one turned up, five in the pile. Every order
-of the hidden cards is played through the game itself, which says whether seat 1 would have seen
-the same, and asked how likely seat 0's moves were. That is the posterior without any of the
-walk's own reasoning."""
+Small decks of 12 cards: three in each of two hands, one turned up, five in the pile. Every order of
+the hidden cards is played through the game itself, which shows whether seat 1 would have observed
+the same, and the likelihood of seat 0's moves is computed. That is the posterior, independent of
+the walk's reasoning.
+"""
 
 from __future__ import annotations
 
@@ -77,8 +78,8 @@ def small_deck(rng: np.random.Generator) -> list[int]:
 
 
 def worlds(start: State, draws: int) -> Iterator[State]:
-    """Every first state that seat 1 cannot tell from `start` as far as the cards dealt and the
-    first `draws` cards of the pile go."""
+    """Yield every first state that seat 1 cannot distinguish from `start` by the cards dealt and
+    the first `draws` cards of the pile."""
     array = start.array
     own, other = rules.hand_of(KNOWER), rules.hand_of(0)
     hidden = array[other + 1 : other + 1 + HAND].tolist()
@@ -90,7 +91,7 @@ def worlds(start: State, draws: int) -> Iterator[State]:
 
 
 def likelihood(start: State, actions: tuple[int, ...], policy: str, events: list[object]) -> float:
-    """How likely seat 1 is to see what it saw, if the cards lie as in `start`."""
+    """Return the likelihood of seat 1's observations, if the cards lie as in `start`."""
     game, state = Uno(), start
     pile = [*start.array[rules.PILE + 1 : rules.PILE + 1 + PILE].tolist(), start.array[rules.TOP]]
     chance = 1.0 / sum((card & 63) % 15 != 14 for card in pile)
@@ -109,7 +110,7 @@ def likelihood(start: State, actions: tuple[int, ...], policy: str, events: list
 
 
 def look(state: State) -> object:
-    """What seat 1 knows of a state: what happened, its own cards, how many the other holds."""
+    """Seat 1's knowledge of a state: past events, its own cards, the other's number of cards."""
     other = len(hand(state.array, 0))
     return state.history, tuple(hand(state.array, KNOWER)), other, state.array[rules.TO_MOVE]
 
@@ -119,7 +120,8 @@ Weighted = list[tuple[State, float]]
 
 @lru_cache
 def exact(seed: int, policy: str) -> tuple[Weighted, Belief]:
-    """The worlds that fit what seat 1 saw with their chances; what follows for seat 0's hand."""
+    """Return the worlds consistent with seat 1's observations and their probabilities; and the
+    resulting distribution of seat 0's hand."""
     start, actions = history(seed, policy)
     seen = [look(played(start, list(actions[: ply + 1]))) for ply in range(len(actions))]
     drawn = PILE - int(played(start, list(actions)).array[rules.PILE])
@@ -179,7 +181,7 @@ def remembered(
 
 
 def walked(seed: int, policy: str, forget: Forget = nothing) -> Belief:
-    """What seat 1 believes of seat 0's hand when every world of the posterior walks a while."""
+    """Seat 1's belief about seat 0's hand when every world of the posterior walks a while."""
     _, actions = history(seed, policy)
     fitting, _ = exact(seed, policy)
     codes = Uno().codes((policy, policy))

@@ -1,4 +1,4 @@
-"""Watching: what is seen hangs on the deal alone, guesses are told apart, and what they come to."""
+"""Watched games: observations depend on the deal only, guesses are separate and scored."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def guessing(game: Watch, state: State, guesses: Sequence[str]) -> State:
 
 @pytest.mark.parametrize("base", [RPS, TicTacToe(), Uno(num_seats=3)])
 def test_all_observers_watch_the_same_moves(base: object) -> None:
-    """Whatever is told of them: the stream of a deal does not know the window."""
+    """Whatever is observed: the stream of a deal does not depend on the window."""
     games = [Watch(of=base, window=window, warmup=warm) for window, warm in ((50, 2), (None, 0))]
     first, other = (one.deal(stream(7, one, 3, 0)) for one in games)
     assert first.transcript.moves == other.transcript.moves

@@ -1,6 +1,6 @@
-"""Games written down in full, so that a person can read what a game does and says.
+"""Golden playthroughs: games written out in full for a person to read.
 
-`python -m tests.golden` writes tests/golden/<game>.txt anew; read the difference before keeping it.
+`python -m tests.golden` rewrites tests/golden/<game>.txt; review the diff before committing it.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ FOLDER = Path(__file__).parent
 
 
 def playthrough(game: Game[Any], deal_seed: int) -> str:
-    """A game of uniform random moves: each state, what the seats to move are told, their options,
-    and what they choose."""
+    """Return a game of uniformly random moves: each state, the observations and options of the
+    seats to move, and their choices."""
     rng = np.random.default_rng(deal_seed)
     state = game.deal(rng)
     rules = game.observe(state, game.to_move(state)[0]).rules

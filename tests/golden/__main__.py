@@ -1,4 +1,4 @@
-"""Writes the golden files anew."""
+"""Rewrite the golden files."""
 
 from tests.golden import FOLDER, GAMES, playthrough
 

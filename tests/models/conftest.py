@@ -1,4 +1,4 @@
-"""Tiny checkpoints with random weights, made on the spot, and a tokenizer."""
+"""Tiny checkpoints with random weights, built on the fly, and a tokenizer."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def tokenizer(decisions: list[Score]) -> PreTrainedTokenizerFast:
 def make_checkpoint(
     tokenizer: PreTrainedTokenizerFast, tmp_path_factory: pytest.TempPathFactory
 ) -> MakeCheckpoint:
-    """Writes a checkpoint of a family with random weights, spread wide so that it has opinions."""
+    """Write a checkpoint of a family with random weights, large enough for distinct predictions."""
 
     def make(family: str = "llama", **settings: object) -> Path:
         torch.manual_seed(0)
@@ -96,7 +96,7 @@ def make_checkpoint(
 
 @pytest.fixture(scope="session")
 def checkpoint_folder(make_checkpoint: MakeCheckpoint) -> Path:
-    """A tiny Llama for tests that need no particular family. Not to be written to."""
+    """A tiny Llama for tests that need no particular family. Treat as read-only."""
     return make_checkpoint("llama")
 
 

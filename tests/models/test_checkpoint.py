@@ -1,4 +1,4 @@
-"""Checkpoints: what identifies one, and one clear line for everything that can be wrong."""
+"""Checkpoints: their identity, and one clear line for each possible fault."""
 
 from __future__ import annotations
 
@@ -160,8 +160,7 @@ def test_a_hub_model_is_taken_from_this_machine_by_commit(checkpoint_folder, tmp
 
 
 def test_a_hub_model_that_was_changed_on_this_machine_is_refused(folder, tmp_path, monkeypatch):
-    """Its files have the names of their hashes, so that another content does not pass under the
-    commit."""
+    """Its files are named after their hashes, so other content cannot pass as the commit."""
     snapshot, blobs = tmp_path / "snapshots" / ("0" * 40), tmp_path / "blobs"
     snapshot.mkdir(parents=True)
     blobs.mkdir()
@@ -297,7 +296,7 @@ def test_a_gpu_that_is_not_there(checkpoint_folder):
 
 
 def test_a_loaded_model_stays_what_it_is_when_its_files_are_written_over(folder):
-    """The library reads weights as pages of the file: those of whoever writes into it next."""
+    """The library maps weights as pages of the file, so later writes would change them."""
     model, file = Checkpoint(str(folder)).load(), folder / "model.safetensors"
     before, whole = model.answer([ASK]), file.read_bytes()
     header = 8 + int.from_bytes(whole[:8], "little")

@@ -1,6 +1,6 @@
 """The packed scorer on real decisions: whole UNO games, the shipped model and random networks.
 
-The fast test takes some hundreds of decisions, the slow one ten thousand on each network; both
+The fast test scores some hundreds of decisions, the slow one ten thousand on each network; both
 print the figures (`pytest -s`).
 """
 
@@ -26,8 +26,8 @@ from gauntlet.models.engine.tokens import Tokens, load_tokens
 POCKET = PROJECT / "models" / "pocket" / "weights"
 NETWORKS = ("pocket", "llama", "mistral", "qwen3")
 CLOSE = 1e-4
-"""How far a log-probability may lie from the plain scorer's, and the margin above which the first
-choice must be the same."""
+"""Allowed deviation of a log-probability from the reference scorer's, and the margin above which
+the first choice must be the same."""
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def tokens() -> Tokens:
 
 
 def network_of(name: str, tokens: Tokens, dtype: str = "float32") -> Any:
-    """The shipped model, or a small one of the family with weights spread wide."""
+    """Return the shipped model, or a small one of the family with large random weights."""
     if name == "pocket":
         return load_network(POCKET, "pocket", dtype, "cpu")
     torch.manual_seed(NETWORKS.index(name))
@@ -59,7 +59,7 @@ def network_of(name: str, tokens: Tokens, dtype: str = "float32") -> Any:
 
 @dataclass
 class Figures:
-    """How two scorers' log-probabilities compare: one entry of `margins` and `same` a prompt."""
+    """Comparison of two scorers: one entry of `margins` and `same` per prompt."""
 
     differences: np.ndarray
     margins: np.ndarray

@@ -9,7 +9,7 @@ from benchmarks.families import FAILED, line, rows
 
 CLOSE = 1e-4
 BORDERED = {"gpt_neo": "portable to 64", "phi3": "general to 64", "llama4_text": "general to 64"}
-"""Families with a border within the prompts that the fast way does not know, and must notice."""
+"""Families with a border within the prompts that the fast path does not know, and must detect."""
 WINDOWED = ("gemma2", "gemma3_text", "gpt_oss", "ministral", "olmo3", "cohere2")
 """Families with windows that the prompts exceed."""
 

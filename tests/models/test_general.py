@@ -99,7 +99,7 @@ def test_it_scores_as_one_prompt_at_a_time_and_alike_in_any_company(
 
 
 def without(argument: str) -> Callable[..., Any]:
-    """The attention of this pass, deaf to one thing that the library tells it."""
+    """The attention of this pass, ignoring one argument from the library."""
     told = general.attention
     return lambda *args, **given: told(*args, **{**given, argument: None})
 
@@ -122,8 +122,8 @@ def test_what_it_overlooks_is_found(
     decisions: list[Score],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A pass that does not know a window, a cap, a sink or a scale is not believed, and what is
-    answered in its place is right."""
+    """A pass that ignores a window, a cap, a sink or a scale is detected, and the fallback's
+    answers are right."""
     family, settings = FAMILIES[name]
     if argument == "softcap":
         settings = {**settings, "attn_logit_softcapping": 1.0}

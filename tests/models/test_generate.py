@@ -1,4 +1,4 @@
-"""Free text: against the library's own loop, and the same in any company."""
+"""Free text: against the library's own loop, and the same in any batch."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_many_at_once_write_what_each_writes_alone(family, make_checkpoint):
 
 
 def mixed_asks() -> list[Generate]:
-    """Prompts and texts of many lengths, greedy and drawn, with and without stop strings."""
+    """Prompts and texts of many lengths, greedy and sampled, with and without stop strings."""
     rng = random.Random(5)
     return [
         Generate(

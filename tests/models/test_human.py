@@ -1,4 +1,4 @@
-"""A person at the terminal as a model: what is printed, and what typing does."""
+"""A person at the terminal as a model: output, and handling of typed input."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gauntlet.models.human import Terminal, TerminalModel
 
 
 class Person:
-    """Somebody who types into a model's keyboard, ahead of the questions."""
+    """A person who types into a model's keyboard, ahead of the prompts."""
 
     def __init__(self) -> None:
         reading, self.writing = os.pipe()
@@ -73,7 +73,7 @@ def test_any_other_line_is_asked_about_again(
 def test_an_options_name_is_taken_for_its_number(
     person: Person, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In any case, with spaces or underscores; a number stays one, whatever options are called."""
+    """In any case, with spaces or underscores; a number stays one, whatever the options' names."""
     listed = "Options:\n1) FOLD\n2) RAISE_HALF_POT\n3) 1\n"
     asked = Score((Prompt("", listed, "Your choice:"),), ("1", "2", "3"))
     person.types("fold\nraise half pot\n1\ncall\n3) 1\n3\n")
@@ -117,7 +117,7 @@ def test_whoever_hangs_up_ends_the_wait(person: Person) -> None:
 
 
 def test_the_end_of_the_input_interrupts(person: Person) -> None:
-    """Nothing is answered in the person's place: the wait goes on until the program hangs up."""
+    """No default answer is given: the wait continues until the program hangs up."""
     interrupted = []
     before = signal.signal(
         signal.SIGINT, lambda *_: (interrupted.append(True), person.model.cancel())

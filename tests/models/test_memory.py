@@ -1,4 +1,4 @@
-"""How much the scorer takes of what is free."""
+"""The share of free memory that the scorer uses."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "gemma2": {"sliding_window": 40, "query_pre_attn_scalar": 16},
     "mixtral": {"num_local_experts": 4, "num_hidden_layers": 4},
 }
-"""The experts of the last lie apart in their files and are put together by the library."""
+"""The experts of the last are separate in their files and are merged by the library."""
 
 
 def load(folder: Path, **settings: object) -> Any:

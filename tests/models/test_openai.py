@@ -1,4 +1,4 @@
-"""A model behind an API, asked through the `openai` client, on a server that fails."""
+"""An API model, called through the `openai` client, on a failing server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("key")
 WRITE = Generate(Prompt("Rules.\n\n", "Hand: red 1\nSay: "), 5, 0.7, ("Z",), seed=3)
 
 
-# What it answers.
+# Its answers.
 
 
 @pytest.mark.parametrize("endpoint", ["chat", "completions"])

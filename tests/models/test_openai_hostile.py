@@ -1,5 +1,5 @@
-"""Servers that mean no good: a reply is bounded in bytes and in time, and what a server says can
-hurt neither terminal nor log."""
+"""Malicious servers: a reply is bounded in bytes and in time, and its text can harm neither
+terminal nor log."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("key")
 
 WRITE = Generate(Prompt("", "Say: "), 5)
 SPARE = 1 << 16
-"""Bytes of a reply in these tests; the real limit is sixteen times that."""
+"""Maximum bytes of a reply in these tests; the real limit is sixteen times that."""
 
 
 @pytest.fixture
@@ -50,13 +50,13 @@ def loaded(url: str, folder: Path, **settings: object) -> Iterator[Remote]:
 
 
 def then(behaviour: Behaviour, well: int = 1) -> Behaviour:
-    """Well at first: the question whether it answers."""
+    """Good at first: for the request that checks whether the server answers."""
     left = iter(range(well))
     return lambda talk: (behaviour if next(left, None) is None else good)(talk)
 
 
 def error_of(behaviour: Behaviour, folder: Path) -> tuple[str, int, Tokens]:
-    """The error that such a reply ends in, how often it was asked for, and what it may cost."""
+    """Return the error for such a reply, the number of requests, and the possible cost."""
     with at_work(then(behaviour)) as (url, talks), loaded(url, folder) as model:
         with pytest.raises(ModelError) as raised:
             model.answer([WRITE])
@@ -122,7 +122,7 @@ def test_the_limit_grows_with_what_is_asked_for(tmp_path: Path) -> None:
     assert response_limits.most_bytes(Tokens(0, 10**6)) > 250_000_000
 
 
-# What it says.
+# Its text.
 
 
 def spelt(spelling: str) -> str:
@@ -140,7 +140,7 @@ def spelt(spelling: str) -> str:
 
 @pytest.mark.parametrize("spelling", ["whole", "prefix", "masked", "base64", "json", "hex"])
 def test_a_key_that_is_repeated_is_nowhere(tmp_path: Path, spelling: str) -> None:
-    """Not in an error; and not in a reply, where it would be kept."""
+    """Neither in an error nor in a reply, where it would be stored."""
     word = spelt(spelling)
     body = json.dumps({"error": {"message": f"wrong key {word}."}}).encode()
     told, _, _ = error_of(lambda talk: talk.reply(body, status="418 No"), tmp_path)
@@ -293,7 +293,7 @@ model.close()
 def test_sixteen_such_replies_at_a_time_take_little_memory(
     tmp_path: Path, kind: str, figure: Callable[[str], None]
 ) -> None:
-    """With the real limits. Read without any, such replies take gigabytes."""
+    """With the real limits. Without limits, such replies take gigabytes."""
     behaviour = getattr(hostile, kind, None) or bomb(kind, 1000)
     with at_work(then(behaviour)) as (url, _):
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Keys that no header can carry, and replies that are not quite as they should be."""
+"""Keys that no header can carry, and replies that are slightly wrong."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Reply = dict[str, Any]
 
 @pytest.fixture
 def changed(served: PocketServer, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Makes the server's chat replies what a function makes of them."""
+    """Transforms the server's chat replies by a function."""
 
     def change(alter: Callable[[Reply], Reply]) -> None:
         chat = served.chat
@@ -114,7 +114,7 @@ def test_counts_that_are_there_are_read() -> None:
 
 
 def _without(reply: Reply, part: str, value: object) -> Reply:
-    """The reply with something else in the place of what it tells of the first token."""
+    """Return the reply with part of its data on the first token replaced."""
     logprobs = reply["choices"][0]["logprobs"]
     if part == "top_logprobs" and logprobs:
         logprobs["content"][0]["top_logprobs"] = value

@@ -1,4 +1,4 @@
-"""What a model behind an API costs: nothing is paid twice, whatever goes wrong, and a cap holds."""
+"""The cost of an API model: nothing is paid twice, whatever goes wrong, and a cap holds."""
 
 from __future__ import annotations
 

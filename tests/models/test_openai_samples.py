@@ -1,4 +1,4 @@
-"""Several samples, JSON and a system text, asked of a server, whatever it makes of them."""
+"""Several samples, JSON and a system text, requested from servers that support them or not."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Chat = Callable[[Mapping[str, Any]], dict[str, Any]]
 def changed(
     served: PocketServer, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[Callable[[Chat, Mapping[str, Any]], dict[str, Any]]], None]:
-    """Makes the server's chat what a function of it and a body makes."""
+    """Replaces the server's chat by a function of it and a body."""
 
     def change(alter: Callable[[Chat, Mapping[str, Any]], dict[str, Any]]) -> None:
         chat = served.chat
@@ -56,7 +56,7 @@ def giving_more(chat: Chat, body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def starving(chat: Chat, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Gives a first sample, and after it nothing."""
+    """Gives a first sample, and no others."""
     reply = chat({**body, "n": 1})
     return reply if body["seed"] <= WRITE.seed else {**reply, "choices": []}
 
@@ -64,7 +64,7 @@ def starving(chat: Chat, body: Mapping[str, Any]) -> dict[str, Any]:
 def noting(
     alter: Callable[[Chat, Mapping[str, Any]], dict[str, Any]], log: list[Mapping[str, Any]]
 ) -> Callable[[Chat, Mapping[str, Any]], dict[str, Any]]:
-    """The same, and notes what it answered."""
+    """The same, recording its answers."""
 
     def noted(chat: Chat, body: Mapping[str, Any]) -> dict[str, Any]:
         reply = alter(chat, body)

@@ -1,4 +1,4 @@
-"""Many threads ask one model behind an API: each its own question, none answered or paid twice."""
+"""Many threads use one API model: each gets its own answer, none answered or paid twice."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WRITE = Generate(Prompt("Rules.\n\n", "Hand: red 1\nSay: "), 5, 0.7, ("Z",), see
 
 
 def each(model: Remote, requests: list[Request]) -> list[Future[object]]:
-    """One call a request, from as many threads as the model has slots."""
+    """Make one call per request, from as many threads as the model has slots."""
     with ThreadPoolExecutor(model.slots) as threads:
         return [threads.submit(lambda r=one: model.answer([r])[0]) for one in requests]
 
@@ -119,7 +119,7 @@ def test_whoever_waits_as_it_ends_gets_a_reply_or_an_error(
 
 
 def arrived(script: Script, count: int) -> None:
-    """Waits until so many requests are with the server."""
+    """Wait until this many requests are at the server."""
     waited = threading.Event()
     end = time.monotonic() + 20
     while len(script.arrivals) < count and time.monotonic() < end:

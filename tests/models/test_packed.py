@@ -1,4 +1,4 @@
-"""The packed scorer against the plain one, and against itself in other company."""
+"""The packed scorer against the reference, and against itself in other batches."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def flat(replies: list[Scores]) -> np.ndarray:
 
 
 def prove(local: Local) -> None:
-    """Before something is broken on purpose: what is proven is not tried again."""
+    """Before breaking something on purpose: what is proven is not checked again."""
     assert local._scorer.proof.covers(512)
 
 
 def flips(left: list[Scores], right: list[Scores]) -> int:
-    """In how many prompts the two put another choice first."""
+    """Count the prompts in which the two have different first choices."""
     rows = [
         (a, b)
         for x, y in zip(left, right, strict=True)
@@ -116,7 +116,7 @@ def test_bits_do_not_depend_on_company_order_or_threads(dtype, make_checkpoint, 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_attention_of_all_pieces_at_once_agrees(family, make_checkpoint, decisions):
-    """What a GPU does where bits need not stay the same."""
+    """The behaviour of a GPU where bits need not be reproducible."""
     folder = make_checkpoint(family)
     local = load(folder)
     expected = flat(local.answer(decisions))

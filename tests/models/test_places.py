@@ -1,4 +1,4 @@
-"""Where networks lie when there is more than one place."""
+"""Devices of networks when there is more than one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pocket model: what is shipped, how it reads a decision, and that it has learnt to play."""
+"""The pocket model: its files, how it reads a decision, and that it has learned to play."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def decisions(teacher: Network) -> list[Lesson]:
     return list(islice(data.uno_lessons(teacher, 2, rng), 300))
 
 
-# What is shipped.
+# The shipped files.
 
 
 def test_shipped_files_take_less_than_4_mb() -> None:
@@ -142,7 +142,7 @@ def one_by_one(model: LlamaForCausalLM, writer: Writer, prompts: tuple[Prompt, .
     return torch.stack(logits)[:, writer.labels].numpy()
 
 
-# What it is taught.
+# The lessons.
 
 
 @pytest.fixture(scope="module")

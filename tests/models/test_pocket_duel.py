@@ -1,4 +1,4 @@
-"""The second pocket model: what its tutor says, how lessons are packed, and what is shipped."""
+"""The second pocket model: its tutor, packing of its lessons, and the shipped files."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from gauntlet.training.pocket.duel.tutor import knowing, reply
 from tests.agents.play import drive
 
 SHORT = 60
-"""More tokens than any reply has that the tutor writes."""
+"""More tokens than any of the tutor's replies has."""
 TURNS = {"grid": grid_lessons, "cards": card_turns}
 BOTH = pytest.mark.parametrize("turns", TURNS.values(), ids=TURNS)
 
@@ -67,7 +67,7 @@ def model() -> Iterator[Local]:
 
 
 def sample_turns(turns: Any, count: int, seed: int) -> list[Turn]:
-    """Turns that lie apart."""
+    """Return turns spaced apart."""
     return list(islice(turns(np.random.default_rng(seed)), 0, 5 * count, 5))
 
 
@@ -227,7 +227,7 @@ def test_phrases_that_occur_often_are_tokens_without_the_ways_to_them() -> None:
     assert len(tokenizer) < 280
 
 
-# What is shipped.
+# The shipped files.
 
 
 def test_shipped_files_take_less_than_4_mb() -> None:

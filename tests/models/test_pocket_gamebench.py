@@ -1,4 +1,4 @@
-"""The fourth pocket model: what its lessons say, how they are packed, and what is shipped."""
+"""The fourth pocket model: its lessons, their packing, and the shipped files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from tests.nodes import build, nodes
 
 EVERY = pytest.mark.parametrize("name", TABLES)
 SHORT = 40
-"""More tokens than a reply has that is taught."""
+"""More tokens than any reply taught has."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -63,7 +63,7 @@ def model() -> Iterator[Local]:
 
 @cache
 def sample_lessons(name: str) -> list[Lesson]:
-    """Lessons that lie apart."""
+    """Return lessons spaced apart."""
     table = replace(TABLES[name], taught=0.3, worlds=1)
     return list(islice(lessons(table, np.random.default_rng(1)), 8))
 
@@ -163,7 +163,7 @@ def test_any_reply_encodes_and_decodes(text: str, tokenizer: PreTrainedTokenizer
     assert json.loads(tokenizer.decode(ids))["action"] == "3"
 
 
-# What is shipped.
+# The shipped files.
 
 
 def test_shipped_files_take_less_than_4_mb() -> None:
@@ -177,7 +177,7 @@ def test_it_answers_base_in_its_form(name: str, model: Local) -> None:
 
 
 def readings(model: Local, name: str, count: int) -> list[Reading]:
-    """What the first replies to turns that lie apart say."""
+    """Return the parsed first replies to turns spaced apart."""
     rng = np.random.default_rng(6)
     turns = list(islice(tables.turns(TABLES[name].game, rng), 0, 7 * count, 7))
     requests = [next(Base().ask(turn, rng)) for turn in turns]
@@ -212,7 +212,7 @@ def test_it_beats_a_random_player(name: str, model: Local) -> None:
 
 
 DEALS = {"santorini": 20, "sea_battle": 6, "air_land_sea": 20}
-"""How many are played from both seats."""
+"""Numbers of deals played from both seats."""
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The third pocket model: what its lessons say, how they are packed, and what is shipped."""
+"""The third pocket model: its lessons, their packing, and the shipped files."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def short(players: str, **settings: Any) -> Watch:
 
 
 def hands_of(turn: Turn) -> np.ndarray:
-    """The hands that a turn tells, (rounds, 2)."""
+    """Return the hands that a turn shows, (rounds, 2)."""
     told = turn.observation.view.told
     return np.array([[int(move) for move in step.moves] for step in told])
 
@@ -180,7 +180,7 @@ def test_the_shipped_tokenizer_is_the_one_that_the_script_makes(
     assert course.tokenizer_of(0).get_vocab() == tokenizer.get_vocab()
 
 
-# What is shipped.
+# The shipped files.
 
 
 def test_shipped_files_take_less_than_4_mb() -> None:

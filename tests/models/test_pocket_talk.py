@@ -1,4 +1,4 @@
-"""The pocket model in conversation: its replies can be read, and choose better than chance."""
+"""The pocket model in conversation: its replies are readable, and choose better than chance."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def model() -> Iterator[Local]:
 
 
 def uno_lessons(rng: np.random.Generator) -> Iterator[Lesson]:
-    """Decisions of UNO's other rules in random games; nobody says how good the options are."""
+    """Decisions of UNO's other rules in random games, without ratings of the options."""
     game = Uno(2)
     while True:
         state = game.deal(rng)

@@ -1,4 +1,4 @@
-"""Networks that do not see the whole text, or turn its positions otherwise once it is long."""
+"""Networks with limited attention windows, or position encodings that change for long texts."""
 
 from __future__ import annotations
 
@@ -71,7 +71,8 @@ SHAPES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def largest(packed: Any, plain: Any, decisions: list[Score]) -> float:
-    """Of the differences between log-probabilities, checking that first choices are the same."""
+    """Return the largest difference between log-probabilities, checking that first choices are the
+    same."""
     pairs = [
         (np.array(a), np.array(b))
         for x, y in zip(packed.score(decisions), plain.score(decisions), strict=True)
@@ -107,7 +108,7 @@ def test_texts_on_both_sides_of_a_border_are_scored_as_one_at_a_time(
 
 @pytest.fixture
 def planted():
-    """An attention whose window stands in no config: it drops the rows farther back than that."""
+    """An attention whose window is in no config: it drops rows further back than that."""
 
     def attention(module, query, key, value, attention_mask, scaling, **_):
         asks, sees = query.shape[-2], key.shape[-2]
@@ -172,7 +173,7 @@ def test_models_that_name_no_longest_text_play(family, make_checkpoint, decision
 
 
 def anew(network: Any, folder: Any) -> Generator:
-    """Writes by reading the whole text again for each token."""
+    """Generate by rereading the whole text for each token."""
     writer = Generator(network, load_tokens(folder, "", False))
     writer.cached = lambda room: False  # type: ignore[method-assign]
     return writer

@@ -1,4 +1,4 @@
-"""A log answers as the model did that wrote it."""
+"""A log answers like the model that wrote it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several samples of one prompt: each the same whatever else is asked, from every model."""
+"""Several samples of one prompt: each independent of other requests, for every model."""
 
 from __future__ import annotations
 

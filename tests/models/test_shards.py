@@ -1,4 +1,4 @@
-"""Networks in two parts on two processes answer as whole ones do."""
+"""Networks in two shards on two processes answer like whole ones."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ CASES: dict[str, tuple[str, dict[str, object]]] = {
     "qwen3, tied, odd": ("qwen3", {"tie_word_embeddings": True, "intermediate_size": 81}),
     "gemma": ("gemma", {}),
 }
-"""Shapes whose parts are even and uneven; Gemma, in parts, takes the portable path."""
+"""Shapes with even and uneven shards; Gemma, sharded, uses the portable path."""
 
 
 @dataclass(frozen=True)
 class RankReport:
-    """What a rank says of one case: its replies, its weights in the layers, the error it got, how
-    often it computed a static part, and the tokens of its packs in the end."""
+    """A rank's report on one case: its replies, its weights in the layers, the error it got, how
+    often it computed a static part, and the final tokens of its packs."""
 
     replies: tuple[Reply, ...] = ()
     weights: int = 0
@@ -52,7 +52,7 @@ def run_rank(number: int, meeting: str, jobs: dict[str, Job], out: Queue[Any]) -
 
 @dataclass(frozen=True)
 class Job:
-    """One checkpoint and what it is asked; `spoil` breaks something first."""
+    """One checkpoint and its requests; `spoil` breaks something first."""
 
     source: Checkpoint
     requests: tuple[Request, ...]
@@ -112,7 +112,7 @@ def jobs(make_checkpoint, requests_) -> dict[str, Job]:
 
 @pytest.fixture(scope="module")
 def reports(jobs, tmp_path_factory) -> list[dict[str, RankReport]]:
-    """What both ranks say; they are started once for all cases."""
+    """The reports of both ranks; they are started once for all cases."""
     spawn = multiprocessing.get_context("spawn")
     out = spawn.Queue()
     meeting = (tmp_path_factory.mktemp("meeting") / "file").as_uri()

@@ -1,4 +1,4 @@
-"""A system text: in a message of its own where the model has such, else before all other text."""
+"""A system text: a separate message if the model supports it, else before all other text."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_the_packed_scorer_stays_exact_and_reads_it_once(
 
 
 def heads_read(local: Local, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The static parts that are computed from now on, as text."""
+    """Record the static parts computed from now on, as text."""
     assert local._scorer.proof.covers(512)
     engine, read = local._scorer.engine, []
     plain = engine.keys_values

@@ -1,4 +1,4 @@
-"""Prompts to tokens: remembered lines equal the whole encoding; spellings; chat templates."""
+"""Prompts to tokens: cached lines equal the whole encoding; spellings; chat templates."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TEXT = st.text(st.sampled_from("aB9 .:,)\n\r\tü🂡"), max_size=30)
 
 
 def with_words(tokenizer: PreTrainedTokenizerFast, kind: str) -> PreTrainedTokenizerFast:
-    """The same vocabulary behind another word pattern."""
+    """The same vocabulary with another word pattern."""
     backend = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
     if WORDS[kind] is None:
         return copy.deepcopy(tokenizer)

@@ -1,4 +1,4 @@
-"""The tree of a decision's prompts: every text can be read off it, and nothing else is seen."""
+"""The tree of a decision's prompts: every text can be read off it, and nothing else is visible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small players that ask, and models that answer late, in any order, or not at all."""
+"""Small players that make requests, and models that answer late, in any order, or never."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from gauntlet.pipeline.play.chains import Ask
 
 @dataclass(frozen=True)
 class Asking:
-    """Asks `rounds` times one after the other, each time `together` requests side by side; the
-    sum of the replies decides."""
+    """Makes `rounds` batches of `together` parallel requests; the sum of the replies decides."""
 
     rounds: int = 1
     together: int = 1
@@ -46,7 +45,7 @@ class Asking:
 
 @dataclass(frozen=True)
 class Named:
-    """A model source that is only a name: the test hands its model to the scheduler."""
+    """A placeholder model source: the test passes its model to the scheduler."""
 
     name: str
 
@@ -54,7 +53,7 @@ class Named:
         return {"named": self.name}
 
     def check_choices(self, choices: Sequence[str]) -> None:
-        """Any will do."""
+        """Accepts any."""
 
     def load(self) -> Model:
         raise AssertionError("nobody loads it")
@@ -69,7 +68,7 @@ class Empty:
 
 @dataclass
 class Answering(Empty):
-    """Answers by a function, and notes the sizes of its batches."""
+    """Answers by a function, and records the sizes of its batches."""
 
     how: Callable[[Sequence[Request]], Sequence[Reply]] = Fake().load().answer
     sizes: list[int] = field(default_factory=list)
@@ -95,7 +94,7 @@ class Late(Empty):
 
 @dataclass
 class Meeting(Empty):
-    """A Concurrent model that answers nobody until `parties` requests are under way at once."""
+    """A Concurrent model that answers nothing until `parties` requests are pending at once."""
 
     parties: int
 
@@ -122,7 +121,7 @@ def text_of(request: Request) -> str:
 
 
 def fakes_reply(ask: Ask) -> Reply:
-    """What the fake of the ask's own seed says."""
+    """Return the reply of the fake with the ask's own seed."""
     source = ask.source if isinstance(ask.source, Fake) else Fake()
     return source.load().answer([ask.request])[0]
 

@@ -1,4 +1,4 @@
-"""Running sweeps from tests: in this process, without Ray, with the fake model."""
+"""Run sweeps from tests: in this process, without Ray, with the fake model."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def sweep(
 ) -> Sweep:
     """Runs `python -m pipeline.run` with FAST and further overrides; returns the exit status.
 
-    Figures, a third of such a run, are drawn for tests marked `drawn` alone.
+    Figures, a third of such a run, are drawn only for tests marked `drawn`.
     """
     monkeypatch.chdir(tmp_path)
     if request.node.get_closest_marker("drawn") is None:
@@ -98,7 +98,7 @@ def refusal(capsys: Capsys) -> Refusal:
 
 @pytest.fixture(scope="session")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store without runs: making its tables takes MLflow a second."""
+    """Return a store without runs: MLflow takes a second to create its tables."""
     made = tmp_path_factory.mktemp("empty")
     client_of(made).search_experiments()
     return made
@@ -111,8 +111,8 @@ def store(empty: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Edit]:
-    """Edits a file of the project, one at a time, for whoever reads sources; what runs stays. Of
-    a data file only the hash is another."""
+    """Edit a file of the project, one at a time, as seen by code that reads sources; loaded code
+    stays the same. For a data file only the hash changes."""
     source, hashed = fingerprint._source, file_hash
 
     def change(file: str, old: str, new: str) -> None:

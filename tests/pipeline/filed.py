@@ -1,4 +1,4 @@
-"""A fake model whose opinions lie in a file, as weights do."""
+"""A fake model whose opinions are in a file, like weights."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.cluster.brake import Braked, BrakedModel
 
 @dataclass(frozen=True)
 class Filed(Braked):
-    """The fake of the number that stands in the file `path`."""
+    """The fake model with the number in the file `path` as its seed."""
 
     path: str = ""
     brake: str = "none"

@@ -1,4 +1,4 @@
-"""Methods with a habit, for tests of what is said about them."""
+"""Methods with a habit, for tests of what is reported about them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gauntlet.models.base import Generate, Generation
 
 @dataclass(frozen=True)
 class Silent(Vanilla):
-    """Takes the last option where the reply names none, and tells nobody."""
+    """Takes the last option if the reply names none, without recording a fallback."""
 
     def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
         options = turn.observation.options

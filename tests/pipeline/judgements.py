@@ -1,4 +1,4 @@
-"""What tests of UNO Arena's tables share: cells as a folder describes them, and rows by id."""
+"""Shared by tests of UNO Arena's tables: cells as described by a folder, and rows by id."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def by_id(rows: Iterator[Row]) -> dict[str, Row]:
 
 
 def describe(folder: Path, cell: str, key: str, age: int) -> None:
-    """Writes what a cell is; the higher its age, the newer."""
+    """Write a cell's description; the higher its age, the newer."""
     about = {"key": key, "name": cell, "experiment": "e", "rotations": 2}
     about["labels"] = dict.fromkeys(("game", "seats", "agent", "model", "prompt"), "-")
     about |= {"baseline": None, "deal_key": "", "helping": False}

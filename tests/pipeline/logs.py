@@ -1,4 +1,4 @@
-"""Comparing logs: what must be equal however a sweep was run."""
+"""Compare logs: what must be equal however a sweep was run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def control_matches(folder: Path) -> dict[str, MatchRecord]:
 
 
 def _matches(folder: Path, wanted: Callable[[CellInfo], bool]) -> dict[str, MatchRecord]:
-    """Records by match id, without times and preparation; fails where one is there twice."""
+    """Records by match id, without times and preparation; fails on duplicates."""
     found: dict[str, MatchRecord] = {}
     stems = [about.stem for about in Folder(folder).every_cell() if wanted(about)]
     for record in (one for stem in stems for one in Folder(folder).matches(stem)):
@@ -38,8 +38,8 @@ def _matches(folder: Path, wanted: Callable[[CellInfo], bool]) -> dict[str, Matc
 
 
 def edited(path: Path, edit: Callable[[dict[str, Any]], dict[str, Any] | None]) -> None:
-    """Lets a records file hold what `edit` makes of each of its records, with checksums that fit;
-    None for one that goes."""
+    """Rewrite a records file with `edit` applied to each of its records, with valid checksums; None
+    removes one."""
     told = [json.loads(one) for one in path.read_bytes().splitlines()]
     for one in told:
         del one["crc32"]
@@ -58,12 +58,12 @@ def untimed(record: MatchRecord) -> MatchRecord:
 
 
 def finished(folder: Path) -> int:
-    """How many whole lines, and so matches, the log holds now."""
+    """Count the whole lines, and so matches, in the log."""
     return sum(path.read_bytes().count(b"\n") for path in Folder(folder).record_files())
 
 
 def preparations(folder: Path) -> dict[str, tuple[Preparation, ...]]:
-    """What each cell's players asked before its first match. Fails where that is there twice."""
+    """Return the requests of each cell's players before its first match. Fails on duplicates."""
     found: dict[str, tuple[Preparation, ...]] = {}
     for record in Folder(folder).matches():
         if record.preparation:

@@ -1,4 +1,4 @@
-"""Results made by hand, as a log would give them."""
+"""Results made by hand, as if read from a log."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gauntlet.pipeline.tables.summary import paired
 
 SCORE = Measure("score", 0.0, 10.0)
 OF_A_FOLDER = ("obfuscation", "seeds")
-"""Tables that need to know how a folder was made."""
+"""Tables that depend on how a folder was made."""
 RANDOM = Baseline("random", 495_700, 1_000_000)
 
 
@@ -50,8 +50,8 @@ def about(
 
 
 def results(cell: CellInfo, figures: Sequence[float], winners: Sequence[int]) -> CellResults:
-    """figures: what the measure gave, by deal and rotation. winners: how many measured seats won
-    each match."""
+    """figures: values of the measure, by deal and rotation. winners: number of measured seats that
+    won each match."""
     outcomes = []
     for at, (figure, won) in enumerate(zip(figures, winners, strict=True)):
         place = (f"match{at}", cell.key, *divmod(at, cell.rotations))
@@ -67,7 +67,7 @@ def won(cell: CellInfo, winners: Sequence[int]) -> CellResults:
 
 
 def scored(name: str, figures: Sequence[float], **more: Any) -> CellResults:
-    """A cell judged by a score of 0 to 10."""
+    """A cell measured by a score of 0 to 10."""
     return results(about(name, SCORE, **more), figures, [0] * len(figures))
 
 

@@ -1,5 +1,5 @@
-"""Sweeps of players that cannot play: their logs are written match by match, with results drawn by
-chance, and everything that is said of them is read off the tables and pages themselves."""
+"""Sweeps of players without skill: their logs are written match by match, with random results, and
+every claim about them is read from the tables and pages themselves."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CLAIMS = re.compile(
     r"(?<!is not shown to )(?<!is not shown to be )"
     r"(beats the|does worse|harms|helps:|this matters|is not inferior)|[1-9]\d* of \d+ cells"
 )
-"""What a sentence says where it claims that somebody plays better or worse."""
+"""Matches a sentence that claims that a player is better or worse."""
 
 Ends = tuple[float, float]
 """The chances of a win and a draw."""
@@ -41,22 +41,22 @@ LAST: Ends = (0.2, 0.1)
 
 @dataclass(frozen=True)
 class Nulls:
-    """A folder of one played deal, whose log is written anew for every run.
+    """A folder of one played deal, whose log is rewritten for every run.
 
-    habits: how often a cell with this place in the order takes the first option, and else plays as
-    the baseline does.
+    habits: how often a cell at this place in the order takes the first option; otherwise it plays
+    like the baseline.
     """
 
     folder: Path
     habits: Sequence[float]
 
     def run(self, rng: np.random.Generator, deals: int) -> str:
-        """All that the pipeline says of a simulated log: terminal and pages."""
+        """All output of the pipeline about a simulated log: terminal and pages."""
         self.simulate(rng, deals)
         return "\n".join(_said(write_tables(self.folder, results_of(self.folder))))
 
     def simulate(self, rng: np.random.Generator, deals: int) -> None:
-        """Writes every cell's log anew."""
+        """Rewrite every cell's log."""
         place = Folder(self.folder)
         first, last = (_drawn(rng, ends, deals) for ends in (FIRST, LAST))
         for about, often in zip(place.abouts(), self.habits, strict=True):
@@ -82,8 +82,8 @@ def _drawn(rng: np.random.Generator, ends: Ends, deals: int) -> np.ndarray:
 
 
 def _write(place: Folder, about: CellInfo, worth: np.ndarray) -> None:
-    """The cell's log: its first match, cut to a decision, with these results for the measured
-    seat."""
+    """Return the cell's log: its first match, cut to one decision, with these results for the
+    measured seat."""
     path = place.records_file(about.stem)
     (one, *_) = place.matches(about.stem)
     write(path, (placed(_ended(one, deal, own)) for deal, own in enumerate(worth.tolist())))
@@ -100,8 +100,7 @@ def _ended(record: MatchRecord, deal: int, worth: float) -> MatchRecord:
 
 
 def _said(results: Results) -> Iterator[str]:
-    """The terminal, the report, the run's page, and the notes of the sweep and its cells in
-    MLflow."""
+    """The terminal, the report, the run's page, and the MLflow notes of the sweep and its cells."""
     folder, summary = results.folder, results["summary"]
     with redirect_stdout(io.StringIO()) as printed:
         terminal.show(results)
@@ -117,14 +116,14 @@ def _said(results: Results) -> Iterator[str]:
 
 
 def claims(nulls: Nulls, seed: int, runs: int, deals: int) -> int:
-    """The number of runs in which anything is claimed."""
+    """Count the runs with any claim."""
     rng = np.random.default_rng(seed)
     return sum(bool(CLAIMS.search(nulls.run(rng, deals))) for _ in range(runs))
 
 
 def differences(first: Nulls, second: Nulls, seed: int, runs: int, deals: int) -> int:
-    """The number of runs in which the page that compares two folders shows any difference between
-    a cell of one and a cell of the other, at 5% after Holm."""
+    """Count the runs in which the page that compares two folders shows any difference between a
+    cell of one and a cell of the other, at 5% after Holm."""
     rng = np.random.default_rng(seed)
     shown = 0
     for _ in range(runs):

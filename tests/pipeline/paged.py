@@ -1,4 +1,4 @@
-"""What the tests of the pages share: runs to show, and a visitor without a browser."""
+"""Shared by the tests of the pages: runs to show, and a visitor without a browser."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from tests.pipeline.conftest import FAST
 from tests.pipeline.logs import edited
 
 SCRIPT = "<script>document.title='stolen'</script><img src=https://evil.example/x onerror=alert(1)>"
-"""What the model of the runs replies, before its answer."""
+"""The beginning of the model's replies in the runs, before its answer."""
 DEALS = 6
 OWN = (f"deals={DEALS}", "game=tic_tac_toe", "prompt=cloze,direct")
 
 
 def played(folder: Path, *overrides: str) -> None:
-    """A run of tic-tac-toe by two prompting methods; replies of that which writes hold SCRIPT."""
+    """A run of tic-tac-toe with two prompting methods; replies of the writing one have SCRIPT."""
     chosen = {word.partition("=")[0]: word for word in (*FAST, *OWN, *overrides)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", ["run", *chosen.values(), f"output_dir={folder}"])
@@ -45,7 +45,7 @@ def played(folder: Path, *overrides: str) -> None:
 
 
 def with_script(record: dict[str, Any]) -> dict[str, Any]:
-    """Every reply begins with SCRIPT, and those to a match's first question could not be read."""
+    """Every reply begins with SCRIPT, and those to a match's first prompt are unreadable."""
     written = [made for made in record["decisions"] if any("text" in one for one in made["asked"])]
     for asked in (one for made in written for one in made["asked"]):
         asked["text"] = SCRIPT + asked["text"]
@@ -56,15 +56,15 @@ def with_script(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def several(outputs: Path) -> Path:
-    """Fills a directory with the runs `whole`, `torn`, `broken` and `counted`, and returns it."""
+    """Fill a directory with the runs `whole`, `torn`, `broken` and `counted`, and return it."""
     played(outputs / "whole")
     damage(outputs / "whole", outputs)
     return outputs
 
 
 def damage(source: Path, outputs: Path) -> None:
-    """Beside the run a copy of it of which one line cannot be read, `torn`, one without any
-    description of its cells that can, `broken`, and its table alone, `counted`."""
+    """Next to the run: a copy with one unreadable line, `torn`, one without a readable description
+    of its cells, `broken`, and its table alone, `counted`."""
     (outputs / "counted").mkdir()
     shutil.copy(source / "summary.csv", outputs / "counted")
     for name in ("torn", "broken"):
@@ -79,7 +79,7 @@ def damage(source: Path, outputs: Path) -> None:
 
 
 def visit(outputs: Path, act: Callable[[User], Awaitable[None]]) -> None:
-    """Lets a simulated visitor look at the pages over `outputs`."""
+    """Let a simulated visitor view the pages over `outputs`."""
 
     async def go() -> None:
         async with user_simulation(root=lambda: None) as user:

@@ -1,4 +1,4 @@
-"""Records by hand: what a test says of them, and plain values for the rest."""
+"""Records by hand: the fields given by a test, and plain values for the rest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STATIC = digest("Rules.\n")
 
 
 def scored(**more: Any) -> ScoreExchange:
-    """A prompt of three tokens, or several, asked for one of two letters."""
+    """A prompt, or several, of three tokens, scored for one of two letters."""
     prompts = len(more.get("branches", more.get("logprobs", ("",))))
     plain: dict[str, Any] = {
         "static": STATIC,
@@ -35,7 +35,7 @@ def scored(**more: Any) -> ScoreExchange:
 
 
 def decided(seat: int, status: str = "ok", **more: Any) -> DecisionRecord:
-    """A decision for the first of two options, by a model that was asked once."""
+    """A decision for the first of two options, by a model after one request."""
     plain: dict[str, Any] = {
         "options": ("a", "b"),
         "scores": () if more.get("margin") is None else (more["margin"], 0.0),
@@ -75,7 +75,7 @@ def placed(record: MatchRecord, seed: int = 1) -> MatchRecord:
 
 
 def described(folder: Path, cell: str) -> Path:
-    """Where the records of a cell go whose key is its name, once the folder knows it."""
+    """Return the records file of a cell whose key is its name, once the folder has it."""
     path = folder / "cells" / f"{cell}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(to_bytes({**about(cell).data(), "identity": {}, "described": 0}))

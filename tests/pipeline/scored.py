@@ -1,4 +1,4 @@
-"""Small games for tests of measures: every seat takes one of two fields and has what it bears."""
+"""Small games for tests of measures: every seat takes one of two fields and gets its yield."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from gauntlet.games.capabilities import Measure
 MOST = 10
 
 State = tuple[tuple[tuple[int, int], ...], tuple[int, ...]]
-"""What the two fields of every seat bear, 0 to MOST; and what the seats took so far."""
+"""The yields of the two fields of every seat, 0 to MOST; and the seats' choices so far."""
 
 
 @dataclass(frozen=True)
 class Race:
-    """Even seats are a team, odd ones another; the team that harvests more in all wins."""
+    """Even seats are a team, odd ones another; the team with the larger total harvest wins."""
 
     num_seats: int = 2
 
@@ -55,7 +55,7 @@ class Race:
 
 @dataclass(frozen=True)
 class Harvest(Race):
-    """Judged by what each seat harvests."""
+    """Measured by each seat's harvest."""
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -67,7 +67,7 @@ class Harvest(Race):
 
 @dataclass(frozen=True)
 class Market(Race):
-    """Judged by gains without a bound."""
+    """Measured by gains without a bound."""
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -79,7 +79,7 @@ class Market(Race):
 
 @dataclass(frozen=True)
 class Shelf(Race):
-    """One class that is several games, as an adapter of another library is."""
+    """One class that stands for several games, like an adapter of another library."""
 
     title: str = "one"
 

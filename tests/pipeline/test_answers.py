@@ -1,4 +1,4 @@
-"""The report's answers: what is said when an effect is there, and when it is not."""
+"""The report's findings: what is said when an effect is there, and when it is not."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DEALS = 1200
 
 
 def cell(model: str, prompt: str, rate: float, helping: bool = False) -> CellResults:
-    """A cell of DEALS deals of which exactly a share `rate` is won, spread over the deals."""
+    """Return a cell of DEALS deals with a win rate of exactly `rate`, spread over the deals."""
     labels = {"game": "uno", "agent": "llm", "model": model, "prompt": prompt, "seats": "solo"}
     baseline = Baseline("random", 500_000, 1_000_000)
     name = f"{model}-{prompt}"
@@ -80,8 +80,8 @@ def test_what_determines_each_other_settles_nothing() -> None:
 
 
 def test_the_limits_are_those_of_the_declared_tests_and_their_estimates() -> None:
-    """1,200 deals, Holm over 3 (two cells, and what tells them apart), two-sided: alpha .05 / 6 and
-    80% power make (2.394 + .8416) x .5 / sqrt(1200) = 4.67 points."""
+    """1,200 deals, Holm over 3 (two cells, and their difference), two-sided: alpha .05 / 6 and 80%
+    power give (2.394 + .8416) x .5 / sqrt(1200) = 4.67 points."""
     text = sentences(cell("a", "cloze", 0.5), cell("b", "cloze", 0.5))
     limits = text["What could this not have shown?"]
     assert "With 1,200 deals that spread as these did and Holm over 3 test(s), a diff" in limits
@@ -104,7 +104,7 @@ def test_the_luck_adjusted_estimate_shows_less() -> None:
 
 
 def test_a_prompt_beside_the_first_is_the_pair_of_both_cells() -> None:
-    """Where one cell alone has each prompt the sentence is the row of pairs.csv, p and all."""
+    """Where only one cell has each prompt the sentence is the row of pairs.csv, p and all."""
     cells = [cell("a", "cloze", 0.5), cell("a", "rap", 0.55), cell("a", "cot", 0.52)]
     matters = sentences(*cells)["Do scale and prompting matter?"]
     for row in made_of(cells)["pairs"].to_dict("records")[:2]:

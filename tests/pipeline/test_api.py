@@ -27,7 +27,7 @@ README = Path(__file__).parent.parent.parent / "README.md"
 
 @pytest.fixture
 def api(url: str) -> tuple[str, ...]:
-    """The overrides that make the subject ask the server."""
+    """The overrides that make the subject use the server."""
     return (
         *("model=openai", "model.name=pocket", f"model.base_url={url}", "prompt=cloze"),
         *("game=tic_tac_toe", "deals=2", "model.endpoint=completions"),
@@ -129,7 +129,7 @@ MIXED = ("seats.0.agent=llm", "seats.0.model=fake", "seats.0.prompt=cloze")
 
 
 class Stopping:
-    """Runs the command over the server and looks at what was answered and kept."""
+    """Runs the command over the server and checks what was answered and kept."""
 
     def __init__(self, url: str, folder: Path, served: PocketServer) -> None:
         self.folder, self._served = folder, served
@@ -143,7 +143,7 @@ class Stopping:
         ]
 
     def start(self, *overrides: str) -> subprocess.Popen[str]:
-        """In a process group of its own, as a terminal would have it."""
+        """In a separate process group, as under a terminal."""
         return subprocess.Popen(
             [*self._command, *overrides],
             stdout=subprocess.PIPE,
@@ -158,12 +158,12 @@ class Stopping:
         return run.returncode, out, err
 
     def answered(self) -> int:
-        """How many different requests the server has answered; each once."""
+        """Count the distinct requests that the server has answered; each once."""
         assert set(self._served.billed.values()) <= {1}, "a request was answered twice"
         return len(self._served.billed)
 
     def stored(self) -> tuple[int, int]:
-        """How many replies are kept, and how many requests may be billed without one."""
+        """Count the replies kept, and the requests that may be billed without one."""
         with sqlite3.connect(self._cache) as base:
             counts = base.execute(
                 "SELECT (SELECT count(*) FROM replies), (SELECT count(*) FROM sent)"
@@ -201,13 +201,13 @@ def test_a_sweep_stopped_by_ctrl_c_keeps_every_answer(
     stopping: Stopping, script: Script, players: tuple[str, ...]
 ) -> None:
     with stopping.start(*players) as run:
-        while stopping.answered() < 10:  # only the server's count tells how far the command is
+        while stopping.answered() < 10:  # only the server's count shows how far the command is
             assert run.poll() is None, "".join(run.communicate())
             time.sleep(0.05)
         os.killpg(run.pid, signal.SIGINT)
         out, err = run.communicate(timeout=120)
     assert run.returncode == 130, out + err
-    assert "the same command again goes on" in " ".join(out.split())
+    assert "running the same command again continues" in " ".join(out.split())
     assert stopping.answered() >= 10
     assert stopping.stored() == (stopping.answered(), 0)
     script.seconds = (0.0,)

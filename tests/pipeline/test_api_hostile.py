@@ -1,4 +1,4 @@
-"""Whole sweeps over bad servers: a signal ends them, and nothing that is said does harm."""
+"""Whole sweeps over bad servers: a signal ends them, and no reply does harm."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.pipeline.logs import matches
 pytestmark = pytest.mark.usefixtures("key")
 
 WELL = 6
-"""Requests that are answered before the server turns bad."""
+"""Number of requests answered before the server turns bad."""
 
 
 def asking(url: str, folder: Path) -> tuple[str, ...]:
@@ -47,7 +47,7 @@ def turning(behaviour: Behaviour) -> Behaviour:
 
 
 def slower() -> float:
-    """How much longer all takes where others ask for the cores too."""
+    """Factor for the durations when others use the cores too."""
     return max(1.0, os.getloadavg()[0] / len(os.sched_getaffinity(0)))
 
 
@@ -119,7 +119,7 @@ def test_so_does_the_command_also_beside_a_model_of_workers(
 def test_what_a_server_says_harms_neither_terminal_nor_log(
     sweep: Sweep, folder: Path, tmp_path: Path, capsys: Capsys
 ) -> None:
-    """It turns the screen red in what its model says, and repeats the key there and elsewhere."""
+    """Its model's text would turn the screen red, and it repeats the key there and elsewhere."""
     said = f"\x1b[41mI take 1\x1b]0;owned\x07 \u202e and {KEY}"
     coded = base64.b64encode(f"me:{KEY}".encode()).decode()
 
@@ -158,7 +158,7 @@ def test_what_a_server_says_harms_neither_terminal_nor_log(
 
 
 def test_what_is_printed_of_records_is_shown_not_obeyed(capsys: Capsys) -> None:
-    """A question may repeat what another player said."""
+    """A prompt may repeat another player's words."""
     bad = "\x1b[2J\u202e"
     made = DecisionView(0, (PromptView(bad, (), bad, bad),), (bad,), (None,), 0, status=bad)
     texts = [excerpt(made), escape(bad)]

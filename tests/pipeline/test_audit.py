@@ -124,8 +124,8 @@ def test_every_finding_is_recomputed_and_comes_out_as_known(
 
 
 def test_a_search_that_is_not_to_the_end_is_found_to_lose(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that takes any move comes to lost positions, and wins as often as random does, 43.6% over
-    both seats."""
+    """A uniformly random player reaches lost positions, and wins as often as random does, 43.6%
+    over both seats."""
     grid, start = audit_talaga.GRID, audit_talaga.START
     anything = lambda state, seat: (grid.play(state, (a,)) for a in grid.legal(state, seat))  # noqa: E731
     monkeypatch.setattr(audit_talaga, "best", anything)

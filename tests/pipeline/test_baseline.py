@@ -1,4 +1,4 @@
-"""A baseline of any game: counted where the game plays itself, else played until it is known."""
+"""The baseline of any game: simulated if the game supports it, else played until precise enough."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_one_seed_is_one_baseline() -> None:
 
 
 def test_seats_exchanged_are_a_mean_over_deals() -> None:
-    """Who sits in both seats in turn wins half of the games that somebody wins: 1 - 8/63."""
+    """A player in both seats in turn wins half of the decisive games: 1 - 8/63."""
     known = baseline_of("bare", rotate=True)
     assert known.games % 2 == 0
     assert abs(known.rate - (1 - 8 / 63) / 2) < 4 * known.error
@@ -117,7 +117,7 @@ def test_a_game_that_plays_itself_for_its_own_measure_does_so(
 
 
 def test_of_several_measured_players_it_is_the_mean_and_they_are_no_independent_games() -> None:
-    """Both get the same: two of them tell no more than one does."""
+    """Both get the same returns: two give no more information than one."""
     one, both = baseline_of("hints"), baseline_of("hints", measured=(0, 1))
     assert both.games == 2 * one.games
     assert both.wins == 2 * one.wins
@@ -143,7 +143,7 @@ def test_long_games_are_played_less_often(monkeypatch: pytest.MonkeyPatch) -> No
 def baseline_and_messages(
     game: Any, name: str = "win", slow: float = 300
 ) -> tuple[Baseline | None, list[str]]:
-    """The baseline of a game, and what is said of it."""
+    """Return the baseline of a game, and the output about it."""
     told = list[str]()
     watch = Watch(lambda done, total: None, told.append)
     return measure(cell(game, Random(), Random(), measure=name), 7, 1, watch, slow), told
@@ -193,7 +193,7 @@ def test_what_cannot_be_measured_is_told() -> None:
 def test_a_slow_game_that_plays_itself_is_played_until_the_error_is_small(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """And whoever waits is told how far it is: for UNO, taken for slow."""
+    """Progress is shown to a waiting user: with UNO treated as slow."""
     monkeypatch.setattr(baseline, "_quick", lambda *_: False)
     told: list[tuple[int, int]] = []
     slow = cell(Uno(), Rule(), Random())

@@ -1,4 +1,4 @@
-"""The estimate that leads, the test that was declared for it, and the sentences that follow it."""
+"""The leading estimate, the primary test declared for it, and the sentences about it."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_not_inferior_means_not_below_by_more_than_the_margin() -> None:
 
 
 def test_differences_of_adjusted_results_are_paired_by_deal() -> None:
-    """What both cells share on a deal falls out: the differences hardly vary, the rates do."""
+    """The luck that both cells share cancels: the differences hardly vary, the rates do."""
     shared = np.random.default_rng(1).normal(0.5, 0.3, 400)
     own = np.random.default_rng(2).normal(0.0, 0.02, 400)
     a, b = judged(cell("a", EVEN), shared + 0.02 + own), judged(cell("b", EVEN), shared)
@@ -108,7 +108,7 @@ def test_after_a_stopping_rule_no_test_is_made_and_the_verdict_is_told() -> None
 
 
 def test_the_family_is_all_that_sentences_could_claim() -> None:
-    """Two cells and the term that tells them apart: Holm over three."""
+    """Two cells and their difference: Holm over three."""
     cells = [cell("a", EVEN), cell("b", [0, 1, 1] * 133 + [1])]
     results = made_of(cells)
     table = results["summary"]

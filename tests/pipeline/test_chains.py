@@ -45,7 +45,7 @@ PLAYERS = ((Asking(rounds=2, together=3), Fake(1)), (Asking(rounds=3), Fake(2)))
 
 
 def in_order(chain: Chain[Result], choose: Callable[[int], int]) -> Result:
-    """Runs a chain; of n asks that wait, number choose(n) is answered next."""
+    """Run a chain; of n waiting asks, number choose(n) is answered next."""
     waiting: list[Ask] = []
     come: Answered | None = None
     while True:
@@ -60,7 +60,7 @@ def in_order(chain: Chain[Result], choose: Callable[[int], int]) -> Result:
 
 
 def asking(*texts: str) -> Chain[list[str]]:
-    """Asks these questions one after the other; returns them as they came back."""
+    """Make these requests one after the other; return them as received."""
     heard = []
     for text in texts:
         come = yield (ask(text),)
@@ -172,8 +172,8 @@ def test_times_follow_the_record_where_seats_are_asked_in_turns() -> None:
 
 
 def test_a_match_is_told_when_it_asked() -> None:
-    """Two seats that move at once ask slow models several times: no question is begun before its
-    turn, and each is answered after it was begun."""
+    """Two seats that move at once make several requests to slow models: no request begins before
+    its turn, and each is answered after its beginning."""
     slow, fake = Named("slow"), Fake()
     cell = cell_of(RockPaperScissors(rounds=2), (Asking(2, 2), slow), (Asking(3), fake))
     playing = Scheduler({cell.key: cell}, 3, {slow: Late(2), fake: fake.load()}, 8)

@@ -85,7 +85,7 @@ AFTER = "def begins(game, rng):\n    return game.play(super(type(game), game).de
 def test_a_user_s_own_code_is_told_and_accepted(
     sweep: Sweep, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capsys
 ) -> None:
-    """Own modules lie anywhere; here one imports another that no `packages` names."""
+    """User modules may be anywhere; here one imports another that no `packages` names."""
     monkeypatch.syspath_prepend(tmp_path)
     own = ("game=tic_tac_toe", "game._target_=mine.Mine", "packages=[mine]", "prompt=cloze")
 
@@ -120,7 +120,7 @@ def test_a_user_s_own_code_is_told_and_accepted(
 def test_a_new_cell_beside_one_of_other_code_is_told(
     cells: Sequence[Cell], played: Path, edit: Edit
 ) -> None:
-    """They would be set side by side in one table."""
+    """They would be compared in one table."""
     _, vanilla = cells
     (played / "records" / f"{vanilla.stem}.jsonl").unlink()
     edit("games/uno/rules.py", "PLY_CAP = 5000", "PLY_CAP = 500")
@@ -171,7 +171,7 @@ def snapshot(folder: Path) -> dict[Path, bytes]:
 # --- exchanged
 
 
-EXCHANGED = "were exchanged while the run goes"
+EXCHANGED = "changed during the run"
 
 
 @pytest.fixture
@@ -230,7 +230,7 @@ def test_a_model_exchanged_while_it_is_read(plan: Plan, weights: Path) -> None:
 def test_a_worker_that_starts_anew_with_another_model_or_code(
     plan: Plan, weights: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It says why, and the run ends with that line; the driver keeps what others have played."""
+    """The message says why, and the run ends with it; the driver keeps the others' matches."""
     planned, lease = Planned.from_plan(plan), list(plan.tasks())[:2]
     worker = _Actor(plan, 2, None, planned)
     assert [one.error for one in worker.play(lease)] == [None, None]
@@ -272,7 +272,7 @@ def test_networks_exchanged_before_a_worker_reads_them(tmp_path: Path) -> None:
 def test_other_networks_under_the_same_path_are_another_cell(
     sweep: Sweep, folder: Path, tmp_path: Path, capsys: Capsys
 ) -> None:
-    """A run that goes on plays them from the first deal, and says whose matches are there."""
+    """A resumed run plays them from the first deal, and names the origin of existing matches."""
     weights = tmp_path / "networks"
     weights.mkdir()
     dqn = ("game=uno", "agent=dqn", f"agent.weights={weights}")

@@ -18,7 +18,7 @@ def run(*arguments: object) -> int:
 def test_two_folders_pair_as_one_sweep_of_both_would(
     sweep: Sweep, folder: Path, tmp_path: Path, capsys: Capsys
 ) -> None:
-    """Cells of two folders give the row that the same cells give in one folder."""
+    """Cells of two folders give the same row as in one folder."""
     sweep("game=tic_tac_toe", "measure=win", "deals=30")
     one, two = tmp_path / "one", tmp_path / "two"
     sweep("game=tic_tac_toe", "measure=win", "deals=30", "prompt=cloze", f"output_dir={one}")

@@ -85,6 +85,8 @@ NAMES = {
     "GIT_AUTHOR_NAME": False,
     "KEYBOARD_LAYOUT": False,
     "BYPASS": False,
+    "RAY_AUTH_MODE": False,
+    "SSH_KEY_FILE": False,
 }
 
 
@@ -246,7 +248,7 @@ def test_a_models_label_has_its_name_or_its_path(typed: tuple[str, ...], label: 
 
 
 def test_cells_built_together_are_those_built_alone() -> None:
-    """They share what their players ask in a probe."""
+    """They share their players' probe requests."""
     typed = ("game=tic_tac_toe", "model=fake", "model.seed=0,1", "prompt=cloze,vanilla")
     found, _ = composed(*typed)
     alone = [build_cells([one])[0].key for one in found]

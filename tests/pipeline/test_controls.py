@@ -1,4 +1,4 @@
-"""Players of one place of the list in the subject's place: which are played, and what is told."""
+"""Control players that always take the same list position: which are played, and the report."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_there_is_no_place_0() -> None:
 def test_controls_are_played_on_the_same_deals_and_are_in_no_table(
     sweep: Sweep, folder: Path, capsys: Capsys
 ) -> None:
-    """Two cells that differ in the subject alone share their controls; the report shows them."""
+    """Two cells that differ only in the subject share their controls; the report shows them."""
     assert sweep("game=tic_tac_toe", "controls=auto", "deals=30") == 0
     played = control_matches(folder)
     assert sorted(record.deal for record in played.values()) == sorted([*range(30)] * 2)

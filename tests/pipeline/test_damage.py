@@ -1,5 +1,5 @@
-"""A log damaged anywhere: what goes on with it ends as if nothing had been, or says what it will
-not touch, and nobody ends with a traceback."""
+"""A log damaged anywhere: resuming it gives the undamaged result, or reports what it will not
+touch, and never ends with a traceback."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tests.pipeline.logs import matches, preparations
 
 FEW, MANY = 15, 2_000
 REPORTED = 0.1
-"""In how many examples the whole report is written too."""
+"""Share of examples in which the whole report is written too."""
 FOREIGN, GONE, BORROWED = "foreign", "gone", "borrowed"
 KINDS = [*CHANGES, FOREIGN, GONE, BORROWED]
 NOTES = ("records/notes.jsonl", "notes.jsonl")
@@ -47,9 +47,9 @@ SMALL = ("run.log", "runs.jsonl", "status.json", "sweep.json")
 
 @dataclass
 class Sound:
-    """An undisturbed sweep: its files, its records, and how to go on with a folder of it.
+    """An undisturbed sweep: its files, its records, and how to resume a folder of it.
 
-    others: lines of the same cells of another seed.
+    others: lines of the same cells with another seed.
     """
 
     files: dict[str, bytes]
@@ -62,8 +62,8 @@ class Sound:
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sound]:
-    """Four deals of Tic-Tac-Toe by two prompts, one of which prepares. Going on with it leaves the
-    tables out, and syncs nothing."""
+    """Four deals of Tic-Tac-Toe with two prompts, one of which prepares. Resuming it skips the
+    tables and all syncs."""
     base = tmp_path_factory.mktemp("damage")
     fast = [word for word in FAST if not word.startswith("deals")]
     words = [*fast, "game=tic_tac_toe", "prompt=cloze,calibrated", "deals=4", "output_dir=x"]
@@ -96,7 +96,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sound]:
 
 
 def check(sound: Sound, done: Sequence[Damage]) -> None:
-    """Damages a fresh copy, lets everybody read it, and goes on with it."""
+    """Damage a fresh copy, run all readers on it, and resume it."""
     touched = damage(sound, done)
     folder = sound.folder
     before = {path: path.read_bytes() for path in folder.rglob("*.jsonl")}
@@ -124,7 +124,7 @@ def check(sound: Sound, done: Sequence[Damage]) -> None:
 
 
 def damage(sound: Sound, done: Sequence[Damage]) -> set[str]:
-    """Lays the sound files out and damages them; which ones."""
+    """Write the intact files and damage them; return those changed."""
     shutil.rmtree(sound.folder, ignore_errors=True)
     names = list(sound.files)
     for name, content in sound.files.items():
@@ -156,7 +156,7 @@ def add(path: Path, others: list[bytes], damage: Damage) -> None:
 
 
 def read(folder: Path, intact: bool) -> str:
-    """Looks at the folder as every command does. Returns what they said."""
+    """Read the folder in every way that a command does. Return the output."""
     verify(folder)
     with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as wrong:
         assert status.main([str(folder)]) in (0, 2)
@@ -168,7 +168,7 @@ def read(folder: Path, intact: bool) -> str:
 
 
 def one_line(do: Callable[[], object]) -> str:
-    """What it is refused with, in one line; "" where it is not."""
+    """Return the error message, which must be one line; "" if there is no error."""
     try:
         do()
     except UserError as error:
@@ -213,7 +213,7 @@ def test_every_kind_of_damage_to_every_file(sound: Sound, kind: str) -> None:
 
 
 def unchecked(line: bytes) -> bytes:
-    """As `unsealed`, for whom every checksum is right, and none is needed."""
+    """Like `unsealed`, but accepts any or no checksum."""
     return line.partition(b',"crc32"')[0].rstrip(b"}\n") + b"}"
 
 
@@ -236,7 +236,7 @@ BUGS: dict[str, tuple[str, Any, str, Any]] = {
         lambda reader, lines, again: reading.records(reader, lines, ()),
     ),
 }
-"""What the log could do worse: the damage that shows it, and what is exchanged for what."""
+"""Bugs of the log: the damage that reveals each, and the code to replace."""
 
 
 @pytest.mark.slow

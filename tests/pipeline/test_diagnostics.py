@@ -1,4 +1,4 @@
-"""What the log tells of how a cell chose, from records by hand whose figures are known."""
+"""Diagnostics of a cell's choices, from hand-made records with known figures."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_a_habit_is_a_place_that_was_there_often_enough() -> None:
 
 
 def test_the_same_question_counts_once() -> None:
-    """Who is shown one position again and again may well give one answer again and again."""
+    """A player shown the same position repeatedly may well repeat its answer."""
     replies = Replies()
     for _ in range(50):
         replies.add(wrote("the empty board", "centre"))

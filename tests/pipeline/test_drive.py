@@ -1,4 +1,4 @@
-"""The driver against workers that die, fail and dawdle; no model, no game, no Ray."""
+"""The driver against workers that die, fail and stall; no model, no game, no Ray."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TASKS = [Task("cell", deal, 0, f"match{deal}") for deal in range(100)]
 
 @dataclass
 class Flaky:
-    """Loses a lease with the given chance; fails the matches in `poison`."""
+    """Loses a lease with the given probability; fails the matches in `poison`."""
 
     rng: random.Random
     losing: float = 0.0
@@ -72,7 +72,7 @@ def test_a_match_that_fails_three_times_is_given_up_alone() -> None:
 
 @dataclass
 class Mortal:
-    """Plays its leases together, oldest first; a killer takes all leases that it holds along."""
+    """Plays its leases together, oldest first; a killer takes down all its leases."""
 
     killers: frozenset[str]
     futures: list[tuple[list[Task], Future[list[Finished]]]] = field(default_factory=list)
@@ -102,7 +102,7 @@ def test_a_worker_is_kept_supplied_and_deals_are_leased_in_order() -> None:
 def test_three_leases_that_wait_for_a_last_match_leave_a_worker_its_width(
     width: int, matches: int, workers: int
 ) -> None:
-    """However long the oldest matches take, as many others as are played at once are at hand."""
+    """However long the oldest matches take, there are always as many others as can run at once."""
     crew = [Mortal(frozenset()) for _ in range(workers)]
     at_hand: list[int] = []
     tasks = iter([Task("cell", deal, 0, f"match{deal}") for deal in range(matches)])
@@ -138,7 +138,7 @@ def test_few_matches_are_not_all_leased_at_first() -> None:
 
 
 def test_a_worker_that_loses_every_lease_takes_no_match_with_it() -> None:
-    """It answers at once, so it would be asked again and again before the other one is."""
+    """It answers at once, so it would be used again and again before the other."""
     dead, well = Flaky(random.Random(0), losing=1.0), Flaky(random.Random(0))
     played, aside = drive(dead, well)
     assert len(dead.leases) <= LOSSES
@@ -157,7 +157,7 @@ def test_where_all_workers_are_lost_the_run_ends_and_sets_nothing_aside() -> Non
 
 @dataclass
 class Stuck(Flaky):
-    """Answers no more once it is leased one of `poison`, until it is restarted."""
+    """Stops answering once it is leased one of `poison`, until it is restarted."""
 
     held: list[Future[list[Finished]]] = field(default_factory=list)
     restarts: int = 0
@@ -177,7 +177,7 @@ class Stuck(Flaky):
 
 
 def test_a_worker_that_hangs_is_restarted_and_a_match_that_hangs_it_given_up() -> None:
-    """At last it is alone with the match, so nobody else may play it meanwhile."""
+    """In the end it is alone with the match, so no other worker may play it meanwhile."""
     now = 0.0
 
     class Passing(Arrivals):
@@ -230,7 +230,7 @@ def late_signal() -> Iterator[list[float]]:
 
 
 def test_a_signal_does_not_stop_the_clock(late_signal: list[float]) -> None:
-    """Handled for longer than was to be waited: some locks of Python then wait for ever."""
+    """Handled for longer than the wait: some of Python's locks then wait forever."""
     started = time.monotonic()
     assert Arrivals().wait(0.1) == []
     assert late_signal, "no signal came"

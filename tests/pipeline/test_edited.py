@@ -1,5 +1,5 @@
-"""Records that somebody edits and gives a new checksum: each is refused as a damaged line is, or
-found when its match is played again, and no command ends in a traceback."""
+"""Records edited by hand with a new checksum: each is refused like a damaged line, or detected when
+its match is replayed, and no command ends in a traceback."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ VALUES: dict[type, tuple[Any, ...]] = {
     dict: ({}, [], None, "x"),
     type(None): (-1.5, "x", [], 1e300),
 }
-"""What an editor may put in the place of a value of this type."""
+"""Values that an editor may insert in place of one of this type."""
 
 BESIDE = ("seconds", "device_seconds", "clock", "statics", "preparation")
-"""What follows from nothing else in a record: other values that could be are no error."""
+"""Fields that nothing else in a record determines: other possible values are no error."""
 
 
 @dataclass(frozen=True)
 class Edit:
-    """A line that was edited, and in which file it takes the place of which line."""
+    """An edited line, with the file and line that it replaces."""
 
     what: str
     file: str
@@ -56,7 +56,7 @@ class Edit:
 
 @pytest.fixture
 def played(once: Once) -> Path:
-    """One model that scores, one that writes, one that is asked beforehand, and one with notes."""
+    """One model that scores, one that writes, one called in advance, and one with notes."""
     return once(*WORDS)
 
 
@@ -66,8 +66,8 @@ def original(played: Path, tmp_path: Path) -> Path:
 
 
 def edits(folder: Path) -> list[Edit]:
-    """Every kind of place in a cell's records with every value, each in a line of its own while
-    there are lines."""
+    """Yield every kind of place in a cell's records with every value, each in a separate line as
+    long as there are lines."""
     found = []
     for file in Folder(folder).record_files():
         lines = [json.loads(line) for line in file.read_bytes().splitlines()]
@@ -111,7 +111,7 @@ Place = tuple[str | int, ...]
 
 
 def places_of(data: Json, above: Place = ()) -> Iterator[tuple[Place, Json]]:
-    """Every place, of a list those in its longest item alone."""
+    """Yield every place; in lists only those in the longest item."""
     longest = sorted(enumerate(data), key=lambda one: -len(str(one[1])))[:1]
     items = data.items() if isinstance(data, dict) else longest
     for key, value in items:
@@ -149,7 +149,7 @@ def moved(name: str, value: int) -> Change:
 
 
 def refused(folder: Path, edit: Edit) -> bool:
-    """Whether a reader of the file takes the line for damaged."""
+    """Whether a reader of the file treats the line as damaged."""
     try:
         Folder(folder).reader(Path(edit.file).stem).record(edit.text)
     except ValueError:
@@ -158,7 +158,7 @@ def refused(folder: Path, edit: Edit) -> bool:
 
 
 def another(folder: Path, edit: Edit) -> bool:
-    """Whether a reader takes the line for another record than the one that was there."""
+    """Whether a reader gets a different record from the line than the original one."""
     if refused(folder, edit):
         return False
     path = folder / "records" / edit.file
@@ -168,13 +168,13 @@ def another(folder: Path, edit: Edit) -> bool:
 
 
 def content(record: Record) -> Json:
-    """What follows from the deal and the replies."""
+    """Return the fields that follow from the deal and the replies."""
     told = decode(encode(record))
     return {name: value for name, value in told.items() if name not in BESIDE}
 
 
 def batches(done: list[Edit]) -> Iterator[list[Edit]]:
-    """As few as can be with one edit a line, each of all kinds."""
+    """Split the edits into as few batches as possible with at most one edit per line."""
     waiting = done
     while waiting:
         batch = {(one.file, one.line): one for one in reversed(waiting)}
@@ -196,7 +196,7 @@ def lay(kept: Path, folder: Path, batch: list[Edit]) -> None:
 
 
 def missed(reported: dict[str, set[int]], batch: list[Edit]) -> list[str]:
-    """The edits whose lines were not found; fails where a line was that nobody edited."""
+    """Return the edits whose lines were not detected; fail if an unedited line was."""
     assert {(name, line) for name, lines in reported.items() for line in lines} <= {
         (one.file, one.line + 1) for one in batch
     }
@@ -212,7 +212,7 @@ def named(wrong: dict[str, list[str]]) -> dict[str, set[int]]:
 
 LINE = re.compile(r"line (\d+)")
 REPLY = re.compile(r"asked\.\d+\.(text|tokens|logprobs)")
-"""What models replied: another reply from which the same follows cannot be told from theirs."""
+"""Model replies: another reply with the same consequences cannot be detected."""
 
 
 def test_every_edit_is_refused_or_found_by_a_replay(
@@ -239,7 +239,7 @@ def test_every_edit_is_refused_or_found_by_a_replay(
 def test_no_command_ends_in_a_traceback(
     played: Path, original: Path, sweep: Sweep, store: Path, capsys: Capsys, part: int
 ) -> None:
-    """The records that are taken for whole ones, read by everybody; part 1: all of them."""
+    """The accepted edits, read in all ways; part 1: all of them."""
     every = [*batches([one for one in edits(original) if not refused(original, one)])]
     for batch in every if part else every[:1]:
         lay(original, played, batch)
@@ -262,7 +262,7 @@ def test_damaged_lines_with_a_right_checksum_are_played_again(
 
 
 def read(folder: Path, store: Path) -> None:
-    """As every command does; none of which raises."""
+    """Read as every command does; none may raise."""
     assert report.main([str(folder)]) == 0
     assert export.main([str(folder), "--to", str(folder / "out")]) == 0
     assert ratings.main([str(folder), "--store", "none"]) in (0, 2)

@@ -35,8 +35,8 @@ RETURNS = {"w": (1, 0), "d": (0, 0), "l": (0, 1), "s": (1, 1)}
 def meeting(
     players: Sequence[str], ends: str, opened: str = "", rotations: int = 1, **more: Any
 ) -> CellResults:
-    """The second of two players, who is measured, against the first. ends: a letter a match, by
-    deal and rotation; opened: 1 where the measured one began."""
+    """The second of two players, which is measured, against the first. ends: one letter per match,
+    by deal and rotation; opened: 1 if the measured one moved first."""
     own: CellInfo = replace(
         about("-".join(players), rotations=rotations, **more),
         players=tuple(players),
@@ -239,7 +239,7 @@ def test_there_are_standings_where_every_two_have_met_once() -> None:
 
 
 def test_the_other_side_has_its_own_figure_of_a_measure() -> None:
-    """Goods of 3 and 7 a deal: who is not measured has what is left."""
+    """Goods of 3 and 7 per deal: the player that is not measured gets the other figure."""
     goods = Measure("goods", 0.0, 10.0)
     cells = []
     for cell in robin():
@@ -301,7 +301,7 @@ def test_a_round_robin_with_draws_from_its_log(sweep: Sweep, folder: Path, capsy
 def test_a_log_can_be_judged_by_its_score_afterwards(
     sweep: Sweep, folder: Path, capsys: Capsys
 ) -> None:
-    """The same matches, asked for another measure; nothing is played again."""
+    """The same matches with another measure requested; nothing is replayed."""
     game = ("game=tic_tac_toe", "agent=random", "deals=8")
     assert sweep(*game, "measure=win") == 0
     (before,) = pd.read_csv(folder / "summary.csv").to_dict("records")

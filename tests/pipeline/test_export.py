@@ -1,4 +1,4 @@
-"""A folder as Parquet: pandas reads back what the log holds, and nothing is half written."""
+"""A folder as Parquet: pandas reads back the log's contents, and nothing is half written."""
 
 from __future__ import annotations
 

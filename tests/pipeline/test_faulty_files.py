@@ -1,4 +1,4 @@
-"""A user's YAML file or module at fault ends in one line with file, line and what is wrong."""
+"""A faulty user YAML file or module ends in one line with file, line and the error."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_file_that_cannot_be_composed_is_one_line(
 
 
 def refused(folder: Path, capsys: Capsys, group: str, text: bytes, *words: str) -> str:
-    """What is said of a file of this group, which ends in one line and status 2."""
+    """Return the message about a file of this group, a single line with status 2."""
     (folder / group).mkdir()
     (folder / group / "x.yaml").write_bytes(text)
     given = ("--config-dir", str(folder), f"{group}=x", *words)
@@ -187,7 +187,7 @@ def test_lists_outside_an_experiment_are_refused(
 def test_an_interrupt_in_a_user_s_module_stays_one(
     tmp_path: Path, capsys: Capsys, module: Module
 ) -> None:
-    """Ctrl-C comes from a handler and not from a `raise`."""
+    """Ctrl-C arrives in a handler and not from a `raise`."""
     name = module("import signal\nsignal.raise_signal(signal.SIGINT)\n")
     node = (*BASE, f"game._target_={name}.Mine", f"packages=[{name}]")
     assert compose(node, lambda cells, _: len(build_cells(cells))) == 130
@@ -196,7 +196,7 @@ def test_an_interrupt_in_a_user_s_module_stays_one(
 
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Module:
-    """Writes a module that can be imported, and gives its name."""
+    """Write an importable module, and return its name."""
 
     def write(text: str) -> str:
         name = f"mine_{abs(hash((tmp_path, text)))}"

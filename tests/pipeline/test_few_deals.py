@@ -1,5 +1,5 @@
-"""The intervals and tests of the tables keep what they promise, also for few deals and rates near
-0 and 1: counted out at the points where it is hardest, and simulated on the whole grid (slow)."""
+"""Intervals and tests of the tables keep their nominal level, also for few deals and rates near 0
+and 1: computed exactly at the hardest points, and simulated on the whole grid (slow)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def covered(row: Row, truth: float) -> bool:
 
 
 def outcome(wins: int, deals: int, rotations: int) -> list[int]:
-    """So many deals won in every rotation, the others in none."""
+    """This many deals won in every rotation, the others in none."""
     return [1] * (wins * rotations) + [0] * ((deals - wins) * rotations)
 
 
@@ -43,7 +43,7 @@ def outcome(wins: int, deals: int, rotations: int) -> list[int]:
 def test_a_cell_of_few_deals_covers_and_keeps_its_level(
     deals: int, rate: float, rotations: int
 ) -> None:
-    """Counted out over all numbers of deals won; a rotated deal is won throughout or not at all."""
+    """Computed exactly over all numbers of deals won; rotated deals are all or nothing."""
     baseline, right, alarms = KnownBaseline(rate), 0.0, 0.0
     cells = [
         won(about(f"{k}", rotations=rotations, baseline=baseline), outcome(k, deals, rotations))
@@ -68,7 +68,7 @@ def test_a_cell_of_few_deals_covers_and_keeps_its_level(
 def test_a_pair_of_few_deals_covers_and_keeps_its_level(
     rates: tuple[float, float], rotations: int
 ) -> None:
-    """Ten deals, independent cells, rotated deals won throughout or not at all: counted out."""
+    """Ten deals, independent cells, rotated deals all or nothing: computed exactly."""
     deals, (a, b) = 10, rates
     chances = [a * b + (1 - a) * (1 - b), a * (1 - b), b * (1 - a)]
     right = alarms = 0.0

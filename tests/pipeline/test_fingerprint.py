@@ -1,4 +1,4 @@
-"""Every change that may change a match is in the cell's code, and nothing that cannot."""
+"""A cell's code fingerprint covers every change that may affect a match, and no others."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ SILENT = {
 
 @pytest.fixture
 def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Code]]:
-    """The code of `own.game.Game` as a new process would find it, with one text changed."""
+    """Return the code of `own.game.Game` as a new process would find it, with one text changed."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "helping", raising=False)  # another test's
 
@@ -214,7 +214,7 @@ EDITS = [
     ("pipeline/tables/summary.py", "from __future__", "X = 1\nfrom __future__", set()),
     ("models/pocket/weights/model.safetensors", "", "", set()),
 ]
-"""An edit of the project, and the cells that it is about; a checkpoint is part of a cell's key."""
+"""An edit of the project, and the cells affected; a checkpoint is part of a cell's key."""
 
 
 @pytest.mark.parametrize(("file", "old", "new", "about"), EDITS)
@@ -241,7 +241,7 @@ print(json.dumps([name for name, one in sys.modules.items()
 
 @pytest.mark.parametrize("name", ["uno", "arena", "pocket"])
 def test_whatever_python_loads_for_a_cell_counts(name: str) -> None:
-    """Not so of hold'em: the package of UNO, whose random numbers it takes, loads all of UNO."""
+    """Not so for hold'em: the package of UNO, whose random numbers it uses, loads all of UNO."""
     cell = CELLS[name]()
     players = [part for player in cell.players for part in (player.agent, player.model)]
     modules = sorted({each.__module__ for each in fingerprint.classes([cell.game, players])})

@@ -1,4 +1,4 @@
-"""What somebody types who knows Hydra, and not us: it works, or one line says what to do."""
+"""Input from users who know Hydra, but not this project: it works, or one line says what to do."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_what_a_command_line_shows_in_place_of_a_run(
 
 
 def test_words_of_hydra_that_change_nothing(tmp_path: Path) -> None:
-    """Options between the overrides, and an experiment of one's own."""
+    """Options between the overrides, and a user's own experiment."""
     (tmp_path / "experiment").mkdir()
     mine = "# @package _global_\nname: mine\ndeals: 7\n"
     (tmp_path / "experiment" / "mine.yaml").write_text(mine)
@@ -73,11 +73,11 @@ def test_every_key_of_the_config_is_known() -> None:
 FOLDERS = {
     "": "quickstart",
     "prompt=cloze deals=7 model=fake": "quickstart",
-    "game=uno paper_bugs=none seats=solo": "quickstart",
+    "game=uno paper_bugs=false seats=solo": "quickstart",
     "game=tic_tac_toe": "quickstart-tic_tac_toe",
     "game.size=4 game=tic_tac_toe": "quickstart-tic_tac_toe-size_4",
     "game=uno,tic_tac_toe": "quickstart-uno_tic_tac_toe",
-    "seats=coop paper_bugs=paper": "quickstart-coop-paper_bugs_paper",
+    "seats=coop paper_bugs=true": "quickstart-coop-paper_bugs_true",
     "seats.0.player=rule": "quickstart-seats.0.player_rule",
     "experiment=robust": "robust",
     "experiment=robust game=uno": "robust",
@@ -102,7 +102,7 @@ def test_a_run_is_called_as_its_folder(words: str, name: str) -> None:
     assert {cell.experiment for cell in cells} == {name}
 
 
-OFTEN = ("game=uno paper_bugs=none seats=solo", "game.size=4 game=tic_tac_toe")
+OFTEN = ("game=uno paper_bugs=false seats=solo", "game.size=4 game=tic_tac_toe")
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_another_game_has_another_folder(words: str, name: str) -> None:
 
 
 def test_long_lists_of_seats_do_not_share_a_folder() -> None:
-    """Nor do those that a file's name cannot tell apart; and the name is one."""
+    """Nor do lists that differ only in characters a file name cannot have; all names are valid."""
     names = [short([told]) for told in ("players_[a,b]", "players_[a_b]", 30 * "a,b", 31 * "a,b")]
     assert len(set(names)) == 4
     assert all(re.fullmatch(r"[\w-]{1,70}", name) for name in names)
@@ -150,7 +150,7 @@ def test_a_place_that_cannot_be_written_is_named(
 
 
 def test_a_label_is_no_formula() -> None:
-    """Two `$` make mathematics of what stands between them, and this is none."""
+    """Two `$` enclose mathematics, which this is not."""
     figure = Figure()
     figure.text(0.5, 0.5, r"a $\oops_{$ of a model")
     assert plot_style.svg(figure).startswith("<svg")
@@ -167,7 +167,7 @@ def test_a_label_is_no_formula() -> None:
 def test_a_small_machine_is_told_before_ray_starts(
     monkeypatch: pytest.MonkeyPatch, limit: str, limits: tuple[int, int], line: str
 ) -> None:
-    """What is there is made up; nothing is set."""
+    """The machine's limits are faked."""
     much = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
     asked = getattr(resource, limit, None)
     monkeypatch.setattr(resource, "getrlimit", lambda which: limits if which == asked else much)

@@ -57,7 +57,7 @@ ODD = {
 
 @pytest.mark.parametrize("name", ODD)
 def test_odd_types_in_the_small_files_are_damage(tmp_path: Path, name: str) -> None:
-    """Also where the checksum fits; without one, all is."""
+    """Also with a valid checksum; without one, everything is."""
     place, kind = Folder(tmp_path), name.strip()
     good = SMALL[kind]
     key, value = ODD[name]
@@ -111,7 +111,7 @@ SMALL: dict[str, dict[str, Any]] = {
 
 
 def read(kind: str, place: Folder) -> dict[str, Any] | None:
-    """What the folder tells of it, without the checksum; None where it is damaged."""
+    """Return the folder's version of it, without the checksum; None if it is damaged."""
     try:
         if kind == "sweep":
             told = {"seed": list(place.seed), "schema": 2, "id": place.id}
@@ -167,7 +167,7 @@ WORDS = (
 
 @pytest.fixture
 def verified(once: Once, folder: Path, capsys: Capsys) -> Callable[[int], str]:
-    """Verifies a sweep of three matches; checks the status, and that nothing is written."""
+    """Verify a sweep of three matches; check the status, and that nothing is written."""
     once(*WORDS)
 
     def say(status: int) -> str:
@@ -221,7 +221,7 @@ def test_every_damage_is_told_with_its_place_and_reason(
 def test_a_record_that_differs_is_told_in_few_words(
     verified: Callable[[int], str], folder: Path, capsys: Capsys
 ) -> None:
-    """A long value is cut. No run moves the line aside, so the advice is another one."""
+    """A long value is truncated. No run moves the line aside, so the advice differs."""
     path = only_file(folder)
     first, *others = path.read_bytes().splitlines(keepends=True)
     record = json.loads(first)

@@ -1,4 +1,4 @@
-"""Figures on both widths of a page: what they say, that nothing is cut or covered, and colours."""
+"""Figures on both widths of a page: their contents, colours, and nothing cut off or overlapping."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def judged() -> pd.DataFrame:
 
 
 def every(cells: int) -> Iterator[Figure]:
-    """Every kind of figure, of so many cells with names that are too long."""
+    """Every kind of figure, with this many cells whose names are too long."""
     names = [LONG.format(at) for at in range(cells)]
     found = [
         won(about(f"m{at}", baseline=RANDOM, model=names[at]), [1, 0, 1, at % 2] * 5)
@@ -98,7 +98,7 @@ def counts(cells: int) -> dict[str, float]:
 
 
 def words(figure: Figure) -> list[Text]:
-    """Every text that is seen, after everything has its place."""
+    """Every visible text, after layout."""
     figure.draw_without_rendering()
     beyond = {label for axes in figure.axes for label in unseen(axes)}
     found = [text for text in figure.findobj(Text) if isinstance(text, Text)]
@@ -180,7 +180,7 @@ def test_a_prior_is_shaded_by_its_distance_from_an_even_share(cells: int) -> Non
     found = letters(cells)
     axes = letter_prior(found, {cell: cell for cell in found["cell"]}).axes[0]
     shades = np.ma.filled(np.asarray(axes.images[0].get_array(), float), np.nan)
-    if cells == 9:  # a row a cell, of the number of options that was met most often
+    if cells == 9:  # one row per cell, for the most frequent number of options
         assert shades == pytest.approx(np.tile([5, -5 / 3, -5 / 3, -5 / 3], (9, 1)))
     else:
         assert shades[0, :2] == pytest.approx([5, -5])
@@ -221,7 +221,7 @@ def test_a_drawing_takes_the_colours_of_the_page_and_names_nothing_twice() -> No
     assert f"stroke: var(--accent, {ACCENT})" in one
     assert f"fill: var(--ink, {INK})" in one
     assert "fill: me &amp; &lt;you&gt; $x$" in one
-    assert "fill: #ffffff" not in one  # no ground of its own
+    assert "fill: #ffffff" not in one  # no background
     assert "font-family" not in one
     ids = [set(re.findall(r'\bid="([^"]+)"', told)) for told in (one, other)]
     assert ids[0]

@@ -1,4 +1,4 @@
-"""GameBench's published matches: its tables again, its figures, and what is wrong in print."""
+"""GameBench's published matches: its tables recomputed, its figures, and its misprints."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def read(file: Path) -> pd.DataFrame:
 
 @needs_matches
 def test_all_70_ratings_of_table_1(again: Again) -> None:
-    """Each within the noise of both numbers of draws, its own, under what the columns really are:
-    of 70 at 5% three or four may lie outside by chance, and the two that do are no further off than
-    the largest of 70 is expected to be."""
+    """Each within the noise of both numbers of draws and its own, under the right headings: of 70
+    at 5% three or four may lie outside by chance, and the two that do are no further off than
+    expected of the largest of 70."""
     gaps = [rows.rating_gap(again, agent, game, value)
             for agent, _, game, value in fields(PUBLISHED, "table1")]  # fmt: skip
     p = np.array([gap.p_value for gap in gaps])
@@ -90,7 +90,7 @@ def test_seven_ratings_have_no_match_and_are_blank(again: Again) -> None:
 
 @needs_matches
 def test_the_headings_as_printed_do_not_fit(again: Again) -> None:
-    """The planted mistake is the authors' own: as headed most scores are another game's."""
+    """The planted mistake is the authors' own: as headed, most scores are another game's."""
     games = {"Overall": ALL, **PUBLISHED["games"]}
     off = [
         not abs(again.score(agent, games[column]) - value) <= 0.005 + 1e-9

@@ -1,6 +1,6 @@
-"""A person at the terminal in a sweep, with typed lines for a keyboard.
+"""A person at the terminal in a sweep, with typed lines as the keyboard.
 
-Where a person leaves, and where the whole command is looked at, it is a real process.
+Tests where a person leaves, or of the whole command, use a real process.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TIC_TAC_TOE = ("experiment=play", "game=tic_tac_toe", "model=fake")
 
 @pytest.fixture
 def typing(sweep: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> Typing:
-    """Plays in this process, to its end, with what is typed; returns what was printed."""
+    """Play in this process, to its end, with the typed input; return the output."""
 
     def go(typed: str, *overrides: str) -> str:
         keyboard, typist = os.pipe()
@@ -100,7 +100,7 @@ def test_whoever_leaves_can_go_on_later(typing: Typing, folder: Path) -> None:
     assert left.returncode == 130, left.stderr
     said = " ".join(left.stdout.split())
     assert "2 matches are left" in said
-    assert "the same command again goes on" in said
+    assert "running the same command again continues" in said
     assert "Traceback" not in left.stdout + left.stderr
     assert not (folder / "failed_matches.jsonl").exists()
     assert matches(folder) == {}

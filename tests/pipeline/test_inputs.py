@@ -1,8 +1,8 @@
-"""Every file that a class reads counts: with other content under the same path, the cell is another
-one, or of other code, or the run refuses it with a line.
+"""Every file that a class reads counts: with other content under the same path, the cell's identity
+or code changes, or the run refuses it with a message.
 
 All classes that a config can name are built, prepared and played, and every file that they open is
-noted, so a class with a new input is found. A setting that may name a file has to be listed.
+recorded, so a class with a new input is found. A setting that may name a file must be listed.
 """
 
 from __future__ import annotations
@@ -73,31 +73,31 @@ MADE_INSIDE = {
     *("agents.prompting.label_study.Studied", "agents.prompting.priors.Divided"),
     *("benchmarks.slots.Sleeping", "benchmarks.slots.Asking", "benchmarks.scaling.Asking"),
 }
-"""Classes that no config makes: they need objects that others make."""
+"""Classes that no config makes: they need objects made by others."""
 NOT_LOADED = {
     *("models.api.openai.OpenAI", "models.human.Terminal"),
     "gauntlet.training.environment.outside.Outside",
 }
-"""Models that ask a server, a person, and whoever trains."""
+"""Models that call a server, a person, or a trainer."""
 WAISTS = {
     "game": {"deal", "to_move", "legal", "play", "returns"},
     "agent": {"decide"},
     "method": {"ask", "labels"},
     "model": {"identity", "check_choices", "load"},
 }
-"""What a class of each kind has."""
+"""Attributes that identify a class of each kind."""
 FILES = {"weights", "path", "records", "parameters"}
 NO_FILES = {
     *("base_url", "brake", "digest", "files", "guess", "mean", "name", "react", "revision"),
     *("policy", "texts", "version", "wording", "inputs", "names", "players", "catalogue"),
     "cache",  # replies of a server, each under the hash of its request
 }
-"""Settings that are text, or may hold it: those that name files, and all others."""
+"""Settings that are or may be text: those that name files, and all others."""
 
 
 @cache
 def kinds() -> dict[str, str]:
-    """Every class that a config can name, and what it is."""
+    """Return every class that a config can name, and its kind."""
     found = {}
     for module in {*modules(), *(name.rpartition(".")[0] for name in FURTHER)}:
         for cls in vars(importlib.import_module(module)).values():
@@ -112,7 +112,7 @@ def kinds() -> dict[str, str]:
 
 
 def modules() -> Iterator[str]:
-    """Those of our packages that may hold such a class."""
+    """Return our packages that may contain such a class."""
     for package in PACKAGES:
         for file in sorted((ROOT / package).rglob("*.py")):
             text = file.read_text()
@@ -129,7 +129,7 @@ def networks(folder: Path) -> Settings:
 
 
 def checkpoint(folder: Path) -> Settings:
-    """The smallest one, with every further file that the library looks for."""
+    """Write the smallest one, with every further file that the library looks for."""
     weights, left_out = ROOT / "models" / "pocket" / "weights", shutil.ignore_patterns("training.*")
     shutil.copytree(weights, folder, ignore=left_out, dirs_exist_ok=True)
     (folder / "additional_chat_templates").mkdir()
@@ -151,7 +151,7 @@ def filed(folder: Path) -> Settings:
 
 
 def tree(folder: Path) -> Settings:
-    """A game of two moves each that OpenSpiel reads."""
+    """A game of two moves each in a format that OpenSpiel reads."""
     ends = [f't "" {n} "" {{ {n} -{n} }}' for n in (1, 2, 3, 4)]
     mine, theirs = 'p "" 1 1 "" { "l" "r" } 0', [f'p "" 2 {n} "" {{ "L" "R" }} 0' for n in (1, 2)]
     lines = ['EFG 2 R "Two" { "A" "B" }', mine, theirs[0], *ends[:2], theirs[1], *ends[2:]]
@@ -187,7 +187,7 @@ SETTINGS: dict[str, Callable[[Path], Settings]] = {
     "gauntlet.training.environment.outside.Outside": lambda _: {"player": 0},
     "tests.pipeline.wrapped.Wrapped": lambda _: {"game": BOARD},
 }
-"""By the class's name, to which a case of its own may add words."""
+"""Settings by case: a class name, which a word may follow to tell its cases apart."""
 GAMES = (
     *(TicTacToe(), RockPaperScissors(rounds=4), Uno(), UnoArena(2), AirLandSea()),
     Watch(of=RockPaperScissors(rounds=12), catalogue=("H", "Y")),
@@ -199,15 +199,15 @@ def settings(case: str, folder: Path) -> Settings:
 
 
 class Used(NamedTuple):
-    """What a cell's key hashes, and a hash of what was played or answered."""
+    """What a cell's key hashes, and a hash of the matches or replies."""
 
     key: str
     played: str
 
 
 def used(case: str, settings: Settings, before: Sequence[Used] = ()) -> list[Used]:
-    """Builds the class's object and plays matches with it, or lets it answer; a model is loaded
-    only where its key is the same as before. Raises as a run does."""
+    """Build the class's object and play matches with it, or let it answer; a model is loaded only
+    if its key is the same as before. Raises as a run does."""
     name = case.partition(" ")[0]
     kind, supplied = kinds()[name], dict[str, Any]()
     if kind == "game" and "num_seats" not in settings:
@@ -238,7 +238,7 @@ def matched(cell: Cell) -> Used:
 
 
 def cells_with(instance: Any, kind: str) -> Iterator[Cell]:
-    """Cells with the game, agent or method in them; a game is played by one who reads, too."""
+    """Cells with the game, agent or method in them; a game is played with a parsing player, too."""
     others = [(Random(), None)] * 20
     if kind == "game":
         yield cell_of(instance, *others[: instance.num_seats])
@@ -275,8 +275,8 @@ sys.addaudithook(_note)
 
 
 def watched(case: str, settings: Settings) -> tuple[list[Used], list[Path]]:
-    """What comes of the case, and the files that are read for it: neither code nor of an installed
-    package."""
+    """Return the results of the case, and the files that it reads, except code and files of
+    installed packages."""
     global _opened
     _opened = []
     try:
@@ -315,13 +315,13 @@ CHANGES: dict[str, Callable[[bytes], bytes]] = {
     **dict.fromkeys((".json", ".jinja", ".model"), lambda content: content + b"\n"),
     "": lambda _: b"2",
 }
-"""Other content that is as good, by the file's ending: what is damaged is refused anyway."""
+"""Return other valid content, by the file's ending: damaged files are refused anyway."""
 
 
 @contextmanager
 def exchanged(path: Path) -> Iterator[None]:
-    """Other content under this path; of a file of the project itself only as this process reads
-    it."""
+    """Use other content under this path; for a file of the project itself only as read by this
+    process."""
     before, now = path.read_bytes(), CHANGES[path.suffix](path.read_bytes())
     assert now != before
     with pytest.MonkeyPatch.context() as patched:
@@ -345,7 +345,7 @@ def redirected(path: Path, other: Path) -> Callable[..., Any]:
 
 
 def forget() -> None:
-    """Empties what our modules remember: another process would have to read."""
+    """Clear all caches of our modules, as another process would start without them."""
     for name in [name for name in sys.modules if MAY_READ.match(name)]:
         for one in [*vars(sys.modules[name]).values()]:
             if type(one) is functools._lru_cache_wrapper:
@@ -353,7 +353,7 @@ def forget() -> None:
 
 
 MAY_READ = re.compile(r"(agents|games|models|pipeline|tests)\.(?!.*compil)")
-"""Modules whose caches may hold what a file said; compiled engines are code."""
+"""Modules whose caches may depend on a file; compiled engines are code."""
 
 
 def test_every_file_that_a_class_reads_counts(
@@ -386,20 +386,21 @@ def test_every_file_that_a_class_reads_counts(
 
 
 def code_files(case: str) -> Mapping[str, str]:
-    """The files of the class's code: `test_fingerprint` holds that a change in one is noticed."""
+    """Return the files of the class's code: `test_fingerprint` checks that changes in them are
+    noticed."""
     module = case.partition(" ")[0].rpartition(".")[0]
     return fingerprint._code(frozenset({module})).files
 
 
 def unnoticed(before: Sequence[Used], after: Sequence[Used], may_be_idle: bool) -> bool:
-    """Whether other matches stand under one key, or no key has changed at all."""
+    """Whether other matches are stored under one key, or no key has changed at all."""
     pairs = [*zip(before, after, strict=True)]
     mixed = any(one.key == two.key and one.played != two.played for one, two in pairs)
     return mixed or (not may_be_idle and all(one.key == two.key for one, two in pairs))
 
 
 def test_every_setting_that_may_name_a_file_is_known() -> None:
-    """Another one has to be listed, and where it names a file the class needs `SETTINGS`."""
+    """New ones must be listed, and if it names a file the class needs `SETTINGS`."""
     for name in kinds():
         module, _, cls = name.rpartition(".")
         kind = getattr(importlib.import_module(module), cls)

@@ -1,8 +1,8 @@
-"""Killed anywhere, again and again, a sweep ends with the records of one that never was.
+"""Killed anywhere, repeatedly, a sweep ends with the records of an undisturbed one.
 
 Every kill is a SIGKILL between the first and the last finished match: of a Ray worker, of the
-driver at a random moment, or of the driver half-way through a write. The order is seeded; the
-moments are as real as the machine makes them. Below, sweeps that Ctrl-C ends.
+driver at a random moment, or of the driver in the middle of a write. The order is seeded; the
+moments depend on the machine. Below, sweeps that Ctrl-C ends.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import finished, matches, preparations
 
 A_ROUND = 6
-"""Kills of a round, which has every kind: a write, a driver, three workers and their driver."""
+"""Kills per round, one of every kind: a write, a driver, three workers and their driver."""
 
 COMMAND = ("tracking=none", "baseline=null", "concurrent_matches=8")
 PAUSE = 0.15
-"""Seconds that the braked fake waits before a batch of answers while its sweep is being killed: a
-test process that the machine leaves without a core for a second still finds the sweep under way."""
+"""Seconds that the braked fake waits before a batch while its sweep is being killed: a test process
+that gets no core for a second still finds the sweep running."""
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What is played: deals of two cells, with the model of these words."""
+    """The sweep: deals of two cells, with the model given by these arguments."""
 
     deals: int
     model: Sequence[str]
@@ -55,7 +55,7 @@ class Setup:
 
 
 def wait_for(run: subprocess.Popen[bytes], folder: Path, lines: int) -> bool:
-    """Waits until the log holds `lines` matches; False where the run ended first."""
+    """Wait until the log holds `lines` matches; False if the run ended first."""
     while run.poll() is None:
         if finished(folder) >= lines:
             return True
@@ -64,7 +64,7 @@ def wait_for(run: subprocess.Popen[bytes], folder: Path, lines: int) -> bool:
 
 
 def ray_workers(driver: int) -> Iterator[int]:
-    """Process ids of the workers that play for `driver`."""
+    """Yield the process ids of the Ray workers of `driver`."""
     for status in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             name, pid = status.read_bytes(), int(status.parent.name)
@@ -97,7 +97,7 @@ def ancestors(pid: int) -> list[int]:
 
 @dataclass
 class Killer:
-    """Runs a sweep on `folder` and kills it in rounds, each of every kind; counts them."""
+    """Runs a sweep on `folder` and kills it in rounds, each of every kind; counts the kills."""
 
     folder: Path
     sweep: Setup
@@ -111,7 +111,7 @@ class Killer:
         return sum(self.counts.values())
 
     def room(self) -> int:
-        """How far the log may grow before the next kill, so that all of them find room."""
+        """Return how far the log may grow before the next kill, so that all of them find room."""
         left = self.sweep.matches - finished(self.folder)
         return max(1, left // (A_ROUND * self.rounds - self.total + 2))
 
@@ -128,7 +128,7 @@ class Killer:
         assert finished(self.folder) < self.sweep.matches
 
     def torn_ends(self) -> int:
-        """Files that end in the middle of a line: a match that was played and must be again."""
+        """Return the files that end in the middle of a line: a match that must be replayed."""
         files = (self.folder / "records").glob("*.jsonl")
         return sum(not path.read_bytes().endswith(b"\n") for path in files)
 
@@ -139,7 +139,7 @@ class Killer:
         self.end(run)
 
     def workers(self) -> None:
-        """Kills three workers of one run, and then its driver."""
+        """Kill three workers of one run, and then its driver."""
         run = self.sweep.start(self.folder, "local")
         for _ in range(3):
             assert self.further(run, self.rng.randint(1, self.room()))
@@ -149,11 +149,11 @@ class Killer:
         self.end(run)
 
     def further(self, run: subprocess.Popen[bytes], matches: int) -> bool:
-        """Waits until the log holds so many matches more; False where the run ended first."""
+        """Wait until the log holds this many more matches; False if the run ended first."""
         return wait_for(run, self.folder, finished(self.folder) + matches)
 
     def end(self, run: subprocess.Popen[bytes]) -> None:
-        """Kills the driver, before it was done."""
+        """Kill the driver before it is done."""
         run.send_signal(signal.SIGKILL)
         run.wait()
         self.counts["driver"] += 1
@@ -163,7 +163,7 @@ class Killer:
 def test_a_sweep_killed_everywhere_has_the_records_of_one_that_never_was(
     tmp_path: Path, figure: Callable[[str], None]
 ) -> None:
-    """A model that only waits, in a small game: what is killed is the sweep, not its players."""
+    """A model that only waits, in a small game: the kill is of the sweep, not of its players."""
     brake = tmp_path / "brake"
     sweep = Setup(40, ("game=tic_tac_toe", "controls=[]", *words(brake)))
     killed_everywhere(tmp_path, sweep, 1, figure, braked(brake, PAUSE))
@@ -183,7 +183,7 @@ def killed_everywhere(
     figure: Callable[[str], None],
     slowed: AbstractContextManager[None],
 ) -> None:
-    """Kills `sweep` in so many rounds, `slowed` meanwhile, and compares it with a calm one."""
+    """Kill `sweep` in this many rounds, `slowed` meanwhile, and compare with an undisturbed one."""
     calm, stormy = place / "calm", place / "stormy"
     assert sweep.start(calm, "inline").wait(600) == 0
     killer = Killer(stormy, sweep, rounds, random.Random(7))
@@ -227,7 +227,7 @@ def test_an_interrupted_sweep_says_how_to_go_on(folder: Path, number: signal.Sig
     said, _ = run.communicate(timeout=60)
     assert run.returncode == 130, said
     assert "matches are left" in said
-    assert "the same command again goes on" in " ".join(said.split())
+    assert "running the same command again continues" in " ".join(said.split())
     table = pd.read_csv(folder / "summary.csv")
     done = matches(folder)
     for _, row in table.iterrows():
@@ -239,7 +239,7 @@ def test_an_interrupted_sweep_says_how_to_go_on(folder: Path, number: signal.Sig
 def test_ray_workers_leave_the_same_records_as_one_process(
     sweep: Sweep, folder: Path, tmp_path: Path
 ) -> None:
-    """Those of methods that prepare themselves, too, and the preparations: one Ray session."""
+    """Also with methods that prepare themselves, and their preparations: one Ray session."""
     words = ("prompt=cloze,counterfactual,pride", "deals=20")
     sweep(*words)
     spread = tmp_path / "spread"

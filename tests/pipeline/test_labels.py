@@ -1,4 +1,4 @@
-"""The study of letters: its figures from a log by hand, and the experiment from end to end."""
+"""The study of letter labels: its figures from a hand-made log, and the experiment end to end."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def decision(rows: list[list[float]], chosen: int, **cheaper: int) -> DecisionRe
 
 
 def only_deal(folder: Path, *decisions: DecisionRecord) -> None:
-    """Leaves the first deal alone in the log, with these decisions."""
+    """Reduce the log to its first deal, with these decisions."""
     (path,) = Folder(folder).record_files()
     record = next(record for record in Folder(folder).matches() if record.deal == 0)
     asked = (asked.static for made in decisions for asked in made.asked)

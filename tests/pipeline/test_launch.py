@@ -110,7 +110,7 @@ ALONE = {"kind": "ray", "workers": None, "patience": None}
 
 
 def test_what_loads_nothing_is_played_here_first_and_its_rest_by_workers() -> None:
-    """A match takes a second: the clock is looked at before each."""
+    """A match takes a second: the clock is read before each."""
     clock = iter(range(100))
     first, second = (
         (stage.launch, stage.one_by_one, list(stage.tasks))
@@ -198,7 +198,7 @@ def in_shards(*shards: int) -> list[Checkpoint]:
         ((4,), 8, 1, 1, 4, 1),
         ((4, 2), 8, None, 1, 6, 1),  # two models in shards, side by side
         ((4, 4), 4, None, 1, 4, 2),  # no room side by side: they share
-        ((1, 4), 8, None, 1, 5, 1),  # a whole model beside four shards
+        ((1, 4), 8, None, 1, 5, 1),  # a whole model next to four shards
         ((1, 4), 4, None, 1, 4, 2),
         ((2,), 5, None, 2, 2, 1),  # one GPU stays idle
     ],

@@ -1,8 +1,8 @@
-"""LLM-UNO's experiments as they stand in conf/, and `paper_bugs=paper` beside the default.
+"""LLM-UNO's experiments as they stand in conf/, and `paper_bugs=true` beside the default.
 
-The published program told the colour printed on a wild card instead of the one named, listed a
-card held twice as two options, worked out the next player from the logged reverses alone, and
-asked the model even where there was nothing to choose.
+The published program reported the colour printed on a wild card instead of the one named, listed a
+card held twice as two options, derived the next player from the logged reverses alone, and prompted
+the model even without a choice.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.pipeline.logs import matches
 
 
 def aims(record: dict[str, Any]) -> set[tuple[int, str]]:
-    """Which seat was told to aim at what."""
+    """Return each seat's goal as stated in its prompt."""
     found = set()
     for text in record.statics.values():
         seat = re.search(r"You are player (\d)", text)
@@ -101,7 +101,7 @@ def fact_of(observation: Observation, name: str) -> str:
 
 
 def states(record: MatchRecord) -> Iterator[tuple[Observation, Observation, DecisionRecord]]:
-    """Each recorded decision with what its seat is told by the published rules and by ours."""
+    """Each recorded decision with its seat's observation by the published rules and by ours."""
     state = PAPER.deal(stream(1, PAPER, record.deal, DEAL))
     for decision in record.decisions:
         (seat,) = PAPER.to_move(state)
@@ -111,7 +111,7 @@ def states(record: MatchRecord) -> Iterator[tuple[Observation, Observation, Deci
 
 @pytest.fixture
 def recorded(once: Once) -> list[MatchRecord]:
-    played = once("experiment=llm_uno_coop", "prompt=cloze", "paper_bugs=paper", "deals=40")
+    played = once("experiment=llm_uno_coop", "prompt=cloze", "paper_bugs=true", "deals=40")
     return list(matches(played).values())
 
 

@@ -1,4 +1,4 @@
-"""Luck-adjusted columns of whole sweeps: where they stand, what they say, why they are refused."""
+"""Luck-adjusted columns of whole sweeps: their places and values, and reasons for refusal."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_what_was_kept_is_found_again_from_the_log(sweep: Sweep, folder: Path) -
 def test_rotated_matches_are_judged_in_the_seat_that_the_player_had(
     sweep: Sweep, folder: Path
 ) -> None:
-    """The rule player against itself: over the reference it gains nothing in any seat."""
+    """The rule player against itself: it gains nothing over the reference in any seat."""
     sweep("agent=rule", "seats.0.agent=rule", "baseline=rule", "deals=8", "rotate=true")
     gained = list(stored(folder)["advantages"].values())
     assert len(gained) == 16
@@ -87,7 +87,7 @@ HANDS = ("game=holdem_hands", "game.hands=2", "baseline=random", "rotate=true")
 def test_money_is_adjusted_in_its_own_unit_against_the_players_own_habits(
     sweep: Sweep, folder: Path, capsys: Capsys
 ) -> None:
-    """The maniac for the subject: after ten deals it is known, and nothing is left to vary."""
+    """With the maniac as the subject: after ten deals it is known, and no variance is left."""
     assert sweep(*HANDS, "agent=rule", "agent.policy=maniac", "deals=30") == 0
     (row,) = summary(folder).to_dict("records")
     found = stored(folder)
@@ -116,8 +116,8 @@ def matches(folder: Path) -> list[str]:
 
 
 def test_what_judges_a_deal_was_learnt_from_earlier_ones_alone(sweep: Sweep, folder: Path) -> None:
-    """A sweep that goes on, and one that was played at once: whatever came later, a deal's figure
-    stays. And the habits are those of ten deals, not of those that they judge."""
+    """A sweep that is extended, and one that was played at once: a deal's value does not depend on
+    later ones. And the habits are those of ten deals, not of those that they judge."""
     player = (*HANDS, "agent=rule", "agent.policy=mixed")
     sweep(*player, "deals=12")
     before, first = stored(folder), matches(folder)
@@ -134,7 +134,7 @@ def test_what_judges_a_deal_was_learnt_from_earlier_ones_alone(sweep: Sweep, fol
 
 
 def imitated(folder: Path, deals: int) -> str:
-    """What hold'em makes of a cell's first deals, by its log alone."""
+    """Return hold'em's reference from a cell's first deals, by its log alone."""
     place, game, seen = Folder(folder), Holdem(mode="hands", hands=2), []
     (about,) = place.abouts()
     for played in games_of(folder, about, set(matches(folder)[: 2 * deals])):

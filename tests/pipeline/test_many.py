@@ -1,4 +1,4 @@
-"""A thousand cells: views that stay small, and what they say of what they leave out."""
+"""A thousand cells: views that stay small, and what they say about omissions."""
 
 from __future__ import annotations
 

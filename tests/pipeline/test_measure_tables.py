@@ -1,4 +1,4 @@
-"""Tables of cells that are judged by wins, by a score, or by the wins of a team."""
+"""Tables of cells measured by wins, by a score, or by the wins of a team."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def row(result: CellResults) -> dict[str, Any]:
 
 
 def test_the_tables_of_wins_are_what_they_were() -> None:
-    """win_tables/ was written before there were other measures; its intervals are those that
-    hold for few deals."""
+    """win_tables/ was written before there were other measures; its intervals are those that hold
+    for few deals."""
     cells = [
         won(about("a", baseline=RANDOM), [1, 0, 1, 1, 0, 1, 1, 1, 0, 1]),
         won(about("b", baseline=RANDOM), [0, 0, 1, 1, 0, 0, 1, 0, 0, 1]),
@@ -75,7 +75,7 @@ def test_the_tables_of_wins_are_what_they_were() -> None:
 
 
 def test_a_mean_has_the_interval_and_the_test_of_its_deals() -> None:
-    """Four deals with scores of 0 to 10: those of `stats.means`, one the other turned round."""
+    """Four deals with scores of 0 to 10: the limits of `stats.means`, one mirrored."""
     found = row(scored("a", [4, 6, 8, 6], baseline=KnownBaseline(5.0)))
     assert (found["measure"], found["raw"], found["baseline"]) == ("score", 6.0, 5.0)
     low, high = limits([4, 6, 8, 6], (0, 10))

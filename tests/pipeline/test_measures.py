@@ -1,4 +1,4 @@
-"""Sweeps of games with measures of their own, from the log to every view of it."""
+"""Sweeps of games with custom measures, from the log to every view."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def rows(folder: Path, name: str = "summary") -> list[dict[str, Any]]:
 
 
 def scores(folder: Path, prompt: str) -> np.ndarray:
-    """What the measured seat scored in a cell, by deal, straight from the records."""
+    """Return the measured seat's score in a cell, by deal, directly from the records."""
     (key,) = (about.key for about in Folder(folder).abouts() if about.labels["prompt"] == prompt)
     found = {
         record.deal: record.measures["score"][record.measured[0]]

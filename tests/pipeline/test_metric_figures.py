@@ -1,4 +1,4 @@
-"""The figures of the decision metrics say what the tables say."""
+"""The figures of the decision metrics agree with the tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decision metrics of whole sweeps: what is judged, what is written, what is refused."""
+"""Decision metrics of whole sweeps: decisions judged, files written, refusals."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.pipeline.logs import edited, matches
 from tests.pipeline.records import ended
 
 TURNS = ((0, 1), (1, 0))
-"""Who sits in each seat, by rotation."""
+"""The player in each seat, by rotation."""
 
 
 def measured(folder: Path, *options: str) -> pd.DataFrame:
@@ -172,7 +172,7 @@ def test_everybody_at_a_table_of_five_has_rows(sweep: Sweep, folder: Path, rotat
 
 
 def test_one_player_has_no_correlations(sweep: Sweep, folder: Path) -> None:
-    """And a figure of an earlier call does not stay."""
+    """And a number from an earlier call does not stay."""
     assert sweep("game=uno_arena", "agent=random", "deals=2") == 0
     (folder / "metrics").mkdir()
     (folder / "metrics" / "heat_map.png").write_bytes(b"old")
@@ -187,11 +187,11 @@ def outputs(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.slow
 def test_by_ray_the_files_are_the_same_to_the_byte(sweep: Sweep, folder: Path) -> None:
-    """Of more matches than travel together, in a process of its own."""
+    """With more matches than one batch holds, in a separate process."""
     assert sweep("game=uno_arena", "agent=random,rule", "deals=20") == 0
     measured(folder, "--everybody")
     here = outputs(folder)
-    shutil.rmtree(folder / "judged")  # what is kept would not be judged again
+    shutil.rmtree(folder / "judged")  # cached results would not be judged again
     command = [sys.executable, "-m", "pipeline.metrics", str(folder), "--playouts", "40"]
     command += ["--everybody", "--launch", "local", "workers=2"]
     run = subprocess.run(command, capture_output=True, text=True, timeout=300)

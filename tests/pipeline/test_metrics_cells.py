@@ -1,4 +1,4 @@
-"""Two cells of one name in one folder: each keeps its own figures."""
+"""Two cells of the same name in one folder: each keeps its own figures."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tests.pipeline.records import placed, write
 from tests.pipeline.stores import client_of
 
 OTHER = "0123456789e12345"
-"""A key that a careless reader takes for a number."""
+"""A key that naive readers parse as a number."""
 
 
 @pytest.fixture
 def twins(once: Once) -> Path:
-    """Four deals of a cell, and the first two again as a cell of its name and another key."""
+    """Four deals of a cell, and the first two again as a cell of the same name and another key."""
     folder = once("game=uno_arena", "agent=rule", "deals=4")
     (cell,) = (folder / "cells").glob("*.json")
     about = json.loads(cell.read_text())

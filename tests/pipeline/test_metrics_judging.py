@@ -1,4 +1,4 @@
-"""What each option of a recorded match was worth, by playouts that are made up here."""
+"""The value of each option of a recorded match, by synthetic playouts."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ PLAYOUTS = 30
 
 @dataclass
 class MadeUp:
-    """From the true cards option i wins i + 1 playouts for everybody, from hidden cards dealt
-    afresh none. Keeps the seeds that it was given."""
+    """With the true cards option i wins i + 1 playouts for everybody, with redealt hidden cards
+    none. Records the seeds that it was given."""
 
     true: list[int] = field(default_factory=list)
     seen: list[int] = field(default_factory=list)
@@ -83,7 +83,7 @@ def test_true_values_are_of_the_true_cards_and_seen_ones_of_others(
 def test_every_decision_has_playouts_of_its_own(
     made_up: MadeUp, records: list[MatchRecord]
 ) -> None:
-    """True and seen values share theirs, and so does whoever judges again."""
+    """True and seen values share their random numbers, and so does a repeated judging."""
     played(records)
     once = list(made_up.true)
     assert len(once) == sum(len(record.decisions) for record in records)
@@ -151,7 +151,7 @@ def decided(deal: int, match: str, chosen: int) -> Judged:
 
 
 def test_matches_of_a_deal_are_drawn_again_together() -> None:
-    """Forty deals with six matches each that all go alike tell what forty matches do."""
+    """Forty deals with six identical matches each carry as much information as forty matches."""
     chosen = [int(deal % 3 == 0) for deal in range(40)]
     often = [decided(deal, f"{deal}-{n}", chosen[deal]) for deal in range(40) for n in range(6)]
     assert len(set(decisions(often, 2, "true", PLAYOUTS).games)) == 40

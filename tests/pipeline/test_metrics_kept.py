@@ -1,4 +1,4 @@
-"""A judging that is ended goes on where it was, and says the same."""
+"""An interrupted judging resumes where it stopped, with the same results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.pipeline.records import decided, ended
 
 @pytest.fixture
 def judged(once: Once, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The matches that are judged, one by one, in a folder that holds six."""
+    """Record the matches judged, one by one, in a folder of six."""
     once("game=uno_arena", "agent=rule", "deals=6")
     found: list[str] = []
     own = judge.judge

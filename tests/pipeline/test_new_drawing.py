@@ -1,4 +1,4 @@
-"""A new game with its drawing is one folder: every viewer shows it, and no other file knows it."""
+"""A new game with its drawing is one folder: every viewer shows it, and no other file changes."""
 
 from __future__ import annotations
 

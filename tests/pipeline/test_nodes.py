@@ -1,4 +1,4 @@
-"""Nodes in nodes: games that wrap games, agents of several, as a config writes them down."""
+"""Nested nodes in configs: games that wrap games, agents composed of several."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ _target_: tests.pipeline.wrapped.Wrapped
 
 @pytest.fixture
 def more(tmp_path: Path) -> str:
-    """A folder of configs beside the project's: a game composed of another one of conf/game."""
+    """A config folder in addition to the project's: a game composed of another one of conf/game."""
     (tmp_path / "conf" / "game").mkdir(parents=True)
     (tmp_path / "conf" / "game" / "wrapped.yaml").write_text(WRAPPED)
     return f"--config-dir={tmp_path}/conf"

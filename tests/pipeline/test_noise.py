@@ -1,4 +1,4 @@
-"""The noise floor: noise cells beside a sweep's own, and what is made of them."""
+"""The noise floor: noise cells next to a sweep's own, and their analysis."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FIRST = '+model.texts=[\'{"thoughts": "So.", "action": "1"}\']'
 def test_noise_cells_are_played_on_the_same_deals_and_change_no_match(
     sweep: Sweep, folder: Path, tmp_path: Path, capsys: Capsys
 ) -> None:
-    """A model that says the same to every prompt has a floor of its luck alone; cloze changes."""
+    """A model that answers every prompt the same has a floor of pure luck; cloze changes."""
     assert sweep(*TWO_PROMPTS, FIRST, "deals=8", f"output_dir={tmp_path / 'plain'}") == 0
     assert not (tmp_path / "plain" / "noise.csv").exists()
     assert sweep(*TWO_PROMPTS, FIRST, "deals=8", "noise_floor=true") == 0
@@ -112,7 +112,7 @@ def test_a_difference_is_held_against_the_larger_floor_of_both() -> None:
 
 
 def inside(cells: list[CellResults], floors: list[float | None]) -> list[bool | None]:
-    """Whether each pair of cells lies within its noise, with the floors of the first cells."""
+    """Whether each pair of cells is within its noise, with the floors of the first cells."""
     names = [cell.about.name for cell in cells][: len(floors)]
     made = made_of(cells, {"noise": pd.DataFrame({"cell": names, "floor": floors})})
     return [noise.within(made, row) for row in made["pairs"].to_dict("records")]

@@ -1,4 +1,4 @@
-"""A match of watching on a page: what is followed is the run itself, and how it is shown."""
+"""A watched match on a page: it follows the run itself, and how it is displayed."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_what_is_followed_is_recorded_as_in_any_run(sweep: Sweep, tmp_path: Path
 
 
 def received(page: Connection) -> list[Any]:
-    """All that came over the connection, whose other end is closed."""
+    """Return everything received over the connection, whose other end is closed."""
     found = []
     try:
         while True:

@@ -1,4 +1,4 @@
-"""Observer, Not Player: its lines from planted guesses and from a small run, and the ideal observer
+"""Observer, Not Player: its rows from planted guesses and from a small run, and the ideal observer
 in many matches at once."""
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ GAME = Watch(of=RockPaperScissors(rounds=30))
 
 
 def match(pair: str, guesses: Sequence[str], who: str = "planted", deal: int = 0) -> Watched:
-    """A match with these guesses, "-" for none; a reason with the last."""
+    """Return a match with these guesses, "-" for none; a reason with the last."""
     made = tuple(None if one == "-" else (one[0], one[1]) for one in guesses)
     notes = [{}] * (len(guesses) - 1) + [{"reasoning": "all paper; no rock"}]
     decisions = tuple(decision(one, note) for one, note in zip(guesses, notes, strict=True))
@@ -119,7 +119,7 @@ def test_a_curve_is_the_mean_of_the_guesses_that_are_not_null() -> None:
 
 
 def test_a_model_of_the_papers_name_is_set_against_it() -> None:
-    """Of one run each: what ours comes to is told, and one run of theirs says little."""
+    """With one run each: our result is shown, and one run of theirs says little."""
     table = pd.concat([planted().assign(observer=name) for name in ("o3", "ours", "likeliest")])
     found = {row.id: row for row in rows.table1_rows(PUBLISHED, table)}
     own = found["observer_rps.table1.o3.H_vs_C.sir"]
@@ -174,7 +174,7 @@ def played(settings: Any, models: Sequence[str], extra: Any = None) -> list[Watc
 
 
 def shared_lines() -> set[str]:
-    """The lines that anybody would make of the paper and its prototype."""
+    """The rows expected from the paper and its prototype."""
     models = ("gpt-4o-mini", "o3", "claude-3.7-sonnet")
     found = {
         f"table1.{one}.{pair}.sir" for one in models for pair in ("H_vs_C", "N_vs_G", "D_vs_Y")
@@ -263,7 +263,7 @@ def test_a_reproduction_from_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_the_ideal_observers_figures_come_out_again() -> None:
-    """Ours of before, each the mean of 120 runs: the new mean lies where it would by chance."""
+    """Our earlier result, the mean of 120 runs: the new mean is within chance of it."""
     told, count = paper("observer")["ideal"], 0
     for pair, by_react in told["sir"].items():
         for react, windows in by_react.items():

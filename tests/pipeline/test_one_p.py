@@ -1,7 +1,7 @@
-"""One estimate, one test, one correction: whatever is printed of a question is the same row's.
+"""One estimate, one test, one correction: all outputs about a question use the same row.
 
 A question is a cell against its baseline, or one cell against another. All p-values of it, and all
-intervals of its difference, are collected from the terminal, the report, the printed tables,
+intervals of its difference, are collected from the terminal, the report, the exported tables,
 MLflow, the CSV files and both ways of comparing two runs.
 """
 
@@ -45,20 +45,20 @@ KINDS = {
     "draws": ("game=tic_tac_toe", "measure=match_score", "deals=30"),
 }
 P = re.compile(r"(?<!\S)(?:p(?: (?:Holm|raw|sign))?|z)(?!\S)")
-"""The heading of a column that answers a question by a test."""
+"""Matches headings of columns with a test's p-value."""
 SENTENCE = re.compile(r"95% interval (\S+ to \S+), (p[ A-Za-z]*) (\S+?)[;)]")
 ROW = re.compile(r"<tr>(.*?)</tr>", re.DOTALL)
 FIELD = re.compile(r"<t[hd]>(.*?)</t[hd]>", re.DOTALL)
 
 Printed = dict[str, set[str]]
-"""What was printed of a question, by the heading of a p-value, or `interval`."""
+"""The printed values about a question, by the heading of a p-value, or `interval`."""
 
 
 def in_terminal(text: str, heading: str) -> list[dict[str, str]]:
     """The p-values of each row of the table whose heading begins so; numbers end where headings
-    do."""
+    do. A wide table continues below under the same first heading."""
     lines = iter(text.splitlines())
-    columns = next(line for line in lines if line.startswith(heading))
+    columns = next(line for line in lines if line.startswith(heading) and P.search(line))
     ends = {found.end(): found[0] for found in P.finditer(columns)}
     rows = []
     for line in lines:
@@ -71,8 +71,8 @@ def in_terminal(text: str, heading: str) -> list[dict[str, str]]:
 
 
 def on_page(text: str, heading: str) -> list[dict[str, str]]:
-    """The rows of the page's first table of this first heading; an interval is called by what it is
-    of."""
+    """Return the rows of the page's first table with this first heading; an interval is named after
+    its estimate."""
     for table in text.split("<table>")[1:]:
         first, *rows = (
             [html.unescape(field) for field in FIELD.findall(row)]
@@ -206,7 +206,7 @@ CELL = st.tuples(st.integers(0, 12), st.sampled_from("xyz"), st.booleans())
 def test_no_row_of_any_table_has_a_corrected_p_below_its_own(
     drawn: Sequence[tuple[int, str, bool]], stopped: bool
 ) -> None:
-    """And what a sentence tells of two cells is their row of pairs.csv."""
+    """And a sentence about two cells agrees with their row of pairs.csv."""
     cells = [made(at, *one, stopped=stopped and at == 0) for at, one in enumerate(drawn)]
     results = made_of(cells)
     summary, pairs = results["summary"], results["pairs"]

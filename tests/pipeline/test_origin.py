@@ -1,4 +1,4 @@
-"""What a reader is told of the runs that made one log."""
+"""What readers see about the runs that made one log."""
 
 from __future__ import annotations
 

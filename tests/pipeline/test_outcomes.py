@@ -1,4 +1,4 @@
-"""A cell's outcomes in columns hold what a plain list of them would, and no more than they must."""
+"""A cell's outcomes in columns hold the same as a plain list of them, in minimal memory."""
 
 from __future__ import annotations
 

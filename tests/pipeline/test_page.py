@@ -1,5 +1,5 @@
-"""The pages as a reader finds them: what was played at the top, prompts a click away, a table of
-contents whose links lead somewhere."""
+"""The pages' structure: run information at the top, prompts a click away, a table of contents with
+working links."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TEXTS = '+model.texts=[\'{"thoughts": "So.", "action": "1"}\',\'{"action": "99"}
 
 
 class Page(HTMLParser):
-    """Ids, links, what is loaded from elsewhere, and every text by the tag around it."""
+    """Ids, links, resources loaded from elsewhere, and every text by its enclosing tag."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ def test_the_report_says_what_was_played_and_shows_prompts_folded(
 
 
 def test_a_decision_is_looked_at_with_its_situation_and_bars() -> None:
-    """The situation ends where options begin, whatever stands above them."""
+    """The situation ends where the options begin, whatever precedes them."""
     listed = "Hand: red 1\nOptions:\nA) draw\nB) red 1\nWhich?\n"
     assert situation(scored(shared=listed), ("draw", "red 1")) == "Hand: red 1"
     verdicts = scored(shared="Hand: red 1\nIs ", branches=("a good?\n", "b good?\n"))

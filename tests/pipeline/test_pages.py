@@ -1,4 +1,4 @@
-"""The pages without a browser: what stands on them, of runs that are whole, torn or not there."""
+"""The pages without a browser: their contents, for runs that are complete, torn or missing."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def rows(user: User) -> list[dict[str, object]]:
-    """Of the first table on the page."""
+    """Return the rows of the first table on the page."""
     assert user.client
     with user.client:
         table = next(iter(ElementFilter(kind=ui.table)))
@@ -293,7 +293,7 @@ def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
 
 
 def exchange(address: tuple[str, int], data: str, seconds: float) -> tuple[bytes, bool]:
-    """What comes back within `seconds`, and whether the connection is still open."""
+    """Return what is received within `seconds`, and whether the connection is still open."""
     heard = b""
     with socket.create_connection(address) as there:
         there.settimeout(seconds)

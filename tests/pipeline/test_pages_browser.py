@@ -21,17 +21,17 @@ from tests.pipeline.paged import SCRIPT, played, several
 CHROMIUM = Path("/usr/bin/chromium")
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no {CHROMIUM}")
 PATIENCE = 30_000
-"""Milliseconds until something must be seen, on a machine that is busy."""
+"""Milliseconds until something must be visible, on a busy machine."""
 EVERYWHERE = ("/", "/run?name=whole", "/matches?run=whole", "/compare", "/play", "/observe")
 
 LONG = 1200
-"""Deals of a run that lasts a few looks of the pages."""
+"""Deals of a run that lasts for a few refreshes of the pages."""
 WATCH = """() => {
     window.seen = [];
     const watch = () => window.seen.push(document.querySelector("main").innerText);
     new MutationObserver(watch).observe(document.body, {subtree: true, childList: true});
 }"""
-"""Keeps all that stood on the page since."""
+"""Records everything shown on the page since."""
 
 Open = Callable[..., Page]
 
@@ -43,7 +43,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(outputs: Path) -> Iterator[str]:
-    """The address of the pages; that they end when they are told to is checked."""
+    """Return the address of the pages; checks that they stop when told to."""
     command = [sys.executable, "-m", "pipeline.pages", str(outputs), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
@@ -65,7 +65,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def visit(browser: Browser, server: str) -> Iterator[Open]:
-    """Opens a page. In the end nothing was asked of other hosts, and no script has failed."""
+    """Open a page. At the end, no request went to other hosts, and no script has failed."""
     wrong: list[str] = []
     context = browser.new_context()
     context.set_default_timeout(PATIENCE)
@@ -235,7 +235,7 @@ def test_a_person_plays_santorini_to_its_end_on_a_drawn_board(visit: Open, outpu
 
 @pytest.mark.slow
 def test_a_person_plays_codenames_with_clues_of_its_own(visit: Open, outputs: Path) -> None:
-    """As both roles of blue; a clue that stands on the board is refused and asked for again."""
+    """In both roles of blue; a clue that is on the board is refused and requested again."""
     page = visit("/play")
     choose(page, "Game", "codenames")
     choose(page, "Player 0", "random")

@@ -1,4 +1,4 @@
-"""Which two cells are set beside each other, by rule."""
+"""Which two cells are compared, by rule."""
 
 from __future__ import annotations
 

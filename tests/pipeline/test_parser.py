@@ -1,4 +1,4 @@
-"""The parser's audit: every kind of reply by the real parsers, and what the tables make of it."""
+"""The parser's audit: every kind of reply by the real parsers, and its entry in the tables."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ from tests.pipeline.records import decided, ended, scored
 
 ONE, TWO = '{"action": "1"}', '{"action": "2"}'
 FEW = 8
-"""Words that a reply of these may have; one token each."""
+"""Words that these replies may have; one token each."""
 
 
 def record_of(method: Method, *replies: str, turn: Turn | None = None) -> DecisionRecord:
-    """The record of a decision of the method, where the model gives these replies in turn; the
-    last one again and again. A request for several takes as many of them."""
+    """Return the record of a decision of the method, where the model gives these replies in turn;
+    the last one repeatedly. A request for several takes that many."""
     turn, left = turn or turn_with("draw", "draw two", "red 3"), list(replies)
 
     def said() -> str:
@@ -94,7 +94,7 @@ def kinds(decision: DecisionRecord) -> list[tuple[str, ...]]:
 
 
 def counted(*decisions: DecisionRecord) -> dict[str, int]:
-    """What an audit counts, without what it has nothing of."""
+    """Return the counts of an audit, without the zeros."""
     audit = Audit()
     audit.add(ended(*decisions, statics=STATICS))
     return {name: count for name, count in audit.counts.items() if count}
@@ -151,7 +151,7 @@ def test_a_move_that_is_taken_from_the_midst_of_words_is_ambiguous_where_others_
 
 
 def test_decisions_are_asked_again_recover_or_fall_back() -> None:
-    """TUTRI asks on in any case; of equal replies each counts."""
+    """TUTRI continues in any case; of equal replies each counts."""
     again = record_of(Cot(retries=2), "hm", "<jump>", "<draw>")
     assert kinds(again) == [("malformed",), ("illegal",), ()]
     told = {"decisions": 1, "replies": 3, "malformed": 1, "illegal": 1, "reasked": 1}
@@ -187,7 +187,7 @@ def test_words_that_go_with_an_option_are_replies_too() -> None:
 
 
 def test_a_method_that_notes_nothing_is_judged_by_what_it_asked() -> None:
-    """An observer asks once more after a reply that will not do."""
+    """An observer retries once after an unusable reply."""
     game = Watch(num_seats=1, of=Uno(3))
     state = game.deal(np.random.default_rng(1))
     turn = Turn(game, game.legal(state, 0), turn_with("a").goal, lambda: game.observe(state, 0))
@@ -201,7 +201,7 @@ def test_a_method_that_notes_nothing_is_judged_by_what_it_asked() -> None:
 
 
 def test_choices_that_were_scored() -> None:
-    """A request is a reply: without any probability it could not be used."""
+    """A request counts as a reply: without any probability it is unusable."""
     fine, none = decided(1), decided(1, "malformed", fallback=True)
     assert (kinds(fine), kinds(none)) == ([()], [("malformed",)])
     silent = decided(1, asked=(scored(unreported=2),))
@@ -220,7 +220,7 @@ def test_of_several_texts_at_least_so_many_were_cut(n: int, written: int, cut: i
 
 
 def test_a_parser_that_guesses_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Planted: one that takes the last option which the prose mentions, where none is named."""
+    """Planted bug: takes the last option mentioned in the prose, if none is named."""
     prose = "I would rather draw two than play red 3"
     assert kinds(record_of(Cot(retries=0), prose)) == [("malformed",)]
 
@@ -233,7 +233,7 @@ def test_a_parser_that_guesses_is_caught(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_examples_are_of_the_first_deals_whatever_the_order() -> None:
-    """At most EXAMPLES of a kind; one of two kinds stands once."""
+    """At most EXAMPLES per kind; a reply of two kinds appears once."""
     bad, empty = record_of(Vanilla(), "hm"), record_of(Vanilla(), "")
     records = [
         ended(bad if deal else empty, deal=deal, match=f"m{deal}", statics=STATICS)

@@ -1,4 +1,4 @@
-"""Sizing a sweep: against what was published of the models, and the formulas done by hand."""
+"""Sizing a sweep: against published figures of the models, and the formulas by hand."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def test_the_command_needs_no_weights_and_fits_the_terminal(
 
 
 def test_noise_cells_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """As many decisions again, of prompts a token or so longer; controls ask nobody."""
+    """The same number of decisions again, with prompts a token longer; controls use no model."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("gauntlet.pipeline.sizing.workload.SAMPLE", 3)
     monkeypatch.setattr("gauntlet.pipeline.sizing.planner.SAMPLE", 3)

@@ -1,5 +1,4 @@
-"""A person at a page: whole matches, two pages at one table, and what is left of a table that
-nobody sits at any more."""
+"""A person at a page: whole matches, two pages at one table, and abandoned tables."""
 
 from __future__ import annotations
 
@@ -37,7 +36,7 @@ TIC_TAC_TOE = Wish(game="tic_tac_toe", others={0: "random"}, model="fake")
 
 
 async def until(come: Callable[[], Any]) -> Any:
-    """What comes, once it does."""
+    """Return the next message, once it arrives."""
     for _ in range(PATIENCE * 20):
         if found := come():
             return found
@@ -46,7 +45,7 @@ async def until(come: Callable[[], Any]) -> Any:
 
 
 def test_a_whole_match_is_played_and_its_record_read_back(tmp_path: Path, capsys: Capsys) -> None:
-    """A second page looks on; then whoever plays leaves in the middle of the second match."""
+    """A second page watches; then the player leaves in the middle of the second match."""
     tables: list[Table] = []
 
     async def act(user: User) -> None:

@@ -1,4 +1,4 @@
-"""Players by name: in a seat, with changed settings, and every two of them in a round robin."""
+"""Players by name: in a seat, with changed settings, and all pairs in a round robin."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GAMES = {
     **dict.fromkeys(("bayes", "constant", "likeliest", "nearest"), "watch_rps"),
     **dict.fromkeys(("greedy", "one_ply"), "santorini"),
 }
-"""Players that are of other games than UNO."""
+"""Players for games other than UNO."""
 ROUND = ("pairing=round_robin", "players=[random,rule,first]")
 
 
@@ -37,7 +37,7 @@ Built = Callable[..., list[dict[str, Any]]]
 
 @pytest.fixture
 def built() -> Built:
-    """What a command line asks for, its cells as a folder would tell of them; nothing is played."""
+    """Return the cells of a command line, as a folder would describe them; nothing is played."""
 
     def go(*overrides: str) -> list[dict[str, Any]]:
         given = {item.partition("=")[0] for item in overrides}
@@ -64,7 +64,7 @@ def agents(described: dict[str, Any]) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def conf(tmp_path: Path) -> Path:
-    """A folder of configs beside the project's, for players of one's own."""
+    """A config folder in addition to the project's, for custom players."""
     for group in ("player", "seats"):
         (tmp_path / "conf" / group).mkdir(parents=True)
     return tmp_path / "conf"
@@ -221,7 +221,7 @@ def test_a_pair_of_scripted_players_is_one_cell_of_all_models(built: Built) -> N
 
 @dataclass(frozen=True)
 class Scored(TicTacToe):
-    """Tic-tac-toe that is judged by its marks."""
+    """Tic-tac-toe measured by its marks."""
 
     @property
     def measures(self) -> tuple[Measure, ...]:

@@ -35,7 +35,7 @@ def never(request: Request) -> None:
 
 @dataclass
 class Watched:
-    """Every attempt at a match, and how the fake model fails: the error of a request, or None."""
+    """Every attempt at a match, and the fake model's failure: the error of a request, or None."""
 
     fails: Callable[[Request], Exception | None] = never
     tried: list[Task] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Watched:
 
 @pytest.fixture
 def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
-    """Every attempt at a match is noted, in the order in which they begin."""
+    """Record every attempt at a match, in order."""
     seen = Watched()
     begin, answer = Table.__init__, FakeModel.answer
 
@@ -104,7 +104,7 @@ def test_a_cell_whose_first_matches_fail_alike_is_stopped_and_tried_again_by_the
 def test_on_a_terminal_each_is_one_row_of_80_columns(
     sweep: Sweep, watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However long the cell's name and the error are, the row says which, and what happened."""
+    """However long the cell's name and the error are, the row shows the cell and the error."""
     shown = StringIO()
     monkeypatch.setattr(
         run_sweep, "console", lambda: Console(file=shown, force_terminal=True, width=80)
@@ -156,7 +156,7 @@ def test_each_error_is_told_once_and_failures_after_a_match_stop_nothing(
 def test_the_first_match_of_each_cell_is_played_before_its_others(
     sweep: Sweep, folder: Path, capsys: Capsys, watched: Watched, tmp_path: Path
 ) -> None:
-    """Side by side; and only where a model is asked, and nothing was played yet."""
+    """In parallel; and only with a model, and if nothing was played yet."""
     assert sweep("prompt=cloze,counterfactual", "deals=5", "rotate=true") == 0
     first, second = watched.tried[:2]
     assert len({first.cell, second.cell}) == 2
@@ -194,7 +194,7 @@ PRICED = ("model.price_in=10", "model.price_out=30")
 def test_a_paid_sweep_is_told_what_it_will_cost(
     sweep: Sweep, capsys: Capsys, tmp_path: Path
 ) -> None:
-    """As many matches at what the first one cost: what was paid in the end is near it."""
+    """As many matches at the cost of the first: the final cost is near it."""
     with at_work(hostile.good) as (url, _):
         asked = ("model=openai", "model.name=m", f"model.base_url={url}", "prompt=cloze")
         where = (f"model.cache={tmp_path / 'replies.sqlite'}", "model.scores=sampled")
@@ -210,7 +210,7 @@ def test_a_paid_sweep_is_told_what_it_will_cost(
 
 
 def admitted(admission: Admission) -> Iterator[str]:
-    """The next tasks as "cell deal", until the others must wait."""
+    """Return the next tasks as "cell deal", until the others must wait."""
     for task in admission.tasks():
         if task is None:
             return
@@ -222,7 +222,7 @@ def queue(cell: str, deals: int = 20) -> Iterator[Task]:
 
 
 def test_a_cell_whose_first_match_fails_is_let_on_by_few_until_one_is_played() -> None:
-    """By `max_failures`, or so many for each kind of error, as some kind must then reach it."""
+    """By `max_failures`, or by that many per kind of error, since one kind must then reach it."""
     admission = Admission([queue("a"), queue("b", 2)], {"a", "b"}, max_failures=3)
     first = Task("a", 0, 0, "a0")
     assert list(admitted(admission)) == ["a 0", "b 0"]

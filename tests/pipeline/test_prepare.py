@@ -289,7 +289,7 @@ PROMPTS = sorted({file.stem for file in (CONF / "prompt").glob("*.yaml")} - {"ob
 @pytest.mark.parametrize("game", [TicTacToe(), Codenames()], ids=["moves", "words"])
 @pytest.mark.parametrize("prompt", PROMPTS)
 def test_every_method_can_be_tried_without_a_model(prompt: str, game: Any) -> None:
-    """The fake model answers each in the form that it asks for, with words where there are some."""
+    """The fake model answers each in its required form, with text where necessary."""
     node = yaml.safe_load((CONF / "prompt" / f"{prompt}.yaml").read_text())
     cell = cell_of(build(node, "prompt", ()), game, Fake())
     own = [one for record in played(cell, 4, deals=1) for one in record.decisions if one.asked]

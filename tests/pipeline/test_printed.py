@@ -1,4 +1,4 @@
-"""LaTeX tables and PDF figures of a folder: what LaTeX would refuse is not in them."""
+"""LaTeX tables and PDF figures of a folder: valid LaTeX only."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_table_has_rules_a_caption_and_its_numbers_to_the_right() -> None:
 
 
 def balanced(text: str) -> bool:
-    """Whether braces that LaTeX sees close what they open, and no sign of its own stands bare."""
+    """Whether braces are balanced for LaTeX, and all special characters are escaped."""
     bare = re.sub(r"\\[a-zA-Z]+|\\.|\$[^$\n]*\$", "", re.sub(r"(?m)^%.*$", "", text))
     return bare.count("{") == bare.count("}") and not re.search(r"[$#^_~%]", bare)
 
@@ -84,7 +84,7 @@ def hostile_results(measure: bool) -> Results:
 
 
 def printed(results: Results) -> dict[str, Sheet]:
-    """What a paper prints of the two main tables."""
+    """The parts of the two main tables that a paper prints."""
     every = {table.name: sheet for table, sheet in sheets(results, PAPER)}
     return {name: every[name] for name in ("summary", "pairs")}
 

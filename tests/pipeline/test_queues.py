@@ -1,4 +1,4 @@
-"""A model's queue: full batches or many slots, and an end that nobody has to wait for."""
+"""A model's queue: full batches or many slots, and a prompt shutdown."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from gauntlet.pipeline.play.queues import BatchQueue, Delivery, Queue, SlotQueue
 from tests.pipeline.asking import Answering, Empty, Late, ask, text_of
 
 SECONDS = 10.0
-"""Longer than any of this takes: who waits so long waits for ever."""
+"""Longer than any of this takes: a wait this long would be forever."""
 
 
 @dataclass
 class Gated(Empty):
-    """Answers a batch, one of those that `open` lets through, and notes what it was asked."""
+    """Answers a batch, one of those that `open` lets through, and records its requests."""
 
     open: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     begun: queue.SimpleQueue[list[str]] = field(default_factory=queue.SimpleQueue)
@@ -33,13 +33,13 @@ class Gated(Empty):
 
 
 class Delivered:
-    """What a queue delivered, in the order of arrival."""
+    """The queue's deliveries, in the order of arrival."""
 
     def __init__(self) -> None:
         self.batches: queue.SimpleQueue[Sequence[Delivery]] = queue.SimpleQueue()
 
     def take(self, count: int) -> list[Delivery]:
-        """The next `count` deliveries or more."""
+        """Wait for the next `count` deliveries or more."""
         found: list[Delivery] = []
         while len(found) < count:
             found += self.batches.get(timeout=SECONDS)

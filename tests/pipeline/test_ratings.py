@@ -1,4 +1,4 @@
-"""Ratings of logs: who is who, what counts, what is written, what is refused."""
+"""Ratings of logs: player identity, matches that count, output, refusals."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_players_of_one_name_and_other_settings_are_two(
 
 
 def test_a_model_is_one_player_in_all_games(sweep: Sweep, folder: Path) -> None:
-    """Although each game has it asked something else."""
+    """Although its prompts differ by game."""
     assert sweep("game=tic_tac_toe,rock_paper_scissors", "prompt=cloze", "deals=2") == 0
     found = contest_of([folder])
     assert sorted(found.games) == ["rock_paper_scissors", "tic_tac_toe"]

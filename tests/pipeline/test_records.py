@@ -1,4 +1,4 @@
-"""The log: what is safe stays safe, what is damaged is played again, and one process writes."""
+"""The log: complete records survive, damaged ones are replayed, and one process writes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_damaged_line_is_kept_aside_and_played_again(
 def test_the_first_line_damaged_takes_no_prompt_text_with_it(
     sweep: Sweep, once: Once, folder: Path
 ) -> None:
-    """The statics stand on the first line; without it they come from the match played again."""
+    """The statics are on the first line; without it they come from the replayed match."""
     once("game=tic_tac_toe", "prompt=cloze")
     before, path = matches(folder), only_file(folder)
     lines = path.read_bytes().splitlines(keepends=True)
@@ -129,7 +129,7 @@ def test_what_does_not_fit_is_moved_aside_and_named(
     tmp_path: Path, why: str, spoilt: bytes
 ) -> None:
     with Log(tmp_path, 1):
-        """Makes the folder."""
+        """Create the folder."""
     path, good = described(tmp_path, "c"), line(TWO[0])
     aside = path.with_suffix(".damaged")
     aside.write_bytes(b"of an earlier time\n")
@@ -146,13 +146,13 @@ def test_what_does_not_fit_is_moved_aside_and_named(
 
 def test_files_of_nobodys_cell_are_left_as_they_are(tmp_path: Path) -> None:
     with Log(tmp_path, 1):
-        """Makes the folder."""
+        """Create the folder."""
     notes = {"records/notes.jsonl": b"what I saw", "mine.jsonl": b'{"half', "records/a.txt": b"x"}
     for name, text in notes.items():
         (tmp_path / name).write_bytes(text)
     with Log(tmp_path, 1) as log:
         (note,) = log.notes
-    assert note.endswith("no part of the log, and left as it is: mine.jsonl, records/notes.jsonl")
+    assert note.endswith("not part of the log; left unchanged: mine.jsonl, records/notes.jsonl")
     assert {name: (tmp_path / name).read_bytes() for name in notes} == notes
     assert not list(Folder(tmp_path).matches())
 
@@ -174,7 +174,7 @@ def test_a_garbled_small_log_is_mended_too(tmp_path: Path) -> None:
 
 def test_a_lost_claim_is_one_line(tmp_path: Path) -> None:
     with Log(tmp_path, 1):
-        """Makes the folder."""
+        """Create the folder."""
     described(tmp_path, "c").write_bytes(line(TWO[0]))
     (tmp_path / "sweep.json").unlink()
     with pytest.raises(UserError, match=r"sweep\.json is missing, .* write into it") as told:
@@ -265,7 +265,7 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
 
 
 class Watched(Record, frozen=True, kw_only=True, tag="watched"):
-    """What somebody wrote who only looked on."""
+    """A record type for a player who only watched."""
 
     ply: int
     said: str
@@ -294,15 +294,15 @@ def test_minus_infinity_is_null_and_comes_back() -> None:
 
 
 def test_a_second_kind_stands_beside_matches_in_one_log(tmp_path: Path) -> None:
-    """It is one Struct more in the union: the log keeps it, tables see matches alone, and its texts
-    are no less at hand."""
+    """It is one more Struct in the union: the log keeps it, tables see matches alone, and its texts
+    are available too."""
     both = Lines(MatchRecord | Watched)
     w, (m, n) = digest("Watch."), (placed(ended(deal=deal)) for deal in (0, 1))
     seen = Watched(
         match=m.match, cell="c", deal=0, rotation=0, statics={w: "Watch."}, ply=3, said="!"
     )
     with Log(tmp_path, 1, kinds=both):
-        """Makes the folder."""
+        """Create the folder."""
     write(described(tmp_path, "c"), [seen, m, replace(seen, statics={}, ply=4)])
     with Log(tmp_path, 1, kinds=both) as log:
         cell: Any = SimpleNamespace(stem="c")

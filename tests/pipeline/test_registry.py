@@ -43,12 +43,12 @@ def plies_drawn(results):
 
 @pytest.fixture
 def extended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The package of tables with two files more."""
+    """The package of tables with two additional files."""
     added = tmp_path / "added"
     added.mkdir()
     for name, text in (("own_table", TABLE), ("own_figure", FIGURE)):
         (added / f"{name}.py").write_text(text, encoding="utf-8")
-    registry.tables()  # what stands in the package itself
+    registry.tables()  # contents of the package itself
     monkeypatch.setattr(package, "__path__", [*package.__path__, str(added)])
     monkeypatch.setattr(registry, "_TABLES", dict(registry._TABLES))
     monkeypatch.setattr(registry, "_FIGURES", dict(registry._FIGURES))

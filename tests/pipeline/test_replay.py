@@ -1,4 +1,4 @@
-"""A match of a log shown again: the same moves, hands, scores and prompts."""
+"""A logged match replayed: the same moves, hands, scores and prompts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.pipeline.records import decided
 
 
 @pytest.mark.parametrize(
-    "extra", [(), ("paper_bugs=paper",), ("rotate=true",), ("game=tic_tac_toe",)]
+    "extra", [(), ("paper_bugs=true",), ("rotate=true",), ("game=tic_tac_toe",)]
 )
 def test_every_match_of_a_log_can_be_played_again(
     sweep: Sweep, folder: Path, extra: tuple[str, ...]
@@ -86,7 +86,7 @@ def test_an_unknown_match_is_one_clear_line(once: Once, folder: Path, refusal: R
 
 def test_a_record_of_other_rules_is_refused(sweep: Sweep, folder: Path) -> None:
     """Recorded with the published bugs, read as if without: the options differ."""
-    sweep("deals=1", "prompt=cloze", "paper_bugs=paper")
+    sweep("deals=1", "prompt=cloze", "paper_bugs=true")
     (match,) = matches(folder)
     (cell,) = (folder / "cells").iterdir()
     about = json.loads(cell.read_text())
@@ -124,13 +124,13 @@ def test_the_end_tells_the_measure_that_the_run_counts(
 
 OPTIONS = ("green 2", "green 9", "red skip")
 PRINTED = ((0.1103, 0.0758, 0.6345), (0.0609, 0.5780, 0.1877), (0.3065, 0.3936, 0.1278))
-"""Fig. 3: what the letters A, B, C received under each shift of the options."""
+"""Fig. 3: the probabilities of the letters A, B, C under each shift of the options."""
 SUMS = (0.6915, 0.2645, 1.5191)
-"""Fig. 3: the cumulative scores, which the paper added up before it rounded."""
+"""Fig. 3: the cumulative scores, which the paper summed before rounding."""
 
 
 def traced(method: Any, rows: Any, options: tuple[str, ...] = OPTIONS) -> DecisionView:
-    """The trace of one decision whose model gives the answers of each prompt these chances."""
+    """The trace of one decision with these probabilities as the model's answers to each prompt."""
     seen = Observation("UNO", 2, "Rules.", (Fact("Top card", "green skip"),), (), options)
     turn = Turn(Uno(3), tuple(range(len(options))), Goal(1), lambda: seen)
     thinking, statics = LLM(method).decide(turn, rng=None), {}  # type: ignore[arg-type,var-annotated]
@@ -148,7 +148,7 @@ def traced(method: Any, rows: Any, options: tuple[str, ...] = OPTIONS) -> Decisi
 
 
 def answers(view: DecisionView) -> list[str]:
-    """A prompt's answers a line, each with its chance and the option that it stood for."""
+    """Return a prompt's answers, one per line, each with its probability and its option."""
     return [
         ", ".join(
             f"{answer.word} {answer.probability:.4f}"

@@ -30,7 +30,7 @@ SKY = r"""+model.texts=['{"text": "sky"}']"""
 
 @pytest.fixture
 def known_game(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A log is read with the project's own packages only; the tests' game is of none."""
+    """A log is read with the project's own packages only; the tests' game is in none of them."""
     monkeypatch.setattr(viewed, "recorded_game", lambda _: Hints(forced=True))
 
 
@@ -86,7 +86,7 @@ TEXTS = (
 
 
 def decisions(folder: Path) -> list[dict[str, Any]]:
-    """Those that a model was asked for."""
+    """Return the decisions made by a model."""
     made = [decision for record in raw_lines(folder).values() for decision in record["decisions"]]
     return [decision for decision in made if decision["asked"]]
 
@@ -137,8 +137,8 @@ def test_a_conversation_is_played_again_without_its_model(
 
 
 def test_every_reply_of_the_subject_is_counted() -> None:
-    """A conversation notes each reply; another method's decision is one, by its status; who asks no
-    model has none."""
+    """A conversation records each reply; another method's decision counts as one, by its status;
+    players without a model have none."""
     found = outcome(
         ended(
             decided(1, notes={"answers": ["malformed", 2, "illegal"]}),
@@ -153,7 +153,7 @@ def test_every_reply_of_the_subject_is_counted() -> None:
 
 
 def test_choices_without_a_probability_are_counted() -> None:
-    """Over all prompts of a decision, the subject's decisions alone."""
+    """Over all prompts of a decision, and only in the subject's decisions."""
     asked = (scored(unreported=2), scored(unreported=1), scored())
     other = decided(0, asked=(scored(unreported=2),))
     found = outcome(ended(decided(1, asked=asked), other))
@@ -195,14 +195,14 @@ SILENT = ("prompt=vanilla", "prompt._target_=tests.pipeline.habits.Silent", "pac
 
 
 def printed(capsys: Capsys, folder: Path) -> str:
-    """What was printed, its lines joined where they were wrapped; each fits the terminal."""
+    """Return the output, its wrapped lines joined; each fits the terminal."""
     lines = capsys.readouterr().out.splitlines()
     assert max(len(line) for line in lines if str(folder) not in line) <= 100
     return " ".join(" ".join(lines).split())
 
 
 def test_a_word_that_no_option_has_is_told(sweep: Sweep, folder: Path, capsys: Capsys) -> None:
-    """The fallback that took every move is a random one here, and counted."""
+    """The fallback that took every move is a random one here, and is counted."""
     assert sweep("game=tic_tac_toe", "prompt=vanilla", *WORD, "deals=20") == 0
     (warning,) = pd.read_csv(folder / "summary.csv")["warning"]
     assert warning.startswith("replied 'moin' to 100.0% of ")
@@ -222,7 +222,8 @@ def test_a_word_that_no_option_has_is_told(sweep: Sweep, folder: Path, capsys: C
 def test_a_fallback_that_nobody_is_told_of_shows(
     sweep: Sweep, folder: Path, capsys: Capsys
 ) -> None:
-    """Not one fallback is in the log: the player wins what always the last option wins."""
+    """There are no fallbacks in the log: the player wins as often as one that always takes the last
+    option."""
     assert sweep("game=uno", *SILENT, *WORD, "deals=12") == 0
     (cell,) = pd.read_csv(folder / "summary.csv").itertuples()
     (read,) = pd.read_csv(folder / "parser.csv").itertuples()
@@ -238,7 +239,7 @@ def test_a_fallback_that_nobody_is_told_of_shows(
 
 
 def test_a_player_that_reads_is_not_warned_of(sweep: Sweep, folder: Path) -> None:
-    """The fake model's letters hang on every word of the prompt."""
+    """The fake model's letters depend on every word of the prompt."""
     assert sweep("prompt=cloze", "deals=40", "game=tic_tac_toe") == 0
     summary = pd.read_csv(folder / "summary.csv", keep_default_na=False)
     assert list(summary["warning"]) == [""]

@@ -45,13 +45,13 @@ def read(file: Path) -> pd.DataFrame:
 
 
 def in_this_process(module: str, *words: str) -> None:
-    """A command without the seconds that a process of its own takes to load."""
+    """Run a command in this process, which saves the seconds of loading another."""
     assert import_module(module).main(words) == 0
 
 
 @pytest.fixture(scope="module")
 def reproduced(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """LLM-UNO with the fake model, and with one whose weights are nowhere."""
+    """LLM-UNO with the fake model, and with one whose weights are missing."""
     out = tmp_path_factory.mktemp("reproduce")
     arguments = ["llm_uno", "--models", "fake,nowhere", "--deals", "20", "--out", str(out)]
     with pytest.MonkeyPatch.context() as patch:
@@ -91,7 +91,7 @@ def test_what_was_not_run_stays_empty(reproduced: Path) -> None:
 
 
 def test_settings_are_those_that_were_played(reproduced: Path) -> None:
-    """20 deals of the fake model, which is none of the paper's, though their files are in conf."""
+    """20 deals of the fake model, which is not one of the paper's, though those are in conf too."""
     table = read(reproduced / "llm_uno.csv")
     settings = table.loc[table["kind"] == "setting", ["published", "ours", "verdict"]]
     found = {name.rpartition(".")[2]: list(row) for name, row in settings.T.items()}
@@ -210,7 +210,7 @@ def test_a_whole_sheet_is_not_made_without_its_inputs(
 
 
 CHANCE = 43.65
-"""How often random players win Tic-Tac-Toe against each other, in percent."""
+"""Win rate of random players against each other in Tic-Tac-Toe, in percent."""
 
 
 def share(wins: int, games: int) -> Estimate:
@@ -245,7 +245,7 @@ def test_two_shares_are_tested_and_the_gap_must_hide_nothing(
 
 
 def test_minimax_never_loses_however_few_games_were_played() -> None:
-    """4.5% of 200 in print agree with none of 20; that there are none of any number is proven."""
+    """4.5% of 200 in print agrees with 0 of 20; it differs from a proven 0."""
     assert of_counts(0, 20, 9, 200).p_value == 1
     row = proven(printed(4.5, 200), 0.0, 100)
     assert (row.verdict, row.p_value) == ("differs", 0)
@@ -268,7 +268,7 @@ def test_a_known_share_is_tested_by_the_error_of_theirs_alone() -> None:
     ],
 )
 def test_means_over_deals_have_both_errors(reach: float, off: float, verdict: str) -> None:
-    """The published 55 is 5 from no effect, and of as many games as ours."""
+    """The published 55 is 5 from no effect, from as many games as ours."""
     ours = Estimate(55 + off, 55 + off - reach, 55 + off + reach)
     row = measured(printed(55, 500, 50), ours, 500, 100)
     assert row.verdict == verdict

@@ -1,4 +1,4 @@
-"""Several wordings, seeds, samples and seats in one sweep: what is played, and its tables."""
+"""Several wordings, seeds, samples and seats in one sweep: the matches, and the tables."""
 
 from __future__ import annotations
 
@@ -138,8 +138,8 @@ def test_cells_without_a_spread_are_pooled_too() -> None:
 
 
 def test_adjusted_means_are_pooled_where_every_cell_has_one() -> None:
-    """Twelve times less noise, so they are drawn back less; a reference that all share moves all
-    alike and pulls nobody towards the others."""
+    """With twelve times less noise they are shrunk less; a shared reference moves all equally and
+    pulls none towards the others."""
     rng = np.random.default_rng(2)
     raw = [made(f"c{n}", rng.integers(0, 2, (400, 1, 1))) for n in range(4)]
     deals, means = np.arange(400), (0.4, 0.45, 0.5, 0.6)

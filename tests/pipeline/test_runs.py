@@ -37,8 +37,8 @@ BEGUN = "2026-11-01 12:00:00"
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with `out`, which was played on 1 November from noon for a minute, and `store`,
-    which holds an older version's run of it under an older name."""
+    """A folder with `out`, played on 1 November from noon for a minute, and `store`, with an older
+    version's run of it under an older name."""
     base = tmp_path_factory.mktemp("tracked")
     folder, store = base / "out", str(base / "store")
     words = [word for word in FAST if not word.startswith("deals")]
@@ -291,7 +291,7 @@ def test_a_sweep_is_traced_whole_and_traced_again_in_its_place(
 
 
 def traces(store: Path) -> Iterator[tuple[Any, Any]]:
-    """Every trace and the run that it is linked to."""
+    """Return every trace and the run that it is linked to."""
     client = client_of(store)
     for experiment in client.search_experiments():
         where = [experiment.experiment_id]

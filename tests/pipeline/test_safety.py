@@ -92,7 +92,7 @@ def test_values_are_text_not_expressions(sweep: Sweep, refusal: Refusal) -> None
 
 @pytest.fixture
 def checkpoint(tmp_path: Path) -> Path:
-    """A copy of the shipped model, with a module beside it that leaves a mark if it is run."""
+    """A copy of the shipped model, with a module next to it that leaves a mark if it is run."""
     copy = tmp_path / "checkpoint"
     shutil.copytree(ROOT / "models" / "pocket" / "weights", copy)
     mark = f"from pathlib import Path\nPath({str(tmp_path / 'ran')!r}).touch()\n"
@@ -137,7 +137,7 @@ def test_a_checkpoint_runs_no_code(
 
 
 def test_code_that_is_not_needed_is_not_run(checkpoint: Path) -> None:
-    """Many checkpoints of known architectures bring code for old libraries along."""
+    """Many checkpoints of known architectures come with code for old libraries."""
     edit(checkpoint / "config.json", auto_map={"AutoModelForCausalLM": "evil.Evil"})
     Checkpoint(str(checkpoint)).load().close()
     assert not (checkpoint.parent / "ran").exists()

@@ -1,4 +1,4 @@
-"""The scheduler: nothing that it does changes a record, and nobody waits for who asked nothing."""
+"""The scheduler: it never changes a record, and matches without requests delay nobody."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from tests.pipeline.asking import (
 from tests.pipeline.logs import untimed
 
 SECONDS = 30.0
-"""Longer than any of this takes: who waits so long waits for ever."""
+"""Longer than any of this takes: a wait this long would be forever."""
 SEED = 3
 ROCK, BOARD = RockPaperScissors(rounds=3), TicTacToe()
 
@@ -66,7 +66,7 @@ def finished(futures: Sequence[Future[Finished]]) -> list[Finished]:
 def played(
     cell: Cell, models: Mapping[ModelSource, Model], width: int = 64, deals: int = 20
 ) -> list[MatchRecord]:
-    """The records of the cell's matches, without what they took."""
+    """Return the records of the cell's matches, without timings."""
     with scheduler(cell, models, width) as playing:
         results = finished(playing.submit(tasks_of(cell, deals)))
     assert [result.error for result in results] == [None] * deals
@@ -91,8 +91,8 @@ def test_no_width_and_no_model_changes_a_record(game: Game[Any], width: int) -> 
 
 
 def test_of_one_model_batches_are_half_the_width_while_matches_abound() -> None:
-    """Tic-tac-toe is five decisions or more: 64 matches are under way for the first 300 / 64 x 5
-    times 64 requests at least."""
+    """Tic-tac-toe takes five decisions or more: 64 matches are in progress for at least the first
+    300 / 64 x 5 times 64 requests."""
     model = Answering()
     cell = cell_of(BOARD, (Asking(), Fake()), (Asking(), Fake()))
     played(cell, {Fake(): model}, width=64, deals=300)
@@ -110,7 +110,7 @@ def test_no_batch_is_more_than_half_the_width(width: int, half: int) -> None:
 
 
 def test_seats_that_move_at_once_are_asked_at_once() -> None:
-    """Neither of the two requests is answered before both are under way."""
+    """Neither of the two requests is answered before both are pending."""
     cell = cell_of(ROCK, (Asking(), Fake()), (Asking(), Fake()))
     assert played(cell, {Fake(): Meeting(2)}, width=1) == one_by_one(cell)
 
@@ -146,7 +146,7 @@ def test_a_reply_that_is_late_holds_up_its_match_only() -> None:
 
 
 def test_a_slow_model_holds_up_no_table_without_it() -> None:
-    """Two seats, two models: who sits with the slow one waits, the others play on."""
+    """Two seats, two models: the match with the slow one waits, the others continue."""
     go = threading.Event()
     quick, slow = Named("quick"), Named("slow")
     quickly = cell_of(BOARD, (Asking(), quick), (Asking(), quick))
@@ -163,7 +163,7 @@ def test_a_slow_model_holds_up_no_table_without_it() -> None:
 
 
 def unlucky(requests: Sequence[Request]) -> Sequence[Reply]:
-    """Fails every second request of those that are asked together."""
+    """Fails every second request of a batch."""
     if any("question 0.1" in text_of(request) for request in requests):
         raise ConnectionError("the line is cut")
     return Fake().load().answer(requests)
@@ -239,7 +239,7 @@ def test_what_is_submitted_after_closing_is_cancelled() -> None:
 
 
 class Absent(Empty):
-    """A person who is away: answers only that the line was hung up."""
+    """An absent person: answers only that the line was hung up."""
 
     def __init__(self) -> None:
         self.asked, self.hung_up = threading.Event(), threading.Event()
@@ -279,7 +279,7 @@ def test_closing_cancels_the_matches_before_it_waits_for_the_models() -> None:
 
 @dataclass(frozen=True)
 class Preparing:
-    """Asks something before its first match; `number` tells the two players apart."""
+    """Makes a request before its first match; `number` distinguishes the two players."""
 
     number: int
 
@@ -302,12 +302,12 @@ def test_players_prepare_side_by_side_and_are_told_in_their_order() -> None:
 
 
 class Notes(dict[str, Any]):
-    """A note that can be looked after."""
+    """A note that can be tracked."""
 
 
 @dataclass(frozen=True)
 class Noting:
-    """Leaves a note of which `kept` knows whether anybody still holds it."""
+    """Leaves a note; `kept` shows whether anything still references it."""
 
     kept: list[weakref.ref[Notes]] = field(default_factory=list)
 
@@ -319,7 +319,7 @@ class Noting:
 
 
 def test_a_finished_match_is_forgotten_at_once() -> None:
-    """Without Python's search for circles, which under many records comes late and is slow."""
+    """Without Python's cyclic garbage collector, which with many records runs late and slowly."""
     agent = Noting()
     cell = cell_of(BOARD, (agent, Fake()), (Asking(), Fake()))
     gc.collect()
@@ -336,7 +336,7 @@ def test_a_finished_match_is_forgotten_at_once() -> None:
 
 @dataclass(frozen=True)
 class Pondering:
-    """Thinks until somebody ends it."""
+    """Blocks until released."""
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
         while True:

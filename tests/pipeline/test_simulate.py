@@ -1,4 +1,4 @@
-"""Scripted players counted instead of played: the published seatings, and whether help is found."""
+"""Scripted players simulated instead of played: the published seatings, and the effect of help."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def coop(policy: str) -> Cell:
                 seats=(seat("rule"), seat("rule"), seat(policy, subject=True)),
                 measured=(1,),
                 rotate=False,
-                paper_bugs="none",
+                paper_bugs=False,
                 baseline="random",
                 packages=(),
             )
@@ -107,7 +107,8 @@ def known_baseline() -> Baseline:
 
 
 def count_significant(policy: str, games: int, alpha: float = 0.05) -> int:
-    """In how many of SEEDS sweeps of `games` games seat 1 is found to be above its baseline."""
+    """Count the sweeps, of SEEDS with `games` games, in which seat 1 is found to be above its
+    baseline."""
     cell, baseline, hits = coop(policy), known_baseline(), 0
     for seed in range(SEEDS):
         wins: Any = wins_by_seat(cell, games, seed)[1]

@@ -1,4 +1,4 @@
-"""The job script: what a config asks for is in it, and nothing of a config gets out of its word."""
+"""The job script: it contains the config's settings, all quoted safely."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ LLAMA = ("model=llama70b", "model.shards=4", "prompt=cloze,counterfactual", "dea
 def test_the_weights_need_not_be_where_the_job_is_submitted(
     sweep: Sweep, capsys: Capsys, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The nodes have them. Neither a copy nor the hub is asked for."""
+    """The nodes have them. Neither a copy nor the hub is needed."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "no cache"))
     monkeypatch.setattr(
         "gauntlet.models.engine.hub._ask", lambda *_: pytest.fail("the hub was asked")
@@ -211,7 +211,7 @@ def test_what_a_job_runs_is_told_from_what_runs_it() -> None:
 def test_only_a_job_that_slurm_did_not_end_is_queued_again(
     state: str, restarts: int, asked_again: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`squeue` and `scontrol` are stood in for: one tells the state, the other notes its call."""
+    """`squeue` and `scontrol` are replaced: one returns the state, the other records its call."""
     called = tmp_path / "called"
     for name, does in (("squeue", f"echo {state}"), ("scontrol", f'echo "$@" > {called}')):
         (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")

@@ -1,4 +1,4 @@
-"""What a person is told of a sweep: while it runs, after it was killed, when it is done."""
+"""The status of a sweep: while it runs, after it was killed, when it is done."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_a_log_whose_runs_told_nothing_is_counted_all_the_same(
     once("deals=2")
     Folder(folder).status_file.unlink()
     said = status_text(folder, capsys)
-    assert "no run has told how it goes" in said
+    assert "no run has reported its progress" in said
     assert "4 matches done" in said
 
 

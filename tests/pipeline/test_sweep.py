@@ -68,7 +68,7 @@ def test_more_deals_play_only_what_is_missing(sweep: Sweep, folder: Path) -> Non
 def test_fewer_deals_than_the_log_holds_play_nothing_and_every_table_has_all(
     sweep: Sweep, folder: Path, capsys: Capsys
 ) -> None:
-    """The run that asks for fewer shows what `python -m pipeline.report` does, and says so."""
+    """The run with fewer deals shows what `python -m pipeline.report` does, and says so."""
     sweep("game=tic_tac_toe", "deals=5")
     whole = (folder / "summary.csv").read_bytes()
     capsys.readouterr()
@@ -95,7 +95,7 @@ def test_what_is_in_the_log_is_not_played_again(sweep: Sweep, folder: Path) -> N
 
 
 def test_every_cell_meets_the_same_deals_and_the_same_opponent(sweep: Sweep, folder: Path) -> None:
-    """Up to the first turn of the subject two cells are one and the same match."""
+    """Up to the subject's first turn two cells are the same match."""
     sweep("deals=20")
     by_deal: dict[int, list[list[object]]] = {}
     for record in matches(folder).values():
@@ -138,7 +138,7 @@ POCKET = ("model=pocket", "prompt=cloze", "game=tic_tac_toe", "deals=2")
 
 
 def played(folder: Path) -> dict[str, MatchRecord]:
-    """The matches by their ids, but for how long they took."""
+    """Return the matches by id, without durations."""
     return {
         key: replace(match, seconds=0.0, device_seconds=0.0)
         for key, match in matches(folder).items()

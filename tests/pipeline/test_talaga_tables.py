@@ -1,4 +1,4 @@
-"""TALAGA's lines of a reproduction, from planted results and from small runs."""
+"""TALAGA's rows of a reproduction, from planted results and from small runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OTHERS = ("tot", "cot-sc", "react", "prompt", "cot")
 
 
 def ids(model: str) -> set[str]:
-    """The lines that anybody would make of the printed tables."""
+    """The rows expected from the printed tables."""
     pairs = [f"{one}.vs.{other}" for one in PLAYERS for other in PLAYERS if one != other]
     found = {f"table1.{pair}.win_rate" for pair in pairs}
     found |= {f"table1.{name}.avg_{end}_rate" for name in PLAYERS for end in ("win", "loss")}
@@ -53,7 +53,7 @@ def ids(model: str) -> set[str]:
 
 
 def ends(win: float, draw: float, loss: float, games: int = 10_000) -> Ends:
-    """Rates in percent of so many games."""
+    """Rates in percent of this many games."""
     shares = (Estimate(x, x, x) for x in (win, draw, loss))
     reach = 200 / games**0.5
     lead = Estimate(win - loss, win - loss - reach, win - loss + reach)
@@ -61,7 +61,7 @@ def ends(win: float, draw: float, loss: float, games: int = 10_000) -> Ends:
 
 
 def as_printed(games: int = 10_000, off: float = 0.0) -> talaga.Played:
-    """What plays just as the paper prints, or `off` points beside it, from 100 on to 0 again."""
+    """Return results exactly as printed, or `off` points higher, wrapping from 100 to 0."""
     name, found, over = rows.ours, dict[Any, Any](), {}
 
     def ends_of(*shares: float) -> Ends:
@@ -96,7 +96,7 @@ def as_printed(games: int = 10_000, off: float = 0.0) -> talaga.Played:
 
 
 def verdicts(played: talaga.Played) -> pd.Series[Any]:
-    """By line, of the paper's."""
+    """By row, of the paper's."""
     scripted = talaga.Played({pair: played.met[pair] for pair in played.met if "random" in pair})
     made = [*talaga.lines(PUBLISHED, scripted, {"mine": played}, ["mine"])]
     table = frame(made).set_index("id")
@@ -106,7 +106,7 @@ def verdicts(played: talaga.Played) -> pd.Series[Any]:
 
 
 UNBEATEN = r"vs\.minmax\.win_rate|minmax\.avg_loss"
-"""Lines of minimax's losses."""
+"""Rows of minimax's losses."""
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_tables_are_read_from_either_side_and_moves_are_counted(sweep: Sweep, fo
 
 @pytest.fixture(scope="module")
 def reproduced(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The whole command with the fake model, and with one whose weights are nowhere."""
+    """The whole command with the fake model, and with one whose weights are missing."""
     out = tmp_path_factory.mktemp("talaga")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reproductions, "command", in_this_process)

@@ -1,4 +1,4 @@
-"""MLflow as a view: what a sweep's runs hold, and a store that cannot be used."""
+"""MLflow as a view: the contents of a sweep's runs, and an unusable store."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_folder_played_on_under_another_name_is_logged_once(sweep: Sweep, stor
 
 
 def test_a_model_added_to_a_folder_stands_beside_the_others(sweep: Sweep, store: Path) -> None:
-    """With the calls that it was asked, below one parent."""
+    """With the requested calls, below one parent."""
     words = ("game=tic_tac_toe", "prompt=cloze", "deals=1", "tracking=mlflow")
     client = client_of(store)
     for seed in (0, 1, 1):
@@ -151,7 +151,7 @@ def test_decision_metrics_join_the_runs_of_a_tracked_sweep(
 
 @pytest.fixture
 def at_every_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Figures are offered whenever the driver looks, and waited for in the end."""
+    """Metrics are offered whenever the driver checks, and waited for at the end."""
     monkeypatch.setattr(live, "WRITE_SECONDS", 0.0)
     monkeypatch.setattr(follow, "OFFER_SECONDS", 0.0)
     monkeypatch.setattr(follow, "CLOSE_SECONDS", 300.0)

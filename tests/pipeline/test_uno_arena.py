@@ -49,7 +49,7 @@ def judged(cell: str, player: int, name: str, games: int, figures: Figures) -> I
 
 
 def folder_of(there: Path, rows: list[Any]) -> Path:
-    """An output_dir with these rows; its cells, as old as they come, have their names as keys."""
+    """An output_dir with these rows; its cells, by age, use their names as keys."""
     (there / "metrics").mkdir(parents=True)
     pd.DataFrame(rows).to_csv(there / "metrics" / "metrics.csv", index=False)
     for age, cell in enumerate(dict.fromkeys(row["cell"] for row in rows)):
@@ -101,7 +101,7 @@ def test_every_line_has_the_verdict_that_it_should(table2: Block) -> None:
 
 
 def test_of_two_cells_of_one_name_the_one_described_last_counts(tmp_path: Path) -> None:
-    """Wherever it stands in the file, and in the traces too."""
+    """Wherever it is in the file, and in the traces too."""
     rows = [
         {**row, "cell": "solo-dqn", "key": key}
         for key, rate in (("new", 0.6), ("old", 0.5))
@@ -118,8 +118,8 @@ def test_of_two_cells_of_one_name_the_one_described_last_counts(tmp_path: Path) 
 
 
 def test_win_rates_are_of_games_and_all_else_is_a_mean_over_decks() -> None:
-    """316 of 500 won in print, which is 13.2 points from what random players do. With 500 of ours
-    the reach is 6 points, with 50 it is 14."""
+    """316 of 500 won in print, 13.2 points from a random player's rate. With 500 of ours the
+    half-width is 6 points, with 50 it is 14."""
     for games, off, verdict in ((500, 0, "agrees"), (500, 7, "differs"), (50, 0, "uninformative")):
         reach = 4 * sqrt(500 / games)
         measures = {column: Estimate(nan) for column in COLUMNS}
@@ -182,7 +182,7 @@ def test_with_all_players_here_the_printed_correlation_is_judged() -> None:
 
 
 def stands(chances: Mapping[str, list[tuple[float, float]]]) -> pd.DataFrame:
-    """Rows of traces.csv by match: what random and pocket have after each ply."""
+    """Rows of traces.csv by match: values of random and pocket after each ply."""
     return pd.DataFrame(
         {"match": match, "who": who, "ply": ply, "true": pair[seat]}
         for match, plies in chances.items()
@@ -269,13 +269,13 @@ def test_decisions_are_judged_where_the_matches_were_played(
 
 
 def side(wins: Sequence[float], hits: Sequence[float]) -> Side:
-    """A game a deck; each deck has a decision of every number of options, of rank 1 or the last."""
+    """One game per deck, with a decision of every number of options, of rank 1 or the last."""
     rows = [(deck, k, 1 if hit else k) for k in (2, 3, 4) for deck, hit in enumerate(hits)]
     return Side(pd.Series(list(wins)), pd.DataFrame(rows, columns=["deal", "options", "rank"]))
 
 
 def test_all_intervals_are_by_deck() -> None:
-    """Five decks, four of them won by the new player alone: of 2 ** 4 sign patterns two reach."""
+    """Five decks, four of them won by the new player only: two of 2 ** 4 sign patterns reach it."""
     found = change(side([1, 1, 1, 1, 1], [1, 1, 1, 0, 0]), side([0, 0, 0, 0, 1], [1, 1, 0, 0, 0]))
     assert found.p_value == 2 / 16
     assert found.measures["WR"].value == pytest.approx(80.0)
@@ -300,7 +300,7 @@ def test_what_both_sides_share_on_a_deck_is_no_noise() -> None:
 
 
 def test_two_that_decide_alike_on_every_deck_could_still_differ() -> None:
-    """A share of decks on which they do could have gone unseen, as large as Wilson's limit."""
+    """A share of decks where they differ could have gone unseen, as large as Wilson's limit."""
     one = side([1, 0, 1, 1, 0] * 20, [1, 0, 0, 1, 1] * 20)
     found = change(one, one)
     reach = pytest.approx(100 * float(wilson(0, 100).high))

@@ -1,4 +1,4 @@
-"""UNO Arena's experiments as they stand in conf/, and the whole command with scripted players."""
+"""UNO Arena's experiments as configured in conf/, and the whole command with scripted players."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Compose = Callable[..., Composed]
 
 @pytest.fixture
 def compose(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Compose:
-    """Composes an experiment as the command line would; nothing is played."""
+    """Compose an experiment as the command line would; nothing is played."""
     monkeypatch.chdir(tmp_path)
 
     def go(*overrides: str) -> Composed:
@@ -143,7 +143,7 @@ def test_what_was_judged_so_since_the_last_match_is_not_judged_again(
 
 
 def ids() -> set[str]:
-    """The lines that anybody would make of the printed tables."""
+    """The rows expected from the printed tables."""
     columns = ("wr", "odhr2", "adr2", "odhr3", "adr3", "odhr4", "adr4")
     five = ("gpt-3.5", "gpt-4", "gemini-pro", "llama2", "chatglm3")
     lines = [f"table2.{player}." for player in (*five, "dqn")]
@@ -161,7 +161,7 @@ def ids() -> set[str]:
 
 @pytest.fixture(scope="module")
 def scripted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The whole command on two decks, where no model is at hand."""
+    """The whole command on two decks, without a model."""
     out = tmp_path_factory.mktemp("reproduce")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(uno_arena, "available", lambda models: [])

@@ -1,4 +1,4 @@
-"""No verdict on a player that does not read: what beats a baseline by habit is claimed nowhere."""
+"""No claims about a player that does not read: beating a baseline by habit is not skill."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SIXTY, SEVENTY = [1] * 240 + [0] * 160, [1] * 280 + [0] * 120
 
 
 def claims_with(**p_values: float) -> tuple[Results, str]:
-    """Of two cells that win 60 and 70% against a baseline of 50, each ahead of its only control
+    """Return two cells that win 60 and 70% against a baseline of 50, each ahead of its only control
     with this p-value."""
     found = [cell("a", SIXTY), cell("b", SEVENTY)]
     beside = pd.DataFrame(
@@ -86,7 +86,7 @@ def test_random_weights_are_said_to_show_no_skill(
     folder: Path,
     make_checkpoint: MakeCheckpoint,  # noqa: F811
 ) -> None:
-    """A network that hardly looks answers A to every question: it takes the first option always,
+    """A network that hardly reads answers A to every question: it always takes the first option,
     which wins 44% against a random player, who wins 29%."""
     weights = make_checkpoint(max_position_embeddings=2048, initializer_range=1e-6)
     model = ("model=hf", f"model.path={weights}", "model.dtype=float32", "prompt=cloze")
@@ -103,13 +103,13 @@ def test_random_weights_are_said_to_show_no_skill(
 
 CELLS = ("game=tic_tac_toe", "measure=win", "model.seed=1,2,3,4", "prompt=cloze,counterfactual")
 ANY, HABITS = (0.0,) * 8, (0.0, 0.9, 0.9, 0.0, 1.0, 0.0, 0.5, 0.9)
-"""How often each of eight cells takes the first option without a look, and else any."""
+"""How often each of eight cells takes the first option without reading, otherwise a random one."""
 DEALS = 60
 
 
 @pytest.fixture
 def eight(sweep: Sweep, folder: Path) -> Callable[..., Nulls]:
-    """A folder of eight cells that ask a model, with their controls, beside a random baseline."""
+    """A folder of eight cells with a model, with their controls, next to a random baseline."""
 
     def played(habits: tuple[float, ...], beside: bool) -> Nulls:
         controls = "controls=auto" if beside else "controls=[]"
@@ -129,7 +129,7 @@ def test_habits_are_claimed_where_no_control_is_beside_them(
 
 
 def four(sweep: Sweep, folder: Path, *seeds: int) -> Nulls:
-    """A folder of cells of models with these seeds, which play as the random baseline does."""
+    """A folder of cells of models with these seeds, which play like the random baseline."""
     models = f"model.seed={','.join(map(str, seeds))}"
     game, measure, _, prompts = CELLS
     words = (game, measure, models, prompts, f"output_dir={folder}")
@@ -161,7 +161,7 @@ def test_pages_claim_no_more_than_they_may(
     beside: bool,
     figure: Callable[[str], None],
 ) -> None:
-    """Whatever any page says of cells that do not read is false where it claims a difference."""
+    """Any claim of a difference between cells that do not read is false."""
     runs, started = 1_000, time.monotonic()
     false = claims(eight(habits, beside), 5, runs, DEALS)
     found = clopper_pearson(false, runs)

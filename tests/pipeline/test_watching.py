@@ -17,7 +17,7 @@ TEXTS = (
 
 
 def records(folder: Path) -> dict[str, dict[str, object]]:
-    """What each match came to, without how long it took."""
+    """Return each match's result, without its duration."""
     timed = ("seconds", "device_seconds", "clock", "crc32")
     return {
         match: {key: value for key, value in one.items() if key not in timed}

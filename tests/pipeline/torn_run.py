@@ -2,8 +2,8 @@
 
     python -m tests.pipeline.torn_run N [overrides of pipeline.run]
 
-The process writes half of what it was to write, never up to the very end of a line, and then sends
-itself SIGKILL: what a power cut or the kernel's out-of-memory killer leaves behind.
+The process writes half of its data, never up to the very end of a line, and then sends itself
+SIGKILL: the effect of a power cut or the kernel's out-of-memory killer.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gauntlet.pipeline import run
 
 
 def tear_write(number: int) -> None:
-    """Makes the write of matches of that number (from 1) stop half-way, for good."""
+    """Make the write of this number of matches (from 1) stop half-way, for good."""
     real, left = disk.write_all, number
 
     def write(on: Disk, descriptor: int, data: bytes) -> None:

@@ -1,4 +1,4 @@
-"""What another package may bring: a game that wraps a game, an agent of three others."""
+"""Possible contents of another package: a game that wraps a game, an agent of three others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gauntlet.games.base import Action, Game, Observation
 
 @dataclass(frozen=True)
 class Wrapped:
-    """The same game, without whatever it can do beyond its rules."""
+    """The same game, without its optional capabilities."""
 
     game: Game[Any]
     num_seats: int = 2
@@ -55,7 +55,7 @@ class Team:
 
 @dataclass(frozen=True)
 class Chosen:
-    """Whichever of its agents is named."""
+    """Uses the agent that is named."""
 
     actors: Mapping[str, Agent]
     name: str

@@ -1,4 +1,4 @@
-"""Plays one schedule again and prints its history: python -m tests.simulation SEED [--bug NAME]"""
+"""Replay one schedule and print its history: python -m tests.simulation SEED [--bug NAME]"""
 
 from __future__ import annotations
 

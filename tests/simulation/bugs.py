@@ -1,4 +1,4 @@
-"""Bugs to plant: each is one that a driver or a log could have, and the simulation must find."""
+"""Planted bugs: each is one that a driver or a log could have, and the simulation must find."""
 
 from __future__ import annotations
 

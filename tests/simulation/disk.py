@@ -1,7 +1,7 @@
-"""A disk in memory that fails, writes half, and forgets at a power cut what was not synced.
+"""A disk in memory that fails, writes half, and loses unsynced data at a power cut.
 
-It is stricter than most: a file's content is safe once the file is synced, its name once its
-folder is, and of what is not yet safe any beginning may survive, with a hole of zeros in it.
+It is stricter than most: a file's content is safe once the file is synced, its name once its folder
+is, and any prefix of unsynced data may survive, with a hole of zeros in it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from gauntlet.common.disk import Disk
 
 
 class Killed(BaseException):
-    """The process is gone, in the middle of whatever it did. Nothing may catch it on the way."""
+    """The process is gone, in the middle of its work. Nothing may catch this."""
 
 
 @dataclass(eq=False)
 class _Inode:
-    """A file: what a process reads, and what a power cut leaves for certain."""
+    """A file: what a process reads, and what surely survives a power cut."""
 
     now: bytes = b""
     safe: bytes = b""
@@ -33,11 +33,10 @@ Names = dict[Path, _Inode]
 
 @dataclass
 class SimulatedDisk(Disk):
-    """Does what `rng` and the knobs below make it do; `say` is told of every fault.
+    """Controlled by `rng` and the settings below; reports every fault to `say`.
 
-    killed_in: operations until the process dies in the middle of one.
-    room: bytes until the disk is full.
-    broken: chance that a sync fails.
+    killed_in: operations until the process dies in the middle of one. room: bytes until the disk is
+    full. broken: probability that a sync fails.
     """
 
     rng: random.Random
@@ -52,11 +51,11 @@ class SimulatedDisk(Disk):
     _locked: bool = False
 
     def restart(self) -> None:
-        """The process has ended, however; the machine runs on, and its disk is well again."""
+        """The process has ended; the machine keeps running, and its disk works again."""
         self._locked, self.killed_in, self.room, self.broken = False, None, None, 0.0
 
     def power_cut(self) -> None:
-        """The machine has lost its power: what was not safe may be gone, or half there."""
+        """The machine has lost power: unsafe data may be gone, or half there."""
         survive = self.rng.randint(0, len(self._renamed))
         for _, change in self._renamed[:survive]:
             change(self._safe_names)
@@ -70,7 +69,7 @@ class SimulatedDisk(Disk):
         self.restart()
 
     def content(self, folder: Path, name: str) -> dict[str, bytes]:
-        """The files of a folder whose names end so, as a process would read them."""
+        """Return the files of a folder with this ending, as a process would read them."""
         return {
             path.stem: inode.now
             for path, inode in sorted(self._names.items())
@@ -159,7 +158,7 @@ class SimulatedDisk(Disk):
         self._renamed.append((path.parent, change))
 
     def _left(self, inode: _Inode) -> bytes:
-        """What a power cut leaves of a file."""
+        """Return what a power cut leaves of a file."""
         if not inode.now.startswith(inode.safe):
             return self.rng.choice((inode.now, inode.safe))
         tail = bytearray(inode.now[len(inode.safe) :])

@@ -1,7 +1,7 @@
-"""One seed, one schedule: a sweep of a few dozen matches that lives through a storm of faults.
+"""One seed, one schedule: a sweep of a few dozen matches that goes through a storm of faults.
 
 The driver's loop and the log are the project's own. Workers, clock and disk are simulated, so a
-seed settles everything that happens, and a seed that breaks a rule breaks it again.
+seed determines everything, and a seed that breaks a rule reproduces the failure.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ EXPECTED_ENDS = ("cannot be written", "every worker was lost")
 
 
 class Schedule:
-    """A sweep, its storms, and what must hold after each of them and at the end."""
+    """A sweep, its storms, and the invariants after each of them and at the end."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
@@ -76,7 +76,7 @@ class Schedule:
         self._check_end(aside)
 
     def _storm(self) -> None:
-        """One life of the driver, with bad workers and an end that may come at any moment."""
+        """One run of the driver, with bad workers and an end that may come at any moment."""
         end = self.rng.choice(("", "killed", "killed writing", "power cut", "full", "broken"))
         self.faults[end or "workers only"] += 1
         self.world.say(f"--- storm: {end or 'workers only'}")
@@ -122,7 +122,7 @@ class Schedule:
         )
 
     def _live(self, natures: list[Nature]) -> set[str]:
-        """What `sweep/play.py` does with a driver and a log. Returns what failed."""
+        """Use driver and log like `sweep/play.py`. Return the failures."""
         arrivals = SimulatedArrivals(self.world)
         workers = [
             SimulatedWorker(
@@ -186,7 +186,7 @@ class Schedule:
             raise Violation(f"{task.match} was told of twice")
 
     def _check_log(self) -> None:
-        """What any reader may count on, now: nothing safe is lost, nothing doubled or changed."""
+        """Check what readers may rely on: nothing safe is lost, nothing duplicated or changed."""
         found, prepared = Counter[str](), Counter[str]()
         for stem, content in self.disk.content(FOLDER / "records", ".jsonl").items():
             cell = key_of(stem)
@@ -228,7 +228,7 @@ PREPARED = json.loads(encode(PREPARATION))
 
 
 def _parse_line(line: bytes) -> dict[str, Any] | None:
-    """A line as any reader would take it: JSON and a line break, or nothing."""
+    """Return a line as any reader would: JSON and a line break, or nothing."""
     if not line.endswith(b"\n"):
         return None
     try:
@@ -254,7 +254,7 @@ def _check_line(cell: str, line: Mapping[str, Any], statics: Mapping[str, str]) 
 
 
 def simulate(seed: int) -> tuple[Schedule, Violation | None]:
-    """Lives through the seed's schedule. Returns it with the rule that it broke, if any."""
+    """Run the seed's schedule. Return it with the rule that it broke, if any."""
     schedule = Schedule(seed)
     try:
         schedule.run()

@@ -1,4 +1,4 @@
-"""Ten thousand storms and one log: nothing lost, doubled or changed; planted bugs are found."""
+"""Ten thousand storms and one log: nothing lost, duplicated or changed; planted bugs are found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A clock that jumps from event to event, and workers that live by it."""
+"""A clock that jumps from event to event, and workers driven by it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Violation(AssertionError):
 
 
 class World:
-    """The time, what is yet to happen, and a line for everything that has."""
+    """The time, pending events, and a line of history for each past one."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -48,7 +48,7 @@ class World:
         heapq.heappush(self._coming, (self.now + seconds, next(self._numbers), happens))
 
     def step(self, until: float) -> bool:
-        """The next event, if there is one until then; else it is then."""
+        """Run the next event, if there is one until then; else advance to then."""
         if self.now > HANGS_AFTER:
             raise Violation("the sweep never ends")
         if not self._coming or self._coming[0][0] > until:
@@ -59,12 +59,12 @@ class World:
         return True
 
     def forget(self) -> None:
-        """Nothing comes any more: whoever was to bring it is gone."""
+        """Drop all pending events: their sources are gone."""
         self._coming.clear()
 
 
 class SimulatedArrivals(Arrivals):
-    """Waiting lets the world go on."""
+    """Waiting advances the world."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -83,14 +83,14 @@ class SimulatedArrivals(Arrivals):
 
 @dataclass(frozen=True)
 class Nature:
-    """What a worker is like.
+    """A worker's behaviour.
 
-    pace: seconds a match; the other numbers are the chances that a lease ends so.
-    lost: it dies with all that it holds, and what it had played comes later, unasked for.
-    doubled: its reply comes twice, now and later. late: it takes thirty times as long.
-    hangs: it answers no more, to this and all that it holds, until it is restarted.
-    short: its reply lacks a match. stumbles: a match fails once, by no fault of its own.
-    gone_after: simulated seconds after which it loses all leases at once, for good.
+    pace: seconds per match; the other numbers are probabilities for the end of a lease. lost: it
+    dies with its whole lease, and its finished matches arrive later, unrequested. doubled: its
+    reply comes twice, now and later. late: it takes thirty times as long. hangs: it stops
+    answering, for its whole lease, until it is restarted. short: its reply lacks a match. stumbles:
+    a match fails once, through no fault of its own. gone_after: simulated seconds after which it
+    loses all leases at once, for good.
     """
 
     pace: float = 0.1
@@ -104,7 +104,7 @@ class Nature:
 
 
 def record(task: Task) -> MatchRecord:
-    """What playing the task comes to: a function of nothing but the match."""
+    """Return the record of the task: a function of the match alone."""
     number = int(hashlib.sha256(task.match.encode()).hexdigest()[:8], 16)
     text = f"The rules, number {number % 3}.\n"
     name = digest(text)
@@ -128,15 +128,15 @@ PREPARATION = [Preparation(0, (scored(static=digest(BEFORE)),))]
 
 
 def ready(cell: str) -> Ready:
-    """What preparing the cell comes to; nothing in it is looked at but what was asked."""
+    """Return the prepared cell; only the requests in it are used."""
     any_cell: Any = cell
     return Ready(any_cell, PREPARATION, {digest(BEFORE): BEFORE})
 
 
 @dataclass
 class SimulatedWorker:
-    """Plays what it is leased, one lease after the other, as its nature is. Its cells are
-    prepared, each once, as the scheduler does it.
+    """Plays its leases, one after the other, according to its behaviour. Its cells are prepared,
+    each once, as by the scheduler.
 
     poison: matches that always fail. killers: matches that always take the worker down.
     """
@@ -202,7 +202,7 @@ class SimulatedWorker:
         return stale
 
     def _die(self) -> None:
-        """Loses all leases; of the first, the results are only on a long way."""
+        """Loses all leases; the results of the first one arrive much later."""
         held, self._held, self._hangs = self._held, {}, False
         self._free_at = self.world.now
         for number, (future, lease) in enumerate(held.items()):

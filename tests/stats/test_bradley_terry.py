@@ -1,4 +1,4 @@
-"""Bradley and Terry's model: closed forms, choix, and the chain written out by hand."""
+"""The Bradley-Terry model: closed forms, choix, and the chain written out by hand."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_how_many_are_worked_on_together(
     st.sampled_from([spectral, penalised]),
 )
 def test_the_slope_at_the_ratings_is_nothing(wins: Floats, fit: Fit) -> None:
-    """Whoever won everything, or met nobody: the likelihood and its prior are at their largest."""
+    """For players who won everything, or met nobody: likelihood plus prior is at its maximum."""
     np.fill_diagonal(wins, 0)
     b = fit(wins)
     assert np.isfinite(b).all()

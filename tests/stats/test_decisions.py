@@ -1,4 +1,4 @@
-"""Decision metrics against hand cases and closed forms."""
+"""Decision metrics against hand calculations and closed forms."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ shares = arrays(
 
 
 def decided(values: list[list[float]], chosen: list[int], playouts: int = 10**8) -> Decisions:
-    """Decisions whose values are known as good as exactly, each in a game of its own."""
+    """Decisions whose values are almost exactly known, each in a separate game."""
     p = np.array(values)
     both = p[:, :, None] * p[:, None, :]
     at = np.arange(p.shape[1])
@@ -100,9 +100,9 @@ def playouts(rng: np.random.Generator, values: np.ndarray, n: int, alike: float)
 
 
 def test_the_noise_is_that_of_the_playouts() -> None:
-    """Of two options, the second comes out ahead in a redraw by the normal law. Six deciders in
-    ten take the first; what they hit less often when noise is added, by the square root of two
-    less one, they would hit more often without any."""
+    """Of two options, the second comes out ahead in a redraw from the normal distribution. Six
+    deciders in ten take the first; the hits that they lose to added noise, divided by sqrt(2) - 1,
+    are those that they would gain without any."""
     n, p, q, both = 400, 0.52, 0.50, 0.40
     together = np.rint(n * np.array([[p, both], [both, q]])).astype(np.int64)
     chosen = (np.arange(4000) % 10 >= 6).astype(int)
@@ -190,7 +190,7 @@ def test_many_games_take_little_memory() -> None:
 
 
 def test_more_of_the_same_within_a_game_makes_no_interval_narrower() -> None:
-    """Games are drawn again, not decisions: forty games tell what forty games can."""
+    """Games are resampled, not decisions: the information is that of forty games."""
     values, chosen = [[0.6, 0.2]] * 40, [0] * 26 + [1] * 14
     once = decided(values, chosen)
     nine = np.repeat(np.arange(40), 9)

@@ -37,7 +37,7 @@ def test_one_value_a_deal_is_the_paired_t_interval(values: np.ndarray) -> None:
 
 
 def test_pairing_is_worth_what_a_bootstrap_of_deals_says() -> None:
-    """Two sides that share 40 deals' luck, with different numbers of values a deal."""
+    """Two sides that share the luck of 40 deals, with different numbers of values per deal."""
     rng = np.random.default_rng(2)
     luck = rng.random(40)
     sizes = rng.integers(2, 6, size=(2, 40))

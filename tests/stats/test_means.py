@@ -1,4 +1,4 @@
-"""Means of deals: closed forms, the classical exact tests as special cases, defined edge cases.
+"""Means of deals: closed forms, the classical exact tests as special cases, edge cases.
 
 Outside numbers: scipy's Beta and binomial distributions, exact tests and Student's t; the sample
 limits of Clopper and Pearson by statsmodels.

@@ -1,4 +1,4 @@
-"""Holm's correction: the rule by hand, its invariants, and the family that it protects."""
+"""Holm's correction: by hand, its invariants, and its family-wise error rate."""
 
 from __future__ import annotations
 

@@ -131,14 +131,14 @@ def test_no_loss_tells_equal_outcomes_apart() -> None:
 
 
 def test_ev_loss_is_not_strictly_proper() -> None:
-    """OB-14: another guess of the same worth is not told from the truth."""
+    """OB-14: the loss does not distinguish another guess of equal value from the truth."""
     truth, other = [0.5, 0.0, 0.5], [0.0, 1.0, 0.0]
     assert observation.ev_loss(truth, other) == 0
     assert observation.brier(truth, other) == pytest.approx(1.5)
 
 
 def test_more_outcomes_than_three() -> None:
-    """Four players, one of whom wins: what a game is worth to the first is 1 or -1/3."""
+    """Four players, one of whom wins: the first player's value is 1 or -1/3."""
     truth, guess = [0.4, 0.2, 0.2, 0.2], [0.25] * 4
     worth = (1, -1 / 3, -1 / 3, -1 / 3)
     assert observation.ev_loss(truth, guess, worth) == pytest.approx(0.2**2)

@@ -37,7 +37,7 @@ TABLES = st.builds(PairCounts, *[st.integers(0, 200)] * 4).filter(lambda c: c.de
 
 
 def within(hits: int, trials: int, rate: float) -> bool:
-    """Whether a simulated rate is compatible with `rate`, wrongly denied once in 10,000."""
+    """Whether a simulated rate is compatible with `rate`, with one false alarm in 10,000."""
     low, high = binom.interval(0.9999, trials, rate)
     return bool(low <= hits <= high)
 

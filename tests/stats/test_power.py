@@ -1,4 +1,4 @@
-"""Planning figures: closed forms, exact enumeration of the planned test, simulation."""
+"""Power analysis: closed forms, exact enumeration of the planned test, simulation."""
 
 from __future__ import annotations
 

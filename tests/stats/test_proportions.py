@@ -1,7 +1,7 @@
-"""Win rates: published intervals, the printed figures of an UNO paper, defined edge cases.
+"""Win rates: published intervals, the printed figures of an UNO paper, edge cases.
 
-Outside numbers: Newcombe (1998), Statistics in Medicine 17, 857-872, table I; the win rates that
-a study of language models at UNO prints, with z and p recomputed by hand from them.
+Outside numbers: Newcombe (1998), Statistics in Medicine 17, 857-872, table I; the win rates printed
+in a study of language models at UNO, with z and p recomputed by hand from them.
 """
 
 from __future__ import annotations

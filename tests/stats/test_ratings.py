@@ -1,4 +1,4 @@
-"""Ratings: matches in numbers, limits that hold, and what nothing bounds."""
+"""Ratings: encoding of matches, coverage of limits, and unbounded cases."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gauntlet.stats.matches import Matches, Ties, draw_by_match
 from gauntlet.stats.ratings import By, as_gamebench, rated, without_each
 
 Row = tuple[int, int, float, int, int]
-"""First, second, what the first got, game, deal."""
+"""First and second player, the first one's score, game, deal."""
 
 
 def matches(rows: Sequence[Row], players: int = 4) -> Matches:
@@ -48,7 +48,7 @@ def test_a_tie_is_half_a_win_for_each_or_does_not_count() -> None:
     assert half[0, 1] == drop[0, 1]
 
 
-# --- drawn anew ---
+# --- resampling ---
 
 
 @pytest.mark.parametrize("ties", ["half", "drop"])
@@ -127,14 +127,14 @@ def test_gamebench_settings() -> None:
 
 
 def duel(won: int, deals: int, times: int = 1) -> Matches:
-    """Player 0 wins so many deals of so many, each deal `times` matches that all end alike."""
+    """Player 0 wins `won` of the deals, each with `times` matches that all end alike."""
     return matches(
         [(0, 1, float(deal < won), 0, deal) for deal in range(deals) for _ in range(times)], 2
     )
 
 
 def profile_limit(won: int, deals: int, aim: float, side: Callable[[float, float], float]) -> float:
-    """Where the binomial likelihood ratio is `aim`, in log odds; by a root finder of scipy's."""
+    """Where the binomial likelihood ratio is `aim`, in log odds, with scipy's root finder."""
 
     def ratio(p: float) -> float:
         rate = won / deals
@@ -145,7 +145,7 @@ def profile_limit(won: int, deals: int, aim: float, side: Callable[[float, float
 
 
 def test_of_two_players_the_limits_are_those_of_the_binomial_likelihood() -> None:
-    """Matches alone in their deals have no design effect; 20 of them and 4 shared leave t of 23."""
+    """Matches alone on their deals have no design effect; 20 of them and 4 shared: t of 23."""
     low, high = (end[0] for end in rated(duel(15, 20)).limits)
     aim = t.ppf(0.95, 23) ** 2
     assert 2 * low == pytest.approx(profile_limit(15, 20, aim, min), abs=1e-6)
@@ -194,15 +194,15 @@ def test_who_never_met_and_both_won_everything_are_not_told_apart() -> None:
 
 
 def test_deals_that_all_end_alike_still_leave_a_width() -> None:
-    """Whoever begins wins: one win for each in every deal."""
+    """The first player always wins: one win for each in every deal."""
     rows = [(seat, 1 - seat, 1.0, 0, deal) for deal in range(20) for seat in (0, 1)]
     low, high = rated(matches(rows, 2)).limits
     assert low[0] < -0.01 < 0.01 < high[0]
 
 
 CAREFUL = ("two matches, one deal", "two matches, two deals")
-"""Players whose limits hold more often than they say: two matches have three outcomes, and limits
-that leave out one of them too often would be too short."""
+"""Players whose limits cover more often than nominal: two matches have three outcomes, and limits
+that exclude one of them too often would be too short."""
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""What the statistics refuse: one line that names the value and what it should be."""
+"""Invalid arguments of the statistics: one line that names the value and what it should be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logistic regression clustered by deal: against closed forms and against its promise."""
+"""Logistic regression clustered by deal: against closed forms, and its coverage."""
 
 from __future__ import annotations
 

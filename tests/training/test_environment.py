@@ -28,7 +28,7 @@ TEXTS = ('{"action": "1"}', '{"action": "2"}', '{"action": "5"}', "I pass.")
 
 
 def fake_reply(text: str) -> str:
-    """What the fake model writes to a prompt of this text."""
+    """Return the fake model's reply to a prompt with this text."""
     (reply,) = Fake(texts=TEXTS).load().answer([Generate(Prompt("", text), 200)])
     assert isinstance(reply, Generation)
     return reply.text
@@ -129,7 +129,7 @@ def test_matches_side_by_side_do_not_meet() -> None:
 
 
 def worth(game: TicTacToe, state: State, seat: int) -> float:
-    """The score of `seat` from here on where both play at random, by every line of play."""
+    """Return the score of `seat` from here on under random play, over every line of play."""
     movers = game.to_move(state)
     if not movers:
         return (1 + game.returns(state)[seat]) / 2
@@ -155,8 +155,8 @@ def test_an_advantage_is_that_of_all_lines_of_play() -> None:
 
 
 def test_the_references_mean_and_the_advantages_give_the_players_mean() -> None:
-    """The lemma: for a player that always takes the first letter, whose mean result is counted in
-    the same matches."""
+    """The lemma: for a player that always takes the first letter, whose mean result is computed
+    from the same matches."""
     own = Environment("tic_tac_toe", prompt="letter", reward="advantage", playouts=3)
     totals, results = [], []
     for deal in range(60):

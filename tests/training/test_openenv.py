@@ -1,4 +1,4 @@
-"""The server, asked through OpenEnv's own client over a real connection."""
+"""The server, used through OpenEnv's own client over a real connection."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def url() -> Iterator[str]:
 
 
 def played(url: str, deal: int, seat: int) -> tuple[list[str], float]:
-    """The questions of a match through the client, and the rewards added up."""
+    """Return the prompts of a match through the client, and the sum of the rewards."""
     with core.GenericEnvClient(base_url=url).sync() as client:
         found = client.reset(seed=deal, seat=seat)
         texts, total = [found.observation["text"]], 0.0

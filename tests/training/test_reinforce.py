@@ -1,4 +1,4 @@
-"""The example that learns: it reads letters as the pipeline does, and follows rewards."""
+"""The training example: it reads letters as the pipeline does, and follows rewards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What options are worth by the rules alone: against playouts, closed figures, and the prompt."""
+"""Exact values of options: against playouts, closed forms, and the prompt."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gauntlet.training.gradient.values import Values
 
 POCKET = Path(__file__).parents[2] / "models/pocket/weights"
 RANDOM_WINS = (0.5849, 0.2881)
-"""How often random players win Tic-Tac-Toe from each seat, as is widely published."""
+"""Win rate of random players in Tic-Tac-Toe from each seat, as is widely published."""
 
 
 @pytest.fixture(scope="module")

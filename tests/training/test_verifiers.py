@@ -24,7 +24,7 @@ SAID = '{"thoughts": "the first will do", "action": "1"}'
 
 
 class Scripted(BaseHTTPRequestHandler):
-    """Answers every chat completion alike, and keeps what was asked."""
+    """Gives every chat completion the same answer, and records the requests."""
 
     asked: list[list[dict[str, Any]]]
     said = SAID
@@ -65,7 +65,7 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, list[Any]]]
 
 
 def episodes(url: str, tasks: int, **settings: Any) -> list[Any]:
-    """So many episodes of the taskset's first tasks."""
+    """Return this many episodes of the taskset's first tasks."""
     import verifiers_env  # type: ignore[import-not-found]
 
     taskset = {"id": "verifiers-env", "game": "tic_tac_toe", **settings}

@@ -1,1 +1,1 @@
-"""Deep Q-learning as RLCard does it: a trainer, an evaluation, learning curves."""
+"""Deep Q-learning as in RLCard: a trainer, an evaluation, learning curves."""

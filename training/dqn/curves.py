@@ -1,9 +1,9 @@
-"""The learning curves that a trainer left: figures, and MLflow runs, one a seed.
+"""Draw a trainer's learning curves and log them to MLflow, one run per seed.
 
     python -m training.dqn.curves agents/dqn/weights
 
 draws `NAME.png` for every curve NAME.csv and logs it in the experiment `dqn`, replacing what an
-earlier call logged of the same file.
+earlier call logged from the same file.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ COLUMNS = ("seed", "episodes", "games", "wins", *METRICS)
 
 
 def read(folder: Path) -> dict[str, pd.DataFrame]:
-    """Every curve of a folder by name; a row a seed and point. Raises UserError."""
+    """Return every curve of a folder by name; one row per seed and point. Raises UserError."""
     files = sorted(folder.glob("*.csv"))
     if not files:
         raise UserError(f"{folder} holds no learning curve (*.csv)")
@@ -45,10 +45,10 @@ def read(folder: Path) -> dict[str, pd.DataFrame]:
 
 
 def _curve(file: Path) -> pd.DataFrame:
-    """The curve of a file, its columns checked to hold what they say. Raises UserError."""
+    """Read and validate the curve of a file. Raises UserError."""
     try:
         curve = pd.read_csv(file)
-    except (OSError, ValueError) as error:  # pandas' own are ValueErrors
+    except (OSError, ValueError) as error:  # pandas' own errors are ValueErrors
         raise UserError(f"{file} is no learning curve: {_line(error)}") from error
     missing = set(COLUMNS) - set(curve.columns)
     if missing:
@@ -72,7 +72,7 @@ def _line(error: Exception) -> str:
 
 
 def draw_curve(curve: pd.DataFrame) -> Figure:
-    """A line a seed, and their mean with the 95% interval of all their games."""
+    """Draw one line per seed, and their mean with the 95% interval over all games."""
     figure = Figure(figsize=(8, 3.6))
     axes = figure.add_subplot()
     axes.spines[["top", "right"]].set_visible(False)
@@ -91,8 +91,8 @@ def draw_curve(curve: pd.DataFrame) -> Figure:
 
 
 def log(client: Any, experiment: str, curve: pd.DataFrame, files: Sequence[Path]) -> int:
-    """Logs a run a seed in place of those of the same file; their number. files: the curve's own,
-    then what goes with it."""
+    """Log one run per seed, replacing those of the same file; return their number. files: the
+    curve's, then other artifacts."""
     name, tags = files[0].stem, {TAG: files[0].stem, FILE: str(files[0].resolve())}
     wanted = f"tags.`{TAG}` = '{name}'"
     for run in client.search_runs([experiment], wanted, max_results=5000):
@@ -114,7 +114,7 @@ def log(client: Any, experiment: str, curve: pd.DataFrame, files: Sequence[Path]
 
 
 def run(folder: Path, out: Path, store: str) -> None:
-    """Draws and logs every curve of the folder. Raises UserError."""
+    """Draw and log every curve of the folder. Raises UserError."""
     from mlflow.exceptions import MlflowException
     from sqlalchemy.exc import SQLAlchemyError
 

@@ -1,7 +1,7 @@
-"""How often the learnt player wins: `python -m training.dqn.evaluate --game games.uno.Uno`.
+"""Measure the DQN player's win rate: `python -m training.dqn.evaluate --game games.uno.Uno`.
 
-Each network plays the second of two seats against a random player, on deals that its training and
-the tests of its learning curve did not meet.
+Each network plays the second of two seats against a random player, on deals used neither in its
+training nor for its learning curve.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from gauntlet.training.dqn.practice import Practice, practice, results
 
 SEAT = 1
 LEARNING, CURVE, LAST = range(3)
-"""What games are for; those of one kind are seeded apart from those of another."""
+"""Purposes of games; each has its own seeds."""
 ABREAST = 1000
-"""Games that are played at once."""
+"""Games played in parallel."""
 
 
 class Rate(NamedTuple):
-    """Wins of some games; low and high: Wilson's 95% interval of the rate."""
+    """Wins over a number of games; low and high: Wilson's 95% interval of the rate."""
 
     games: int
     wins: int
@@ -39,28 +39,28 @@ class Rate(NamedTuple):
 
 
 def rate(results: np.ndarray) -> Rate:
-    """results: a result a game; a win where it is above 0."""
+    """results: one per game; a win if above 0."""
     wins, games = int((results > 0).sum()), len(results)
     interval = wilson(wins, games)
     return Rate(games, wins, wins / games, *(float(end) for end in (interval.low, interval.high)))
 
 
 def practices(game: Game[Any], purpose: int, seed: int, number: int) -> list[Practice]:
-    """So many practices, seeded by what they are for and by the learner's seed."""
+    """Return `number` practices, seeded by purpose and by the learner's seed."""
     sequence = np.random.SeedSequence((purpose, seed))
     own = sequence.generate_state(number, np.uint64) >> np.uint64(1)
     return [practice(game, SEAT, int(one)) for one in own]
 
 
 def last_test(game: Game[Any], network: Network, seed: int, games: int) -> np.ndarray:
-    """The results of `games` games, float64."""
+    """Return the results of `games` games, float64."""
     tests = practices(game, LAST, seed, min(games, ABREAST))
     rounds = range(-(-games // len(tests)))
     return np.concatenate([results(network, tests, number) for number in rounds])[:games]
 
 
 def game_of(path: str) -> Game[Any]:
-    """The game that a class path names, with two seats. Raises ValueError."""
+    """Return the game of a class path, with two seats. Raises ValueError."""
     module, _, name = path.rpartition(".")
     try:
         game: Game[Any] = getattr(importlib.import_module(module), name)(num_seats=2)
@@ -72,7 +72,7 @@ def game_of(path: str) -> Game[Any]:
 
 
 def positive(text: str) -> int:
-    """A whole number above 0, for argparse."""
+    """Parse a positive integer, for argparse."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
     return int(text)
@@ -100,8 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def report(game: Game[Any], player: DQN, games: int) -> None:
-    """Prints, in Markdown, how often each of the player's networks wins, and all of them. games: of
-    each."""
+    """Print a Markdown table of the win rates of each network and of all. games: per network."""
     assert isinstance(game, Encoded), game
     networks = player.networks(game)
     found = [last_test(game, network, seed, games) for seed, network in enumerate(networks)]
@@ -115,8 +114,8 @@ def report(game: Game[Any], player: DQN, games: int) -> None:
 
 
 def over_seeds(rates: np.ndarray) -> tuple[float, float, float]:
-    """The mean of the seeds' rates with Student's 95% interval, whose width tells how much
-    training runs differ, not how many games each was tested in. rates: (seeds,), 2 or more."""
+    """Return the mean of the seeds' rates with Student's 95% interval, which reflects the variation
+    between training runs, not the number of test games. rates: (seeds,), 2 or more."""
     spread = student.ppf(0.975, len(rates) - 1) * rates.std(ddof=1) / len(rates) ** 0.5
     mean = float(rates.mean())
     return mean, mean - float(spread), mean + float(spread)

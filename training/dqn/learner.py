@@ -1,13 +1,13 @@
-"""Deep Q-learning of several seeds at once: their networks lie in one stack of tensors.
+"""Deep Q-learning of several seeds at once: their networks are stacked in one set of tensors.
 
-What is learnt is RLCard 1.2.0's DQN (Mnih et al. 2013, 2015): a replay memory, a target network
-that is copied now and then, epsilon-greedy play, squared error, Adam, tanh between the layers and
-Xavier's first weights. Like RLCard's agent and unlike Mnih's, the code whose target value counts is
-chosen by the online network (double DQN, van Hasselt et al. 2016). Only legal codes are chosen,
-here as there. RLCard also normalises its input by batches; here that is left out, as it blows up
+The algorithm is RLCard 1.2.0's DQN (Mnih et al. 2013, 2015): a replay memory, a target network
+copied at intervals, epsilon-greedy play, squared error, Adam, tanh between the layers and Xavier
+initialisation. Like RLCard's agent and unlike Mnih's, the code whose target value counts is chosen
+by the online network (double DQN, van Hasselt et al. 2016). Only legal codes are chosen, as in
+RLCard. RLCard also uses batch normalisation of the input; it is left out here because it blows up
 features that are rarely on.
 
-A seed's network sees nothing of the others: it comes out as if it were trained alone.
+The seeds are independent: each network is the same as if it were trained alone.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ from gauntlet.training.dqn.practice import Practice
 
 @dataclass(frozen=True)
 class Settings:
-    """A step is a decision of the learner. The defaults are RLCard's, but for the layers.
+    """Hyperparameters; a step is a decision of the learner. Defaults are RLCard's, except the
+    layers.
 
-    hidden: units of each hidden layer. replay: how many steps are remembered. warm_up: steps
+    hidden: units of each hidden layer. replay: capacity of the memory, in steps. warm_up: steps
     before the first update. explore: steps in which epsilon falls from 1 to `epsilon`.
     update_every: steps between updates; 4 in Mnih et al. 2015. sync: steps between copies to the
     target network.
@@ -48,8 +49,8 @@ class Settings:
 
 
 class Batch(NamedTuple):
-    """Steps of every seed, (batch, seeds, ...): what was seen and done, what came of it. `more`
-    is the discount, 0 where the game ended; `legal` are the codes of the next decision."""
+    """Steps of every seed, (batch, seeds, ...). `more` is the discount, 0 where the game ended;
+    `legal` marks the legal codes of the next decision."""
 
     features: Tensor
     codes: Tensor
@@ -60,7 +61,7 @@ class Batch(NamedTuple):
 
 
 class Memory:
-    """The last steps of every seed. The decision after a step lies in the slot after it."""
+    """Replay memory of every seed. The next slot holds the decision that follows a step."""
 
     def __init__(self, seeds: int, features: int, codes: int, settings: Settings) -> None:
         self.slots = settings.replay + 1
@@ -72,7 +73,7 @@ class Memory:
         self.more = np.zeros((seeds, self.slots), np.float32)
 
     def sample(self, step: int, rngs: Sequence[np.random.Generator]) -> Batch:
-        """Draws from the steps before `step`, whose decision has been noted."""
+        """Sample from the steps before `step`, whose decision must be stored already."""
         held = min(step, self.slots - 1)
         back = np.stack([rng.integers(held, size=self.settings.batch) for rng in rngs], axis=1)
         seeds = np.arange(len(rngs))
@@ -85,7 +86,7 @@ class Memory:
 
 
 class Stack:
-    """One network a seed; every tensor leads with the seeds."""
+    """One network per seed; the first axis of every tensor is the seed."""
 
     def __init__(self, sizes: Sequence[int], seeds: Sequence[int]) -> None:
         generators = [torch.Generator().manual_seed(seed) for seed in seeds]
@@ -112,7 +113,7 @@ class Stack:
         return hidden
 
     def network(self, seed: int) -> Network:
-        """A seed's network for play."""
+        """Return a seed's network for play."""
         return Network(
             tuple(weight[seed].detach().numpy().copy() for weight, _ in self.layers),
             tuple(bias[seed, 0].detach().numpy().copy() for _, bias in self.layers),
@@ -120,7 +121,7 @@ class Stack:
 
 
 class Learner:
-    """Networks that learn from batches."""
+    """Online and target networks with their optimizer."""
 
     def __init__(self, features: int, codes: int, seeds: Sequence[int], settings: Settings) -> None:
         sizes = (features, *settings.hidden, codes)
@@ -131,11 +132,11 @@ class Learner:
 
     @torch.no_grad()
     def values(self, features: np.ndarray) -> np.ndarray:
-        """features: (seeds, features), a decision each. Returns (seeds, codes)."""
+        """features: (seeds, features), one decision per seed. Returns (seeds, codes)."""
         return self.online.values(torch.from_numpy(features)[None])[:, 0].numpy()
 
     def learn(self, batch: Batch) -> None:
-        """One update of every seed's network."""
+        """Update every seed's network once."""
         goal = self.goal(batch)
         values = self.online.values(batch.features)
         taken = values.gather(2, batch.codes.T[..., None])[..., 0]
@@ -146,13 +147,13 @@ class Learner:
 
     @torch.no_grad()
     def synchronise(self) -> None:
-        """Makes the target networks equal to the others."""
+        """Copy the online networks to the target networks."""
         for mine, theirs in zip(self.target.parameters, self.online.parameters, strict=True):
             mine.copy_(theirs)
 
     @torch.no_grad()
     def goal(self, batch: Batch) -> Tensor:
-        """What the taken codes should have been worth, (seeds, batch)."""
+        """Return the target values of the chosen codes, (seeds, batch)."""
         online = self.online.values(batch.successors)
         best = online.masked_fill(~batch.legal.transpose(0, 1), -torch.inf).argmax(2, keepdim=True)
         later = self.target.values(batch.successors).gather(2, best)[..., 0]
@@ -166,11 +167,11 @@ def train(
     every: int,
     settings: Settings,
 ) -> Iterator[tuple[int, int, int, Network]]:
-    """Trains a network a seed, each on its own practice; a step of all seeds at a time.
+    """Train one network per seed, each on its own practice, all seeds in lockstep.
 
-    Yields (which seed, episodes, steps, network) whenever a seed has played `every` more episodes
-    and when it has played `episodes`, until all have. Games that end without a choice are no
-    episodes.
+    Yields (index of the seed, episodes, steps, network) whenever a seed has played `every` more
+    episodes and when it has played `episodes`, until all have. Games that end without a choice are
+    not counted.
     """
     numbers = [count() for _ in seeds]
     for practice, number in zip(practices, numbers, strict=True):
@@ -209,13 +210,13 @@ def train(
 
 
 def begin(practice: Practice, numbers: Iterator[int]) -> None:
-    """Begins the next game with a choice in it."""
+    """Begin the next game that has a choice."""
     while not practice.begin(next(numbers)):
         pass
 
 
 def choose(values: np.ndarray, legal: np.ndarray, epsilon: float, rng: np.random.Generator) -> int:
-    """A legal code: at random with the chance `epsilon`, else that of the highest value."""
+    """Return a random legal code with probability `epsilon`, else the one of the highest value."""
     codes = np.flatnonzero(legal)
     if rng.random() < epsilon:
         return int(codes[rng.integers(len(codes))])
@@ -223,5 +224,5 @@ def choose(values: np.ndarray, legal: np.ndarray, epsilon: float, rng: np.random
 
 
 def one_thread() -> None:
-    """Matrices of this size are multiplied fastest by one thread."""
+    """Use one thread, the fastest for matrices of this size."""
     torch.set_num_threads(1)

@@ -1,4 +1,4 @@
-"""Games to practise on, of any game that tells its decisions in numbers; and how well it goes."""
+"""Practice games for any game that encodes its decisions as numbers, and their results."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from gauntlet.games.base import Game
 
 
 class Practice(Protocol):
-    """One game after another of a seat that learns, against players that choose at random."""
+    """Successive games of a learning seat against random players."""
 
     features: np.ndarray
-    """The decision at hand as `Encoded.encode` tells it. Overwritten by the next."""
+    """The current decision, from `Encoded.encode`. Overwritten by the next."""
     legal: np.ndarray
-    """Which codes it has, bool of shape (num_codes,). Overwritten by the next."""
+    """Mask of its legal codes, bool of shape (num_codes,). Overwritten by the next."""
 
     def begin(self, game: int) -> bool:
-        """Deals the game of this number and plays on to the seat's first choice between codes;
-        False where the game ended without one."""
+        """Deal the game of this number and play to the seat's first choice between codes; False if
+        the game ended without one."""
         ...
 
     def take(self, code: int) -> bool:
-        """Plays the code and goes on to the seat's next choice; False where the game is over."""
+        """Play the code and continue to the seat's next choice; False if the game is over."""
         ...
 
     @property
     def result(self) -> float:
-        """What the game that is over brought the seat, as `Game.returns` gives it."""
+        """The seat's return in the finished game, as in `Game.returns`."""
         ...
 
 
 def practice(game: Game[Any], seat: int, seed: int) -> Practice:
-    """The game's own fast practice, or one by its rules alone."""
+    """Return the game's own fast practice, or a generic one."""
     own = getattr(game, "practice", None)
     made: Practice = (own or partial(ByTheRules, game))(seat, seed)
     return made
 
 
 class ByTheRules:
-    """Practice by the Game protocol alone: slow, but for any encoded game."""
+    """Practice through the Game protocol only: slow, but works for any encoded game."""
 
     def __init__(self, game: Game[Any], seat: int, seed: int) -> None:
         assert isinstance(game, Encoded), game
@@ -70,7 +70,7 @@ class ByTheRules:
         return self._game.returns(self._state)[self._seat]
 
     def _on(self) -> bool:
-        """Plays on to a choice of the seat and tells of it; False where the game is over."""
+        """Play to the seat's next choice and encode it; False if the game is over."""
         while seats := self._game.to_move(self._state):
             if self._seat in seats and self._encode_choice():
                 return True
@@ -78,7 +78,7 @@ class ByTheRules:
         return False
 
     def _encode_choice(self) -> bool:
-        """Whether the seat can choose between codes, which are then told."""
+        """Encode the decision; False if the seat has no choice between codes."""
         observation = self._game.observe(self._state, self._seat)
         self._codes = self._encoded.option_codes(observation)
         codes = sorted({code for own in self._codes for code in own})
@@ -90,7 +90,7 @@ class ByTheRules:
         return True
 
     def _play(self, option: int) -> None:
-        """Plays one ply, the others at random."""
+        """Play one ply, the others at random."""
         moves = []
         for seat in self._game.to_move(self._state):
             options = self._game.legal(self._state, seat)
@@ -100,8 +100,8 @@ class ByTheRules:
 
 
 def results(network: Network, practices: Sequence[Practice], game: int) -> np.ndarray:
-    """What comes of one game of each practice, float64 of shape (practices,), when its seat always
-    takes the legal code of the highest value."""
+    """Return the results of one game per practice, float64 of shape (practices,), with the seat
+    playing greedily by the network's values."""
     going = [one for one in practices if one.begin(game)]
     while going:
         values = network.values(np.stack([one.features for one in going]))

@@ -1,10 +1,10 @@
-"""Trains the learnt player: `python -m training.dqn.train --game games.uno.arena.UnoArena`.
+"""Train the DQN player: `python -m training.dqn.train --game games.uno.arena.UnoArena`.
 
-The learner sits in the second of two seats against a random player. All seeds learn at once, each
-for itself; the same seeds on the same machine give the same networks. Under --out lie, by the
-name of the game's encoding, the networks (.npz), the learning curve (.csv) and the settings
-(.json), each put in place whole at every point of the curve and at the end: a run that is cut short
-leaves its last point. `python -m training.dqn.curves` draws the curves and logs them.
+The learner has the second of two seats against a random player. All seeds train at once but
+independently; the same seeds on the same machine give the same networks. Under --out, named after
+the game's encoding, are the networks (.npz), the learning curve (.csv) and the settings (.json),
+each written atomically at every point of the curve and at the end: an interrupted run leaves its
+last point. `python -m training.dqn.curves` draws the curves and logs them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gauntlet.training.dqn.practice import results
 
 OUT = Path("outputs/dqn")
 HEADER = ("seed", "episodes", "steps", *Rate._fields)
-"""A curve's columns: what a seed had learnt from, and how it then fared without exploring."""
+"""A curve's columns: training so far, and the test without exploration."""
 
 Point = tuple[int, int, int, Rate]
 """Seed, episodes, steps, and the test."""
@@ -101,7 +101,7 @@ def run(game: Game[Any], options: argparse.Namespace) -> None:
 def write(
     out: Path, networks: Sequence[Network], curve: Sequence[Point], report: dict[str, Any]
 ) -> None:
-    """Puts the three files in place, each of them whole. Raises OSError."""
+    """Write the three files atomically. Raises OSError."""
     save(out.with_suffix(".npz"), networks)
     rows = [(seed, episodes, steps, *test) for seed, episodes, steps, test in sorted(curve)]
     table = io.StringIO()

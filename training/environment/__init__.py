@@ -1,1 +1,1 @@
-"""Games to learn from: a seat of a sweep's matches, played by whoever answers its prompts."""
+"""Games as learning environments: one seat of a sweep's matches, played from outside."""

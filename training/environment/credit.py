@@ -1,9 +1,9 @@
-"""What a seat's decisions are worth: the result at the end, or each decision's advantage.
+"""Rewards for a seat's decisions: the result at the end, or each decision's advantage.
 
 By the performance-difference lemma (`games/uno/luck.py`), with r the cell's baseline, W(r) its mean
-result in the learner's place and A the advantage of a decision over it, the mean over matches of
-W(r) + sum of A is the learner's mean result. So A may stand in for the result as a reward: it has
-the same mean but for a constant, says which decision earned it, and leaves the deal's luck out.
+result in the learner's seat and A the advantage of a decision over it, the mean over matches of
+W(r) + sum of A is the learner's mean result. So A can replace the result as a reward: it has the
+same mean up to a constant, is assigned to single decisions, and excludes the luck of the deal.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from gauntlet.training.environment.setting import Setting
 
 
 class Credit(Protocol):
-    """What a match brings one seat; asked anew after each of its decisions and at the end."""
+    """The rewards of one seat in a match; queried after each of its decisions and at the end."""
 
     def due(self, match: Match, seat: int) -> float:
-        """The reward since it was last asked."""
+        """Return the reward since the last call."""
         ...
 
 
 class Result:
-    """Nothing until the match is over; then the seat's figure in the cell's measure."""
+    """Zero until the match is over; then the seat's score in the cell's measure."""
 
     def due(self, match: Match, seat: int) -> float:
         return 0.0 if match.record is None else result(match, seat)
@@ -43,7 +43,7 @@ class Result:
 class Advantage:
     """The advantage of each decision over the setting's baseline.
 
-    playouts: an option; any number is unbiased. One of these follows one match.
+    playouts: per option; any number is unbiased. Create one object per match.
     """
 
     def __init__(self, setting: Setting, playouts: int) -> None:
@@ -63,8 +63,8 @@ class Advantage:
         )
 
     def _by_the_game(self, game: Adjustable, match: Match, seat: int) -> float:
-        """The sum over all decisions so far: each has luck of its own by its ply, so that the sum
-        over more of them differs by the later ones alone."""
+        """Return the sum over all decisions so far: luck is seeded by ply, so sums over more
+        decisions differ by the later ones only."""
         cell, task = self.setting.cell, match.table.task
         luck = stream(self.setting.seed, cell.game, task.deal, LUCK).integers(2**62)
         moves = [made.move for made in match.decisions]
@@ -72,7 +72,8 @@ class Advantage:
         return game.advantage(match.start, moves, seat, seat, policies, self.playouts, int(luck))
 
     def _playout_advantage(self, match: Match, ply: int) -> float:
-        """One decision's advantage where nothing is hidden, by playouts from its own state."""
+        """Return one decision's advantage by playouts from its state, for games without hidden
+        information."""
         made, state, cell = match.decisions[ply], match.states[ply], self.setting.cell
         if made.forced:
             return 0.0
@@ -91,20 +92,20 @@ class Advantage:
 
 
 def seated(match: Match) -> tuple[str, ...]:
-    """The scripted policy in each seat of a match, with the baseline in the learner's."""
+    """Return the scripted policy of each seat of a match, with the baseline in the learner's."""
     policies = with_reference(match.setting.cell)
     return tuple(str(policies[player]) for player in match.seating)
 
 
 def result(match: Match, seat: int) -> float:
-    """The seat's figure in the cell's measure, once the match is over."""
+    """Return the seat's score in the cell's measure; the match must be over."""
     record = match.record
     assert record is not None
     return float(with_score(record.measures, record.returns)[match.setting.cell.measure][seat])
 
 
 def unfit(cell: Cell) -> str:
-    """Why decisions have no advantages that could be rewards, in words; "" where they have."""
+    """Return why decisions have no advantages to use as rewards; "" if they have."""
     if isinstance(cell.game, Adjustable):
         return refusal(cell)
     if cell.baseline is None:
@@ -121,14 +122,14 @@ def unfit(cell: Cell) -> str:
 
 
 def checked(cell: Cell) -> None:
-    """Raises UserError where `reward=advantage` cannot be had."""
+    """Raises UserError where `reward=advantage` is not possible."""
     if reason := unfit(cell):
         raise UserError(f"reward=advantage: {reason}")
 
 
 def reference(setting: Setting, games: int) -> Baseline:
-    """W(r): what the baseline gets in the learner's place, of so many games where the game plays
-    itself."""
+    """Return W(r), the baseline's mean result in the learner's seat, from this many games if it has
+    to be simulated."""
     found = measure(setting.cell, setting.seed, games)
     if found is None:
         raise UserError("there is no baseline to compare with")

@@ -5,8 +5,8 @@
     while not environment.done:
         text, reward, done, info = environment.step(answer(text))
 
-Deal 7 is deal 7 of a sweep with the same game and seed, card for card; the prompt is the one that
-the sweep would have asked, and the answer is read by the same parser.
+Deal 7 is the same as in a sweep with the same game and seed; so are the prompts and the parser of
+the replies.
 """
 
 from __future__ import annotations
@@ -32,21 +32,19 @@ Reward = Literal["result", "advantage"]
 Step = tuple[str, float, bool, dict[str, Any]]
 
 PLAYOUTS = 20
-"""Playouts an option: few, as a learner meets many decisions and their noise has no bias."""
+"""Playouts per option: few, since a learner makes many decisions and the noise is unbiased."""
 
 
 class Environment:
-    """A seat that learns, against players of `conf/player`.
+    """A learning seat against players of `conf/player`.
 
     game: a file of `conf/game`. opponent: a player's name, or one for each of the other seats.
-    prompt: a method of `conf/prompt` that asks for one text ("vanilla", "direct", "letter").
-    reward: "result", 0 until the end and then the seat's figure in the measure (`measure=`, for
-    most games 1 for a win); or "advantage", for each decision its advantage over the baseline
-    (`baseline=`, as a rule a random player), by so many `playouts` an option. seed: settles every
-    deal and the opponents' luck. words: further ones of a sweep's command line ("game.size=4",
-    "measure=match_score").
-
-    Raises UserError for what cannot be had.
+    prompt: a method of `conf/prompt` that requests a single text ("vanilla", "direct", "letter").
+    reward: "result", 0 until the end and then the seat's score in the measure (`measure=`, for most
+    games 1 for a win); or "advantage", for each decision its advantage over the baseline
+    (`baseline=`, usually a random player), from `playouts` per option. seed: determines every deal
+    and the opponents' luck. words: further arguments of a sweep's command line ("game.size=4",
+    "measure=match_score"). Raises UserError for unsupported settings.
     """
 
     def __init__(
@@ -79,26 +77,26 @@ class Environment:
         self._credit: Credit = Result()
 
     def another(self) -> Environment:
-        """One more of the same, for matches side by side: it shares what is composed and loaded."""
+        """Another environment with the same setting, which shares its configuration and models."""
         made = Environment.__new__(Environment)
         made._set_up(self.setting, self.reward, self.playouts)
         return made
 
     @property
     def seats(self) -> tuple[int, ...]:
-        """Those that the learner may sit in, the one of a sweep without rotation first."""
+        """The learner's possible seats, the one of a sweep without rotation first."""
         return self.setting.seats
 
     @property
     def match(self) -> Match:
-        """The match at hand. Raises UserError before the first `reset`."""
+        """The current match. Raises UserError before the first `reset`."""
         if self._match is None:
             raise UserError("call reset(deal, seat) before anything else")
         return self._match
 
     @property
     def seat(self) -> int:
-        """The learner's, in the match at hand."""
+        """The learner's seat in the current match."""
         return self._seat
 
     @property
@@ -107,19 +105,20 @@ class Environment:
 
     @property
     def prompt(self) -> Prompt | None:
-        """What is asked, in its parts, for models that are talked to; None once it is over."""
+        """The current prompt in its parts, for chat models; None once the match is over."""
         return self.match.prompt
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The names of what the seat may do now; () where nothing is asked."""
+        """The names of the current options; () once the match is over."""
         if self.done:
             return ()
         return self.setting.cell.game.observe(self.match.state, self._seat).options
 
     def reset(self, deal: int, seat: int | None = None) -> str:
-        """Deals, and plays on to the seat's first question. seat: by default that of a sweep
-        without rotation. "" where the match is over before there was a choice to make (`done`)."""
+        """Deal, play to the seat's first decision and return its prompt. seat: by default the one
+        of a sweep without rotation. Returns "" if the match ends before the seat has a choice
+        (`done`)."""
         own = self.seats[0] if seat is None else seat
         match = Match(self.setting, self.setting.task(deal, own))
         self._match, self._seat, self._told = match, own, 0
@@ -128,14 +127,14 @@ class Environment:
         return self._text()
 
     def step(self, answer: str) -> Step:
-        """Answers the question, and lets the others play until the seat is asked again.
+        """Answer the prompt, and let the others play until the seat's next one.
 
-        Returns the next question ("" once it is over), the reward, whether it is over, and the
-        info: `deal`, `seat`, `match` (its id); `answered`, False where the method asks about the
-        same decision again; after a decision the `option` taken by name, `status` ("ok", or what
-        was wrong with the answer), `fallback` (whether another option was taken in its place); and
-        at the end the `result` in the measure and all `measures` by name. Raises UserError where
-        nothing is asked.
+        Returns the next prompt ("" once the match is over), the reward, whether the match is over,
+        and the info: `deal`, `seat`, `match` (its id); `answered`, False if the method prompts
+        again for the same decision; after a decision the `option` taken by name, `status` ("ok", or
+        what was wrong with the answer), `fallback` (whether another option was taken instead); and
+        at the end the `result` in the measure and all `measures` by name. Raises UserError once the
+        match is over.
         """
         if self.done:
             raise UserError("the match is over; reset(deal, seat) begins another")
@@ -146,15 +145,15 @@ class Environment:
         return self._text(), reward, self.done, self._info(new)
 
     def baseline(self, games: int = 100_000) -> float:
-        """The baseline's mean result in the place of a sweep without rotation: W(r)."""
+        """Return W(r), the baseline's mean result in the seat of a sweep without rotation."""
         return reference(self.setting, games).rate
 
     def close(self) -> None:
-        """Frees the opponents' models."""
+        """Free the opponents' models."""
         self.setting.close()
 
     def _own_decisions(self) -> list[DecisionRecord]:
-        """The seat's decisions that it was asked for."""
+        """Return the seat's decisions that required an answer."""
         return [made for made in self.match.decisions if made.seat == self._seat and made.asked]
 
     def _text(self) -> str:

@@ -1,7 +1,7 @@
-"""A match of which some players are answered from outside, a text at a time.
+"""A match in which some players are answered from outside, one text at a time.
 
-The chain, the players, their parsers and their fallbacks are the pipeline's, so that a match is
-what a sweep would have played with a model that says the same.
+Chain, players, parsers and fallbacks are the pipeline's, so a match is the same as in a sweep with
+a model that gives the same replies.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from gauntlet.training.environment.setting import Setting
 class Match:
     """One match, from its deal to its end.
 
-    start, state: the first state and the present one. states: in which each of `decisions` was
-    made. record: once it is over.
+    start, state: the first and the current state. states: the state before each of `decisions`.
+    record: set once the match is over.
     """
 
     def __init__(self, setting: Setting, task: Task) -> None:
@@ -42,12 +42,12 @@ class Match:
 
     @property
     def decisions(self) -> list[DecisionRecord]:
-        """All that were made so far, by whom ever."""
+        """All decisions so far, of all players."""
         return self.table.decisions
 
     @property
     def request(self) -> Generate | None:
-        """What is asked now; None where the match is over."""
+        """The pending request; None once the match is over."""
         if not self._waiting:
             return None
         request = self._waiting[0].request
@@ -64,17 +64,17 @@ class Match:
 
     @property
     def player(self) -> int:
-        """Who is asked, as the cell numbers its players; only while somebody is."""
+        """The player to answer, by its number in the cell; valid while a request is pending."""
         source = self._waiting[0].source
         assert isinstance(source, Outside), source
         return source.player
 
     def answer(self, text: str) -> None:
-        """Answers what is asked, and plays on to what is asked next."""
+        """Answer the pending request, and play on to the next one."""
         self._go(Answered(self._waiting.popleft(), Generation(text, 0, 0)))
 
     def _go(self, come: Answered | None) -> None:
-        """On until somebody outside has to answer, or to the end."""
+        """Advance to the next request for outside, or to the end."""
         try:
             while True:
                 self._take(next(self._chain) if come is None else self._chain.send(come))
@@ -88,14 +88,14 @@ class Match:
         self._waiting.extend(asks)
 
     def _answered(self) -> Answered:
-        """The first of those that a model of the setting answers."""
+        """Answer the first pending request that belongs to a model of the setting."""
         ask = next(ask for ask in self._waiting if not isinstance(ask.source, Outside))
         self._waiting.remove(ask)
         reply: Reply = self.setting.answer(ask)
         return Answered(ask, reply)
 
     def _played(self) -> Chain[MatchRecord]:
-        """As `pipeline.play.match.play`, with the states kept."""
+        """Play like `pipeline.play.match.play`, but keep the states."""
         game, table = self.setting.cell.game, self.table
         while seats := game.to_move(self.state):
             made = yield from joined([table.turn(self.state, seat) for seat in seats])

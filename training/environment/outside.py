@@ -1,4 +1,4 @@
-"""A model that is not there: whoever trains answers in its place."""
+"""Placeholder model source for players whose replies come from outside."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gauntlet.models.base import Model
 
 @dataclass(frozen=True)
 class Outside:
-    """The model source of a player whose questions are answered from outside.
+    """The model source of a player that is answered from outside.
 
     player: the player's number in its cell.
     """
@@ -23,7 +23,7 @@ class Outside:
         return {"outside": self.player}
 
     def check_choices(self, choices: Sequence[str]) -> None:
-        """Any word will do: what is said is read as text."""
+        """Accept any choices: replies are read as text."""
 
     def load(self) -> Model:
         raise ModelError("the prompt asks its model before the first match, and none is there yet")

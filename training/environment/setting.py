@@ -1,6 +1,6 @@
-"""What is played: one cell of a sweep, composed of the same files, its learners asked from outside.
+"""One cell of a sweep, composed from the same files, with its learners answered from outside.
 
-Nothing here says how a match goes; the cell, its deals and its luck are those of the pipeline.
+Rules, deals and luck are the pipeline's.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from gauntlet.pipeline.play.prepare import prepare
 from gauntlet.training.environment.outside import Outside
 
 SELF = "self"
-"""In place of an opponent's name: the learner sits there too."""
+"""As an opponent's name: another learner."""
 
 FIXED = ("launch=inline", "tracking=none", "agent=llm")
-"""Of a sweep's choices those that an environment makes."""
+"""The sweep options that an environment fixes."""
 OUTSIDE = f"{Outside.__module__}.{Outside.__qualname__}"
 
 
 @dataclass
 class Setting:
-    """A cell, the seed that settles its luck, and the models of its players once they are asked."""
+    """A cell, the seed of its luck, and the models of its players, loaded on first use."""
 
     cell: Cell
     seed: Seed
@@ -39,20 +39,20 @@ class Setting:
 
     @property
     def seats(self) -> tuple[int, ...]:
-        """Where a learner may sit that is the only one."""
+        """The possible seats of a single learner."""
         return tuple(dict.fromkeys(self._seat(rotation) for rotation in self._rotations))
 
     @property
     def _rotations(self) -> range:
-        """Every seating once, also where a sweep without rotate=true plays the first alone."""
+        """All rotations, also where a sweep without rotate=true plays only the first."""
         return replace(self.cell, rotate=True).rotations
 
     def _seat(self, rotation: int) -> int:
         return self.cell.seats_of(self.cell.subjects, rotation)[0]
 
     def task(self, deal: int, seat: int) -> Task:
-        """The match of this deal in which the learner, of several the first, sits in this seat.
-        Raises UserError where it never does."""
+        """Return the match of this deal in which the (first) learner has this seat. Raises
+        UserError if there is none."""
         if deal < 0:
             raise UserError(f"deal is {deal}; deals are counted from 0")
         for rotation in self._rotations:
@@ -62,7 +62,7 @@ class Setting:
         raise UserError(f"seat is {seat}; the learner may sit in {_listed(self.seats)}")
 
     def answer(self, ask: Ask) -> Reply:
-        """What a player's own model says, which is loaded when it is first asked."""
+        """Return the reply of a player's own model, loading it on first use."""
         with self._one:
             if ask.source not in self.models:
                 self.models[ask.source] = ask.source.load()
@@ -70,7 +70,7 @@ class Setting:
         return reply
 
     def close(self) -> None:
-        """Frees the models."""
+        """Free the models."""
         while self.models:
             self.models.popitem()[1].close()
 
@@ -78,9 +78,9 @@ class Setting:
 def setting(
     game: str, opponents: Sequence[str], prompt: str, seed: int, words: Sequence[str] = ()
 ) -> Setting:
-    """The learner against these opponents, each the name of a file of `conf/player` or "self".
+    """Compose the learner against these opponents, each a file of `conf/player` or "self".
 
-    words: further ones of a sweep's command line, such as "game.size=4". Raises UserError.
+    words: further arguments of a sweep's command line, such as "game.size=4". Raises UserError.
     """
     if not opponents:
         raise UserError("opponent: name one or more of conf/player, or self")
@@ -95,7 +95,7 @@ def setting(
 
 
 def _seated(opponents: Sequence[str]) -> list[str]:
-    """The learner in seat 1, and the opponents in the others."""
+    """Return the overrides for the learner in seat 1, and the opponents in the others."""
     first, *more = opponents
     alone = ["seats=solo", "seats.0.agent=subject"]
     words = alone if first == SELF else ["seats=against", f"seats.0.player={first}"]
@@ -106,7 +106,7 @@ def _seated(opponents: Sequence[str]) -> list[str]:
 
 
 def _asked_outside(config: CellConfig) -> CellConfig:
-    """The cell's config with nobody's model in the subjects' places."""
+    """Replace the subjects' models by `Outside`."""
     seats = tuple(_outside(number, seat) for number, seat in enumerate(config.seats))
     return replace(config, seats=seats, packages=(*config.packages, "gauntlet.training"))
 

@@ -1,4 +1,4 @@
-"""Matches side by side: every policy's decisions of a moment are made in one pass."""
+"""Matches in parallel: the policy makes all pending decisions in one forward pass."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from gauntlet.training.gradient.values import Values
 
 @dataclass
 class Choice:
-    """One decision of the policy: what was asked, how many letters were on offer, the one taken.
+    """One decision of the policy: prompt, number of letters offered, and the letter chosen.
 
-    place: where it stands in its match: the seat, and how many decisions came before. to_go: its
-    own reward and those that came after, each of these discounted by how much later it came.
-    worth: the advantage of each letter, where those are looked up.
+    place: position in the match: the seat, and the number of its earlier decisions. to_go: its
+    reward plus the later ones, discounted by their distance. worth: the advantage of each letter,
+    if computed.
     """
 
     prompt: Prompt
@@ -34,7 +34,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Played:
-    """Matches: their choices, and the result of each."""
+    """Choices of several matches, and the result of each match."""
 
     choices: list[Choice]
     results: list[float]
@@ -48,8 +48,8 @@ def play(
     discount: float = 1.0,
     values: Values | None = None,
 ) -> Played:
-    """One match an environment, of the deals from `first` on, the seats in turns. Matches that end
-    before there is a choice to make are left out. values: where all options' are to be noted."""
+    """Play one match per environment, on deals from `first`, with rotating seats. Matches that end
+    without a choice are skipped. values: if given, record the advantages of all options."""
     for number, environment in enumerate(environments):
         seats = environment.seats
         environment.reset(first + number, seats[(first + number) % len(seats)])
@@ -73,7 +73,7 @@ def play(
 def choose(
     environments: Sequence[Environment], policy: Policy, luck: torch.Generator
 ) -> list[Choice]:
-    """A letter for each, drawn as likely as the policy finds it."""
+    """Sample a letter for each environment from the policy."""
     prompts = [prompt for own in environments if (prompt := own.prompt) is not None]
     options = [min(len(own.options), len(LETTERS)) for own in environments]
     with torch.no_grad():
@@ -83,14 +83,14 @@ def choose(
 
 
 def under_letters(worth: np.ndarray, choice: Choice, taken: Environment) -> np.ndarray:
-    """What the options are worth in the order in which the prompt showed them: the letter that was
-    answered stands beside the option that was taken."""
+    """Reorder the options' advantages as shown in the prompt, where the answered letter denotes the
+    option taken."""
     (*_, made) = (own for own in taken.match.decisions if own.seat == taken.seat and own.asked)
     return np.roll(worth, choice.letter - made.chosen)[: choice.options]
 
 
 def with_returns(match: Sequence[tuple[Choice, float]], discount: float) -> list[Choice]:
-    """A match's choices, each with what is still to come."""
+    """Set each choice's discounted return and return the choices of the match."""
     to_go = 0.0
     for choice, reward in reversed(match):
         to_go = reward + discount * to_go

@@ -1,4 +1,4 @@
-"""A checkpoint that chooses letters, and learns which."""
+"""A trainable checkpoint that chooses letters."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from gauntlet.models.engine.tokens import load_tokens
 
 
 class Policy:
-    """A causal language model in float32, read as the pipeline reads it: the same tokens, and for a
-    letter the likelier of its spellings."""
+    """A causal language model in float32, read as in the pipeline: same tokens, and for each letter
+    the more likely of its spellings."""
 
     def __init__(self, folder: Path) -> None:
         disable_progress_bar()  # type: ignore[no-untyped-call]
@@ -29,10 +29,8 @@ class Policy:
         self.spellings = self.tokens.spellings(LETTERS)
 
     def logprobs(self, prompts: Sequence[Prompt], options: Sequence[int]) -> Tensor:
-        """How likely each letter is among those on offer: (prompts, 26), minus infinity beyond.
-
-        options: for each prompt how many letters it offers.
-        """
+        """Return the log-probability of each letter among those offered: (prompts, 26), minus
+        infinity for the others. options: the number of letters offered by each prompt."""
         states = self._last(self.tokens.encode_all(prompts))
         logits = self.network.get_output_embeddings()(states)
         letters = torch.stack([logits[:, list(own)].amax(1) for own in self.spellings], dim=1)
@@ -40,13 +38,13 @@ class Policy:
         return letters.masked_fill(beyond, float("-inf")).log_softmax(1)
 
     def save(self, folder: Path, report: Mapping[str, Any]) -> None:
-        """A folder that `model=hf model.path=... model.dtype=float32` loads."""
+        """Write a folder that `model=hf model.path=... model.dtype=float32` loads."""
         self.network.save_pretrained(folder)
         self.tokens.tokenizer.save_pretrained(folder)
         (folder / "training.json").write_text(json.dumps(report, indent=2) + "\n")
 
     def _last(self, rows: Sequence[Sequence[int]]) -> Tensor:
-        """Hidden states (prompts, width) at the last token of each. What pads a row stands behind
+        """Return the hidden states (prompts, width) at each row's last token. Padding comes after
         it, where a causal network does not look."""
         ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)
         for row, own in enumerate(rows):

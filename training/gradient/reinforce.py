@@ -1,15 +1,15 @@
-"""Teaches a small model a game by policy gradient: `python -m training.gradient.reinforce`.
+"""Train a small model on a game by policy gradient: `python -m training.gradient.reinforce`.
 
-REINFORCE (R. Williams, 1992): a choice becomes likelier by how much the rewards after it exceed
-those that are usual at its place in the match. Every update plays some dozen matches that were
-never dealt before, the seats in turns, against a player of conf/player. `--reward advantage` takes
-each decision's advantage over a random player in place of the match's result. `--reward expected`
-takes the exact advantages of all options, also of those not drawn, each weighted by its chance: the
-mean of what a drawn one gives, without its noise (R. Sutton et al., 2000; K. Ciosek, S. Whiteson,
-2018). It needs a game in which nothing is hidden, small enough to be gone through.
+REINFORCE (R. Williams, 1992): the log-probability of a choice is weighted by how much the return
+from it exceeds the usual one at its place in the match. Every update plays some dozen matches on
+new deals, with rotating seats, against a player of conf/player. `--reward advantage` uses each
+decision's advantage over a random player instead of the match's result. `--reward expected` uses
+the exact advantages of all options, weighted by their probabilities: the expectation of the sampled
+gradient, without its noise (R. Sutton et al., 2000; K. Ciosek, S. Whiteson, 2018). It needs a game
+without hidden information, small enough to be searched completely.
 
-The number of updates is fixed, so the same seed on the same machine gives the same weights. What
-is left in --out is a checkpoint; docs/training.md shows how the pipeline measures it.
+The number of updates is fixed, so the same seed on the same machine gives the same weights. --out
+receives a checkpoint; docs/training.md shows how to measure it with the pipeline.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ from gauntlet.training.gradient.policy import Policy
 from gauntlet.training.gradient.values import Values
 
 SEEDS = 1 << 40
-"""Training deals are of seeds from here on, which no sweep is likely to measure by."""
+"""Training uses seeds from here on, which no sweep is likely to use."""
 FORGET = 0.05
-"""How much of what is usual at a place the last update makes up."""
+"""Weight of the last update in the moving average of returns."""
 WARMUP = 0.02
-"""The share of the updates in which the learning rate rises."""
+"""Share of the updates in which the learning rate rises."""
 
 
 class Learner:
-    """A policy, what is usual at each place of a match, and how matches went so far."""
+    """A policy, the average return at each place of a match, and the optimizer."""
 
     def __init__(self, policy: Policy, options: argparse.Namespace) -> None:
         self.policy, self.options = policy, options
@@ -61,7 +61,7 @@ class Learner:
         self.usual: dict[tuple[int, int], float] = {}
 
     def update(self, choices: Sequence[Choice]) -> float:
-        """One step along the gradient; the mean entropy of the choices, in nats."""
+        """Take one gradient step; return the mean entropy of the choices, in nats."""
         found = self.policy.logprobs([c.prompt for c in choices], [c.options for c in choices])
         spread = entropy(found)
         gain = self.expected if self.options.reward == "expected" else self.sampled
@@ -74,12 +74,12 @@ class Learner:
         return float(spread.detach().mean())
 
     def sampled(self, choices: Sequence[Choice], log_probs: Tensor) -> Tensor:
-        """Its gradient is REINFORCE's: of the letters that were drawn."""
+        """Return the surrogate whose gradient is REINFORCE's, from the letters drawn."""
         taken = log_probs[torch.arange(len(choices)), torch.tensor([c.letter for c in choices])]
         return (torch.tensor(self.gains(choices)) * taken).mean()
 
     def expected(self, choices: Sequence[Choice], log_probs: Tensor) -> Tensor:
-        """What the policy gains in the mean over its letters, in standard deviations."""
+        """Return the policy's expected advantage over its letters, in standard deviations."""
         worth = torch.zeros_like(log_probs)
         for row, choice in zip(worth, choices, strict=True):
             assert choice.worth is not None
@@ -89,7 +89,7 @@ class Learner:
         return (log_probs.exp() * worth).sum(1).mean() / scale
 
     def gains(self, choices: Sequence[Choice]) -> np.ndarray:
-        """By how much each choice went better than usual at its place, in standard deviations:
+        """Return each choice's return above the average at its place, in standard deviations:
         float32 of shape (choices,)."""
         places = defaultdict[tuple[int, int], list[float]](list)
         for choice in choices:
@@ -102,13 +102,13 @@ class Learner:
 
 
 def entropy(logprobs: Tensor) -> Tensor:
-    """Of each row, in nats; what cannot be chosen counts nothing."""
+    """Return each row's entropy in nats; impossible letters contribute 0."""
     return -(logprobs.exp() * logprobs.clamp(min=-1e9)).sum(1)
 
 
 def teach(options: argparse.Namespace) -> list[tuple[float, float]]:
-    """Trains, and saves the checkpoint, its report and its curve. Returns for each update the mean
-    result of its matches and the entropy. Raises UserError."""
+    """Train, and save the checkpoint, its report and its curve. Returns the mean result of the
+    matches and the entropy of each update. Raises UserError."""
     torch.manual_seed(options.seed)
     policy = Policy(_folder(options.start))
     reward: Reward = "advantage" if options.reward == "advantage" else "result"
@@ -140,7 +140,7 @@ def teach(options: argparse.Namespace) -> list[tuple[float, float]]:
 
 
 def figure(curve: Sequence[tuple[float, float]]) -> Figure:
-    """The mean result of each twentieth of the way."""
+    """Plot the mean result of each twentieth of the updates."""
     parts = np.array_split(np.array(curve)[:, 0], min(20, len(curve)))
     ends = np.cumsum([len(part) for part in parts])
     figure = Figure(figsize=(6, 3))

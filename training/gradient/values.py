@@ -1,4 +1,4 @@
-"""What every option is worth, exactly, in games small enough to be played on in all ways."""
+"""Exact values of all options, for games small enough for a complete search."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from gauntlet.training.environment.match import Match
 from gauntlet.training.environment.setting import Setting
 
 MOST = 200_000
-"""Positions that are looked through at most; Tic-Tac-Toe has 5,478."""
+"""Maximum number of positions searched; Tic-Tac-Toe has 5,478."""
 
 
 class Values:
-    """The advantages of all options over the setting's baseline, by the game's rules alone.
+    """The advantages of all options over the setting's baseline, by complete search.
 
-    All randomness of a game is in its deal, so that a position's value is the mean of its options'
-    values, weighted as the player to move takes them; every position is valued once, and two equal
-    states are the same position. Raises UserError for a setting without such values.
+    All randomness of a game is in its deal, so a position's value is the mean of its options'
+    values, weighted by the policy of the player to move; every position is evaluated once, and
+    equal states are the same position. Raises UserError for settings without such values.
     """
 
     def __init__(self, setting: Setting) -> None:
@@ -38,14 +38,14 @@ class Values:
         self.known: dict[tuple[Sequence[str], Any], np.ndarray] = {}
 
     def advantages(self, match: Match, seat: int) -> np.ndarray:
-        """By how much each option of the seat that is to move is better than what the baseline
-        gets: float64 of shape (options,). Raises UserError where there are too many positions."""
+        """Return each option's advantage over the baseline, for the seat to move: float64 of shape
+        (options,). Raises UserError if there are too many positions."""
         policies = seated(match)
         after = self._after(policies, match.state)[:, seat]
         return np.asarray(after - self._chances(policies, match.state) @ after)
 
     def _after(self, policies: Sequence[str], state: Any) -> np.ndarray:
-        """What each seat gets after each option: (options, seats)."""
+        """Return the value for each seat after each option: (options, seats)."""
         (mover,) = self.game.to_move(state)
         options = self.game.legal(state, mover)
         if any(isinstance(option, TextAction) for option in options):
@@ -54,7 +54,7 @@ class Values:
         return np.stack(ahead)
 
     def _value(self, policies: Sequence[str], state: Any) -> np.ndarray:
-        """What each seat gets from here on: (seats,)."""
+        """Return the value of the state for each seat: (seats,)."""
         if (found := self.known.get((policies, state))) is not None:
             return found
         if len(self.known) >= MOST:
@@ -69,7 +69,7 @@ class Values:
         return found
 
     def _chances(self, policies: Sequence[str], state: Any) -> np.ndarray:
-        """How likely the scripted player to move takes each option: (options,)."""
+        """Return the scripted policy's probability of each option: (options,)."""
         (mover,) = self.game.to_move(state)
         seen = self.game.observe(state, mover)
         return np.array(probabilities(self.game, policies[mover], seen))

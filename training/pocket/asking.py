@@ -1,4 +1,4 @@
-"""Chains of questions put to a model side by side, without the pipeline."""
+"""Run agents' request chains against a model in parallel, without the pipeline."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 def side_by_side(
     chains: Sequence[Generator[Question, Answer, T]], model: Model | None
 ) -> Sequence[T]:
-    """What each chain comes to, in their order. Without a model none may ask."""
+    """Return the result of each chain, in order. Without a model, chains must not make requests."""
     thinking = together(chains)
     try:
         question = next(thinking)

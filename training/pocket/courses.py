@@ -1,4 +1,4 @@
-"""The courses that the pocket models take: lessons of one kind, and the tokenizer for them."""
+"""The courses of the pocket models: lessons of one kind, and the tokenizer for them."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ class Course(Protocol):
     """Lessons of one kind."""
 
     dtype: torch.dtype
-    """Of the weights as they are kept."""
+    """Data type of the saved weights."""
 
     def tokenizer(self) -> PreTrainedTokenizerFast: ...
 
     def trees(
         self, tokenizer: PreTrainedTokenizerFast, rng: np.random.Generator
     ) -> Iterator[LessonTree]:
-        """Lessons without end."""
+        """Yield lessons forever."""
         ...
 
 
 @dataclass(frozen=True)
 class UnoCourse:
-    """UNO and Tic-Tac-Toe by labels and in conversation; the arguments as of `parse`."""
+    """UNO and Tic-Tac-Toe by labels and in conversation; arguments as in `parse`."""
 
     network: Network
     seed: int
@@ -71,7 +71,7 @@ class UnoCourse:
 
 @dataclass(frozen=True)
 class DuelCourse:
-    """Methods that reason in words, in Tic-Tac-Toe (a `grid` share of the turns) and hold'em."""
+    """Reasoning methods in Tic-Tac-Toe (a `grid` share of the turns) and hold'em."""
 
     seed: int
     grid: float
@@ -88,7 +88,7 @@ class DuelCourse:
 
 @dataclass(frozen=True)
 class ObserverCourse:
-    """Watching rock-paper-scissors, as the method `observe` asks about it."""
+    """Observing rock-paper-scissors with the prompts of the method `observe`."""
 
     seed: int
     dtype = torch.float16
@@ -104,7 +104,7 @@ class ObserverCourse:
 
 @dataclass(frozen=True)
 class GamebenchCourse:
-    """Acting in the nine games of GameBench, as the method `base` asks."""
+    """Acting in the nine games of GameBench with the prompts of the method `base`."""
 
     seed: int
     dtype = torch.float16
@@ -119,11 +119,11 @@ class GamebenchCourse:
 
 
 def tokenizer_for(network: Network, seed: int, count: int = 600) -> PreTrainedTokenizerFast:
-    """A tokenizer trained on the prompts of `count` decisions and the answers to them."""
+    """Return a tokenizer trained on the prompts of `count` decisions and the answers to them."""
     rng = np.random.default_rng((seed, 1))
     texts = [*(f"Answer: {label}" for label in LABELS), *LABELS]
     texts += [json.dumps({"action": str(number)}) for number in range(100)]
-    texts *= 100  # so that each is seen often enough to become one token
+    texts *= 100  # often enough for each to become one token
     for lesson in islice(lessons(network, rng), count):
         for method in (CLOZE, COUNTERFACTUAL):
             texts += [prompt.text for prompt in prompts_of(method, lesson.turn, rng)]

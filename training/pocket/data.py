@@ -1,6 +1,6 @@
-"""What the pocket model learns from: decisions of all games, with how good each option is.
+"""Training data of the pocket model: decisions in all games, with a rating of each option.
 
-Games are dealt without end, so no decision is met twice but by chance.
+Games are dealt endlessly, so decisions repeat only by chance.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from gauntlet.games.uno.game import Uno
 from gauntlet.training.pocket.teacher import Network, ratings
 
 UNO_SCALE = 0.015
-"""A difference in the chance to win that makes an option e times as likely to be the answer."""
+"""Difference in win probability that makes an option e times as likely to be the answer."""
 STAKE = 0.02
-"""A decision of which less depends (the best option's lead over the mean) is taught less often."""
+"""Decisions with a smaller lead of the best option over the mean are taught less often."""
 ARENA_SCALE, ARENA_STAKE = 0.03, 0.04
-"""The same for UNO Arena, whose values are playouts' and not so exact."""
+"""The same for UNO Arena, whose values come from playouts and are noisier."""
 ARENA_PLAYOUTS = 200
 TIC_TAC_TOE_SCALE = 0.2
 STRAY = 0.25
-"""How often the learner's seat leaves the teacher's move for a random one."""
+"""Probability that the learner's seat plays a random move instead of the teacher's."""
 
 SHARES = {
     "uno 2": (0.53, 0.02),
@@ -39,7 +39,7 @@ SHARES = {
     "arena 5": (0.01, 0.02),
     "tic-tac-toe": (0.17, 0.03),
 }
-"""How often a decision of each table is asked about by labels, and how often in a conversation."""
+"""Shares of each table's decisions, with prompts by labels and in conversation."""
 
 SQUARE = "I look at the lines that each square is on."
 THOUGHTS = (
@@ -47,12 +47,12 @@ THOUGHTS = (
     "I weigh which colour serves my hand.",
     "I weigh what a challenge wins and costs.",
 )
-"""What is thought of a card, a colour and a challenge."""
+"""The thoughts about a card, a colour and a challenge."""
 
 
 class Lesson(NamedTuple):
-    """A turn, float64 logits (options,) of how good each option is, what to say of such a turn,
-    and whether it is asked about in a conversation, not by labels."""
+    """A turn, float64 logits (options,) rating its options, the thought to write about it, and
+    whether it is taught in a conversation instead of by labels."""
 
     turn: Turn
     logits: np.ndarray
@@ -61,7 +61,7 @@ class Lesson(NamedTuple):
 
 
 def lessons(network: Network, rng: np.random.Generator) -> Iterator[Lesson]:
-    """Decisions of all tables, mixed in proportion to SHARES, without end."""
+    """Yield decisions of all tables forever, mixed in proportion to SHARES."""
     tables = [uno_lessons(network, seats, rng) for seats in (2, 3, 4)]
     tables += [arena_lessons(seats, rng) for seats in (2, 3, 5)]
     tables.append(tic_tac_toe_lessons(rng))
@@ -72,7 +72,7 @@ def lessons(network: Network, rng: np.random.Generator) -> Iterator[Lesson]:
 
 
 def uno_lessons(network: Network, seats: int, rng: np.random.Generator) -> Iterator[Lesson]:
-    """The turns of one seat that plays mostly as the teacher would, against random others."""
+    """Yield the turns of a seat that mostly follows the teacher, against random players."""
     game = Uno(seats)
 
     def rated(state: Any, options: Sequence[int], _: int) -> np.ndarray:
@@ -84,7 +84,7 @@ def uno_lessons(network: Network, seats: int, rng: np.random.Generator) -> Itera
 
 
 def arena_lessons(seats: int, rng: np.random.Generator) -> Iterator[Lesson]:
-    """The turns of one seat that plays mostly by playouts, against random others."""
+    """Yield the turns of a seat that mostly plays by playouts, against random players."""
     game = UnoArena(seats)
 
     def tried(state: Any, _: Sequence[int], seat: int) -> np.ndarray:
@@ -101,8 +101,8 @@ def learners_turns(
     judge: Callable[[Any, Sequence[int], int], np.ndarray],
     rng: np.random.Generator,
 ) -> Iterator[tuple[Any, Turn, np.ndarray]]:
-    """States at which one seat has a choice, its turns, and what `judge` says of the options; the
-    seat takes the best of them or, by STRAY, any, and the others play at random."""
+    """Yield states where one seat has a choice, its turns, and the ratings of `judge`. The seat
+    plays the best option or, with probability STRAY, a random one; the others play at random."""
     while True:
         state, learner = game.deal(rng), int(rng.integers(game.num_seats))
         while movers := game.to_move(state):
@@ -116,27 +116,27 @@ def learners_turns(
 
 
 def chances(game: UnoArena, state: Any, seat: int, rng: np.random.Generator) -> np.ndarray:
-    """The share of playouts that `seat` wins after each option, by what it knows: (options,)."""
+    """`seat`'s share of playouts won after each option, given its information: (options,)."""
     players = ("random",) * game.num_seats
     found = game.winners(state, players, ARENA_PLAYOUTS, int(rng.integers(2**63)), hidden=True)
     return np.asarray((found >> seat & 1).mean(axis=1))
 
 
 def matters(worth: np.ndarray, stake: float, rng: np.random.Generator) -> bool:
-    """True the oftener, the more the best option is better than the mean."""
+    """Return True more often the better the best option is than the mean."""
     return bool(rng.random() < (worth.max() - worth.mean()) / stake)
 
 
 def tic_tac_toe_lessons(rng: np.random.Generator) -> Iterator[Lesson]:
-    """The turns of Tic-Tac-Toe at which the move matters."""
+    """Yield the turns of Tic-Tac-Toe where the move matters."""
     for turn, worth in grid_turns(rng):
         if worth.min() < worth.max():
             yield Lesson(turn, worth / TIC_TAC_TOE_SCALE, SQUARE)
 
 
 def grid_turns(rng: np.random.Generator) -> Iterator[tuple[Turn, np.ndarray]]:
-    """Turns of Tic-Tac-Toe games whose seats move perfectly or at random, and how each option ends:
-    1 a win, 0 a draw, -1 a loss."""
+    """Yield turns of Tic-Tac-Toe games between perfect and random seats, and the outcome of each
+    option: 1 a win, 0 a draw, -1 a loss."""
     game = TicTacToe()
     while True:
         state = game.deal(rng)

@@ -1,7 +1,7 @@
-"""How the pocket model plays: matches against a random player, many at once.
+"""Measure how the pocket model plays: parallel matches against a random player.
 
-A plain loop of its own, so that training can look at play without the pipeline; the pipeline's
-own figures are the ones to quote.
+A plain loop, so that training can check play without the pipeline; the figures to quote are the
+pipeline's.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ OPPONENT = 1
 
 @dataclass
 class MatchInPlay:
-    """A match in play; `asking` waits for the model's reply where it is the model's turn."""
+    """A match in play; `asking` waits for the model's reply on the model's turn."""
 
     state: Any
     rng: np.random.Generator
@@ -64,7 +64,7 @@ def begin(game: Game[Any], number: int, seed: int) -> MatchInPlay:
 
 
 def proceed(match: MatchInPlay, game: Game[Any], method: Method, seat: int) -> bool:
-    """Plays on until the model has a choice to make; False when the match is over instead."""
+    """Play to the model's next choice; False if the match ends first."""
     while movers := game.to_move(match.state):
         options = game.legal(match.state, movers[0])
         if movers[0] == seat and len(options) > 1:
@@ -82,7 +82,7 @@ def proceed(match: MatchInPlay, game: Game[Any], method: Method, seat: int) -> b
 def answers(
     model: LlamaForCausalLM, writer: Writer, trees: Sequence[LessonTree]
 ) -> list[np.ndarray]:
-    """Log-probabilities (branches, LABELS) of each tree."""
+    """Return the log-probabilities (branches, LABELS) of each tree."""
     found: dict[int, np.ndarray] = {}
     order = sorted(range(len(trees)), key=lambda index: len(trees[index]))
     for start in range(0, len(order), BATCH):
@@ -97,7 +97,7 @@ def answers(
 
 
 def reply(match: MatchInPlay, game: Game[Any], seat: int, answered: np.ndarray) -> None:
-    """Sends the model's answer to the match and makes the move that comes of it."""
+    """Send the model's answer to the match and play the resulting move."""
     if match.asking is None or match.request is None:
         raise ValueError("a match that asked nothing was sent a reply")
     columns = [LABELS.index(choice) for choice in match.request.choices]

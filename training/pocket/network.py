@@ -1,8 +1,8 @@
 """The pocket model's network: a small transformers Llama, and its forward pass over packed trees.
 
-The pass uses the weights of the Llama itself, so what is trained is what is shipped. It saves
-work: a tree's prompts share the tokens they have in common, and the last layer is computed only
-where answers are read.
+The pass uses the Llama's own weights, so the trained model is the one that ships. It saves work:
+the prompts of a tree share their common tokens, and the last layer is computed only where answers
+are read.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ def build(
     pad: int,
     positions: int,
 ) -> LlamaForCausalLM:
-    """A Llama with random weights.
+    """Return a Llama with random weights.
 
-    The wide initial weights (0.1, where 0.02 is usual) are what makes a network of this width
-    learn to match words at all.
+    The large initial weights (0.1 instead of the usual 0.02) are necessary for a network of this
+    width to learn to match words.
     """
     return LlamaForCausalLM(
         LlamaConfig(
@@ -56,11 +56,11 @@ def hidden_states(
     places: Tensor,
     early: Tensor | None = None,
 ) -> Tensor:
-    """Final hidden states, (batch, answers, width), at the asked tokens.
+    """Return final hidden states, (batch, answers, width), at the given tokens.
 
     ids, positions: (batch, length). visible: (batch, length, length), True where the token of the
-    second index may be seen by that of the first. places: (batch, answers), indices of tokens.
-    early: (batch, answers), True where the state before the last layer stands for the final one.
+    first index may attend to that of the second. places: (batch, answers), indices of tokens.
+    early: (batch, answers), True to use the state before the last layer instead of the final one.
     """
     body: Any = model.model
     cos, sin = rotary(model.config, positions)
@@ -77,7 +77,7 @@ def hidden_states(
 
 
 def rotary(config: Any, positions: Tensor) -> tuple[Tensor, Tensor]:
-    """Cosines and sines of shape (*positions, head width), halves repeated as Llama has them."""
+    """Return cosines and sines of shape (*positions, head width), halves repeated as in Llama."""
     width = config.hidden_size // config.num_attention_heads
     rates = config.rope_parameters["rope_theta"] ** (-torch.arange(0, width, 2) / width)
     angles = positions[..., None] * rates
@@ -106,7 +106,7 @@ def attend(
     sin: Tensor,
     bias: Tensor,
 ) -> Tensor:
-    """What the tokens y read from the tokens x."""
+    """Return the attention of tokens y over tokens x."""
     attention = layer.self_attn
     hx = norm(layer.input_layernorm, x)
     hy = hx if y is x else norm(layer.input_layernorm, y)
@@ -127,5 +127,5 @@ def feed(layer: Any, x: Tensor) -> Tensor:
 
 
 def logprobs(model: LlamaForCausalLM, states: Tensor) -> Tensor:
-    """Log-probabilities over the vocabulary, (..., vocabulary), from final hidden states."""
+    """Return log-probabilities over the vocabulary, (..., vocabulary), from final hidden states."""
     return functional.linear(states, model.lm_head.weight).log_softmax(-1)

@@ -1,10 +1,10 @@
-"""Who teaches the pocket model UNO: a small value network, fitted to Monte Carlo playouts.
+"""The pocket model's UNO teacher: a small value network, fitted to Monte Carlo playouts.
 
-It knows only what the seat to move can see. Each option is described by some twenty counts, and
-a network of one hidden layer turns them into a worth. The first network is fitted to playouts in
-which everybody plays at random; each later one to playouts in which the measured seat follows the
-network before, so that it learns what an option is worth to a player who goes on to play well.
-The others always play at random.
+It uses only what the seat to move can see. Each option is described by some twenty counts, which a
+network with one hidden layer maps to a value. The first network is fitted to playouts with random
+players; each later one to playouts in which the measured seat follows the previous network, so that
+it learns the value of an option for a player who continues to play well. The others always play at
+random.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from gauntlet.games.uno import policies, rules
 from gauntlet.games.uno.rules import allocating, cached
 
 SIZES = (6, 11, 7, 7, 7, 7, 4, 3, 12, 12, 12, 4, 4, 4, 4, 4, 5, 6)
-"""How many values each count of `describe` can take; a larger one counts as the largest."""
+"""Number of values of each count of `describe`; larger counts are clipped."""
 
 STARTS = np.concatenate(([0], np.cumsum(SIZES)[:-1]))
 FEATURES = len(SIZES)
 LIMITS = np.array(SIZES) - 1
 HIDDEN = 64
 MOST = 16
-"""Decisions with more options are left out of the fitting."""
+"""Decisions with more options are left out of the fit."""
 
 
 class Network(NamedTuple):
@@ -42,8 +42,8 @@ class Network(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """Decisions. features: int64 (decisions, MOST, FEATURES); worth: float64 (decisions, MOST),
-    the share of playouts won; options: int64 (decisions,), how many of MOST are real."""
+    """Decisions. features: int64 (decisions, MOST, FEATURES); worth: float64 (decisions, MOST), the
+    share of playouts won; options: int64 (decisions,), how many of MOST are real."""
 
     features: np.ndarray
     worth: np.ndarray
@@ -52,8 +52,7 @@ class Sample(NamedTuple):
 
 @allocating
 def describe(state: np.ndarray, action: int, row: np.ndarray) -> None:
-    """Fills `row` (FEATURES) with what there is to say about playing `action`: which rows of
-    `Network.inner` to add up."""
+    """Fill `row` (FEATURES) with the features of playing `action`: rows of `Network.inner`."""
     seat, seats = state[rules.TO_MOVE], state[rules.SEATS]
     hand = rules.hand_of(seat)
     colour, trait = action // 15, action % 15
@@ -109,8 +108,7 @@ def describe(state: np.ndarray, action: int, row: np.ndarray) -> None:
 
 @partial(cached, fastmath=True)
 def rate(network: Network, row: np.ndarray) -> float:
-    """The network's worth of a described option as a chance to win, less
-    what is the same for all options of a decision."""
+    """The network's value of an option as a win probability, up to a constant per decision."""
     total = np.float32(0)
     for unit in range(HIDDEN):
         value = network.bias[unit]
@@ -122,7 +120,7 @@ def rate(network: Network, row: np.ndarray) -> float:
 
 @allocating
 def ratings(network: Network, state: np.ndarray, actions: np.ndarray) -> np.ndarray:
-    """The worth of each of the actions, float64: differences are those of the chance to win."""
+    """Return the value of each action, float64; differences are differences in win probability."""
     row = np.empty(FEATURES, np.int64)
     worth = np.empty(len(actions))
     for option in range(len(actions)):
@@ -133,7 +131,7 @@ def ratings(network: Network, state: np.ndarray, actions: np.ndarray) -> np.ndar
 
 @allocating
 def best(network: Network, state: np.ndarray, actions: int, row: np.ndarray) -> int:
-    """The legal action that the network rates highest."""
+    """Return the legal action with the highest rating."""
     chosen, highest = -1, -np.inf
     for option in range(number_of(actions)):
         action = nth_of(actions, option)
@@ -148,7 +146,7 @@ def best(network: Network, state: np.ndarray, actions: int, row: np.ndarray) -> 
 def move(
     network: Network, state: np.ndarray, follows: bool, key: np.uint64, row: np.ndarray
 ) -> int:
-    """The network's action, or a random one."""
+    """Return the network's action, or a random one."""
     actions = rules.legal(state)
     if actions & (actions - 1) == 0:
         return nth_of(actions, 0)
@@ -159,7 +157,7 @@ def move(
 
 @allocating
 def playout(network: Network, state: np.ndarray, seat: int, key: np.uint64, row: np.ndarray) -> int:
-    """Plays on in place, `seat` (-1: nobody) by the network; the winner, -1 for none."""
+    """Play on in place, `seat` (-1: none) by the network; return the winner, -1 for none."""
     while not rules.over(state):
         rules.step(state, move(network, state, state[rules.TO_MOVE] == seat, key, row))
     return int(state[rules.WINNER])
@@ -167,10 +165,10 @@ def playout(network: Network, state: np.ndarray, seat: int, key: np.uint64, row:
 
 @allocating
 def sample(network: Network, follow: bool, seats: int, decisions: int, n: int, seed: int) -> Sample:
-    """Decisions from games in which the measured seat, each in turn, plays by the network but for
-    every third move, with the share of `n` playouts won by each option.
+    """Return decisions from games in which the measured seat, each in turn, follows the network
+    except for every third move, with the share of `n` playouts won by each option.
 
-    follow: whether the measured seat plays the playouts by the network, or at random too.
+    follow: whether the measured seat follows the network in the playouts, or plays at random too.
     """
     features = np.zeros((decisions, MOST, FEATURES), np.int64)
     worth = np.zeros((decisions, MOST))
@@ -218,10 +216,10 @@ def blank_network() -> Network:
 
 
 def fit(samples: Sequence[Sample], seed: int, passes: int = 8, batch: int = 1024) -> Network:
-    """A network fitted to how much better than the decision's mean each option did.
+    """Fit a network to each option's value relative to the decision's mean.
 
-    Differences within a decision are what matters for play, and they are what the playouts tell
-    best, since all options of a decision met the same cards.
+    Only differences within a decision matter for play, and the playouts measure them best, since
+    all options of a decision share the same cards.
     """
     arrays = (np.concatenate(part) for part in zip(*samples, strict=True))
     features, worth, options = map(torch.from_numpy, arrays)
@@ -250,16 +248,17 @@ def fit(samples: Sequence[Sample], seed: int, passes: int = 8, batch: int = 1024
 
 
 def centred(values: Tensor, real: Tensor) -> Tensor:
-    """values: (decisions, MOST), less the mean over the decision's real options; else 0."""
+    """Values, (decisions, MOST), minus the mean over the decision's real options; 0 elsewhere."""
     mean = (values * real).sum(1, keepdim=True) / real.sum(1, keepdim=True)
     return (values - mean) * real
 
 
 def teach(seed: int, decisions: int, rounds: int = 3) -> Network:
-    """The network after `rounds` rounds; a tenth of the decisions each from three and four seats.
+    """Return the network after `rounds` rounds; a tenth of the decisions each from three and four
+    seats.
 
-    The first round's playouts are cheap and alike for all, the later ones cost a network's
-    evaluation a move: so many playouts a decision in the one, few in the others.
+    The first round's playouts are cheap, the later ones cost a network evaluation per move: hence
+    many playouts per decision in the first round, few in the others.
     """
     network = blank_network()
     seen: list[Sample] = []

@@ -1,9 +1,9 @@
-"""The pocket model's tokenizer: byte-level BPE in which the words that vary stand alone.
+"""The pocket model's tokenizer: byte-level BPE with the words that vary as single tokens.
 
-A game's prompts repeat the same phrases around a few words that change from decision to
-decision. Those words are cut off before BPE sees the text, so each is one token spelled the same
-wherever it stands; the phrases between them are left whole, so BPE can merge each into one or a
-few tokens. Any text encodes, byte by byte where it must.
+A game's prompts repeat the same phrases around a few words that change between decisions. Those
+words are split off before BPE, so each is one token spelled the same everywhere; the phrases
+between them stay whole, so BPE can merge each into one or a few tokens. Any text can be encoded,
+byte by byte if necessary.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ PAD = "<|pad|>"
 COLOURS = "red|green|blue|yellow"
 CUTS = (
     r"\n\n",  # ends the static part of a prompt
-    r"\nOptions:",  # ends what the prompts of one decision share
+    r"\nOptions:",  # ends the common part of a decision's prompts
     r"\n(?:[A-Z]|\d+)\)",
     r"(?<=Answer:) (?:[A-Z]|good|bad)",
     rf"(?<=[:,)]|played|naming|now|Is) (?:{COLOURS}|wild draw four|wild)(?: naming)?",
     rf"(?<={COLOURS}) (?:\d|skip|reverse|draw two)",
     r"(?<=[:,)]|marked|Is) C\dR\d",
-    rf" \d+ (?:{COLOURS})(?! naming)",  # counts, in a look back on the moves
+    rf" \d+ (?:{COLOURS})(?! naming)",  # counts, in a review of the moves
     r"(?<=holds|Players:|Piles:|from,) \d+",
     r' \{"(?:thoughts|reflection)": "[^"\n]*", "action": "',  # a reply up to its number
     r'\d+(?="\})',
@@ -34,7 +34,7 @@ CUTS = (
 
 
 def train_tokenizer(texts: Iterable[str], size: int) -> PreTrainedTokenizerFast:
-    """A tokenizer of at most `size` tokens, fewer where the texts give no more merges."""
+    """Return a tokenizer of at most `size` tokens, fewer if the texts give no more merges."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
@@ -48,7 +48,7 @@ def train_tokenizer(texts: Iterable[str], size: int) -> PreTrainedTokenizerFast:
 
 
 def trainer(size: int) -> trainers.BpeTrainer:
-    """Of byte-level BPE with at most `size` tokens."""
+    """Return a trainer of byte-level BPE with at most `size` tokens."""
     return trainers.BpeTrainer(
         vocab_size=size,
         special_tokens=[END, PAD],
@@ -58,7 +58,7 @@ def trainer(size: int) -> trainers.BpeTrainer:
 
 
 def wrapped(tokenizer: Tokenizer, longest: int) -> PreTrainedTokenizerFast:
-    """As transformers wants it, for texts of at most `longest` tokens."""
+    """Wrap the tokenizer for transformers, for texts of at most `longest` tokens."""
     typed: Callable[..., PreTrainedTokenizerFast] = PreTrainedTokenizerFast
     return typed(
         tokenizer_object=tokenizer,

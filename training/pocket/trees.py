@@ -1,4 +1,4 @@
-"""Packed trees: the prompts of one decision in one row, their common beginning held once."""
+"""Packed trees: the prompts of one decision in one row, with their common prefix stored once."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from torch import Tensor
 
 
 class Target(NamedTuple):
-    """What may come next at a place: token ids and their chances, both (choices,), how much it
-    counts, and whether the network is to know it before its last layer."""
+    """The target distribution at a position: token ids and their probabilities, both (choices,),
+    its weight, and whether the network should know it before its last layer."""
 
     ids: np.ndarray
     chances: np.ndarray
@@ -23,11 +23,11 @@ class Target(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LessonTree:
-    """Token ids of prompts that begin alike.
+    """Token ids of prompts with a common prefix.
 
-    stem: what the prompts share. branches: how each goes on. places: where answers are read, as
-    indices into the stem and all branches laid end to end. targets: what should come after each
-    place; () where nobody knows.
+    stem: the common prefix. branches: the continuations. places: where answers are read, as indices
+    into the stem and all branches concatenated. targets: the target after each place; () if
+    unknown.
     """
 
     stem: Sequence[int]
@@ -43,10 +43,10 @@ class LessonTree:
 class Batch:
     """Trees as tensors, padded to the longest one.
 
-    ids, positions: (trees, length). seen: (trees, length, length), True where a token may look.
+    ids, positions: (trees, length). seen: (trees, length, length), the attention mask.
     asked: (trees, answers), the places (0 where a tree has fewer).
     real: (trees, answers), False where `asked` is padding.
-    early: (trees, answers), True where the target is to be known before the last layer.
+    early: (trees, answers), True where the target applies before the last layer.
     """
 
     ids: Tensor
@@ -58,7 +58,7 @@ class Batch:
 
 
 def collate(trees: Sequence[LessonTree]) -> Batch:
-    """One batch of all the trees."""
+    """Collate the trees into one batch."""
     count, length = len(trees), max(map(len, trees))
     answers = max(len(tree.places) for tree in trees)
     ids = np.zeros((count, length), np.int64)
@@ -83,7 +83,7 @@ def collate(trees: Sequence[LessonTree]) -> Batch:
 
 
 def wanted(trees: Sequence[LessonTree], vocabulary: int) -> Tensor:
-    """The targets of all trees in order, float32 of shape (targets, vocabulary)."""
+    """Return the targets of all trees in order, float32 of shape (targets, vocabulary)."""
     targets = [target for tree in trees for target in tree.targets]
     chances = np.zeros((len(targets), vocabulary), np.float32)
     for row, target in enumerate(targets):
@@ -92,7 +92,8 @@ def wanted(trees: Sequence[LessonTree], vocabulary: int) -> Tensor:
 
 
 def visible(branch: np.ndarray) -> np.ndarray:
-    """Which tokens each token may look at: itself, and earlier ones of the stem or its branch.
+    """Return the attention mask: each token attends to itself and earlier ones of the stem or its
+    branch.
 
     branch: (trees, length), 0 in the stem, the branch's number beyond it, -1 for padding.
     """

@@ -1,8 +1,8 @@
-"""Lessons in words, put by the project's own prompting methods, and in tokens.
+"""Lessons as text, from the project's own prompting methods, and as tokens.
 
-A lesson is asked about by labels (a letter under some orders of the options, a verdict on some of
-them), or in a conversation: JSON answers, each after what a reflecting player is told. What the
-answers think is said in set words; what they choose is taught.
+A lesson is taught by labels (a letter under some orders of the options, a verdict on some of them),
+or in a conversation: JSON answers, each after the prompts of a reflecting player. The thoughts in
+the answers are fixed phrases; the choices are the targets.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from gauntlet.training.pocket.trees import LessonTree, Target
 LABELS = LETTERS + VERDICTS
 CLOZE, COUNTERFACTUAL = Cloze(), Counterfactual()
 TALKS = (Tutri(), Tutri(), Tutri(history=False), Tutri(strategy=False))
-"""The conversations that are taught, the whole one twice as often as each shorter one. Every
-one begins as a plain question for JSON does."""
+"""The conversations taught, the full one twice as often as each shorter one. Each begins like a
+plain prompt for JSON."""
 LOOKED_BACK, TOOK_ADVICE = "I have weighed the moves so far.", "I have weighed the advice."
 BRANCHING = "\nOptions:"
-"""Where the prompts of one decision part; the tokenizer never merges across its beginning."""
+"""Where the prompts of one decision diverge; the tokenizer never merges across its beginning."""
 WHIM = 0.2
-"""How often an answer that is looked back on was a random one."""
+"""Probability that an answer under reflection was a random one."""
 
 
 def prompts_of(method: Method, turn: Turn, rng: np.random.Generator) -> tuple[Prompt, ...]:
-    """The prompts with which `method` asks about a turn."""
+    """Return the prompts of `method` for a turn."""
     request = next(method.ask(turn, rng))
     if not isinstance(request, Score):
         raise TypeError(f"{method} asks for {type(request).__name__}, not for scores")
@@ -43,8 +43,8 @@ def prompts_of(method: Method, turn: Turn, rng: np.random.Generator) -> tuple[Pr
 
 
 def conversation(lesson: Lesson, method: Tutri, rng: np.random.Generator) -> list[tuple[str, str]]:
-    """What the model is told and what it answers, in turns; the answers name options as likely
-    as they are good, or any."""
+    """Return the model's prompts and answers, in turns; the answers name options drawn by their
+    ratings, or random ones."""
     likely = softmax(lesson.logits)
     asking = method.ask(lesson.turn, rng)
     request = next(asking)
@@ -64,7 +64,7 @@ def conversation(lesson: Lesson, method: Tutri, rng: np.random.Generator) -> lis
 
 
 def answer(lesson: Lesson, method: Tutri, number: int, option: int) -> str:
-    """The reply of that number in a conversation, as JSON."""
+    """Return the reply number `number` of a conversation, as JSON."""
     said = {"thoughts": lesson.thought}
     if number:
         looked_back = method.history and number == 1
@@ -86,7 +86,7 @@ class Writer:
         return list(self.backend.encode(text, add_special_tokens=False).ids)
 
     def last(self, text: str, word: str, place: int = -1) -> int:
-        """The token at a place near the end of `text`. Raises ValueError unless it is `word`."""
+        """Return the token at `place` of `text`. Raises ValueError unless it is `word`."""
         token = self.encode(text)[place]
         if self.backend.decode([token]) != word:
             raise ValueError(f"the tokenizer does not read {word!r} as one token in {text!r}")
@@ -95,7 +95,8 @@ class Writer:
     def lesson(
         self, lesson: Lesson, rng: np.random.Generator, rotations: int, verdicts: int
     ) -> LessonTree:
-        """A lesson as a tree; asked by labels, some of the rotations and options each."""
+        """Return a lesson as a tree; by labels, with up to the given numbers of rotations and
+        verdicts."""
         if lesson.talk:
             return self.talk(lesson, TALKS[rng.integers(len(TALKS))], rng)
         count = len(lesson.logits)
@@ -108,7 +109,7 @@ class Writer:
         return self.tree(prompts, [Target(self.labels, chances) for chances in targets])
 
     def tree(self, prompts: Sequence[Prompt], targets: Sequence[Target] = ()) -> LessonTree:
-        """One tree of the prompts of one decision, answered at the end of each."""
+        """Return one tree of a decision's prompts, answered at the end of each."""
         told, _, _ = prompts[0].changing.partition(BRANCHING)
         branches = [self.encode(p.changing[len(told) :] + p.cue) for p in prompts]
         stem = self.static(prompts[0].static) + self.encode(told)
@@ -116,7 +117,8 @@ class Writer:
         return LessonTree(stem, branches, ends.tolist(), targets)
 
     def talk(self, lesson: Lesson, method: Tutri, rng: np.random.Generator) -> LessonTree:
-        """One stem: a conversation, answered at every token of the replies and at their ends."""
+        """Return a conversation as one stem, with targets at every token of the replies and their
+        ends."""
         numbers = Target(self.number_tokens(len(lesson.logits)), softmax(lesson.logits))
         tokens: list[int] = []
         places: list[int] = []
@@ -131,7 +133,7 @@ class Writer:
         return LessonTree(tokens, (), places, targets)
 
     def number_tokens(self, count: int) -> np.ndarray:
-        """The tokens of the options' numbers in a reply, from 1: (count,)."""
+        """Return the tokens of the options' numbers in a reply, from 1: (count,)."""
         while len(self.numbers) < count:
             number = len(self.numbers) + 1
             until_close = json.dumps({"action": str(number)})
@@ -150,14 +152,14 @@ def softmax(logits: np.ndarray) -> np.ndarray:
 
 
 def letters(logits: np.ndarray, rotation: int) -> np.ndarray:
-    """What the answer to a cloze prompt should be: float64 (LABELS,)."""
+    """Return the target of a cloze prompt: float64 (LABELS,)."""
     shown = softmax(np.roll(logits, -rotation)[: len(LETTERS)])
     return np.concatenate((shown, np.zeros(len(LABELS) - len(shown))))
 
 
 def verdict(logits: np.ndarray, option: int) -> np.ndarray:
-    """What the verdict on an option should be: float64 (LABELS,). It is good as far as the option
-    is better than the best of the others."""
+    """Return the target of the verdict on an option: float64 (LABELS,). The probability of good
+    depends on the option's lead over the best of the others."""
     margin = logits[option] - np.delete(logits, option).max()
     target = np.zeros(len(LABELS))
     target[len(LETTERS)] = 1 / (1 + np.exp(-margin))

@@ -1,1 +1,1 @@
-"""What the second pocket model learns: methods that reason in words, in Tic-Tac-Toe and hold'em."""
+"""Lessons of the second pocket model: reasoning methods in Tic-Tac-Toe and hold'em."""

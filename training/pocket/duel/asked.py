@@ -1,8 +1,8 @@
-"""What the methods ask on a turn when the tutor answers them, and what it answers.
+"""Exchanges to teach: the methods' prompts on a turn, and the tutor's replies.
 
-The methods themselves are driven, so that their prompts are taught as they are. Some of what is
-sent to them is not the tutor's answer, so that plans differ, leaves have weak moves, and questions
-are asked again. What is taught is always the tutor's answer.
+The methods themselves are run, so their prompts are taught verbatim. Some of the replies sent to
+them are not the tutor's, so that plans differ, leaves have weak moves, and retries occur. The reply
+taught is always the tutor's.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ METHODS: tuple[tuple[Method, float], ...] = (
     (Talaga(k=1), 0.03),
     (Talaga(k=3), 0.02),
 )
-"""What is asked of a turn, and how often."""
+"""The methods, and the probability of teaching each on a turn."""
 LEAVES = 3
-"""Most of the questions asked side by side that are taught."""
+"""Maximum number of parallel prompts taught."""
 WHIM = 0.4
-"""How often a sample that a method is sent names any legal move."""
+"""Probability that a sample sent to a method names a random legal move."""
 DUMB = 0.1
-"""How often the one reply that it is sent names no legal move."""
+"""Probability that a single reply sent to a method names no legal move."""
 NOTHING = " I do not know."
 
 
@@ -50,7 +50,7 @@ class Exchange(NamedTuple):
 
 
 def exchanges(turn: Turn, rng: np.random.Generator) -> Iterator[list[Exchange]]:
-    """What is taught of a turn, in groups whose prompts begin alike."""
+    """Yield the exchanges taught on a turn, in groups whose prompts share a prefix."""
     own: list[Exchange] = []
     for method, often in METHODS:
         if rng.random() < often:
@@ -63,7 +63,7 @@ def exchanges(turn: Turn, rng: np.random.Generator) -> Iterator[list[Exchange]]:
 
 
 def levels(method: Method, turn: Turn, rng: np.random.Generator) -> Iterator[list[Exchange]]:
-    """The exchanges of one method on one turn; those that are asked side by side in one list."""
+    """Yield the exchanges of one method on one turn; parallel ones in one list."""
     asking = method.ask(turn, rng)
     question = next(asking)
     while True:
@@ -78,7 +78,7 @@ def levels(method: Method, turn: Turn, rng: np.random.Generator) -> Iterator[lis
 
 
 def sent(request: Generate, rng: np.random.Generator) -> Generation:
-    """What the method gets to see: samples of which some name any legal move, or none."""
+    """Return the reply sent to the method: samples, some with random legal moves or none."""
     first, *others = (sample(request, rng) for _ in range(request.n))
     return Generation(first, 0, 0, tuple(others))
 
@@ -95,6 +95,6 @@ def sample(request: Generate, rng: np.random.Generator) -> str:
 
 
 def whim(prompt: Prompt, rng: np.random.Generator) -> str | None:
-    """Any of the moves that the prompt lists, if it lists some."""
+    """Return a random one of the moves listed in the prompt, if any."""
     legal = read(prompt).legal
     return legal[rng.integers(len(legal))] if legal else None

@@ -1,5 +1,7 @@
-"""What the tutor knows of hold'em: the strength of its hand and the price of a call. It plays as
-the scripted player TIGHT (`games.holdem.policies`)."""
+"""The tutor's knowledge of hold'em: the strength of its hand and the price of a call.
+
+It plays like the scripted player TIGHT (`games.holdem.policies`).
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,14 @@ from gauntlet.training.pocket.duel.told import PromptFacts
 
 SEATS = re.compile(r"player \d(?: \(you\))? (\d+)")
 UNSEEN = 0.57
-"""The strength that a hand is given whose cards the prompt does not tell."""
+"""Strength assumed for a hand whose cards are not in the prompt."""
 FOLDED = {True: 10, False: 90}
-"""What a hand is worth that was folded, by whether by oneself."""
+"""Value after a fold: True for one's own, False for the other player's."""
 
 
 @dataclass(frozen=True)
 class Cards:
-    """A hand as a prompt tells it."""
+    """A hand as described by a prompt."""
 
     facts: PromptFacts
 
@@ -35,7 +37,7 @@ class Cards:
 
     @cached_property
     def strength(self) -> float:
-        """The share of other hands that it beats, before the flop of showdowns that it wins."""
+        """Share of other hands that it beats; before the flop, of showdowns that it wins."""
         if not self.hand:
             return UNSEEN
         if not self.board:
@@ -45,13 +47,13 @@ class Cards:
 
     @cached_property
     def lacking(self) -> int:
-        """Chips that a call costs."""
+        """Chips needed to call."""
         own, other = self._by_seat("Bets this round")
         return min(max(other - own, 0), self._by_seat("Stacks")[0])
 
     @property
     def price(self) -> float:
-        """The share of the pot after a call that the call is."""
+        """The call as a share of the pot after it."""
         pot = int(self.facts.facts["Pot"].split()[0])
         return self.lacking / (pot + self.lacking)
 
@@ -69,11 +71,11 @@ class Cards:
         return "CALL" if strong >= max(FAIR[late], self.price + MARGIN) else "FOLD"
 
     def worth(self, move: str) -> tuple[bool, int]:
-        """The best move before all others, then those that cost least."""
+        """Sort key: the best move first, then the cheapest."""
         return move == self.best(), -words.NAMES.index(move)
 
     def thought(self, move: str) -> str:
-        """The hand, the price, and the move."""
+        """Return a line with the hand, the price, and the move."""
         call = f"A call pays {rounded(self.price)} of 100." if self.lacking else "A check is free."
         return f"{self.analysis()} {call} I choose {move}.\n"
 
@@ -90,7 +92,7 @@ class Cards:
         return (*folded, rounded(self.strength))[0]
 
     def advantage(self) -> int:
-        """A fold brings nothing, a raise as much as the hand is strong, all else is between."""
+        """Rate a move: a fold is worth little, a raise as much as the hand is strong, others 50."""
         seat, move = self.facts.next
         if move == "FOLD":
             return 10
@@ -98,7 +100,7 @@ class Cards:
         return 50 if move in ("CHECK", "CALL") else strong
 
     def _name(self) -> str:
-        """What the hand makes: before the flop a pair or a high card."""
+        """Return the hand's category; before the flop a pair or a high card."""
         if not self.board:
             pair = len({card >> 2 for card in self.hand}) == 1
             return words.CATEGORIES[pair]
@@ -106,16 +108,16 @@ class Cards:
         return words.CATEGORIES[worth(hand, len(self.hand) + len(self.board)) >> CATEGORY]
 
     def _by_seat(self, fact: str) -> tuple[int, int]:
-        """The player's own chips and the other's."""
+        """Return the player's own chips and the other's."""
         found = [int(chips) for chips in SEATS.findall(self.facts.facts[fact])]
         return found[self.facts.seat], found[1 - self.facts.seat]
 
 
 def numbers(names: str) -> list[int]:
-    """Cards as numbers."""
+    """Convert cards to numbers."""
     return [4 * words.RANKS.index(name[0]) + words.SUITS.index(name[1]) for name in names.split()]
 
 
 def rounded(share: float) -> int:
-    """A share of 1 as one of 100, in fives."""
+    """Convert a share of 1 to one of 100, in steps of five."""
     return round(share * 20) * 5

@@ -16,18 +16,18 @@ from gauntlet.training.pocket.duel.tables import card_turns, grid_lessons
 from gauntlet.training.pocket.trees import LessonTree, Target
 
 TURNS, MERGED = 2500, 700
-"""How many turns' texts the tokenizer learns from, and its tokens of BPE."""
+"""Number of turns that the tokenizer is trained on, and its number of BPE tokens."""
 
 
 def turns(rng: np.random.Generator, share: float) -> Iterator[Turn]:
-    """Turns of both games, without end; share: how many are Tic-Tac-Toe's."""
+    """Yield turns of both games forever; share: the proportion of Tic-Tac-Toe."""
     grid, cards = grid_lessons(rng), card_turns(rng)
     while True:
         yield next(grid if rng.random() < share else cards)
 
 
 def tokenizer_of(seed: int, share: float) -> PreTrainedTokenizerFast:
-    """Trained on the prompts and replies of TURNS turns."""
+    """Return a tokenizer trained on the prompts and replies of TURNS turns."""
     rng = np.random.default_rng((seed, 1))
     texts = [
         text
@@ -42,7 +42,7 @@ def tokenizer_of(seed: int, share: float) -> PreTrainedTokenizerFast:
 def trees(
     tokenizer: PreTrainedTokenizerFast, rng: np.random.Generator, share: float
 ) -> Iterator[LessonTree]:
-    """Every group of exchanges as a tree, without end."""
+    """Yield every group of exchanges as a tree, forever."""
     encode = Encoder(tokenizer)
     for turn in turns(rng, share):
         for group in exchanges(turn, rng):
@@ -51,7 +51,7 @@ def trees(
 
 
 class Encoder:
-    """Encodes line by line, as the tokenizer does, and remembers what it has seen."""
+    """Line-by-line encoder with a cache; gives the same tokens as the tokenizer."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast) -> None:
         self.end: int = tokenizer.eos_token_id
@@ -64,7 +64,7 @@ class Encoder:
 
 
 def tree(encode: Encoder, group: Sequence[Exchange]) -> LessonTree:
-    """One tree of prompts with their replies, which are taught token by token and that they end."""
+    """One tree of prompts with their replies; the targets are the reply tokens and the end."""
     asked = [encode(exchange.prompt.text) for exchange in group]
     shared = common([prompt[:-1] for prompt in asked])
     places: list[int] = []
@@ -81,7 +81,7 @@ def tree(encode: Encoder, group: Sequence[Exchange]) -> LessonTree:
 
 
 def common(rows: Sequence[Sequence[int]]) -> int:
-    """How many tokens all rows begin with."""
+    """Return the length of the common prefix of all rows."""
     shortest = min(map(len, rows))
     for place in range(shortest):
         if len({row[place] for row in rows}) > 1:

@@ -1,7 +1,8 @@
-"""How the second pocket model plays, and in how many replies it says nothing that can be read:
-`python -m training.pocket.duel.evaluate [--weights DIR] [--deals N]`.
+"""Measure how the second pocket model plays, and its share of unreadable replies.
 
-A plain loop of its own, without the pipeline, whose figures are the ones to quote.
+    python -m training.pocket.duel.evaluate [--weights DIR] [--deals N]
+
+A plain loop without the pipeline, whose figures are the ones to quote.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ NOTED = ("malformed", "illegal")
 
 
 class Played(NamedTuple):
-    """What came of a match: what the measured seat got, and how often a reply was what."""
+    """The result of the measured seat, and how its replies were read."""
 
     result: float
     answers: Counter[str]
@@ -60,7 +61,7 @@ class Played(NamedTuple):
 def match(
     game: Game[Any], agent: Agent, other: Agent, seat: int, deal: int
 ) -> Generator[Question, Answer, Played]:
-    """One match of `agent` in `seat`; asks what it asks."""
+    """Play one match of `agent` in `seat`, passing on its requests."""
     rng = np.random.default_rng((deal, 1 + seat))
     state, answers = game.deal(np.random.default_rng((deal, 0))), Counter[str]()
     while movers := game.to_move(state):
@@ -81,7 +82,7 @@ def match(
 def play(
     model: Model, game: Game[Any], method: Method, other: Agent, deals: int
 ) -> tuple[np.ndarray, Counter[str]]:
-    """What the model gets, (deals, seats), and what its replies were."""
+    """Return the model's results, (deals, seats), and counts of how its replies were read."""
     agent = LLM(method)
     matches = [
         match(game, agent, other, seat, deal)

@@ -1,5 +1,5 @@
-"""What the tutor knows of Tic-Tac-Toe on 3 x 3: minimax, and of its best moves the one after which
-a random player loses most often."""
+"""The tutor's knowledge of Tic-Tac-Toe on 3 x 3: minimax, with ties broken by how often a random
+player then loses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gauntlet.training.pocket.duel.told import PromptFacts
 GAME = TicTacToe()
 NAMES = tuple(f"C{cell % 3 + 1}R{cell // 3 + 1}" for cell in range(9))
 PREFERRED = (4, 0, 2, 6, 8, 1, 3, 5, 7)
-"""Of equal moves the middle first, then corners, then edges."""
+"""Order among equal moves: the centre first, then corners, then edges."""
 LINES = (0o7, 0o70, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124)
 """Rows, columns and diagonals as bits of their cells."""
 NONE = "nothing"
@@ -21,7 +21,7 @@ NONE = "nothing"
 
 @dataclass(frozen=True)
 class Marks:
-    """A position as a prompt tells it."""
+    """A position as described by a prompt."""
 
     facts: PromptFacts
 
@@ -49,7 +49,7 @@ class Marks:
         return sign * outcome(GAME, after), hope(after, self.facts.seat), -PREFERRED.index(cell)
 
     def thought(self, move: str) -> str:
-        """The line to win, the line to block, and the move."""
+        """Return a line with the winning cell, the cell to block, and the move."""
         seat = self.facts.seat
         wins, threats = completing(self.state, seat), completing(self.state, 1 - seat)
         told = f" I win with {(*wins, NONE)[0]} now."
@@ -68,8 +68,8 @@ class Marks:
         return "centre" if move == "C2R2" and not forks else "fork"
 
     def rate(self) -> int:
-        """What the position is worth, halfway between perfect play and play against a random
-        player: from 0 to 100, in tens."""
+        """Rate the position as the mean of its value under perfect play and against a random
+        player: 0 to 100, in tens."""
         seat = self.facts.seat
         sure = (1 - 2 * seat) * outcome(GAME, self.state)
         return round((sure + hope(self.state, seat) + 2) * 2.5) * 10
@@ -84,7 +84,7 @@ class Marks:
         return told if wins else f"{told} After that {(*threats, NONE)[0]} is a threat."
 
     def advantage(self) -> int:
-        """What a move is worth to whoever makes it: from 0 to 100, in tens."""
+        """Rate a move for the player who makes it: 0 to 100, in tens."""
         seat, move = self.facts.next
         after, sign = GAME.play(self.state, (NAMES.index(move),)), 1 - 2 * seat
         return round((sign * outcome(GAME, after) + hope(after, seat) + 2) * 2.5) * 10
@@ -92,8 +92,8 @@ class Marks:
 
 @lru_cache(maxsize=50_000)
 def hope(state: State, seat: int) -> float:
-    """What `seat` gets in the mean, from -1 to 1, that plays on perfectly against a random player
-    and takes of the best moves the one that brings most so."""
+    """Return `seat`'s mean return, -1 to 1, with perfect play against a random player, choosing
+    among the best moves the one that maximises it."""
     movers = GAME.to_move(state)
     if not movers:
         return GAME.returns(state)[seat]
@@ -106,14 +106,14 @@ def hope(state: State, seat: int) -> float:
 
 @lru_cache(maxsize=50_000)
 def completing(state: State, seat: int) -> tuple[str, ...]:
-    """The empty cells that complete a line of `seat`."""
+    """Return the empty cells that complete a line of `seat`."""
     taken, own = state.marks[0] | state.marks[1], state.marks[seat]
     free = (cell for cell in range(9) if not taken >> cell & 1)
     return tuple(NAMES[cell] for cell in free if lined(own | 1 << cell))
 
 
 def lined(marks: int) -> bool:
-    """Whether cells, as bits, hold a whole row, column or diagonal."""
+    """Return whether the cells, as bits, contain a whole row, column or diagonal."""
     return any(marks & line == line for line in LINES)
 
 

@@ -1,8 +1,8 @@
-"""The second pocket model's tokenizer: what the prompts say again and again is one token.
+"""The second pocket model's tokenizer: frequent phrases of the prompts are single tokens.
 
-A text is cut into lines, and those at the words that vary: cells, cards, actions, numbers. What
-then occurs often is a token as it stands, however long, without the merges that lead to it; the
-rest is byte-level BPE. So any text encodes, and a prompt has some 40 to 120 tokens.
+A text is split into lines, and lines at the words that vary: cells, cards, actions, numbers. Pieces
+that then occur often become tokens, however long, without the merges that lead to them; the rest is
+byte-level BPE. So any text can be encoded, and a prompt has some 40 to 120 tokens.
 """
 
 from __future__ import annotations
@@ -27,29 +27,30 @@ BEFORE_NUMBER = (
 )
 CUTS = (
     r",? <?C\dR\d>?",
-    # A player's own cards are other tokens than those on the board, so that both are found at once;
-    # ranks and suits are apart, since what a hand makes is in either.
+    # A player's own cards have other tokens than those on the board, so both are found at once;
+    # ranks and suits are separate, since hands are made of either.
     r"Your cards: [2-9TJQKA]",
     r"(?<=Your cards: [2-9TJQKA])[cdhs] [2-9TJQKA]",
     r"(?<=Your cards: [2-9TJQKA][cdhs] [2-9TJQKA])[cdhs]\n",
     r" [2-9TJQKA](?=[cdhs](?![a-z]))",
     r"(?<= [2-9TJQKA])[cdhs](?![a-z])",
-    rf"^(?:{ACTIONS}): [a-z ]+ (?=\d)",  # a line of what an action means
+    rf"^(?:{ACTIONS}): [a-z ]+ (?=\d)",  # a line that explains an action
     rf",? <?(?:{ACTIONS})>?(?: to (?=\d)| (?=\d)|(?! raises?| and|: ))",
     rf"(?<={'|'.join(BEFORE_NUMBER)})\d+",
     rf"(?<=\(| is )(?:{'|'.join(words.CATEGORIES)})",
     r"^\d+\)",
 )
 OFTEN = 25
-"""How often a piece is to be met to be a token."""
+"""Minimum count for a piece to become a token."""
 
 
 def phrase_tokenizer(
     texts: Iterable[str], merged: int, cuts: Sequence[str] = CUTS, dropped: str | None = None
 ) -> PreTrainedTokenizerFast:
-    """A tokenizer of the pieces that `texts` have OFTEN, and of at most `merged` tokens of BPE.
+    """Return a tokenizer with the pieces that occur OFTEN in `texts`, and at most `merged` BPE
+    tokens.
 
-    cuts: patterns of what stands alone in a line. dropped: a pattern of what is not told at all.
+    cuts: patterns of the pieces that are isolated in a line. dropped: a pattern of text to omit.
     """
     dropping = [pre_tokenizers.Split(Regex(dropped), "removed")] if dropped else []
     cutting = pre_tokenizers.Sequence(
@@ -68,8 +69,9 @@ def phrase_tokenizer(
 def with_pieces(
     tokenizer: Tokenizer, texts: Iterable[str], merged: int, often: int, most: int | None = None
 ) -> PreTrainedTokenizerFast:
-    """A tokenizer that cuts as this one does, trained on `texts`: of at most `merged` tokens of BPE
-    and the pieces that are met so often, of those the most frequent up to `most` tokens in all."""
+    """Return a tokenizer that splits like `tokenizer`, trained on `texts`: at most `merged` BPE
+    tokens plus the pieces that occur at least `often` times, the most frequent ones up to `most`
+    tokens in total."""
     lines = Counter(line for text in texts for line in text.splitlines(keepends=True))
     pieces: Counter[str] = Counter()
     for line, count in lines.items():

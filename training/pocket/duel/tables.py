@@ -1,4 +1,4 @@
-"""Turns of Tic-Tac-Toe and hold'em for the second pocket model to learn from, without end."""
+"""Endless turns of Tic-Tac-Toe and hold'em as training data of the second pocket model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gauntlet.games.holdem import Holdem
 from gauntlet.training.pocket.data import grid_turns, turn_of
 
 IDLE = 0.3
-"""How often a turn is taught at which no move is better, or the tutor checks or folds."""
+"""Probability of teaching a turn where no move is better, or where the tutor checks or folds."""
 HOLDEM = (
     *(Holdem(mode="hands", hands=hands) for hands in (2, 2, 2, 2, 1, 3, 5, 10, 20, 50, 100)),
     *(Holdem(mode="match", hands=hands) for hands in (200, 200, 200, 200, 100, 50, 10)),
@@ -20,19 +20,19 @@ HOLDEM = (
     *(Holdem(mode=mode, raises="neuron", paper_bugs=True) for mode in ("hands", "match")),
 )
 HANDS = 4
-"""Of longer matches about the turns of so many hands are taught."""
+"""Of longer matches, the turns of about this many hands are taught."""
 PLAYERS = ("random", "caller", "maniac", "tight", "mixed", "mixed")
 
 
 def grid_lessons(rng: np.random.Generator) -> Iterator[Turn]:
-    """Turns of Tic-Tac-Toe with a choice, the idle ones less often."""
+    """Yield turns of Tic-Tac-Toe with a choice, the idle ones less often."""
     for turn, worth in grid_turns(rng):
         if len(worth) > 1 and (worth.min() < worth.max() or rng.random() < IDLE):
             yield turn
 
 
 def card_turns(rng: np.random.Generator) -> Iterator[Turn]:
-    """Turns of either seat, of matches between the game's scripted players."""
+    """Yield turns of both seats in matches between the game's scripted players."""
     while True:
         game = HOLDEM[rng.integers(len(HOLDEM))]
         players = [PLAYERS[rng.integers(len(PLAYERS))] for _ in range(2)]

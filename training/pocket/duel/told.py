@@ -1,6 +1,6 @@
-"""What a prompt of the reasoning methods tells, read back from its words.
+"""Parse the prompts of the reasoning methods back into facts.
 
-A tutor that answers by the prompt alone knows no more than the model that learns from it.
+A tutor that uses only the prompt knows no more than the model that learns from it.
 """
 
 from __future__ import annotations
@@ -32,8 +32,11 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class PromptFacts:
-    """seat: whose prompt it is. facts: by name, the first of a name. legal: the moves that are
-    listed, none where the prompt asks for a value. line: the moves that are supposed since."""
+    """The contents of a prompt.
+
+    seat: the prompted player's. facts: by name, the first of each name. legal: the listed moves,
+    none if the prompt is about a value. line: the moves supposed to follow.
+    """
 
     prompt: Prompt
     game: str
@@ -44,14 +47,14 @@ class PromptFacts:
 
     @property
     def next(self) -> Step:
-        """The move that is to be valued. Raises ValueError where there is none."""
+        """The move to be rated. Raises ValueError if there is none."""
         found = NEXT.search(self.prompt.changing)
         if found is None:
             raise ValueError(f"a prompt that supposes no move: {self.prompt.changing!r:.80}")
         return Step(int(found[1]), found[2])
 
     def candidates(self, form: str) -> Sequence[str | None]:
-        """The moves that the listed plans or answers come to, None for one that names none."""
+        """Return the moves that the listed plans or answers name, None for those that name none."""
         above = PLANS if PLANS in self.prompt.changing else ANSWERS
         listed = self.prompt.changing.partition(above)[2].partition(VOTE)[0]
         found = [move_in(text, self.legal, form) for text in LISTED.split(listed)[1:]]
@@ -59,7 +62,7 @@ class PromptFacts:
 
 
 def read(prompt: Prompt) -> PromptFacts:
-    """Raises ValueError for a prompt that names no seat and no game."""
+    """Parse a prompt. Raises ValueError if it names no seat or no game."""
     seat, game = SEAT.search(prompt.static), GAME.search(prompt.static)
     if seat is None or game is None:
         raise ValueError(f"a prompt without a player and a game: {prompt.static!r:.80}")

@@ -1,5 +1,5 @@
-"""Answers the prompts of the reasoning methods, for the model to learn: what each asks for, in its
-form, in few words that lead to the answer."""
+"""The tutor: answers the prompts of the reasoning methods in their required form, with a few words
+of reasoning."""
 
 from __future__ import annotations
 
@@ -17,42 +17,42 @@ from gauntlet.training.pocket.duel.told import PromptFacts, read
 
 
 class Knowledge(Protocol):
-    """What a tutor knows of the position that a prompt tells."""
+    """A tutor's knowledge of the position in a prompt."""
 
     @property
     def facts(self) -> PromptFacts: ...
 
     @property
     def form(self) -> str:
-        """How the game writes a move, as a regular expression."""
+        """The game's move format, a regular expression."""
         ...
 
     def best(self) -> str:
-        """The best of the legal moves."""
+        """Return the best legal move."""
         ...
 
     def worth(self, move: str) -> Any:
-        """What sorts moves, the best one last."""
+        """Return a sort key for moves, the best one last."""
         ...
 
     def thought(self, move: str) -> str:
-        """A line that leads to the move and ends with it."""
+        """Return a line of reasoning that ends with the move."""
         ...
 
     def intent(self, move: str) -> str:
-        """The one of the game's intents that the move carries out."""
+        """Return the game's intent that the move carries out."""
         ...
 
     def analysis(self) -> str:
-        """A line on who is ahead."""
+        """Return a line on who is ahead."""
         ...
 
     def rate(self) -> int:
-        """How likely the player wins, from 0 to 100."""
+        """Return the player's winning chances, 0 to 100."""
         ...
 
     def advantage(self) -> int:
-        """What the move that is made next is worth to whoever makes it, from 0 to 100."""
+        """Return the value of the next move for the player who makes it, 0 to 100."""
         ...
 
 
@@ -61,7 +61,7 @@ OTHERWISE = {
     "situation": " From 0 to 100, how good are your chances to reach your goal from here?",
     "move": " From 0 to 100, how much does this move help whoever makes it?",
 }
-"""The judge's questions in other words."""
+"""The judge's questions rephrased."""
 
 
 def knowing(prompt: Prompt) -> Knowledge:
@@ -70,7 +70,7 @@ def knowing(prompt: Prompt) -> Knowledge:
 
 
 def reply(prompt: Prompt, move: str | None = None) -> str:
-    """The answer to a prompt; where it is to name a move, `move` in place of the best one."""
+    """Return the answer to a prompt; if it names a move, `move` instead of the best one."""
     if PLAN in prompt.changing:
         return f" <{planned(prompt)}>"
     for reward, question in QUESTIONS.items():
@@ -87,7 +87,7 @@ def reply(prompt: Prompt, move: str | None = None) -> str:
 
 
 def name_move(prompt: Prompt, knowledge: Knowledge, move: str) -> str:
-    """A move in the form that is asked for."""
+    """Format a move as the prompt requires."""
     if prompt.cue == MOVE_CUE:
         return f" <{move}>"
     assert prompt.cue == THOUGHT_CUE, prompt.cue
@@ -96,7 +96,7 @@ def name_move(prompt: Prompt, knowledge: Knowledge, move: str) -> str:
 
 
 def vote(knowledge: Knowledge) -> str:
-    """For the candidate with the best move, of equals the first."""
+    """Vote for the candidate with the best move, the first of equals."""
     moves = knowledge.facts.candidates(knowledge.form)
     able = [move for move in moves if move is not None]
     if not able:
@@ -106,7 +106,7 @@ def vote(knowledge: Knowledge) -> str:
 
 
 def planned(prompt: Prompt) -> str:
-    """The move that the plan below the question comes to; the best one where it names none."""
+    """Return the move that the plan in the prompt names, or the best one if it names none."""
     known = knowing(prompt)
     legal, plan = known.facts.legal, prompt.changing.partition(PLAN)[2]
     move = move_in(plan, legal, known.form)

@@ -1,1 +1,1 @@
-"""What the fourth pocket model learns: to act in the nine games of GameBench, as `base` asks."""
+"""Lessons of the fourth pocket model: acting in the nine games of GameBench, prompted by `base`."""

@@ -1,9 +1,9 @@
 """The lessons in GameBench's games as trees of tokens, and their tokenizer.
 
-What is taught is how good the options are: in the reply as the chances of their numbers, and, at
-the end of each option's line, by the option's number and the word good or bad. Nobody asks for
-them there; they are taught because a reply says one thing of a decision and the lines one of each
-option, and one layer early, so that the last layer has but to choose among them.
+The targets are ratings of the options: in the reply as the probabilities of their numbers, and, at
+the end of each option's line, the option's number and the word good or bad. No prompt uses the
+latter; they are taught because a reply gives one signal per decision and the lines one per option,
+and one layer early, so that the last layer only has to choose among them.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from gauntlet.training.pocket.writing import softmax
 
 METHOD = Base()
 QUESTIONS, APART = 500, 5
-"""How many turns of each game the tokenizer learns from, and how far apart they lie."""
+"""Turns of each game that the tokenizer is trained on, and the distance between them."""
 MERGED, OFTEN, MOST = 600, 12, 3000
-"""Its tokens of BPE, how often another token is to be met, and how many there are in all."""
+"""Number of BPE tokens, minimum count of other tokens, and maximum number of tokens in total."""
 NUMBERS = 200
-"""Numbers of options that are tokens whatever the decisions are."""
+"""Option numbers that always are tokens."""
 LONG = 40
-"""Characters of the longest words that are a token whole, if a game gives them as an example."""
+"""Maximum characters of a game's example texts that become single tokens."""
 AGAIN, KEPT = 0.5, 20_000
-"""How often a lesson is one that was given before, and how many are kept for that."""
+"""Probability of repeating an earlier lesson, and how many are kept for that."""
 JUDGED = 2.0
-"""What the words behind the options count, all together, where the reply's number counts 1."""
+"""Total weight of the words after the options, relative to 1 for the reply's number."""
 
 
 def tokenizer_of(tables: Sequence[Table], seed: int) -> PreTrainedTokenizerFast:
-    """Of QUESTIONS decisions of each game and the replies to them."""
+    """Return a tokenizer trained on QUESTIONS decisions of each game and the replies to them."""
     rng = np.random.default_rng((seed, 1))
     texts = [spoken(number, "") for number in range(1, NUMBERS + 1)] * OFTEN
     texts += [f"{choice}\n {choice}" for choice in (*LETTERS, *VERDICTS, "yes", "no")] * OFTEN
@@ -60,7 +60,7 @@ def tokenizer_of(tables: Sequence[Table], seed: int) -> PreTrainedTokenizerFast:
 def trees(
     tables: Sequence[Table], tokenizer: PreTrainedTokenizerFast, rng: np.random.Generator
 ) -> Iterator[LessonTree]:
-    """Decisions of all games, mixed by their shares, without end."""
+    """Yield decisions of all games forever, mixed by their shares."""
     writer = Writer(tokenizer)
     shares = np.array([table.share for table in tables])
     sources = [lessons(table, rng) for table in tables]
@@ -75,7 +75,7 @@ def trees(
 
 
 def prompt_text(turn: Turn, rng: np.random.Generator) -> str:
-    """The prompt of a decision."""
+    """Return the prompt of a decision."""
     request = next(METHOD.ask(turn, rng))
     assert isinstance(request, Generate), request
     return request.prompt.text
@@ -90,7 +90,7 @@ class Writer:
         """The tokens of good and bad: (2,)."""
 
     def tree(self, lesson: Lesson, rng: np.random.Generator) -> LessonTree:
-        """One stem, taught behind every option and at every token of the reply."""
+        """A tree of one stem, with targets after every option and at every token of the reply."""
         chances = softmax(lesson.logits)
         lines = prompt_text(lesson.turn, rng).splitlines(keepends=True)
         tokens = [self.encode(line) for line in lines]
@@ -107,8 +107,9 @@ class Writer:
         return LessonTree([*prompt, *said], (), places, targets)
 
     def judged(self, chances: np.ndarray, numbers: np.ndarray) -> list[Target]:
-        """What stands behind each option: its number, and good as far as it is as likely as the
-        likeliest one. The last layer, which chooses, finds both there."""
+        """Return the targets after each option: its number, and "good" in proportion to its
+        probability relative to the most likely one. The last layer, which chooses, finds both
+        there."""
         good, weight = chances / chances.max(), JUDGED / len(chances)
         return [
             Target(
@@ -118,6 +119,6 @@ class Writer:
         ]
 
     def number(self, number: int) -> int:
-        """The token of an option's number in a reply. Raises ValueError where it is several."""
+        """The token of an option's number in a reply. Raises ValueError if it is not one token."""
         _, token, _ = self.encode(spoken(number, ""))
         return token

@@ -1,7 +1,8 @@
-"""How the fourth pocket model plays the games of GameBench, and in how many replies it says nothing
-that can be read: `python -m training.pocket.gamebench.evaluate [--weights DIR] [--deals N]`.
+"""Measure how the fourth pocket model plays GameBench's games, and its share of unreadable replies.
 
-A plain loop of its own, without the pipeline, whose figures are the ones to quote.
+    python -m training.pocket.gamebench.evaluate [--weights DIR] [--deals N]
+
+A plain loop without the pipeline, whose figures are the ones to quote.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ NOTED = ("malformed", "illegal")
 
 
 class Played(NamedTuple):
-    """What came of a match: its score for the measured seat, and how often a reply was what."""
+    """The measured seat's score, and how its replies were read."""
 
     score: float
     answers: Counter[str]
@@ -43,7 +44,7 @@ class Played(NamedTuple):
 def match(
     game: Game[Any], agent: Agent, other: Agent, seat: int, deal: int
 ) -> Generator[Question, Answer, Played]:
-    """One match of `agent` in `seat`, all other seats taken by `other`; asks what it asks."""
+    """Play one match of `agent` in `seat` against `other` in all others, passing on requests."""
     rng = np.random.default_rng((deal, 1 + seat))
     state, answers = game.deal(np.random.default_rng((deal, 0))), Counter[str]()
     while seats := game.to_move(state):
@@ -64,14 +65,14 @@ def match(
 
 
 def noted(answers: Sequence[Any]) -> list[str]:
-    """What came of each reply: malformed, illegal, or read."""
+    """Classify each reply: malformed, illegal, or read."""
     return [one if one in NOTED else "read" for one in answers]
 
 
 def play(
     model: Model, game: Game[Any], method: Method, other: Agent, deals: int
 ) -> tuple[np.ndarray, Counter[str]]:
-    """The scores of the model, (deals, seats), and what its replies were."""
+    """Return the model's scores, (deals, seats), and counts of how its replies were read."""
     agent = LLM(method)
     matches = [
         match(game, agent, other, seat, deal)

@@ -1,9 +1,9 @@
-"""How the fourth pocket model's tokenizer cuts the prompts of `base`: into words and numbers.
+"""The fourth pocket model's tokenizer: splits the prompts of `base` into words and numbers.
 
-A word is one token, spelled the same wherever it stands, so that what a prompt tells of a card or a
-square, or an option's number in the reply, is found again; so is the name of a fact, and words in
-quotation marks. What is the same at every turn of a game (the goal, the rules, the form of a reply)
-is no token, nor are the last moves, whose outcome the facts tell, nor marks between words.
+A word is one token, spelled the same everywhere, so that a card or a square in the prompt, or an
+option's number in the reply, matches its other occurrences; so are names of facts and quoted words.
+Text that is the same at every turn of a game (the goal, the rules, the reply format) is dropped,
+and so are the last moves, whose outcome is in the facts, and punctuation between words.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from gauntlet.training.pocket.duel.phrases import with_pieces
 REPLY, CLOSE = ' {"action": "', '"}'
 """A reply's parts around the number."""
 WORDS, END = '", "openended_response": ', "}"
-"""What stands behind the number instead, around the words in their quotation marks."""
+"""What follows the number instead, around the quoted words."""
 
 BUG = r"[wb](?:Q|[SGA]\d)"
 """A piece of Hive."""
 MANOEUVRE = "(?:left|forward|right|stay)"
-"""What a ship of Sea Battle does."""
+"""A ship's manoeuvre in Sea Battle."""
 CUTS = (
     r' ?\{"action":"',
     r'","openended_response":',
@@ -49,9 +49,9 @@ DROPPED = "|".join(
         rf"^(?:[#.A-Z]{{24}}|   a  b  c  d  e|[1-5]  [0-4].*|(?: *(?:\.|{BUG}))+ *)\n",  # a drawing
         r"(?<= hits) [A-Z](?= )",  # which ship
         r"; at most \d+ characters.*$",
-        r"(?<=\d)\)(?= )",  # behind an option's number
+        r"(?<=\d)\)(?= )",  # after an option's number
         r' (?=")|[()]',
-        r"(?<!\")[,;.](?= [a-z\d]|$)|(?<=\d)[,;.](?= [A-Z])",  # but between names
+        r"(?<!\")[,;.](?= [a-z\d]|$)|(?<=\d)[,;.](?= [A-Z])",  # but not between names
     )
 )
 
@@ -59,7 +59,7 @@ DROPPED = "|".join(
 def word_tokenizer(
     texts: Iterable[str], merged: int, often: int, most: int
 ) -> PreTrainedTokenizerFast:
-    """A tokenizer of words; the arguments as of `with_pieces`."""
+    """Return a tokenizer of words; arguments as in `with_pieces`."""
     tokenizer = Tokenizer(models.BPE(ignore_merges=True))
     tokenizer.normalizer = normalizers.Replace(Regex(DROPPED), "")
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
@@ -73,6 +73,6 @@ def word_tokenizer(
 
 
 def spoken(number: int, words: str) -> str:
-    """The reply that takes the option of this number, from 1, with these words, "" for none."""
+    """The reply that takes the option of this number, from 1, with these words ("" for none)."""
     rest = WORDS + json.dumps(words) + END if words else CLOSE
     return f"{REPLY}{number}{rest}"

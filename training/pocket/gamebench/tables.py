@@ -1,8 +1,9 @@
-"""The nine games, and decisions met in them with how good each option is.
+"""The nine games, and decisions in them with ratings of the options.
 
-One seat of each match is the learner's: of its decisions some are taught. There it takes what the
-teacher likes best or, by STRAY, any option, elsewhere what a greedy player does; the other seats
-are random or greedy players. The teacher is the one-ply search that plays in matches.
+One seat of each match is the learner's; some of its decisions are taught. At those it plays the
+teacher's choice or, with probability STRAY, a random option; otherwise it plays like a greedy
+player. The other seats are random or greedy players. The teacher is the one-ply search that also
+plays matches.
 """
 
 from __future__ import annotations
@@ -32,21 +33,22 @@ from gauntlet.training.pocket.data import turn_of
 
 GREEDY = "greedy"
 STRAY = 0.25
-"""How often the learner's seat takes any option."""
+"""Probability that the learner's seat plays a random option."""
 SPREAD = 0.35
-"""An option is e times as likely to be the answer as one whose worth is less by this share of the
-usual spread (standard deviation) of a decision's worths in the game."""
+"""An option is e times as likely to be the answer as one whose value is lower by this share of the
+typical standard deviation of a decision's values in the game."""
 MEASURED = 60
-"""Decisions from which that spread is taken."""
+"""Number of decisions used to estimate that standard deviation."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A game that is taught.
+    """A game to teach.
 
-    share: of all lessons. taught: how many of the learner's decisions become lessons; few where
-    those of a match are alike. worlds: of the teacher. copied: whether the words that are taught
-    are examples that the prompt shows, where those of the greedy player would take more to know.
+    share: of all lessons. taught: proportion of the learner's decisions that become lessons; low
+    where those of a match are similar. worlds: the teacher's number of sampled worlds. copied:
+    whether the words taught are examples from the prompt, where the greedy player's would require
+    more knowledge.
     """
 
     game: Game[Any]
@@ -70,8 +72,7 @@ TABLES: dict[str, Table] = {
 
 
 class Lesson(NamedTuple):
-    """A turn, float64 logits (options,) of how good each option is, and for each what to say with
-    it, "" where it wants no words."""
+    """A turn, float64 logits (options,) rating its options, and the words for each, "" for none."""
 
     turn: Turn
     logits: np.ndarray
@@ -79,14 +80,14 @@ class Lesson(NamedTuple):
 
 
 def lessons(table: Table, rng: np.random.Generator) -> Iterator[Lesson]:
-    """Decisions of a game, without end."""
+    """Yield decisions of a game forever."""
     spread = np.mean([worth.std() for _, worth in islice(judged(table, rng), MEASURED)])
     for turn, worth in judged(table, rng):
         yield Lesson(turn, worth / (SPREAD * max(spread, 1e-6)), words(turn, table.copied, rng))
 
 
 def judged(table: Table, rng: np.random.Generator) -> Iterator[tuple[Turn, np.ndarray]]:
-    """Decisions of the learner's seats, and what the teacher thinks of the options."""
+    """Yield decisions of the learner's seats with the teacher's ratings of the options."""
     game = table.game
     while True:
         state, learner = game.deal(rng), int(rng.integers(game.num_seats))
@@ -106,7 +107,7 @@ def judged(table: Table, rng: np.random.Generator) -> Iterator[tuple[Turn, np.nd
 
 
 def turns(game: Game[Any], rng: np.random.Generator) -> Iterator[Turn]:
-    """Turns of all seats between random and greedy players, without end."""
+    """Yield turns of all seats in games between random and greedy players, forever."""
     while True:
         state = game.deal(rng)
         policies = [RANDOM if rng.random() < 0.5 else GREEDY for _ in range(game.num_seats)]
@@ -117,12 +118,12 @@ def turns(game: Game[Any], rng: np.random.Generator) -> Iterator[Turn]:
 
 
 def needs_model(turn: Turn) -> bool:
-    """Whether a model would be asked: there is a choice, or words to be found."""
+    """Return whether a model is needed: there is a choice, or text to write."""
     return len(turn.options) > 1 or isinstance(turn.options[0], TextAction)
 
 
 def worths(turn: Turn, worlds: int, rng: np.random.Generator) -> np.ndarray:
-    """What one-ply search thinks of the options, float64 (options,)."""
+    """Return one-ply search's values of the options, float64 (options,)."""
     thinking = OnePly(worlds).decide(turn, rng)
     try:
         next(thinking)
@@ -133,15 +134,15 @@ def worths(turn: Turn, worlds: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def learners(turn: Turn, worth: np.ndarray, rng: np.random.Generator) -> Action:
-    """The learner's move: one of the best options or, by STRAY, any."""
+    """Return the learner's move: one of the best options or, with probability STRAY, any."""
     likely = worth >= (-np.inf if rng.random() < STRAY else worth.max() - ALIKE)
     option = int(rng.choice(np.flatnonzero(likely)))
     return fill_text(turn.game, GREEDY, turn.observation, turn.options, option, rng)
 
 
 def words(turn: Turn, copied: bool, rng: np.random.Generator) -> tuple[str, ...]:
-    """For each option what is said with it: what the greedy player says, or an example that a
-    prompt shows; "" where it wants no words."""
+    """Return the words for each option: the greedy player's, or an example from the prompt; "" if
+    it needs none."""
     return tuple(
         text_reply(turn, option, copied, rng)
         if isinstance(turn.options[option], TextAction)

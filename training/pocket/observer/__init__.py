@@ -1,1 +1,1 @@
-"""What the third pocket model learns: to watch rock-paper-scissors and say who plays how."""
+"""Lessons of the third pocket model: identify the players' strategies in rock-paper-scissors."""

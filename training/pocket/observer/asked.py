@@ -1,4 +1,4 @@
-"""What the method `observe` asks about drawn rounds, worded by the method itself."""
+"""Prompts of the method `observe` about random rounds, built by the method itself."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from gauntlet.training.pocket.observer.rounds import played
 
 ROUNDS = 210
 TOLD = ((0.6, 50, 50), (0.2, 1, 49), (0.1, 20, 20), (0.1, 51, ROUNDS))
-"""How often a lesson tells how many rounds: at least, at most."""
+"""Probabilities of the range of rounds shown in a lesson: (probability, minimum, maximum)."""
 REASONS = 0.15
-"""How often reasons are wanted."""
+"""Probability that reasons are requested."""
 AGAIN = 0.03
-"""How often the question is put again, after a reply that will not do."""
+"""Probability of a repeated prompt after an invalid reply."""
 USELESS = (" I do not know.", ' {"guess_s1": "Q", "guess_s2": "7", "confidence": 1}')
 
 
 class Question(NamedTuple):
-    """A prompt, the rounds that it tells, (rounds, 2), and whether it wants reasons."""
+    """A prompt, the rounds that it shows, (rounds, 2), and whether it requests reasons."""
 
     prompt: Prompt
     hands: NDArray[np.int64]
@@ -39,7 +39,7 @@ class Question(NamedTuple):
 
 
 def questions(rng: np.random.Generator) -> Iterator[Question]:
-    """Questions about any two players, after any round, without end."""
+    """Yield prompts about random players, after a random number of rounds, forever."""
     asking = QuestionSampler()
     shares = [share for share, _, _ in TOLD]
     while True:
@@ -56,7 +56,7 @@ def questions(rng: np.random.Generator) -> Iterator[Question]:
 
 @dataclass(frozen=True)
 class QuestionSampler:
-    """Puts rounds as they would be told of a match that is watched."""
+    """Builds prompts as if the rounds came from a watched match."""
 
     game: Watch = field(default_factory=lambda: Watch(of=RockPaperScissors(rounds=ROUNDS)))
     method: Observe = field(default_factory=Observe)
@@ -66,7 +66,7 @@ class QuestionSampler:
         return turn_of(self.game, self.game.deal(np.random.default_rng(0)), 0)
 
     def moment(self, window: int, reasons: bool, rng: np.random.Generator) -> tuple[int, bool]:
-        """How many rounds were shown, at least `window`, and whether reasons are wanted then."""
+        """A number of rounds played, at least `window`, and whether reasons are requested then."""
         every = self.method.reasons
         wanted = [
             n for n in range(window, ROUNDS + 1) if (n % every == 0 or n == ROUNDS) == reasons
@@ -75,7 +75,7 @@ class QuestionSampler:
         return found[rng.integers(len(found))], bool(wanted) and reasons
 
     def prompt(self, hands: NDArray[np.int64], played: int) -> Prompt:
-        """The question after `played` rounds of which the last are told."""
+        """Return the prompt after `played` rounds, of which `hands` are the last."""
         seen = self._turn.observation
         text = spectator.rounds(hands.tolist(), played - len(hands) + 1)
         now = replace(

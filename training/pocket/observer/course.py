@@ -1,9 +1,9 @@
-"""The lessons in watching as trees of tokens, and their tokenizer.
+"""The lessons in observation as trees of tokens, and their tokenizer.
 
-What is taught is how likely each strategy is, not which was drawn: the exact posterior of each
-player. It is taught in the reply, and after each round that a prompt tells: there half of the
-answer is what the reply would say of the first player, half what of the second. Nobody reads those
-answers later, but they are fifty where a reply has two.
+The targets are the exact posteriors of each player's strategy, not the strategy drawn. They are
+taught in the reply, and after each round of a prompt: there half of the target is the reply's for
+the first player, half for the second. Nothing reads those answers later, but there are fifty of
+them and only two in a reply.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from gauntlet.training.pocket.observer.words import CUTS, DROPPED, STEPS, phrase
 from gauntlet.training.pocket.trees import LessonTree, Target
 
 QUESTIONS, MERGED = 500, 400
-"""How many questions the tokenizer learns from, and its tokens of BPE."""
+"""Number of prompts that the tokenizer is trained on, and its number of BPE tokens."""
 TAUGHT = 16
-"""After so many of the rounds, drawn for each lesson, the posteriors are taught."""
+"""Number of rounds per lesson, drawn at random, after which posteriors are taught."""
 
 
 def tokenizer_of(seed: int) -> PreTrainedTokenizerFast:
-    """Of QUESTIONS questions and all that a reply may have."""
+    """Return a tokenizer trained on QUESTIONS prompts and all possible parts of a reply."""
     rng = np.random.default_rng((seed, 1))
     texts = [one.prompt.text for one in islice(questions(rng), QUESTIONS)]
     for code in CODES:
@@ -41,7 +41,7 @@ def tokenizer_of(seed: int) -> PreTrainedTokenizerFast:
 
 
 def trees(tokenizer: PreTrainedTokenizerFast, rng: np.random.Generator) -> Iterator[LessonTree]:
-    """Every question with its reply, without end."""
+    """Yield every prompt with its reply, forever."""
     writer = Writer(tokenizer)
     for asked in questions(rng):
         yield writer.tree(asked, rng)
@@ -57,7 +57,7 @@ class Writer:
         """The tokens that name a strategy of each player: (2, CODES)."""
 
     def tree(self, question: Question, rng: np.random.Generator) -> LessonTree:
-        """One stem, taught after some of the rounds and at every token of the reply."""
+        """A tree of one stem, with targets after some rounds and at every token of the reply."""
         chances = posteriors(question.hands)
         prompt = self.encode(question.prompt.text)
         said, targets = self.reply(question, chances[-1], rng)
@@ -71,7 +71,7 @@ class Writer:
     def reply(
         self, question: Question, chances: np.ndarray, rng: np.random.Generator
     ) -> tuple[list[int], list[Target]]:
-        """A reply's tokens, and what each and the end should be; chances: (2, CODES)."""
+        """Return a reply's tokens, and the targets of each and of the end; chances: (2, CODES)."""
         picked = [int(rng.choice(len(CODES), p=row)) for row in chances]
         chance = float(chances[0, picked[0]] * chances[1, picked[1]])
         guess = [CODES[one] for one in picked]
@@ -82,7 +82,7 @@ class Writer:
         return said, [*codes, *others]
 
     def rounds(self, question: Question, prompt: list[int]) -> list[int]:
-        """The places of the rounds in a prompt."""
+        """Return the token positions of the rounds in a prompt."""
         lines = question.prompt.text.splitlines(keepends=True)
         opening = lines.index("[\n") + 1
         first = sum(len(self.encode(line)) for line in lines[:opening])

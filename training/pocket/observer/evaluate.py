@@ -1,7 +1,8 @@
-"""How often the third pocket model says rightly who plays how, beside observers without a model:
-`python -m training.pocket.observer.evaluate [--weights DIR] [--deals N]`.
+"""Measure how often the third pocket model identifies both strategies, next to scripted observers.
 
-A plain loop of its own, without the pipeline, whose figures are the ones to quote.
+    python -m training.pocket.observer.evaluate [--weights DIR] [--deals N]
+
+A plain loop without the pipeline, whose figures are the ones to quote.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ PAIRS = ("H C", "N G", "D Y")
 
 
 class Guesses(NamedTuple):
-    """right: bool (deals, guesses), both codes right. malformed: replies that say no guess; asked:
+    """right: bool (deals, guesses), both codes right. malformed: replies without a guess; asked:
     all replies."""
 
     right: np.ndarray
@@ -38,8 +39,8 @@ class Guesses(NamedTuple):
 
 
 def watching(players: str, window: int | None = 50, react: str = "lag1") -> Watch:
-    """Watching these two, or any two where none are named, for 210 rounds, of which the last
-    `window` are told."""
+    """Return a watched game of these two players, or of random ones if none are given: 210 rounds,
+    the last `window` of them shown."""
     of = RockPaperScissors(rounds=210, react=react)
     return Watch(of=of, players=tuple(players.split()), window=window)
 
@@ -49,7 +50,7 @@ def dealt(game: Watch, deal: int) -> State:
 
 
 def turns(game: Watch, deal: int) -> Iterator[Turn]:
-    """All turns of a match. What is guessed changes nothing of what is told."""
+    """Yield all turns of a match. Guesses do not affect the observations."""
     state = dealt(game, deal)
     while game.to_move(state):
         yield turn_of(game, state, 0)
@@ -57,7 +58,7 @@ def turns(game: Watch, deal: int) -> Iterator[Turn]:
 
 
 def watch(game: Watch, agent: Agent, deals: int, model: Model | None = None) -> Guesses:
-    """What an observer guesses in so many deals."""
+    """Return an observer's guesses in `deals` deals."""
     guesses, malformed, asked = [], 0, 0
     for deal in range(deals):
         made = decide_all(agent, list(turns(game, deal)), deal, model)
@@ -71,7 +72,7 @@ def watch(game: Watch, agent: Agent, deals: int, model: Model | None = None) -> 
 def decide_all(
     agent: Agent, turns: Sequence[Turn], deal: int, model: Model | None = None
 ) -> Sequence[Decision]:
-    """An agent's decisions, all its questions asked side by side."""
+    """Return an agent's decisions, with all its requests in parallel."""
     chains = [
         agent.decide(turn, np.random.default_rng((deal, n)))
         for n, turn in enumerate(turns, start=1)

@@ -1,4 +1,4 @@
-"""Rounds of rock-paper-scissors between two of the 19 strategies, and what they tell of them."""
+"""Rounds of rock-paper-scissors between two of the 19 strategies, and the posteriors they imply."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from gauntlet.games.rock_paper_scissors.strategies import CODES, likelihoods, pl
 
 
 def played(players: tuple[str, str], rounds: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """The hands of two players, by their rules: (rounds, 2)."""
+    """Return the hands of two players following their rules: (rounds, 2)."""
     return play_rounds(players, 1, rounds, rng)[:, 0].T
 
 
 def posteriors(hands: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The chances of each strategy for each player after every round, from a uniform prior: float64
-    (rounds, 2, CODES). Of the hands before the first round nothing is known, so it is one in which
-    a reactive player may choose any."""
+    """Return the posterior probabilities of each player's strategy after every round, from a
+    uniform prior: float64 (rounds, 2, CODES). The hands before the first round are unknown, so in
+    that round a reactive player may choose any."""
     own = np.stack([likelihoods(hands[:, seat], hands[:, 1 - seat]) for seat in (0, 1)], axis=1)
     with np.errstate(divide="ignore"):
         logs = np.log(own).cumsum(axis=0)

@@ -1,4 +1,4 @@
-"""The replies that are taught: a JSON object, at times with reasons in set phrases."""
+"""The replies to teach: a JSON object, sometimes with reasons in fixed phrases."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from gauntlet.games.rock_paper_scissors.strategies import ANSWERS, CODES, MIXES
 
 HANDS = ("rock", "paper", "scissors")
 ANSWERING = ("copies", "beats", "loses to")
-"""What a reactive strategy does to the other's last hand, by what it adds to its number."""
+"""How a reactive strategy answers the other's last hand, by the offset it adds."""
 STEPS = 20
-"""Confidence is said in so many steps."""
+"""Number of confidence levels."""
 SURE, UNSURE = 0.8, 0.4
 EVIDENCE = ("the evidence is clear", "few strategies remain", "other strategies fit as well")
 
 
 def reply(guess: Sequence[str], chance: float, reasons: Sequence[str] = ()) -> str:
-    """The whole reply: codes in seat order, the chance that both are right, and reasons."""
+    """The whole reply: codes in seat order, the probability that both are right, and reasons."""
     said = {f"guess_s{seat}": code for seat, code in enumerate(guess, start=1)}
     why = {"reasoning": "; ".join(reasons)} if reasons else {}
     return " " + json.dumps({**said, "confidence": round(chance * STEPS) / STEPS, **why})
 
 
 def reasons(hands: NDArray[np.int64], guess: Sequence[str], chance: float) -> tuple[str, ...]:
-    """Five phrases: what each player did in these rounds, (rounds, 2), what the strategies guessed
-    do, and how sure that is."""
+    """Return five phrases: what each player did in these rounds, (rounds, 2), what the guessed
+    strategies do, and how certain that is."""
     counts = [np.bincount(column, minlength=len(HANDS)) for column in hands.T]
     sure = EVIDENCE[(chance < SURE) + (chance < UNSURE)]
     seen = (seat_phrase(seat, observed(row)) for seat, row in enumerate(counts, start=1))
@@ -42,7 +42,7 @@ def seat_phrase(seat: int, phrase: str) -> str:
 
 
 def observed(counts: NDArray[np.int64]) -> str:
-    """What a player's hands were, of which it threw so many each."""
+    """Describe a player's hands from their counts."""
     most = counts.max()
     if most == counts.sum():
         return f"threw nothing but {HANDS[counts.argmax()]}"
@@ -52,7 +52,7 @@ def observed(counts: NDArray[np.int64]) -> str:
 
 
 def habit(code: str) -> str:
-    """What a strategy does."""
+    """Describe a strategy."""
     if code in ANSWERS:
         return f"{ANSWERING[ANSWERS[code]]} the last hand of the other"
     mix = MIXES[code]
@@ -69,7 +69,7 @@ def habit(code: str) -> str:
 
 
 def phrases() -> tuple[str, ...]:
-    """All phrases that a reason may have."""
+    """Return all phrases that a reason may contain."""
     one = np.eye(len(HANDS), dtype=np.int64)
     seen = [observed(counts) for counts in (*one, *(one + 1), one[0] + one[1])]
     told = dict.fromkeys([*seen, *map(habit, CODES)])
@@ -83,6 +83,6 @@ CUTS = (
     rf"(?:; )?(?:{'|'.join(sorted(map(re.escape, phrases()), key=len, reverse=True))})",
     r" [A-Z]: (?:always |plays |repeats )[^;]*;",  # a strategy of the catalogue
 )
-"""Where replies and the catalogue are cut: what varies is a token of its own."""
+"""Where replies and the catalogue are split: the parts that vary are single tokens."""
 DROPPED = r'\{"round":\d+,'
-"""How the line of a round begins; no strategy minds its number, so it is no token."""
+"""The beginning of a round's line; no strategy depends on its number, so it is dropped."""
