@@ -218,6 +218,11 @@ def test_sentences_name_the_measure() -> None:
     assert "win" not in text
 
 
+def test_a_score_without_a_baseline_is_told_alone() -> None:
+    text = sentences([scored("a", [4, 6, 8, 6])])
+    assert "score 6.000 over 4 matches, 95% interval 2.299 to 8.533; there is no baseline" in text
+
+
 def test_figures_and_terminal_name_the_measure(capsys: Capsys) -> None:
     labels = drawn(BETTER)
     assert set(labels) == {"means_score", "running_means_score", "paired_differences_score"}
