@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,8 +59,27 @@ class Named:
         raise AssertionError("nobody loads it")
 
 
+class Empty:
+    """A model that holds nothing."""
+
+    def close(self) -> None:
+        pass
+
+
 @dataclass
-class Late:
+class Answering(Empty):
+    """Answers by a function, and records the sizes of its batches."""
+
+    how: Callable[[Sequence[Request]], Sequence[Reply]] = Fake().load().answer
+    sizes: list[int] = field(default_factory=list)
+
+    def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
+        self.sizes.append(len(requests))
+        return self.how(requests)
+
+
+@dataclass
+class Late(Empty):
     """A Concurrent model that answers as the fake does, after a random time."""
 
     slots: int
@@ -72,12 +91,9 @@ class Late:
         time.sleep(self.rng.expovariate(500))
         return Fake(self.seed).load().answer(requests)
 
-    def close(self) -> None:
-        """Nothing to free."""
-
 
 @dataclass
-class Meeting:
+class Meeting(Empty):
     """A Concurrent model that answers nothing until `parties` requests are pending at once."""
 
     parties: int
@@ -89,9 +105,6 @@ class Meeting:
     def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
         self._barrier.wait(timeout=10)
         return Fake().load().answer(requests)
-
-    def close(self) -> None:
-        """Nothing to free."""
 
 
 def score(text: str) -> Score:

@@ -15,11 +15,15 @@ from gauntlet.common.ids import PACKAGE
 from gauntlet.models.engine.files import file_hash
 from gauntlet.pipeline import run
 from gauntlet.pipeline.plan import fingerprint
-from gauntlet.pipeline.tables import report
-from gauntlet.pipeline.tracking.store import tracking_uri
+from gauntlet.pipeline.plan.cells import digest
+from gauntlet.pipeline.tables import figure_registry
 from tests.nodes import ROOT
+from tests.pipeline.stores import client_of
 
 Sweep = Callable[..., int]
+Capsys = pytest.CaptureFixture[str]
+Once = Callable[..., Path]
+Refusal = Callable[[int], str]
 Edit = Callable[[str, str, str], None]
 FAST = (
     *("launch=inline", "tracking=none", "model=fake", "deals=6", "baseline=null"),
@@ -58,13 +62,45 @@ def sweep(
     return go
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("kept")
+
+
+@pytest.fixture
+def once(sweep: Sweep, folder: Path, kept: Path) -> Once:
+    """Lays the folder of a sweep that succeeds; tests of a module with the same overrides have
+    copies of one, and nothing is printed for all but the first."""
+
+    def lay(*overrides: str) -> Path:
+        played = kept / digest(overrides)
+        if not played.exists():
+            assert sweep(*overrides, f"output_dir={played}") == 0
+        return Path(shutil.copytree(played, folder))
+
+    return lay
+
+
+@pytest.fixture
+def refusal(capsys: Capsys) -> Refusal:
+    """Takes the status of a command that refuses: it is 2, and one line says why, which is
+    returned."""
+
+    def line(status: int) -> str:
+        error = capsys.readouterr().err
+        assert status == 2, error
+        assert error.startswith("gauntlet: ")
+        assert error.count("\n") == 1, error
+        return error
+
+    return line
+
+
 @pytest.fixture(scope="session")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a store without runs: MLflow takes a second to create its tables."""
-    from mlflow.tracking import MlflowClient
-
     made = tmp_path_factory.mktemp("empty")
-    MlflowClient(tracking_uri(made)).search_experiments()
+    client_of(made).search_experiments()
     return made
 
 

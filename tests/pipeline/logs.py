@@ -46,6 +46,13 @@ def edited(path: Path, edit: Callable[[dict[str, Any]], dict[str, Any] | None]) 
     path.write_bytes(b"".join(line(new) for one in told if (new := edit(one)) is not None))
 
 
+def raw_lines(folder: Path) -> dict[str, dict[str, Any]]:
+    """The lines of the log as they stand there, by match, in the order of the deals."""
+    files = (folder / "records").glob("*.jsonl")
+    read = [json.loads(line) for file in files for line in file.read_bytes().splitlines()]
+    return {one["match"]: one for one in sorted(read, key=lambda one: one["deal"])}
+
+
 def untimed(record: MatchRecord) -> MatchRecord:
     return replace(record, seconds=0.0, device_seconds=0.0, clock=None)
 

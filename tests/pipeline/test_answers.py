@@ -33,26 +33,21 @@ def cell(model: str, prompt: str, rate: float, helping: bool = False) -> CellRes
     return CellResults(about, Outcomes.from_outcomes(about.key, outcomes), DEALS, 0)
 
 
-def said(*cells: CellResults) -> dict[str, str]:
+def sentences(*cells: CellResults) -> dict[str, str]:
     found = answers(made_of(cells))
     return {answer.question: " ".join(answer.sentences) for answer in found}
 
 
 def test_an_effect_is_stated_and_none_is_not() -> None:
-    text = said(cell("llama1b", "cloze", 0.5), cell("llama8b", "cloze", 0.56))
+    text = sentences(cell("llama1b", "cloze", 0.5), cell("llama8b", "cloze", 0.56))
     beats = text["Do they beat the baseline?"]
     assert beats.startswith("1 of 2 cells win more than their baseline")
     assert "llama1b cloze is not shown to beat the baseline: 50.0% instead of 50.0%" in beats
     assert "llama8b cloze beats the baseline: 56.0% instead of 50.0% (+6.0 points" in beats
 
 
-def test_a_cell_below_its_baseline_is_said_to_be() -> None:
-    text = said(cell("llama1b", "cloze", 0.45), cell("llama8b", "cloze", 0.5))
-    assert "llama1b cloze does worse than the baseline" in text["Do they beat the baseline?"]
-
-
 def test_helpers_are_judged_by_their_partner() -> None:
-    text = said(cell("a", "cloze", 0.45, helping=True), cell("b", "cloze", 0.56, helping=True))
+    text = sentences(cell("a", "cloze", 0.45, helping=True), cell("b", "cloze", 0.56, helping=True))
     assert "a cloze harms the partner: the partner wins 45.0%" in text["Do they help the partner?"]
     assert "b cloze helps: the partner wins 56.0%" in text["Do they help the partner?"]
 
@@ -62,7 +57,7 @@ def test_scale_is_the_logarithm_of_the_size_where_the_names_tell_it() -> None:
     sqrt(1.2727) = 1.128 for ten times."""
     half = 1.128 / 2.128
     sizes = {"llama1b": 0.5, "llama10b": half, "big100b": 0.56}
-    text = said(*(cell(name, "cloze", rate) for name, rate in sizes.items()))
+    text = sentences(*(cell(name, "cloze", rate) for name, rate in sizes.items()))
     matters = text["Do scale and prompting matter?"]
     assert "Ten times the parameters multiplies the odds of a win by 1.128" in matters
     assert "this matters." in matters
@@ -70,7 +65,9 @@ def test_scale_is_the_logarithm_of_the_size_where_the_names_tell_it() -> None:
 
 
 def test_models_of_unknown_size_are_compared_by_name() -> None:
-    text = said(*(cell(m, p, 0.5) for m in ("one", "two") for p in ("cloze", "counterfactual")))
+    text = sentences(
+        *(cell(m, p, 0.5) for m in ("one", "two") for p in ("cloze", "counterfactual"))
+    )
     matters = text["Do scale and prompting matter?"]
     assert "two instead of one multiplies the odds of a win by 1.000" in matters
     assert "counterfactual instead of cloze multiplies the odds of a win by 1.000" in matters
@@ -78,14 +75,14 @@ def test_models_of_unknown_size_are_compared_by_name() -> None:
 
 
 def test_what_determines_each_other_settles_nothing() -> None:
-    text = said(cell("one", "cloze", 0.5), cell("two", "counterfactual", 0.6))
+    text = sentences(cell("one", "cloze", 0.5), cell("two", "counterfactual", 0.6))
     assert "settle no finite effect" in text["Do scale and prompting matter?"]
 
 
 def test_the_limits_are_those_of_the_declared_tests_and_their_estimates() -> None:
     """1,200 deals, Holm over 3 (two cells, and their difference), two-sided: alpha .05 / 6 and 80%
     power give (2.394 + .8416) x .5 / sqrt(1200) = 4.67 points."""
-    text = said(cell("a", "cloze", 0.5), cell("b", "cloze", 0.5))
+    text = sentences(cell("a", "cloze", 0.5), cell("b", "cloze", 0.5))
     limits = text["What could this not have shown?"]
     assert "With 1,200 deals that spread as these did and Holm over 3 test(s), a diff" in limits
     assert "a difference from the baseline of less than 4.7 points would have been missed" in limits
@@ -97,12 +94,11 @@ def test_the_luck_adjusted_estimate_shows_less() -> None:
     cells = [cell("a", "cloze", 0.5), cell("b", "cloze", 0.5)]
     adjusted = [
         replace(
-            one,
-            adjusted=Adjusted(np.arange(DEALS), 0.25 + one.outcomes.won / 2, "rule", 0.5, 0.0),
+            one, adjusted=Adjusted(np.arange(DEALS), 0.25 + one.outcomes.won / 2, "rule", 0.5, 0.0)
         )
         for one in cells
     ]
-    limits = said(*adjusted)["What could this not have shown?"]
+    limits = sentences(*adjusted)["What could this not have shown?"]
     assert "a difference from the baseline of less than 2.4 points would have been missed" in limits
     assert "Between two cells on the same deals a difference of less than 3." in limits
 
@@ -110,7 +106,7 @@ def test_the_luck_adjusted_estimate_shows_less() -> None:
 def test_a_prompt_beside_the_first_is_the_pair_of_both_cells() -> None:
     """Where only one cell has each prompt the sentence is the row of pairs.csv, p and all."""
     cells = [cell("a", "cloze", 0.5), cell("a", "rap", 0.55), cell("a", "cot", 0.52)]
-    matters = said(*cells)["Do scale and prompting matter?"]
+    matters = sentences(*cells)["Do scale and prompting matter?"]
     for row in made_of(cells)["pairs"].to_dict("records")[:2]:
         told = f"{-100 * row['difference']:+.1f} points (95% interval {-100 * row['ci_high']:+.1f}"
         assert told in matters
@@ -126,7 +122,7 @@ def test_one_model_and_scripted_players_are_not_regressed(sweep: Sweep, folder: 
 
 def test_without_a_baseline_the_win_rate_is_told_alone() -> None:
     played = cell("a", "cloze", 0.5)
-    (beats, *_) = said(replace(played, about=replace(played.about, baseline=None))).values()
+    (beats, *_) = sentences(replace(played, about=replace(played.about, baseline=None))).values()
     assert beats == (
         "a cloze: wins 50.0% of 1,200 matches, 95% interval 47.2% to 52.8%; there is no baseline "
         "to compare with."
@@ -135,8 +131,8 @@ def test_without_a_baseline_the_win_rate_is_told_alone() -> None:
 
 def test_a_cell_without_a_deal_is_not_passed_over() -> None:
     waiting = replace(cell("b", "cloze", 0.5), outcomes=Outcomes("b-cloze"))
-    assert said(waiting) == {"Do they beat the baseline?": "b cloze: no deal is finished yet."}
-    beats = said(cell("a", "cloze", 0.6), waiting)["Do they beat the baseline?"]
+    assert sentences(waiting) == {"Do they beat the baseline?": "b cloze: no deal is finished yet."}
+    beats = sentences(cell("a", "cloze", 0.6), waiting)["Do they beat the baseline?"]
     assert beats.startswith("1 of 1 cells win more than their baseline")
     assert beats.endswith("b cloze: no deal is finished yet.")
 
@@ -144,6 +140,6 @@ def test_a_cell_without_a_deal_is_not_passed_over() -> None:
 def test_each_seating_has_its_own_answers() -> None:
     helping = cell("a", "cloze", 0.5, helping=True)
     about = replace(helping.about, labels={**helping.about.labels, "seats": "coop"}, name="other")
-    questions = list(said(cell("a", "cloze", 0.5), replace(helping, about=about)))
+    questions = list(sentences(cell("a", "cloze", 0.5), replace(helping, about=about)))
     assert "Do they beat the baseline? (x, uno, solo)" in questions
     assert "Do they help the partner? (x, uno, coop)" in questions

@@ -1,22 +1,25 @@
-"""Whole sweeps over an API: the fake world of the other pipeline tests, but a real server."""
+"""Whole sweeps over an API, and paid ones that are stopped: a real server."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Sequence
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from gauntlet.models.api.openai import OpenAI
-from gauntlet.pipeline.config.compose import compose
-from gauntlet.pipeline.config.read import CellConfig, SweepConfig
 from gauntlet.pipeline.log.schema import MatchRecord
-from gauntlet.pipeline.plan.build import build_cells
 from gauntlet.pipeline.plan.cells import Plan
-from tests.api import KEY, PocketServer, Script
-from tests.pipeline.conftest import Sweep
+from tests.api import PocketServer, Script
+from tests.pipeline.composing import cells_of
+from tests.pipeline.conftest import Capsys, Refusal, Sweep
 from tests.pipeline.logs import matches
 
 README = Path(__file__).parent.parent.parent / "README.md"
@@ -73,21 +76,6 @@ def test_a_capped_sweep_goes_on_from_the_cache(
     assert served.billed == total, "a match played again from the cache asked the server"
 
 
-def test_the_key_is_nowhere(
-    sweep: Sweep, tmp_path: Path, script: Script, api: tuple[str, ...], capsys
-) -> None:
-    assert sweep(*api, "deals=1") == 0
-    script.refuse = (401, "KEY is wrong")
-    assert sweep(*api, "deals=2") == 2
-    said = capsys.readouterr()
-    assert "is not accepted (401" in said.err
-    assert said.err.count("\n") == 1
-    files = [file for file in tmp_path.rglob("*") if file.is_file()]
-    assert any(file.name == "replies.sqlite" for file in files)
-    assert [file for file in files if KEY.encode() in file.read_bytes()] == []
-    assert KEY not in said.out + said.err
-
-
 def test_what_is_paid_is_told(
     sweep: Sweep, folder: Path, served: PocketServer, api: tuple[str, ...], capsys
 ) -> None:
@@ -105,7 +93,7 @@ def test_what_is_paid_is_told(
 
 
 def test_two_ways_to_ask_one_model_are_one_account(
-    sweep: Sweep, api: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+    sweep: Sweep, api: tuple[str, ...], capsys: Capsys
 ) -> None:
     ways = (*api[:-1], "model.endpoint=chat,completions")
     assert sweep(*ways, "deals=1") == 0
@@ -118,26 +106,111 @@ def test_the_command_of_the_readme_can_be_typed(
     monkeypatch.chdir(tmp_path)
     row = re.search(r"`OPENAI_API_KEY=\S+ python -m pipeline\.run (.*?)`", README.read_text())
     assert row
-    prices: list[tuple[float, float, float | None]] = []
-
-    def look(cells: Sequence[CellConfig], _: SweepConfig) -> int:
-        for source in Plan(build_cells(cells), 1, 1).sources:
-            assert isinstance(source, OpenAI)
-            prices.append((source.price_in, source.price_out, source.cap))
-        return 0
-
-    assert compose(row.group(1).split(), look) == 0
-    ((price_in, price_out, cap),) = prices
-    assert min(price_in, price_out) > 0
-    assert cap
+    (source,) = Plan(cells_of(*row.group(1).split()), 1, 1).sources
+    assert isinstance(source, OpenAI)
+    assert min(source.price_in, source.price_out) > 0
+    assert source.cap
 
 
 def test_a_server_that_is_not_there_is_one_line(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+    sweep: Sweep, folder: Path, refusal: Refusal
 ) -> None:
     asked = ("model=openai", "model.name=m", "model.base_url=http://127.0.0.1:9/v1", "deals=1")
-    assert sweep(*asked, "prompt=cloze") == 2
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert "model 'm' at http://127.0.0.1:9/v1: it cannot be reached" in said
+    assert "model 'm' at http://127.0.0.1:9/v1: it cannot be reached" in refusal(
+        sweep(*asked, "prompt=cloze")
+    )
     assert not list((folder / "records").iterdir())
+
+
+# --- api stopped
+
+
+MIXED = ("seats.0.agent=llm", "seats.0.model=fake", "seats.0.prompt=cloze")
+
+
+class Stopping:
+    """Runs the command over the server and checks what was answered and kept."""
+
+    def __init__(self, url: str, folder: Path, served: PocketServer) -> None:
+        self.folder, self._served = folder, served
+        self._cache = folder.parent / "replies.sqlite"
+        self._command = [
+            *(sys.executable, "-m", "pipeline.run", "model=openai", "model.name=pocket"),
+            *(f"model.base_url={url}", "model.endpoint=completions", "model.in_flight=4"),
+            *("model.price_in=1", "model.price_out=300", f"model.cache={self._cache}"),
+            *("game=tic_tac_toe", "prompt=cloze", "deals=12", "baseline=null", "tracking=none"),
+            *("launch.workers=2", f"output_dir={folder}"),
+        ]
+
+    def start(self, *overrides: str) -> subprocess.Popen[str]:
+        """In a separate process group, as under a terminal."""
+        return subprocess.Popen(
+            [*self._command, *overrides],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def end(self, *overrides: str) -> tuple[int, str, str]:
+        with self.start(*overrides) as run:
+            out, err = run.communicate(timeout=180)
+        return run.returncode, out, err
+
+    def answered(self) -> int:
+        """Count the distinct requests that the server has answered; each once."""
+        assert set(self._served.billed.values()) <= {1}, "a request was answered twice"
+        return len(self._served.billed)
+
+    def stored(self) -> tuple[int, int]:
+        """Count the replies kept, and the requests that may be billed without one."""
+        with sqlite3.connect(self._cache) as base:
+            counts = base.execute(
+                "SELECT (SELECT count(*) FROM replies), (SELECT count(*) FROM sent)"
+            ).fetchone()
+        base.close()
+        return counts
+
+
+@pytest.fixture
+def stopping(url: str, folder: Path, served: PocketServer, script: Script) -> Stopping:
+    script.seconds = (0.3, 0.4, 0.5)  # long enough to be under way, and sure to be waited for
+    return Stopping(url, folder, served)
+
+
+@pytest.mark.slow
+def test_a_sweep_stopped_by_its_cap_keeps_every_answer(stopping: Stopping, script: Script) -> None:
+    status, out, err = stopping.end("model.cap=0.009")
+    assert status == 2, out + err
+    assert "the spending cap of 0.009 is reached" in err
+    assert "the same command again" not in out, "a larger cap is needed"
+    assert stopping.stored() == (stopping.answered(), 0)
+    assert stopping.answered() > 5, err
+    script.seconds = (0.0,)
+    status, out, err = stopping.end("model.cap=10")
+    assert status == 0, out + err
+    assert len(matches(stopping.folder)) == 12
+    assert stopping.stored() == (stopping.answered(), 0)
+
+
+@pytest.mark.parametrize(
+    "players",
+    [pytest.param((), marks=pytest.mark.slow, id="paid"), pytest.param(MIXED, id="mixed")],
+)
+def test_a_sweep_stopped_by_ctrl_c_keeps_every_answer(
+    stopping: Stopping, script: Script, players: tuple[str, ...]
+) -> None:
+    with stopping.start(*players) as run:
+        while stopping.answered() < 10:  # only the server's count shows how far the command is
+            assert run.poll() is None, "".join(run.communicate())
+            time.sleep(0.05)
+        os.killpg(run.pid, signal.SIGINT)
+        out, err = run.communicate(timeout=120)
+    assert run.returncode == 130, out + err
+    assert "running the same command again continues" in " ".join(out.split())
+    assert stopping.answered() >= 10
+    assert stopping.stored() == (stopping.answered(), 0)
+    script.seconds = (0.0,)
+    status, out, err = stopping.end(*players, "launch=inline")
+    assert status == 0, out + err
+    assert stopping.stored() == (stopping.answered(), 0)

@@ -24,7 +24,7 @@ from gauntlet.pipeline.viewer.terminal import escape, excerpt
 from tests import hostile
 from tests.api import KEY
 from tests.hostile import Behaviour, Talk, at_work, good, reply
-from tests.pipeline.conftest import Sweep
+from tests.pipeline.conftest import Capsys, Sweep
 from tests.pipeline.logs import matches
 
 pytestmark = pytest.mark.usefixtures("key")
@@ -60,11 +60,7 @@ def stored_replies(folder: Path) -> int:
 
 @pytest.mark.parametrize(
     ("kind", "number"),
-    [
-        ("hanging", signal.SIGINT),
-        ("dripping", signal.SIGTERM),
-        ("waiting", signal.SIGINT),
-    ],
+    [("hanging", signal.SIGINT), ("dripping", signal.SIGTERM), ("waiting", signal.SIGINT)],
 )
 def test_a_signal_ends_a_run_whose_requests_hang(
     sweep: Sweep, tmp_path: Path, kind: str, number: signal.Signals
@@ -121,7 +117,7 @@ def test_so_does_the_command_also_beside_a_model_of_workers(
 
 
 def test_what_a_server_says_harms_neither_terminal_nor_log(
-    sweep: Sweep, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    sweep: Sweep, folder: Path, tmp_path: Path, capsys: Capsys
 ) -> None:
     """Its model's text would turn the screen red, and it repeats the key there and elsewhere."""
     said = f"\x1b[41mI take 1\x1b]0;owned\x07 \u202e and {KEY}"
@@ -161,9 +157,7 @@ def test_what_a_server_says_harms_neither_terminal_nor_log(
         assert hidden.decode() not in told.out + told.err
 
 
-def test_what_is_printed_of_records_is_shown_not_obeyed(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_what_is_printed_of_records_is_shown_not_obeyed(capsys: Capsys) -> None:
     """A prompt may repeat another player's words."""
     bad = "\x1b[2J\u202e"
     made = DecisionView(0, (PromptView(bad, (), bad, bad),), (bad,), (None,), 0, status=bad)

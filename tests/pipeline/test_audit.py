@@ -19,7 +19,7 @@ from gauntlet.papers.audit import uno_arena as audit_uno_arena
 from gauntlet.papers.gamebench import matches
 from gauntlet.papers.published import paper
 
-FOUND = {
+FINDINGS = {
     # what an independent reading of the paper's numbers came to
     "LU-01": ("fails", ["2.69 points", "3,615 give 51.64%", "3,616 give 51.66%", "3,619 wins"]),
     "LU-02": ("holds", ["1B z=4.961", "p=0.0162", "24B z=6.281", "70B z=4.502"]),
@@ -116,8 +116,8 @@ def test_every_finding_is_recomputed_and_comes_out_as_known(
     assert reproduce.main(["audit", "--out", str(tmp_path)]) == 0
     table = pd.read_csv(tmp_path / "audit.csv", index_col="id")
     assert list(table.columns) == ["claim", "recomputed", "verdict"]
-    assert sorted(table.index) == sorted(FOUND)
-    for name, (verdict, parts) in FOUND.items():
+    assert sorted(table.index) == sorted(FINDINGS)
+    for name, (verdict, parts) in FINDINGS.items():
         assert table.loc[name, "verdict"] == verdict, name
         for part in parts:
             assert part in str(table.loc[name, "recomputed"]), (name, part)
@@ -175,14 +175,8 @@ CHANGES: list[tuple[str, list[tuple[Steps, Any]]]] = [
     ("LU-01", [(("cells", 6, "value"), 0.5170)]),
     ("TA-01", [(("table1", "wins", 0), 31.5)]),
     ("TA-01", [(("table1", "rows", "cot", 0), 54.2)]),
-    (
-        "TA-03",
-        [(("table1", "rows", "random", place), 60) for place in (2, 4, 6)],
-    ),
-    (
-        "TA-04",
-        [(("table1", "rows", "cot-sc", 3), 30), (("table1", "rows", "react", 4), 50)],
-    ),
+    ("TA-03", [(("table1", "rows", "random", place), 60) for place in (2, 4, 6)]),
+    ("TA-04", [(("table1", "rows", "cot-sc", 3), 30), (("table1", "rows", "react", 4), 50)]),
     ("TA-05", [(("actions", "said"), 10)]),
     ("TA-10", [(("table2", "rows", "react"), [55, 32, 13, 23])]),
     ("TA-11", [(("table3", "rows", "k2_n2", 2), 31)]),

@@ -140,7 +140,9 @@ def test_long_games_are_played_less_often(monkeypatch: pytest.MonkeyPatch) -> No
     assert known.error > ERROR
 
 
-def heard(game: Any, name: str = "win", slow: float = 300) -> tuple[Baseline | None, list[str]]:
+def baseline_and_messages(
+    game: Any, name: str = "win", slow: float = 300
+) -> tuple[Baseline | None, list[str]]:
     """Return the baseline of a game, and the output about it."""
     told = list[str]()
     watch = Watch(lambda done, total: None, told.append)
@@ -153,7 +155,7 @@ def test_a_slow_game_is_played_as_often_as_the_sweep_needs_and_that_is_told(
 ) -> None:
     monkeypatch.setattr(time_budget, "PATIENT", 0.0)
     monkeypatch.setattr(baseline, "QUICK", 0.0)
-    known, (line,) = heard(game)
+    known, (line,) = baseline_and_messages(game)
     assert known is not None
     assert known.games == 300
     assert ERROR < known.error < 0.03
@@ -162,7 +164,7 @@ def test_a_slow_game_is_played_as_often_as_the_sweep_needs_and_that_is_told(
 
 
 def test_a_game_that_is_not_slow_is_known_well_and_nothing_is_said() -> None:
-    known, said = heard(Bare(TicTacToe(size=2, win_length=2)), slow=100)
+    known, said = baseline_and_messages(Bare(TicTacToe(size=2, win_length=2)), slow=100)
     assert known is not None
     assert known.games >= LEAST
     assert said == []
@@ -170,7 +172,7 @@ def test_a_game_that_is_not_slow_is_known_well_and_nothing_is_said() -> None:
 
 def test_of_a_few_games_there_is_no_baseline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time_budget, "SECONDS", -1.0)
-    assert heard(Bare(TicTacToe(size=5))) == (
+    assert baseline_and_messages(Bare(TicTacToe(size=5))) == (
         None,
         ["no baseline random of Bare: 1 deal took 60 s, and 30 are needed"],
     )

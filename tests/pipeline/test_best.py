@@ -38,7 +38,7 @@ def row(result: CellResults) -> dict[str, object]:
     return found
 
 
-def said(*cells: CellResults, verdicts: dict[str, str] | None = None) -> str:
+def sentences(*cells: CellResults, verdicts: dict[str, str] | None = None) -> str:
     found = answers(made_of(cells, {findings.verdicts: verdicts or {}}))
     return " ".join(sentence for answer in found for sentence in answer.sentences)
 
@@ -60,15 +60,15 @@ def test_the_adjusted_estimate_leads_where_there_is_one() -> None:
     assert found["p"] < 1e-6
     above = judged(cell("a", EVEN, Declared("above")), BETTER)
     assert found["p"] == pytest.approx(2 * row(above)["p"])
-    text = said(judged(cell("a", EVEN), BETTER))
+    text = sentences(judged(cell("a", EVEN), BETTER))
     assert "a cloze beats the baseline: luck-adjusted 58.0% instead of 50.0% (+8.0 points" in text
     assert "raw 50.0% of 400 matches" in text
 
 
 def test_a_two_sided_test_finds_harm_and_a_one_sided_does_not() -> None:
-    assert "a cloze does worse than the baseline" in said(judged(cell("a", EVEN), WORSE))
+    assert "a cloze does worse than the baseline" in sentences(judged(cell("a", EVEN), WORSE))
     above = judged(cell("a", EVEN, Declared("above")), WORSE)
-    assert "a cloze is not shown to beat the baseline" in said(above)
+    assert "a cloze is not shown to beat the baseline" in sentences(above)
     assert row(above)["p"] > 0.99
 
 
@@ -78,7 +78,7 @@ def test_not_inferior_means_not_below_by_more_than_the_margin() -> None:
         (0.03, "is not inferior to the baseline"),
         (0.005, "is not shown to keep"),
     ):
-        text = said(judged(cell("a", EVEN, Declared("non_inferior", margin)), slightly))
+        text = sentences(judged(cell("a", EVEN, Declared("non_inferior", margin)), slightly))
         assert f"a cloze {told}" in text
 
 
@@ -102,7 +102,7 @@ def test_after_a_stopping_rule_no_test_is_made_and_the_verdict_is_told() -> None
     assert np.isnan(row(stopped)["p"])
     (pair,) = pairs_table([stopped, replace(stopped, about=about("b"))]).to_dict("records")
     assert np.isnan(pair["p"])
-    text = said(stopped, verdicts={"a": "above the baseline"})
+    text = sentences(stopped, verdicts={"a": "above the baseline"})
     assert "a cloze: above the baseline. luck-adjusted 58.0%" in text
     assert "not corrected for where it stopped" in text
 
@@ -118,15 +118,6 @@ def test_the_family_is_all_that_sentences_could_claim() -> None:
     assert (table["p_holm"] >= holm(table["p"])).all()
 
 
-def test_the_declared_test_is_in_the_tables_and_wrong_ones_are_one_line(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_declared_test_is_in_the_tables(sweep: Sweep, folder: Path) -> None:
     assert sweep("game=tic_tac_toe", "agent=random", "test=non_inferior", "margin=0.1") == 0
     assert list(pd.read_csv(folder / "summary.csv")["test"]) == ["non_inferior"]
-    capsys.readouterr()
-    assert sweep("test=one_sided") == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line == "gauntlet: test is 'one_sided'; it must be two_sided or above or non_inferior"
-    assert sweep("margin=2") == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "margin is 2; it must be a number between 0 and 1" in line

@@ -1,4 +1,4 @@
-"""Request chains: the result does not depend on the order of the replies."""
+"""Chains of questions, their times, and a match's draws, in whatever order replies come."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from itertools import permutations
 from typing import Any, TypeVar
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,9 +16,27 @@ from gauntlet.games.rock_paper_scissors import RockPaperScissors
 from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.models.base import Reply, Scores
 from gauntlet.models.fake import Fake
+from gauntlet.pipeline.config.read import MOST_SEED
+from gauntlet.pipeline.log.exchanges import exchange
+from gauntlet.pipeline.log.schema import Clock, MatchRecord
+from gauntlet.pipeline.plan.cells import digest
+from gauntlet.pipeline.plan.rng import deal_key, stream, streams
 from gauntlet.pipeline.play.chains import Answered, Ask, Chain, answer_questions, joined, run
-from gauntlet.pipeline.play.match import play
-from tests.pipeline.asking import Asking, ask, cell_of, fakes_reply, score, tasks_of, text_of
+from gauntlet.pipeline.play.clock import Watch
+from gauntlet.pipeline.play.match import margin, play
+from gauntlet.pipeline.play.scheduler import Scheduler
+from tests.pipeline.asking import (
+    Asking,
+    Late,
+    Named,
+    ask,
+    cell_of,
+    fakes_reply,
+    score,
+    tasks_of,
+    text_of,
+)
+from tests.pipeline.records import decided, ended
 
 Result = TypeVar("Result")
 
@@ -111,16 +130,6 @@ def test_a_seat_goes_on_while_the_other_ones_reply_is_late() -> None:
     assert ended.value.value == [["a", "b", "c"], ["late"]]
 
 
-@pytest.mark.parametrize("game", GAMES)
-def test_a_failed_ask_ends_the_match_with_its_error(game: Any) -> None:
-    chain = play(cell_of(game, *PLAYERS), tasks_of(cell_of(game, *PLAYERS), 1)[0], 5)
-    next(chain)
-    with pytest.raises(ConnectionError, match="cut"):
-        chain.throw(ConnectionError("cut"))
-    with pytest.raises(StopIteration):
-        next(chain)
-
-
 def test_an_error_of_one_chain_is_the_error_of_all() -> None:
     def broken() -> Chain[None]:
         yield (ask("a"),)
@@ -140,3 +149,87 @@ def test_a_player_without_a_model_that_asks_is_named() -> None:
     (task,) = tasks_of(cell_of(TicTacToe(), (Asking(), None), (Asking(), None)), 1)
     with pytest.raises(AssertionError, match="asks a model but has none"):
         run(play(cell_of(TicTacToe(), (Asking(), None), (Asking(), None)), task, 1), fakes_reply)
+
+
+# --- clock
+
+
+def test_times_follow_the_record_where_seats_are_asked_in_turns() -> None:
+    texts = ("own 1", "other 1", "other 2", "own 2", "heard at the end")
+    asks = {text: ask(text) for text in texts}
+    watch = Watch(began=1000.0)
+    for number, text in enumerate(texts):
+        watch.register(asks[text])
+        watch.answered(asks[text], watch._zero + number, watch._zero + number + 0.5)
+
+    def seat(number: int, *texts: str) -> object:
+        made = (exchange(asks[text].request, fakes_reply(asks[text]), {}) for text in texts)
+        return decided(number, asked=tuple(made))
+
+    record = ended(seat(0, "own 1", "own 2"), seat(1, "other 1", "other 2"))  # type: ignore[arg-type]
+    assert watch.read(record) == Clock(1000.0, ((0, 0.5), (3, 3.5), (1, 1.5), (2, 2.5)))
+    assert watch.read(ended(decided(0, asked=()))) is None
+
+
+def test_a_match_is_told_when_it_asked() -> None:
+    """Two seats that move at once make several requests to slow models: no request begins before
+    its turn, and each is answered after its beginning."""
+    slow, fake = Named("slow"), Fake()
+    cell = cell_of(RockPaperScissors(rounds=2), (Asking(2, 2), slow), (Asking(3), fake))
+    playing = Scheduler({cell.key: cell}, 3, {slow: Late(2), fake: fake.load()}, 8)
+    try:
+        made = [future.result(timeout=30) for future in playing.submit(tasks_of(cell, 3))]
+    finally:
+        playing.close()
+    for record in (one.record for one in made):
+        assert isinstance(record, MatchRecord)
+        assert record.clock is not None
+        times = iter(record.clock.asked)
+        for decision in record.decisions:
+            own = [next(times) for _ in decision.asked]
+            assert all(0 <= began <= answered for began, answered in own)
+            first = own[:2] if decision.seat == 0 else own[:1]
+            later = own[len(first) :]
+            assert max(end for _, end in first) <= min(begin for begin, _ in later)
+
+
+def test_times_that_are_not_one_a_question_are_damage() -> None:
+    with pytest.raises(ValueError, match="not one a question"):
+        ended(decided(0), clock=Clock(0.0, ()))
+
+
+# --- margin
+
+
+SCORES = st.lists(st.floats(-50, 0), min_size=2, max_size=9)
+
+
+@given(SCORES, st.data())
+def test_a_change_of_less_than_half_the_margin_leaves_the_first_choice(scores, data):
+    gap = margin(scores)
+    moved = [x + data.draw(st.floats(-0.49, 0.49)) * gap for x in scores]
+    if gap > 1e-9:
+        assert moved.index(max(moved)) == scores.index(max(scores))
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"), [((), None), ((0.4,), None), ((1.0, 3.0, 2.5), 0.5), ((2.0, 2.0), 0.0)]
+)
+def test_margins(scores, expected):
+    assert margin(scores) == expected
+
+
+# --- chance
+
+
+@given(
+    st.integers(0, MOST_SEED), st.integers(0, 2**40), st.lists(st.integers(0, 2**31), max_size=4)
+)
+def test_a_stream_is_numpys_of_seed_game_deal_and_purpose(
+    seed: int, deal: int, purpose: list[int]
+) -> None:
+    game = TicTacToe()
+    numbers = [seed, int(digest(deal_key(game)), 16), deal, *purpose]
+    expected = np.random.default_rng(numbers).bit_generator.state
+    assert stream(seed, game, deal, *purpose).bit_generator.state == expected
+    assert streams(seed, game, deal)(*purpose).bit_generator.state == expected

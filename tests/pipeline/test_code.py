@@ -1,25 +1,39 @@
-"""A run stops before it plays if the folder's matches were played with other code."""
+"""A run stops before it plays with other code, and what is exchanged meanwhile is noticed."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+import ray
+from ray.exceptions import RayTaskError
 
-from gauntlet.common.errors import UserError
+from gauntlet.agents.dqn.network import save
+from gauntlet.agents.dqn.player import DQN
+from gauntlet.common.errors import Stopped, UserError
+from gauntlet.games.uno import Uno
+from gauntlet.models.base import Model, ModelSource
 from gauntlet.pipeline import run
-from gauntlet.pipeline.config.compose import compose
-from gauntlet.pipeline.config.read import CellConfig, SweepConfig
+from gauntlet.pipeline.launch.cluster import _Actor, _RayWorker
+from gauntlet.pipeline.launch.loading import Planned
 from gauntlet.pipeline.log.code import Changed, compare, describe, notes
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.log.results import CellInfo
-from gauntlet.pipeline.plan.build import build_cells
-from gauntlet.pipeline.plan.cells import Cell
-from tests.pipeline.conftest import Edit, Sweep, forget_code
+from gauntlet.pipeline.plan import identity
+from gauntlet.pipeline.plan.cells import Cell, Plan
+from gauntlet.pipeline.plan.fingerprint import Code
+from gauntlet.pipeline.sweep import run_sweep
+from tests.agents.test_dqn import random_network
+from tests.pipeline.composing import cells_of
+from tests.pipeline.conftest import Capsys, Edit, Refusal, Sweep, forget_code
+from tests.pipeline.filed import Filed
 
 UNO = ("prompt=cloze,vanilla", "seats.0.player=rule", "deals=1")
 """Two cells that share a game and an opponent."""
@@ -27,14 +41,7 @@ UNO = ("prompt=cloze,vanilla", "seats.0.player=rule", "deals=1")
 
 @pytest.fixture(scope="module")
 def cells() -> Sequence[Cell]:
-    found: list[Cell] = []
-
-    def look(configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
-        found.extend(build_cells(configs))
-        return 0
-
-    assert compose([*UNO, "model=fake"], look) == 0
-    return found
+    return cells_of(*UNO, "model=fake")
 
 
 @pytest.fixture
@@ -59,7 +66,7 @@ def test_changed_code_is_told_and_named(cells: Sequence[Cell], played: Path, edi
     assert compare(played, cells) == Changed()
 
 
-OWN = """
+USERS_GAME = """
 from dataclasses import dataclass
 
 from gauntlet.games.tic_tac_toe import TicTacToe
@@ -76,11 +83,7 @@ AFTER = "def begins(game, rng):\n    return game.play(super(type(game), game).de
 
 
 def test_a_user_s_own_code_is_told_and_accepted(
-    sweep: Sweep,
-    folder: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    sweep: Sweep, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capsys
 ) -> None:
     """User modules may be anywhere; here one imports another that no `packages` names."""
     monkeypatch.syspath_prepend(tmp_path)
@@ -98,20 +101,20 @@ def test_a_user_s_own_code_is_told_and_accepted(
         both = capsys.readouterr()
         return status, both.out + both.err
 
-    assert play(OWN, HELPING)[0] == 0
+    assert play(USERS_GAME, HELPING)[0] == 0
     before = snapshot(folder)
-    status, said = play(OWN, AFTER)
+    status, said = play(USERS_GAME, AFTER)
     assert (status, "helping.py changed since 4 match(es) in " in said) == (2, True), said
     assert snapshot(folder) == before, "nothing is written"
-    status, said = play(f"# a comment\n{OWN}", AFTER, "allow_code_change=true", "deals=3")
+    status, said = play(f"# a comment\n{USERS_GAME}", AFTER, "allow_code_change=true", "deals=3")
     assert status == 0, said
     assert "helping.py changed, which is noted" in said
     (line,) = Folder(folder).lines("accepted")
     assert (line["matches"], [file for file, *_ in line["changed"]]) == (4, ["helping.py"])
-    status, said = play(OWN, AFTER)
+    status, said = play(USERS_GAME, AFTER)
     assert status == 0, "it was accepted"
     assert "Code changed after 4 match(es) and was accepted" in " ".join(said.split())
-    assert play(OWN, HELPING)[0] == 2, "and back is a change too"
+    assert play(USERS_GAME, HELPING)[0] == 2, "and back is a change too"
 
 
 def test_a_new_cell_beside_one_of_other_code_is_told(
@@ -127,13 +130,12 @@ def test_a_new_cell_beside_one_of_other_code_is_told(
     assert compare(played, [vanilla]) == Changed(), "it has no part in the new cell"
 
 
-def test_no_job_is_submitted_for_changed_code(
-    played: Path, edit: Edit, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_job_is_submitted_for_changed_code(played: Path, edit: Edit, refusal: Refusal) -> None:
     edit("games/uno/rules.py", "PLY_CAP = 5000", "PLY_CAP = 500")
     job = ("launch=slurm", "launch.dry_run=true", f"output_dir={played}")
-    assert run.main([*UNO, "model=fake", "prompt=cloze", *job]) == 2
-    assert "games/uno/rules.py changed" in capsys.readouterr().err
+    assert "games/uno/rules.py changed" in refusal(
+        run.main([*UNO, "model=fake", "prompt=cloze", *job])
+    )
 
 
 def test_older_folders_and_damaged_notes_go_on(
@@ -164,3 +166,130 @@ def test_what_code_was_is_kept_once(cells: Sequence[Cell], played: Path) -> None
 
 def snapshot(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+# --- exchanged
+
+
+EXCHANGED = "changed during the run"
+
+
+@pytest.fixture
+def weights(tmp_path: Path) -> Path:
+    path = tmp_path / "weights"
+    path.write_text("1")
+    identity.model_identity.cache_clear()
+    return path
+
+
+@pytest.fixture
+def overrides(weights: Path) -> tuple[str, ...]:
+    model = ("model=fake", "model._target_=tests.pipeline.filed.Filed", f"+model.path={weights}")
+    return ("game=tic_tac_toe", "prompt=cloze", "packages=[tests]", *model)
+
+
+@pytest.fixture
+def plan(overrides: tuple[str, ...]) -> Plan:
+    return Plan(cells_of(*overrides), 2, 1)
+
+
+def test_a_model_exchanged_before_it_is_loaded(
+    overrides: tuple[str, ...],
+    weights: Path,
+    sweep: Sweep,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    refusal: Refusal,
+) -> None:
+    def exchange(*_: Any) -> None:
+        weights.write_text("2")
+
+    with monkeypatch.context() as during:
+        during.setattr(run_sweep, "announce", exchange)
+        assert EXCHANGED in refusal(sweep(*overrides))
+    assert Folder(folder).record_files() == []
+
+
+def test_a_model_exchanged_while_it_is_read(plan: Plan, weights: Path) -> None:
+    (source,) = plan.sources
+    closed = []
+
+    def load_one(source: ModelSource) -> Model:
+        model = source.load()
+        weights.write_text("2")
+        return SimpleNamespace(answer=model.answer, close=lambda: closed.append(model))
+
+    planned = Planned.from_plan(plan)
+    with pytest.raises(Stopped, match=EXCHANGED):
+        planned.load(source, load_one)
+    assert len(closed) == 1
+    weights.write_text("1")
+    assert planned.load(source, Filed.load)
+
+
+def test_a_worker_that_starts_anew_with_another_model_or_code(
+    plan: Plan, weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The message says why, and the run ends with it; the driver keeps the others' matches."""
+    planned, lease = Planned.from_plan(plan), list(plan.tasks())[:2]
+    worker = _Actor(plan, 2, None, planned)
+    assert [one.error for one in worker.play(lease)] == [None, None]
+    worker.close()
+    (cell,) = plan.cells
+    other = Code({**planned.code[cell.key].files, "games/tic_tac_toe.py": "another"})
+    worker = _Actor(plan, 2, None, replace(planned, code={cell.key: other}))
+    with pytest.raises(Stopped, match=r"^games/tic_tac_toe.py changed while the run goes"):
+        worker.ready()
+    weights.write_text("2")
+    worker = _Actor(plan, 2, None, planned)
+    with pytest.raises(Stopped, match=EXCHANGED) as told:
+        worker.play(lease)
+    worker.close()
+
+    def get(_: Any) -> None:
+        raise RayTaskError("play", "trace", told.value).as_instanceof_cause()
+
+    monkeypatch.setattr(ray, "get", get)
+    actor = SimpleNamespace(play=SimpleNamespace(remote=lambda lease: lease))
+    ended = _RayWorker(actor).play(lease).result(10)
+    assert [(one.halts, one.record) for one in ended] == [(True, None)] * 2
+    assert all(one.error == str(told.value) for one in ended)
+
+
+def test_networks_exchanged_before_a_worker_reads_them(tmp_path: Path) -> None:
+    game, path = Uno(), tmp_path / "uno-2.npz"
+    save(path, [random_network(game)])
+    agent = DQN(weights=str(tmp_path))
+    before = agent.networks(game)
+    save(path, [random_network(game, 1)])
+    assert agent.networks(game) is before, "what was read stays"
+    late = DQN(weights=str(tmp_path))
+    save(path, [random_network(game, 2)])
+    with pytest.raises(Stopped, match=EXCHANGED):
+        late.networks(game)
+
+
+def test_other_networks_under_the_same_path_are_another_cell(
+    sweep: Sweep, folder: Path, tmp_path: Path, capsys: Capsys
+) -> None:
+    """A resumed run plays them from the first deal, and names the origin of existing matches."""
+    weights = tmp_path / "networks"
+    weights.mkdir()
+    dqn = ("game=uno", "agent=dqn", f"agent.weights={weights}")
+    save(weights / "uno-2.npz", [random_network(Uno())])
+    assert sweep(*dqn, "deals=2") == 0
+    save(weights / "uno-2.npz", [random_network(Uno(), 1)])
+    capsys.readouterr()
+    assert sweep(*dqn, "deals=3") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "already in the log" not in said
+    assert "has matches of another cell called uno-solo-dqn" in said
+    assert "differs in players.1.agent.digest" in said
+    assert [len(file.read_bytes().splitlines()) for file in by_age(folder)] == [2, 3]
+    moved = weights.rename(tmp_path / "elsewhere")
+    assert sweep(*dqn[:2], f"agent.weights={moved}", "deals=3") == 0
+    assert "3 of them already in the log" in " ".join(capsys.readouterr().out.split())
+
+
+def by_age(folder: Path) -> list[Path]:
+    return sorted(Folder(folder).record_files(), key=lambda file: file.stat().st_mtime_ns)

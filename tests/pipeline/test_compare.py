@@ -1,4 +1,4 @@
-"""Two finished sweeps paired on their deals."""
+"""Two finished sweeps, or a game and the same under other names, paired on their deals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from gauntlet.pipeline import compare
-from tests.pipeline.conftest import Sweep
+from tests.pipeline.conftest import Capsys, Refusal, Sweep
 
 
 def run(*arguments: object) -> int:
@@ -16,14 +16,20 @@ def run(*arguments: object) -> int:
 
 
 def test_two_folders_pair_as_one_sweep_of_both_would(
-    sweep: Sweep, folder: Path, tmp_path: Path
+    sweep: Sweep, folder: Path, tmp_path: Path, capsys: Capsys
 ) -> None:
     """Cells of two folders give the same row as in one folder."""
-    sweep("deals=30")
+    sweep("game=tic_tac_toe", "measure=win", "deals=30")
     one, two = tmp_path / "one", tmp_path / "two"
-    sweep("deals=30", "prompt=cloze", f"output_dir={one}")
-    sweep("deals=40", "prompt=counterfactual", f"output_dir={two}")
+    sweep("game=tic_tac_toe", "measure=win", "deals=30", "prompt=cloze", f"output_dir={one}")
+    sweep(
+        "game=tic_tac_toe", "measure=win", "deals=40", "prompt=counterfactual", f"output_dir={two}"
+    )
+    capsys.readouterr()
     assert run(one, two, "--csv", tmp_path / "pairs.csv") == 0
+    said = capsys.readouterr().out
+    assert "A only" in said
+    assert max(len(line) for line in said.splitlines() if str(tmp_path) not in line) <= 100
     (across,) = pd.read_csv(tmp_path / "pairs.csv").to_dict("records")
     (within,) = pd.read_csv(folder / "pairs.csv").to_dict("records")
     for key in within.keys() - {"cell_a", "cell_b"}:
@@ -31,42 +37,47 @@ def test_two_folders_pair_as_one_sweep_of_both_would(
     assert across["cell_a"].startswith("one: ")
 
 
-def test_the_table_fits_a_terminal(
-    sweep: Sweep, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    one, two = tmp_path / "one", tmp_path / "two"
-    sweep("deals=5", f"output_dir={one}")
-    sweep("deals=5", "agent=random", f"output_dir={two}")
-    capsys.readouterr()
-    assert run(one, two) == 0
-    said = capsys.readouterr().out
-    assert "A only" in said
-    assert max(map(len, said.splitlines())) <= 100
-
-
-def test_other_seeds_cannot_be_paired(
-    sweep: Sweep, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    one, two = tmp_path / "one", tmp_path / "two"
-    sweep("deals=3", f"output_dir={one}")
-    sweep("deals=3", "seed=2", f"output_dir={two}")
-    assert run(one, two) == 2
-    assert "has seed 1 and" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("other", [["seats=coop"], ["game=tic_tac_toe"], []])
+@pytest.mark.parametrize(
+    ("other", "line"),
+    [
+        ("seed=2", "has seed 1 and"),
+        ("seats=coop", "no two different cells"),
+        ("game=tic_tac_toe", "no two different cells"),
+        ("", "no two different cells"),
+    ],
+)
 def test_cells_that_met_other_cards_or_are_one_cell_are_not_paired(
-    sweep: Sweep, tmp_path: Path, other: list[str], capsys: pytest.CaptureFixture[str]
+    sweep: Sweep, tmp_path: Path, refusal: Refusal, other: str, line: str
 ) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
-    sweep("deals=3", "prompt=cloze", f"output_dir={one}")
-    sweep("deals=3", "prompt=cloze", f"output_dir={two}", *other)
-    assert run(one, two) == 2
-    assert "no two different cells" in capsys.readouterr().err
+    sweep("deals=1", "prompt=cloze", f"output_dir={one}")
+    sweep("deals=1", "prompt=cloze", f"output_dir={two}", *other.split())
+    assert line in refusal(run(one, two))
 
 
-def test_a_folder_without_a_sweep_is_one_clear_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+# --- obfuscation
+
+
+GAMES = "game=tic_tac_toe,obfuscated_tic_tac_toe"
+
+
+def test_both_games_make_a_row_on_the_deals_of_both(
+    sweep: Sweep, folder: Path, capsys: Capsys
 ) -> None:
-    assert run(tmp_path, tmp_path) == 2
-    assert "holds no finished or begun sweep" in capsys.readouterr().err
+    assert sweep(GAMES, "prompt=cloze", "deals=12") == 0
+    (row,) = pd.read_csv(folder / "obfuscation.csv").to_dict("records")
+    assert (row["game"], row["obfuscated_game"]) == ("tic_tac_toe", "obfuscated_tic_tac_toe")
+    assert (row["deals"], row["names"]) == (12, 1)
+    won = pd.read_csv(folder / "summary.csv").set_index("game")["raw"]
+    assert row["plain"] == won["tic_tac_toe"]
+    assert row["obfuscated"] == won["obfuscated_tic_tac_toe"]
+    assert row["difference"] == pytest.approx(row["obfuscated"] - row["plain"])
+    assert row["low"] <= row["difference"] <= row["high"]
+    assert "Under other names" in capsys.readouterr().out
+    assert "Under other names" in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_game_that_differs_in_more_than_names_is_no_pair(sweep: Sweep, folder: Path) -> None:
+    assert sweep("game=tic_tac_toe", "game.size=4", "prompt=cloze", "deals=2") == 0
+    assert sweep("game=obfuscated_tic_tac_toe", "prompt=cloze", "deals=2") == 0
+    assert not (folder / "obfuscation.csv").exists()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -10,13 +9,11 @@ import pytest
 
 from gauntlet.agents.fixed import Fixed
 from gauntlet.pipeline import report
-from gauntlet.pipeline.config.compose import compose
-from gauntlet.pipeline.config.read import CellConfig, SweepConfig
 from gauntlet.pipeline.plan.build import build_cells
-from gauntlet.pipeline.plan.cells import Cell
 from gauntlet.pipeline.plan.control_cells import controls_of
 from tests.agents.play import drive, turn_with, unasked
-from tests.pipeline.conftest import Sweep
+from tests.pipeline.composing import composed
+from tests.pipeline.conftest import Capsys, Sweep
 from tests.pipeline.logs import control_matches, matches
 
 
@@ -35,7 +32,7 @@ def test_there_is_no_place_0() -> None:
 
 
 def test_controls_are_played_on_the_same_deals_and_are_in_no_table(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+    sweep: Sweep, folder: Path, capsys: Capsys
 ) -> None:
     """Two cells that differ only in the subject share their controls; the report shows them."""
     assert sweep("game=tic_tac_toe", "controls=auto", "deals=30") == 0
@@ -74,16 +71,11 @@ def test_more_controls_and_more_deals_play_only_what_is_missing(sweep: Sweep, fo
 
 
 def test_auto_is_where_the_subject_alone_asks_a_model() -> None:
-    found: dict[tuple[str, str], Cell] = {}
-
-    def look(configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
-        for cell in build_cells(configs):
-            found[cell.labels["agent"], cell.labels["seats"]] = cell
-        assert sweep.controls == (-1, 1, 3)
-        return 0
-
     swept = ("agent=llm,random", "seats=solo,play", "controls=[last,first,3,last]")
-    assert compose(["game=tic_tac_toe", "model=fake", "prompt=cloze", *swept], look) == 0
+    configs, settings = composed("game=tic_tac_toe", "model=fake", "prompt=cloze", *swept)
+    assert settings.controls == (-1, 1, 3)
+    cells = build_cells(configs)
+    found = {(cell.labels["agent"], cell.labels["seats"]): cell for cell in cells}
     ends = ["first option", "last option"]
     played = {names: list(controls_of(cell, "auto")) for names, cell in found.items()}
     assert played.pop(("llm", "solo")) == ends
@@ -93,12 +85,3 @@ def test_auto_is_where_the_subject_alone_asks_a_model() -> None:
         assert list(asked) == ["last option", "option 3"]
         assert len({cell.key, *(control.key for control in asked.values())}) == 3
         assert controls_of(cell, ()) == {}
-
-
-def test_what_is_no_list_of_places_is_told(
-    sweep: Sweep, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for given in ("[[1],0]", str([*range(1, 102)])):
-        assert sweep(f"controls={given}") == 2
-        said = capsys.readouterr().err
-        assert "it must be auto, or a list of at most 100 of first, last and places from 1" in said

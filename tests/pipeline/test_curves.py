@@ -8,8 +8,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from gauntlet.pipeline import track
 from gauntlet.training.dqn import curves
+from tests.pipeline.conftest import Capsys, Refusal
+from tests.pipeline.stores import client_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # mlflow's own
 
@@ -28,13 +29,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_run_a_seed_with_the_win_rate_by_episodes(folder: Path, tmp_path: Path) -> None:
-    from mlflow.tracking import MlflowClient
-
     store, out = tmp_path / "store", tmp_path / "out"
     for _ in range(2):  # the second call replaces what the first one logged
         assert curves.main([str(folder), "--store", str(store), "--out", str(out)]) == 0
     assert (out / "nim-2.png").stat().st_size > 1000
-    client = MlflowClient(track.tracking_uri(store))
+    client = client_of(store)
     experiment = client.get_experiment_by_name("dqn")
     assert experiment is not None
     runs = client.search_runs([experiment.experiment_id])
@@ -51,13 +50,11 @@ def test_a_run_a_seed_with_the_win_rate_by_episodes(folder: Path, tmp_path: Path
 
 
 def test_another_folders_runs_stay(folder: Path, tmp_path: Path) -> None:
-    from mlflow.tracking import MlflowClient
-
     store, other = tmp_path / "store", tmp_path / "other"
     shutil.copytree(folder, other)
     for one in (folder, other, folder):
         assert curves.main([str(one), "--store", str(store), "--out", str(tmp_path / "out")]) == 0
-    client = MlflowClient(track.tracking_uri(store))
+    client = client_of(store)
     (experiment,) = (found for found in client.search_experiments() if found.name == "dqn")
     runs = client.search_runs([experiment.experiment_id])
     assert sorted((run.data.params["folder"], run.data.params["seed"]) for run in runs) == [
@@ -74,7 +71,7 @@ def test_the_mean_is_that_of_all_seeds_games(folder: Path) -> None:
 
 
 def test_a_folder_without_curves_is_refused_in_a_line(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, tmp_path: Path, capsys: Capsys
 ) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
@@ -102,10 +99,9 @@ HEADER = "seed,episodes,steps,games,wins,win_rate,low,high\n"
     ],
 )
 def test_a_file_that_is_no_curve_is_refused_in_a_line(
-    text: str, why: str, folder: Path, capsys: pytest.CaptureFixture[str]
+    text: str, why: str, folder: Path, refusal: Refusal
 ) -> None:
     (folder / "wrong.csv").write_text(text)
-    assert curves.main([str(folder)]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
+    line = refusal(curves.main([str(folder)]))
     assert str(folder / "wrong.csv") in line
     assert why in line

@@ -22,7 +22,6 @@ from hypothesis import strategies as st
 from gauntlet.common.errors import UserError
 from gauntlet.models.replay import Replay
 from gauntlet.pipeline import report, status
-from gauntlet.pipeline.config.compose import compose
 from gauntlet.pipeline.log import folder, reading, records, recovery
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.reading import Reader
@@ -31,6 +30,7 @@ from gauntlet.pipeline.sweep import play, run_sweep
 from gauntlet.pipeline.sweep import publish_results as in_the_end
 from gauntlet.pipeline.tables.registry import load_cells
 from gauntlet.pipeline.verify import verify
+from tests.pipeline.composing import composed
 from tests.pipeline.conftest import FAST
 from tests.pipeline.damage import CHANGES, Damage, at, damages
 from tests.pipeline.logs import matches, preparations
@@ -67,10 +67,8 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sound]:
     base = tmp_path_factory.mktemp("damage")
     fast = [word for word in FAST if not word.startswith("deals")]
     words = [*fast, "game=tic_tac_toe", "prompt=cloze,calibrated", "deals=4", "output_dir=x"]
-    told: list[Any] = []
     with patch.object(sys, "argv", ["pipeline.run"]):
-        compose(words, lambda *both: told.append(both) or 0)  # type: ignore[func-returns-value]
-    ((configs, sweep),) = told
+        configs, sweep = composed(*words)
     cells = run_sweep.build_cells(configs)
 
     def resume(folder: Path, seed: int = 1) -> int:

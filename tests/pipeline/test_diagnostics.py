@@ -43,10 +43,7 @@ def wrote(question: str, text: str) -> DecisionRecord:
 
 def test_shares_stand_beside_those_of_a_random_player() -> None:
     choices = Choices()
-    for decision in (
-        *[chose(0, "hit", "stay")] * 3,
-        chose(2, "hit", "stay", "fold"),
-    ):
+    for decision in (*[chose(0, "hit", "stay")] * 3, chose(2, "hit", "stay", "fold")):
         choices.add(decision)
     found = choices.diagnostics()
     assert (found["decisions"], found["options"]) == (4, 9 / 4)

@@ -20,14 +20,13 @@ from gauntlet.pipeline import export, ratings, report, status, track, verify
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.schema import Record
 from gauntlet.pipeline.plan.cells import match_id
-from tests.pipeline.conftest import Sweep
+from tests.pipeline.conftest import Capsys, Once, Sweep
 from tests.pipeline.logs import matches
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # mlflow's own
 
 DEALS = 40
 WORDS = ("game=tic_tac_toe", "prompt=cloze,vanilla,calibrated,label_study", f"deals={DEALS}")
-Said = pytest.CaptureFixture[str]
 Json = Any
 
 VALUES: dict[type, tuple[Any, ...]] = {
@@ -55,18 +54,15 @@ class Edit:
     text: bytes
 
 
-@pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("edited") / "out"
+@pytest.fixture
+def played(once: Once) -> Path:
+    """One model that scores, one that writes, one called in advance, and one with notes."""
+    return once(*WORDS)
 
 
 @pytest.fixture
-def played(sweep: Sweep, original: Path, folder: Path) -> Path:
-    """One model that scores, one that writes, one called in advance, and one with notes."""
-    if not original.exists():
-        assert sweep(*WORDS, f"output_dir={original}") == 0
-    shutil.copytree(original, folder)
-    return folder
+def original(played: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(played, tmp_path / "original"))
 
 
 def edits(folder: Path) -> list[Edit]:
@@ -150,9 +146,6 @@ def moved(name: str, value: int) -> Change:
         return data
 
     return change
-
-
-# --- what is refused at once, and what only a replay can detect
 
 
 def refused(folder: Path, edit: Edit) -> bool:
@@ -242,12 +235,9 @@ def test_every_edit_is_refused_or_found_by_a_replay(
     )
 
 
-# --- commands
-
-
 @pytest.mark.parametrize("part", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_no_command_ends_in_a_traceback(
-    played: Path, original: Path, sweep: Sweep, store: Path, capsys: Said, part: int
+    played: Path, original: Path, sweep: Sweep, store: Path, capsys: Capsys, part: int
 ) -> None:
     """The accepted edits, read in all ways; part 1: all of them."""
     every = [*batches([one for one in edits(original) if not refused(original, one)])]

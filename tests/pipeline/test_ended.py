@@ -23,7 +23,7 @@ from gauntlet.pipeline.tables.registry import TERMINAL, Sheet, tables
 from gauntlet.pipeline.tracking.values import of_cells
 from gauntlet.stats.means import limits, p_value
 from gauntlet.stats.paired import sign_flip
-from tests.pipeline.conftest import Sweep
+from tests.pipeline.conftest import Capsys, Sweep
 from tests.pipeline.made import KnownBaseline, about, made_of, pairs_table, scored, summary_table
 from tests.pipeline.records import ended as record_of
 from tests.pipeline.scored import Harvest
@@ -60,9 +60,6 @@ def meeting(
 def rows(result: CellResults) -> dict[str, dict[str, Any]]:
     table = made_of([result])["outcomes"]
     return {row["moved"]: row for row in table.to_dict("records")}
-
-
-# --- shares
 
 
 def test_ends_are_counted_with_the_intervals_of_the_summary() -> None:
@@ -139,17 +136,12 @@ def test_the_end_of_a_record() -> None:
     assert (outcome(won).others_won, outcome(won).others_figure, outcome(won).won) == (1, 1.0, 0.0)
 
 
-# --- a draw as half a win
-
-
 def test_every_game_can_be_judged_by_the_match_score() -> None:
     assert [one.name for one in judgeable_by(TicTacToe())] == ["match_score", "win"]
     assert [one.name for one in judgeable_by(Harvest())] == ["score", "win", "match_score"]
     assert with_score({}, (1.0, 0.0, -0.5)) == {"match_score": (1.0, 0.5, 0.0)}
     assert with_score({"match_score": (3.0,)}, (1.0,)) == {"match_score": (3.0,)}
 
-
-# --- chips and scores
 
 CHIPS = [3.0, 1.0, 4.0, -1.0, 5.0, 9.0, 2.0]
 
@@ -217,9 +209,6 @@ def test_a_pair_without_a_range_has_the_p_of_its_permutation() -> None:
     assert (found["test"], found["p"]) == ("permutation", flips.p_value)
 
 
-# --- round robins
-
-
 def robin() -> list[CellResults]:
     """a beats b 3 to 1, b beats c 2 to 0 with two draws, c beats a 2 to 1 with one."""
     return [
@@ -285,17 +274,13 @@ def test_every_two_stand_side_by_side_over_the_opponents_that_both_have() -> Non
     assert row["p_holm"] >= row["p"]
 
 
-# --- whole sweeps
-
 ROBIN = (
     *("game=tic_tac_toe", "pairing=round_robin", "players=[random,minimax,first_option]"),
     *("deals=20", "rotate=true"),
 )
 
 
-def test_a_round_robin_with_draws_from_its_log(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_round_robin_with_draws_from_its_log(sweep: Sweep, folder: Path, capsys: Capsys) -> None:
     assert sweep(*ROBIN) == 0
     out = capsys.readouterr().out
     assert "Wins, draws and losses" in out
@@ -314,7 +299,7 @@ def test_a_round_robin_with_draws_from_its_log(
 
 
 def test_a_log_can_be_judged_by_its_score_afterwards(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+    sweep: Sweep, folder: Path, capsys: Capsys
 ) -> None:
     """The same matches with another measure requested; nothing is replayed."""
     game = ("game=tic_tac_toe", "agent=random", "deals=8")

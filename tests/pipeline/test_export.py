@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,24 +12,16 @@ import pytest
 
 from gauntlet.pipeline import export as command
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.tables import parquet_export
-from gauntlet.pipeline.tables.parquet_export import DECISIONS, MATCHES, column_list
-from tests.pipeline.conftest import Sweep
+from gauntlet.pipeline.tables import parquet
+from gauntlet.pipeline.tables.columns import DECISIONS, MATCHES, listed
+from tests.pipeline.conftest import Capsys, Once, Refusal
 from tests.test_layers import ROOT
 
 
-@pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("kept") / "out"
-
-
 @pytest.fixture
-def played(sweep: Sweep, original: Path, folder: Path) -> Path:
-    """Two prompts, one scored and one written, played once; the first cell lacks a deal."""
-    if not original.exists():
-        words = ("game=tic_tac_toe", "prompt=cloze,direct", "deals=4")
-        assert sweep(*words, f"output_dir={original}") == 0
-    shutil.copytree(original, folder)
+def played(once: Once) -> Path:
+    """Two prompts, one scored and one written; the first cell lacks a deal."""
+    folder = once("game=tic_tac_toe", "prompt=cloze,direct", "deals=4")
     cloze = next((folder / "records").glob("*cloze*"))
     lines = cloze.read_bytes().splitlines(keepends=True)
     cloze.write_bytes(b"".join(line for line in lines if json.loads(line)["deal"] != 2))
@@ -38,7 +29,7 @@ def played(sweep: Sweep, original: Path, folder: Path) -> Path:
 
 
 def test_what_is_read_back_is_what_the_log_holds(
-    played: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    played: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capsys
 ) -> None:
     monkeypatch.setattr(parquet_export, "ROWS", 5)
     assert command.main([str(played), "--to", str(played / "out")]) == 0
@@ -107,14 +98,8 @@ def test_an_export_that_fails_leaves_what_was_there(
 
 
 def test_what_cannot_be_exported_is_told_in_a_line(
-    tmp_path: Path,
-    played: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path, played: Path, monkeypatch: pytest.MonkeyPatch, refusal: Refusal
 ) -> None:
-    assert command.main([str(tmp_path)]) == 2
-    assert "holds no finished or begun sweep" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert command.main([str(played)]) == 2
-    assert "pip install 'gauntlet[export]'" in capsys.readouterr().err
+    assert "pip install 'gauntlet[export]'" in refusal(command.main([str(played)]))
     assert not list((played / "export").glob("*"))

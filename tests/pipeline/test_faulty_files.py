@@ -15,7 +15,7 @@ from gauntlet.pipeline.config.read import CellConfig, SweepConfig
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.plan.build import build_cells
 from tests.nodes import ROOT
-from tests.pipeline.conftest import Sweep
+from tests.pipeline.conftest import Capsys, Refusal, Sweep
 
 BASE = ("game=tic_tac_toe", "model=fake", "prompt=cloze", "baseline=null")
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
@@ -49,13 +49,12 @@ YAML = {
 }
 
 
-@pytest.mark.parametrize("group", ["game", "experiment"])
 @pytest.mark.parametrize(("text", "line"), YAML.values(), ids=YAML)
 def test_a_faulty_file_is_named_with_its_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], group: str, text: bytes, line: str
+    tmp_path: Path, capsys: Capsys, text: bytes, line: str
 ) -> None:
-    said = refused(tmp_path, capsys, group, text)
-    assert f"{tmp_path}/{group}/x.yaml" in said
+    said = refused(tmp_path, capsys, "experiment", text)
+    assert f"{tmp_path}/experiment/x.yaml" in said
     assert line in said
 
 
@@ -84,14 +83,12 @@ COMPOSED = {
 
 @pytest.mark.parametrize(("text", "line"), COMPOSED.values(), ids=COMPOSED)
 def test_a_file_that_cannot_be_composed_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: bytes, line: str
+    tmp_path: Path, capsys: Capsys, text: bytes, line: str
 ) -> None:
     assert line in refused(tmp_path, capsys, "game", text)
 
 
-def refused(
-    folder: Path, capsys: pytest.CaptureFixture[str], group: str, text: bytes, *words: str
-) -> str:
+def refused(folder: Path, capsys: Capsys, group: str, text: bytes, *words: str) -> str:
     """Return the message about a file of this group, a single line with status 2."""
     (folder / group).mkdir()
     (folder / group / "x.yaml").write_bytes(text)
@@ -125,8 +122,6 @@ IMPORTED = {
     "x = 1\nraise RuntimeError('a\\nb')\n": "line 2: RuntimeError: a b",
     "import sys\nsys.exit()\n": "line 2: SystemExit",
     "raise BaseException('x')\n": "line 1: BaseException: x",
-    "import json\njson.loads('{')\n": "line 2: JSONDecodeError",
-    "open('/nope')\n": "line 1: FileNotFoundError",
     "raise KeyboardInterrupt\n": "line 1: KeyboardInterrupt",
     "import nopenope\n": "line 1: ModuleNotFoundError: No module named 'nopenope'",
 }
@@ -134,8 +129,6 @@ IMPORTED = {
 BUILT = {
     ("game", "def __post_init__(self): raise TypeError('bad')"): "line 8: TypeError: bad",
     ("game", "def __post_init__(self): sys.exit(0)"): "line 8: SystemExit: 0",
-    ("game", "def __post_init__(self): int('x')"): "line 8",
-    ("agent", "def __post_init__(self): raise KeyError('x')"): "line 8: KeyError: 'x'",
     ("game", "z: 'Nope' = 1"): "Mine: NameError: name 'Nope'",
     ("game", "z: 'sys.exit(1)' = 1"): "Mine: SystemExit: 1",
     ("agent", "def __new__(cls): return 7"): "Mine() gave a int",
@@ -146,7 +139,6 @@ BUILT = {
         "model",
         "z: list = field(default_factory=list)",
     ): "unhashable type: 'list'; it must have a hash",
-    ("model", "def identity(self): raise RuntimeError('x')"): "line 8: RuntimeError: x",
     ("model", "def identity(self): sys.exit(0)"): "line 8: SystemExit: 0",
     ("model", "identity = 7"): "Mine.identity is not a method",
     ("model", "def identity(self, x): return {}"): "identity() cannot be called: Mine.identity()",
@@ -163,7 +155,6 @@ BUILT = {
         "game",
         "@property\n    def seatings(self, x): return ()",
     ): "line 8: TypeError: Mine.seatings()",
-    ("game", "def seatings(self, x): return ()"): "Mine.seatings is <bound method",
     ("game", "def deal(self): return 1"): "line 8: TypeError: Mine.deal() takes",
     ("game", "seatings = ()"): "Mine.seatings is (); it must be an attribute or a property",
     ("game", "seatings = ((1, 0), (0, 1))"): "sits where, first (0, 1)",
@@ -171,7 +162,6 @@ BUILT = {
 
 LOADED = {
     "def load(self): raise RuntimeError('x')": "line 8: RuntimeError: x",
-    "def load(self): sys.exit(0)": "line 8: SystemExit: 0",
     "def load(self): raise BaseException('x')": "line 8: BaseException: x",
     "def load(self, x): return None": "line 8: TypeError: Mine.load() missing",
     "def load(self): return None": "Mine.load() gave a NoneType; it must give a model",
@@ -188,14 +178,14 @@ SWEPT = {
 
 @pytest.mark.parametrize(("group", "text"), SWEPT.items())
 def test_lists_outside_an_experiment_are_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], group: str, text: bytes
+    tmp_path: Path, capsys: Capsys, group: str, text: bytes
 ) -> None:
     said = refused(tmp_path, capsys, group, text)
     assert f"{tmp_path}/{group}/x.yaml: `sweep` is for files of the group experiment" in said
 
 
 def test_an_interrupt_in_a_user_s_module_stays_one(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], module: Module
+    tmp_path: Path, capsys: Capsys, module: Module
 ) -> None:
     """Ctrl-C arrives in a handler and not from a `raise`."""
     name = module("import signal\nsignal.raise_signal(signal.SIGINT)\n")
@@ -219,7 +209,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Module:
 
 @pytest.mark.parametrize(("text", "line"), IMPORTED.items())
 def test_a_module_that_cannot_be_imported_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], module: Module, text: str, line: str
+    tmp_path: Path, capsys: Capsys, module: Module, text: str, line: str
 ) -> None:
     name = module(text)
     node = f"_target_: {name}.Mine\n".encode()
@@ -229,11 +219,7 @@ def test_a_module_that_cannot_be_imported_is_one_line(
 
 @pytest.mark.parametrize(("place", "line"), BUILT.items(), ids=str)
 def test_a_class_that_cannot_be_built_or_described_is_one_line(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    module: Module,
-    place: tuple[str, str],
-    line: str,
+    tmp_path: Path, capsys: Capsys, module: Module, place: tuple[str, str], line: str
 ) -> None:
     group, body = place
     name = module(HEAD.format(base=BASES[group], body=body))
@@ -245,21 +231,13 @@ def test_a_class_that_cannot_be_built_or_described_is_one_line(
 
 @pytest.mark.parametrize(("body", "line"), LOADED.items())
 def test_a_model_that_cannot_be_loaded_is_one_line(
-    sweep: Sweep,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    module: Module,
-    body: str,
-    line: str,
+    sweep: Sweep, tmp_path: Path, refusal: Refusal, module: Module, body: str, line: str
 ) -> None:
     name = module(HEAD.format(base="Fake", body=body))
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "x.yaml").write_text(f"_target_: {name}.Mine\n")
     own = ("--config-dir", str(tmp_path), "model=x", f"packages=[{name}]")
-    assert sweep(*own, "game=tic_tac_toe", "prompt=cloze", "deals=1") == 2
-    said = capsys.readouterr().err
-    assert line in said
-    assert said.count("\n") == 1
+    assert line in refusal(sweep(*own, "game=tic_tac_toe", "prompt=cloze", "deals=1"))
 
 
 def test_a_module_that_ends_the_process_does_not_end_the_run_in_silence(tmp_path: Path) -> None:

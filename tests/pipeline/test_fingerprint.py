@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from gauntlet.agents.prompting.tutri import Tutri
 from gauntlet.agents.prompting.vanilla import Vanilla
 from gauntlet.agents.random import Random
 from gauntlet.agents.rule import Rule
+from gauntlet.common import ids
 from gauntlet.common.errors import UserError
 from gauntlet.common.ids import PACKAGE
 from gauntlet.games.holdem import Holdem
@@ -26,14 +28,17 @@ from gauntlet.games.uno import Uno
 from gauntlet.games.uno.arena import UnoArena
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.fake import Fake
+from gauntlet.pipeline import verify
 from gauntlet.pipeline.plan import fingerprint
 from gauntlet.pipeline.plan.cells import Cell
 from gauntlet.pipeline.plan.fingerprint import Code, code_of, differences, named
 from tests.nodes import ROOT
+from tests.pipeline import scored
 from tests.pipeline.asking import cell_of
-from tests.pipeline.conftest import Edit, forget_code
+from tests.pipeline.conftest import Capsys, Edit, Sweep, forget_code
+from tests.pipeline.logs import matches
 
-OWN = {
+USERS_PACKAGE = {
     "own/__init__.py": "from own.game import Game\n",
     "own/game.py": '''
 from __future__ import annotations
@@ -134,7 +139,7 @@ def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
     monkeypatch.delitem(sys.modules, "helping", raising=False)  # another test's
 
     def write(changed: str = "", old: str = "", new: str = "") -> Code:
-        for name, text in OWN.items():
+        for name, text in USERS_PACKAGE.items():
             assert name != changed or text.count(old) == 1, (changed, old)
             path = tmp_path / name
             path.parent.mkdir(exist_ok=True, parents=True)
@@ -160,7 +165,7 @@ def test_what_changes_no_match_does_not(code: Callable[..., Code], change: str) 
 def test_a_file_that_comes_or_goes_is_a_change(code: Callable[..., Code]) -> None:
     before = code()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(OWN, "own/more.csv", "1\n")
+        patch.setitem(USERS_PACKAGE, "own/more.csv", "1\n")
         after = code()
     assert named(differences(before, after)) == "own/more.csv"
     assert differences(before, after, shared=True) == frozenset()
@@ -174,9 +179,6 @@ def test_a_module_that_is_no_python_is_named(code: Callable[..., Code]) -> None:
 def test_a_long_expression_is_read(code: Callable[..., Code]) -> None:
     long = "[1, 2" + " + 1" * 900 + "]"
     assert differences(code(), code("own/rules.py", "[1, 2]", long))
-
-
-# --- the project's own players
 
 
 def asking(method: Any, model: Any = None) -> tuple[Any, Any]:
@@ -206,7 +208,7 @@ EDITS = [
     ("pipeline/play/match.py", "options[decision.option]", "options[0]", {*CELLS}),
     ("pipeline/plan/rng.py", "DEAL, CHOICE, LUCK", "CHOICE, DEAL, LUCK", {*CELLS}),
     ("agents/dqn/weights/uno_arena-2.npz", "", "", {"arena"}),
-    ("games/uno/rules.py", '"""Room for a state', '"""A state', set()),
+    ("games/uno/rules.py", '"""A game that reaches', '"""One that reaches', set()),
     ("games/uno/rules.py", "PLY_CAP = 5000\n", "PLY_CAP = 5000  # at most\n\n\n", set()),
     ("pipeline/log/schema.py", "class MatchRecord", "X = 1\n\n\nclass MatchRecord", set()),
     ("pipeline/tables/summary.py", "from __future__", "X = 1\nfrom __future__", set()),
@@ -263,3 +265,54 @@ def test_another_process_finds_the_same() -> None:
         [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == [code_of(cell()).fingerprint for cell in CELLS.values()]
+
+
+# --- ids
+
+
+@pytest.fixture
+def homes(tmp_path: Path) -> Iterator[Path]:
+    """A user's package with a game and its player, in which files can move."""
+    package = tmp_path / "homes"
+    package.mkdir()
+    source = Path(scored.__file__).read_text(encoding="utf-8")
+    (package / "first.py").write_text(source, encoding="utf-8")
+    yield package
+    for name in [name for name in sys.modules if name.partition(".")[0] == "homes"]:
+        del sys.modules[name]
+
+
+def test_a_class_that_moves_keeps_its_deals_and_its_key(
+    homes: Path, sweep: Sweep, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capsys
+) -> None:
+    game = ("game=tic_tac_toe", "~game.size", "~game.win_length", "packages=[homes]")
+    words = (*game, "agent=llm", "prompt=vanilla", "deals=8")
+    assert sweep(*words, "game._target_=homes.first.Race") == 0
+    before = matches(folder)
+    (homes / "first.py").rename(homes / "second.py")
+    del sys.modules["homes.first"]
+
+    monkeypatch.setattr(ids, "MOVED", {"homes.second.Race": "homes.first.Race"})
+    assert sweep(*words, "game._target_=homes.second.Race", "allow_code_change=true") == 0
+    assert "8 of them already in the log" in capsys.readouterr().out
+    assert matches(folder) == before
+    again = folder.with_name("again")
+    assert sweep(*words, "game._target_=homes.first.Race", f"output_dir={again}") == 0
+    assert matches(again) == before
+    capsys.readouterr()
+    assert verify.main([str(folder), "--replay", "all", "--packages", "homes"]) == 0
+    assert "8 match(es) played again" in capsys.readouterr().out
+
+    monkeypatch.setattr(ids, "MOVED", {})
+    other = folder.with_name("other")
+    assert sweep(*words, "game._target_=homes.second.Race", f"output_dir={other}") == 0
+    assert [one.returns for one in matches(other).values()] != [
+        one.returns for one in before.values()
+    ]
+
+
+def test_every_moved_class_is_where_the_table_says() -> None:
+    assert len({*ids.MOVED.values()}) == len(ids.MOVED)
+    for name in ids.MOVED:
+        module, _, cls = name.rpartition(".")
+        assert isinstance(getattr(import_module(module), cls), type)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import resource
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,96 +14,16 @@ import pytest
 from matplotlib.figure import Figure
 
 from gauntlet.common.errors import UserError
-from gauntlet.pipeline.config.compose import CONF, compose
+from gauntlet.pipeline.config.compose import CONF
 from gauntlet.pipeline.config.output_dir import short
-from gauntlet.pipeline.config.read import KEYS, TWO_SIDED, CellConfig, Declared, Expect, SweepConfig
+from gauntlet.pipeline.config.read import KEYS, TWO_SIDED, Declared, Expect
 from gauntlet.pipeline.launch import session
 from gauntlet.pipeline.plan.baseline import Baseline
 from gauntlet.pipeline.plan.deals import planned_deals
 from gauntlet.pipeline.sweep.announce import power_line
 from gauntlet.pipeline.tables import plot_style
-from tests.pipeline.conftest import Sweep
-
-TOLD = {
-    "hydra.mode=RUN": "hydra.mode=RUN: Hydra's own settings are not for a run",
-    "hydra/launcher=basic": "launch=NAME where it plays",
-    "+hydra.callbacks.x={_target_:os.system}": "Hydra's own settings are not for a run",
-    "+game@hydra.callbacks.x=uno": "Hydra's own settings are not for a run",
-    "hydra.sweep.dir=elsewhere": "output_dir=DIR says where it writes",
-    "hydra.searchpath=[pkg://other]": "--config-dir DIR where more configs lie",
-    "sweep.prompt=cloze": "sweep is for experiments; here list values, as in seed=1,2",
-    "game=glob(no*)": "a sweep has 1 to 10,000 jobs",
-    "seed=interval(0,1)": "what is swept is listed, as in 1,2,3 or range(3)",
-    "game=[uno]": "game is null; a run needs one: game=NAME",
-    "-sc query=bash": "-sc is not an option",
-    "experiment=quickstart,robust": "experiment takes one value a run; run them one after",
-    "baseline=random,rule": "baseline takes one value a run, got random and rule",
-    "+foo=1": "foo is not a key of the config (known: agent, allow_code_change",
-    "deal=5": "deal is not a key of the config; did you mean 'deals'?",
-    "+expect.foo=1": "expect.foo is not a key of the config (known: alpha, gain",
-    "~launch": "launch is null; a run needs one: launch=NAME",
-    "~deals": "deals is missing; a run needs it: deals=VALUE",
-    "~experiment": "a run needs a name: ~experiment +name=NAME",
-    "game=null": "game is null; a run needs one: game=NAME",
-    "seats=null": "seats is null; a run needs one: seats=NAME",
-    "prompt=direct,cloze prompt.max_tokens=64": "prompt.max_tokens is not a key of prompt=cloze",
-    "game=tic_tac_toe seats=coop": "tic-tac-toe seats 2 players, got 3; seats=against, "
-    "against_vanilla, play, solo, two_random or two_rule would do",
-    "game.num_seats=3": "as many play as sit in seats=coop, rule_rule_random, three_r",
-    "launch.workers=-1": "launch.workers is -1; it must be a whole number from 1 up or null",
-    "prompt=cloze,": "'prompt=cloze,' cannot be read; it should be KEY=VALUE",
-    "deals": "'deals' cannot be read",
-    "\udcff=1": "holds bytes that are no text in UTF-8",
-    "--multirn": "--multirn is not an option; did you mean '--multirun'?",
-    "--config-dir nowhere": "not found",
-    "--config-name other": "--config-name is not an option",
-    "deals=range(0,1000000000)": "deals takes one value a run",
-    "seed=range(0,100) samples=range(1,102)": "a sweep has 1 to 10,000 jobs",
-    "seed=shuffle(range(0,1000000000))": "a sweep has 1 to 10,000 jobs",
-    "seed=range(5,5)": "a sweep has 1 to 10,000 jobs",
-    "game=tic_tac_toe game.size=100000": "size is 100000; a grid has 2 to 32 cells a side",
-}
-
-FURTHER = {
-    "name=a,b": "name takes one value a run",
-    "test=above,two_sided": "test takes one value a run, got above and two_sided",
-    "+deal=5": "deal is not a key of the config; did you mean 'deals'?",
-    "prompt.wordng=plain": "did you mean 'wording'?",
-    "expect.foo=1": "expect.foo is not a key of the config (known: alpha, gain",
-    "+launch.foo=1": "launch.foo is not a key of the config (known: kind, workers)",
-    "tracking.kind=wandb": "tracking.kind is 'wandb'; it must be none or mlflow",
-    "~expect.power": "expect.power is missing",
-    "expect=null": "expect is null; it must have the keys win_rate, gain",
-    "output_dir=null": "output_dir is null; it must be text",
-    "output_dir=": "output_dir is ''; it must be text",
-    "output_dir=a{b": "'output_dir=a{b' cannot be read",
-    "deals=100000000000000000000": "deals is 100000000000000000000; it must be a whole number",
-    "deals=1.5": "deals is 1.5; it must be a whole number",
-    "samples=0": "samples is 0; it must be a whole number from 1 to 10,000",
-    "seed=x": "seed is 'x'; it must be a whole number",
-    "rotate=1": "rotate is 1; it must be true or false",
-    "baseline=7": "baseline is 7; it must be text",
-    "packages=mine": "packages is 'mine'; it must be a list of text",
-    "launch.workers=many": "launch.workers is 'many'; it must be a whole number",
-    "agent=search agent.playouts=1000000": "a search plays 1 to 100,000 an option",
-    "--cfg job prompt=cloze,pride": "only one cell can be shown; give one value",
-}
-
-
-SLOW = [pytest.param(words, line, marks=pytest.mark.slow) for words, line in FURTHER.items()]
-
-
-@pytest.mark.parametrize(("words", "line"), [*TOLD.items(), *SLOW], ids=ascii)
-def test_one_line_says_what_to_do(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str], words: str, line: str
-) -> None:
-    assert sweep(*words.split()) == 2
-    said = capsys.readouterr().err
-    assert line in said
-    assert said.startswith("gauntlet: ")
-    assert said.count("\n") == 1
-    assert list(folder.parent.iterdir()) == [], "something was written"
-
+from tests.pipeline.composing import composed
+from tests.pipeline.conftest import Capsys, Refusal, Sweep
 
 SHOWN = {
     "--cfg job": "_target_: gauntlet.games.uno.Uno",
@@ -116,22 +35,11 @@ SHOWN = {
 @pytest.mark.slow
 @pytest.mark.parametrize(("words", "text"), SHOWN.items())
 def test_what_a_command_line_shows_in_place_of_a_run(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str], words: str, text: str
+    sweep: Sweep, folder: Path, capsys: Capsys, words: str, text: str
 ) -> None:
     assert sweep(*words.split()) == 0
     assert text in capsys.readouterr().out
     assert not folder.exists()
-
-
-def composed(*words: str) -> tuple[Sequence[CellConfig], SweepConfig]:
-    found: list[tuple[Sequence[CellConfig], SweepConfig]] = []
-
-    def look(cells: Sequence[CellConfig], sweep: SweepConfig) -> int:
-        found.append((cells, sweep))
-        return 0
-
-    assert compose(words, look) == 0
-    return found[0]
 
 
 def test_words_of_hydra_that_change_nothing(tmp_path: Path) -> None:
@@ -226,21 +134,19 @@ PLACES = {
 
 @pytest.mark.parametrize(("name", "line"), PLACES.items())
 def test_a_folder_where_a_file_belongs_is_named(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str], name: str, line: str
+    sweep: Sweep, folder: Path, refusal: Refusal, name: str, line: str
 ) -> None:
     (folder / name).mkdir(parents=True)
-    assert sweep("game=tic_tac_toe", "prompt=cloze", "deals=1") == 2
-    said = capsys.readouterr().err
-    assert f"{folder}/{line}" in said
-    assert said.count("\n") == 1
+    assert f"{folder}/{line}" in refusal(sweep("game=tic_tac_toe", "prompt=cloze", "deals=1"))
 
 
 def test_a_place_that_cannot_be_written_is_named(
-    sweep: Sweep, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    sweep: Sweep, tmp_path: Path, refusal: Refusal
 ) -> None:
     (tmp_path / "file").touch()
-    assert sweep(f"output_dir={tmp_path}/file/x", "deals=1") == 2
-    assert "file/x/records cannot be written: Not a directory" in capsys.readouterr().err
+    assert "file/x/records cannot be written: Not a directory" in refusal(
+        sweep(f"output_dir={tmp_path}/file/x", "deals=1")
+    )
 
 
 def test_a_label_is_no_formula() -> None:

@@ -1,24 +1,26 @@
-"""Opening an output folder: its contents, and the effect of damage to its metadata files."""
+"""An output folder, opened and verified: what it tells, and every damage with its place and why."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gauntlet.common.disk import sealed
 from gauntlet.common.errors import UserError
-from gauntlet.pipeline import compare, metrics, report, status
+from gauntlet.pipeline import compare, export, metrics, ratings, report, status, track, verify
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.metadata_files import LOGS, to_bytes
 from gauntlet.pipeline.log.outcomes import outcome
 from gauntlet.pipeline.log.results import measures
 from gauntlet.pipeline.plan.cells import match_id
 from gauntlet.pipeline.tracking.judged import read_cells
-from gauntlet.pipeline.verify import verify
-from tests.pipeline.conftest import Sweep
+from tests.pipeline.conftest import Capsys, Once, Refusal, Sweep
 from tests.pipeline.logs import matches
+from tests.pipeline.test_records import only_file
 
 
 def test_a_folder_tells_what_a_sweep_left(sweep: Sweep, folder: Path) -> None:
@@ -36,22 +38,6 @@ def test_a_folder_tells_what_a_sweep_left(sweep: Sweep, folder: Path) -> None:
     assert {m.match for m in place.matches(about.stem)} == matches(folder).keys()
     (outcomes,) = place.outcomes(measures([about])).values()
     assert list(outcomes) == [outcome(m) for m in sorted(place.matches(), key=lambda m: m.deal)]
-
-
-def test_damage_to_the_small_files_is_one_line(sweep: Sweep, folder: Path) -> None:
-    assert sweep("prompt=cloze", "deals=1") == 0
-    place = Folder(folder)
-    place.status_file.write_text("{")
-    assert place.status is None
-    for file, read in (
-        (place.claim, lambda: Folder(folder).seed),
-        (place.stop_file, lambda: place.stop),
-        (place.cell_file(place.abouts()[0].stem), place.abouts),
-    ):
-        file.write_text('{"half')
-        with pytest.raises(UserError, match="damaged") as told:
-            read()
-        assert "\n" not in str(told.value)
 
 
 ODD = {
@@ -155,13 +141,127 @@ def test_views_that_are_garbled_are_made_again(
         read_cells(folder)
     assert sweep(*words) == 0
     assert (folder / "summary.csv").read_bytes() == before
-    assert verify(folder).wrong == {}
+    assert verify.verify(folder).wrong == {}
 
 
-@pytest.mark.parametrize("command", [compare, metrics, report, status])
+@pytest.mark.parametrize(
+    "command", [compare, export, metrics, ratings, report, status, track, verify]
+)
 def test_a_folder_without_a_sweep_is_one_line(
-    command: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: Any, tmp_path: Path, refusal: Refusal
 ) -> None:
-    both = [str(tmp_path)] * (2 if command is compare else 1)
-    assert command.main(both) == 2
-    assert capsys.readouterr().err.count("\n") == 1
+    folders = [str(tmp_path)] * (2 if command is compare else 1)
+    assert "holds no finished or begun sweep" in refusal(command.main(folders))
+
+
+# --- verify
+
+
+WORDS = (
+    "game=tic_tac_toe",
+    "prompt=cloze",
+    "deals=3",
+    "concurrent_matches=1",
+)  # so that deals end in order
+
+
+@pytest.fixture
+def verified(once: Once, folder: Path, capsys: Capsys) -> Callable[[int], str]:
+    """Verify a sweep of three matches; check the status, and that nothing is written."""
+    once(*WORDS)
+
+    def say(status: int) -> str:
+        capsys.readouterr()
+        before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        assert verify.main([str(folder)]) == status
+        assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        return capsys.readouterr().out
+
+    return say
+
+
+def test_a_whole_folder_is_well(verified: Callable[[int], str], folder: Path) -> None:
+    files = (folder / "records", folder)
+    lines = sum(len(file.read_bytes().splitlines()) for at in files for file in at.glob("*.jsonl"))
+    assert verified(0) == f"{folder}: {lines} line(s) read, all is well\n"
+
+
+def test_every_damage_is_told_with_its_place_and_reason(
+    verified: Callable[[int], str], folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = only_file(folder)
+    match = list(matches(folder))
+    lines = path.read_bytes().splitlines(keepends=True)
+    spoilt = lines[1].replace(b'"rotation":0', b'"rotation":1')
+    path.write_bytes(b"".join([lines[0], spoilt, lines[0], b"\xff\x1b[2J\n", lines[2][:-1]]))
+    (folder / "records" / "notes.jsonl").write_text("mine")
+    (folder / "runs.jsonl").write_bytes(b"hello\n")
+    (folder / "status.json").write_text("{}")
+    (cell,) = (folder / "cells").iterdir()
+    (folder / "cells" / "lost-0123456789abcdef.json").write_bytes(cell.read_bytes())
+    told = verified(1)
+    for line in (
+        f"records/{path.name}\n",
+        f"  line 2, match {match[1]}: its checksum is wrong\n",
+        f"  line 3, match {match[0]}: its match is there twice\n",
+        "  line 4: it has no checksum\n",
+        f"  line 5, match {match[2]}: it is cut off\n",
+        "runs.jsonl\n  line 1: it has no checksum\n",
+        "status.json\n  ",
+        "cells/lost-0123456789abcdef.json\n  it describes cell ",
+        "records/notes.jsonl: no part of the log\n",
+        "7 thing(s) are wrong\n",
+    ):
+        assert line in told, line
+    assert "\x1b" not in told
+    assert report.main([str(folder)]) == 0, "tables go on without them"
+    assert "3 damaged line(s)" in caplog.text
+
+
+def test_a_record_that_differs_is_told_in_few_words(
+    verified: Callable[[int], str], folder: Path, capsys: Capsys
+) -> None:
+    """A long value is truncated. No run moves the line aside, so the advice differs."""
+    path = only_file(folder)
+    first, *others = path.read_bytes().splitlines(keepends=True)
+    record = json.loads(first)
+    del record["crc32"]
+    record["decisions"][0]["options"][0] = "x" * 10**6
+    path.write_bytes(b"".join([sealed(json.dumps(record).encode()) + b"\n", *others]))
+    assert verified(0).endswith("all is well\n")
+    assert verify.main([str(folder), "--replay", "all"]) == 1
+    told = capsys.readouterr().out.splitlines()
+    assert max(map(len, told)) < 400
+    assert "line 1, match" in told[1]
+    assert "decisions.0.options.0 is 'C1R1', not 'xxx" in told[1]
+    assert told[-1].startswith("a run keeps such a line; delete it")
+    path.write_bytes(b"".join(others))
+    assert verified(1).endswith("moves damaged lines aside and plays their matches anew\n")
+
+
+def test_a_gap_is_wrong_once_the_run_has_finished(
+    verified: Callable[[int], str], folder: Path
+) -> None:
+    path, status = only_file(folder), folder / "status.json"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + lines[2])
+    assert "1 match(es) are missing; the same sweep again plays them" in verified(1)
+    status.write_bytes(to_bytes({**(Folder(folder).status or {}), "state": "interrupted"}))
+    assert "1 match(es) are yet to be played" in verified(0)
+    path.write_bytes(lines[1] + lines[2])
+    assert "  line 1: its prompts share text " in verified(1)
+
+
+def test_a_description_is_that_of_its_key(
+    verified: Callable[[int], str], folder: Path, refusal: Refusal
+) -> None:
+    (cell,) = (folder / "cells").iterdir()
+    text = cell.read_text()
+    cell.write_text(text.replace('"rotations": 1', '"rotations": 2'))
+    assert "its checksum is wrong; the same sweep again writes it anew" in verified(1)
+    told = text[: text.index(',"crc32"')].replace("TicTacToe", "Chess") + "}"
+    cell.write_text(told)
+    assert "it has no checksum" in verified(1)
+    assert f"{cell} is damaged" in refusal(report.main([str(folder)]))
+    cell.write_bytes(sealed(told.encode()))
+    assert "the identity that it tells is not that of its key" in verified(1)

@@ -22,10 +22,11 @@ from gauntlet.papers.gamebench.tables import ALL, Again, columns, corrected, fie
 from gauntlet.papers.published import Row, paper
 from gauntlet.pipeline.tables.ratings import rate_contest
 from gauntlet.stats.ratings import rated
+from tests.pipeline.conftest import Capsys
 
 HERE = Path(os.environ.get("MATCHES", FILE))
 needs_matches = pytest.mark.skipif(not HERE.exists(), reason=matches.WHERE)
-TOLD = paper("gamebench")
+PUBLISHED = paper("gamebench")
 TABLE1 = {"agrees": 65, "uninformative": 3, "differs": 2}
 """Verdicts of ratings."""
 
@@ -52,16 +53,13 @@ def read(file: Path) -> pd.DataFrame:
     return pd.read_csv(file, keep_default_na=False, na_values=[""])
 
 
-# --- the tables ---
-
-
 @needs_matches
 def test_all_70_ratings_of_table_1(again: Again) -> None:
     """Each within the noise of both numbers of draws and its own, under the right headings: of 70
     at 5% three or four may lie outside by chance, and the two that do are no further off than
     expected of the largest of 70."""
     gaps = [rows.rating_gap(again, agent, game, value)
-            for agent, _, game, value in fields(TOLD, "table1")]  # fmt: skip
+            for agent, _, game, value in fields(PUBLISHED, "table1")]  # fmt: skip
     p = np.array([gap.p_value for gap in gaps])
     assert len(p) == 70
     assert (p < 0.05).sum() == 2
@@ -72,20 +70,20 @@ def test_all_70_ratings_of_table_1(again: Again) -> None:
 
 @needs_matches
 def test_all_63_scores_of_table_2(again: Again) -> None:
-    found = table(TOLD, again, "table2").dropna(subset=["printed"])
+    found = table(PUBLISHED, again, "table2").dropna(subset=["printed"])
     assert len(found) == 63
     assert found["difference"].abs().max() <= 0.005 + 1e-9
 
 
 @needs_matches
 def test_seven_ratings_have_no_match_and_are_blank(again: Again) -> None:
-    found = table(TOLD, again, "table1")
+    found = table(PUBLISHED, again, "table1")
     blank = found[found["matches"] == 0]
     assert len(blank) == 7
     assert blank["corrected"].isna().all()
     assert blank["ours"].notna().all()
-    wide = corrected(TOLD, found)
-    assert list(wide.columns) == ["Overall", *TOLD["games"]]
+    wide = corrected(PUBLISHED, found)
+    assert list(wide.columns) == ["Overall", *PUBLISHED["games"]]
     assert wide.isna().sum().sum() == 7
     assert wide.loc["gpt-4", "SB"] == pytest.approx(-7.38, abs=0.21)
 
@@ -93,10 +91,10 @@ def test_seven_ratings_have_no_match_and_are_blank(again: Again) -> None:
 @needs_matches
 def test_the_headings_as_printed_do_not_fit(again: Again) -> None:
     """The planted mistake is the authors' own: as headed, most scores are another game's."""
-    games = {"Overall": ALL, **TOLD["games"]}
+    games = {"Overall": ALL, **PUBLISHED["games"]}
     off = [
         not abs(again.score(agent, games[column]) - value) <= 0.005 + 1e-9
-        for agent, column, _, value in fields(TOLD, "table2")
+        for agent, column, _, value in fields(PUBLISHED, "table2")
         if not np.isnan(value)
     ]
     assert sum(off) == 48
@@ -122,7 +120,7 @@ def test_every_line_recounts_the_same_file_and_has_its_difference(out: Path) -> 
 @needs_matches
 def test_every_figure_is_drawn(out: Path) -> None:
     drawn = sorted(path.name for path in (out / "figures").iterdir())
-    panels = [f"gamebench_app_l_{game}.png" for game in (ALL, *TOLD["games"].values())]
+    panels = [f"gamebench_app_l_{game}.png" for game in (ALL, *PUBLISHED["games"].values())]
     assert drawn == sorted([*panels, *(f"gamebench_fig{n}.png" for n in ("1a", "1b", "2"))])
     for name in drawn:
         assert np.ptp(matplotlib.image.imread(out / "figures" / name)) > 0.5
@@ -137,7 +135,7 @@ def test_ratings_as_this_project_has_them_stand_beside(out: Path) -> None:
 
 
 def test_without_the_file_everything_else_is_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capsys
 ) -> None:
     monkeypatch.setattr(reproduction, "round_robin", lambda _: None)
     monkeypatch.setattr(matches, "FILE", tmp_path / "none.json")
@@ -179,9 +177,7 @@ def test_our_own_ratings_are_lines_of_the_reproduction(tmp_path: Path) -> None:
     assert {row.verdict for row in found} == {"no_reference"}
 
 
-# --- the findings ---
-
-FOUND = {
+FINDINGS = {
     "GB-01": ("fails", ["as headed 15 of 63 scores", "63 and 68 are", "CN is ALS", "PT is HV"]),
     "GB-02": ("fails", ["really ARC, SB, SN", "AYT, HV, SN, TRB, really ARC, AYT, CN, SN"]),
     "GB-03": ("fails", ["all but CN", "SN 1.00", "CN 0.43"]),
@@ -196,13 +192,13 @@ FOUND = {
 
 
 @needs_matches
-@pytest.mark.parametrize("name", FOUND)
+@pytest.mark.parametrize("name", FINDINGS)
 def test_a_finding_comes_out_as_known(name: str, again: Again) -> None:
     check: Callable[[], Any] = (
         audit.CHECKS[name] if name in audit.CHECKS else partial(audit.OF_MATCHES[name], again)
     )
     _, recomputed, holds = check()
-    verdict, parts = FOUND[name]
+    verdict, parts = FINDINGS[name]
     assert holds == (verdict == "holds")
     for part in parts:
         assert part in recomputed

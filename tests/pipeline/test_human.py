@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.pipeline.conftest import Sweep
+from tests.pipeline.conftest import Capsys, Sweep
 from tests.pipeline.logs import matches
 
 
@@ -35,9 +35,7 @@ TIC_TAC_TOE = ("experiment=play", "game=tic_tac_toe", "model=fake")
 
 
 @pytest.fixture
-def typing(
-    sweep: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Typing:
+def typing(sweep: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> Typing:
     """Play in this process, to its end, with the typed input; return the output."""
 
     def go(typed: str, *overrides: str) -> str:
@@ -75,21 +73,18 @@ def test_a_person_plays_uno_against_the_pocket_model(folder: Path) -> None:
     assert float(row["raw"]) == (winner == 1)
 
 
-def test_every_move_of_the_others_is_shown_once(typing: Typing, folder: Path) -> None:
-    said = typing("1\n" * 50, "deals=1")
-    (record,) = matches(folder).values()
-    moves = [made.options[made.chosen] for made in record.decisions if made.seat == 0]
-    for move in moves:
-        told = [line for line in said.splitlines() if line.endswith(f" {move}")]
-        assert sum(line.startswith("player 0") for line in told) == 1, move
-
-
-def test_a_slip_of_the_keyboard_is_asked_about_again(typing: Typing, folder: Path) -> None:
+def test_moves_are_shown_once_and_a_slip_of_the_keyboard_is_asked_about_again(
+    typing: Typing, folder: Path
+) -> None:
     said = typing("nine\n0\n" + "1\n" * 50, "deals=1")
     for wrong in ("'nine'", "'0'"):
         assert f"{wrong} is not one of 1, 2, 3, 4, 5, 6, 7, 8\nYour choice (1 to 8):" in said
     (record,) = matches(folder).values()
     assert not any(made.fallback for made in record.decisions)
+    moves = [made.options[made.chosen] for made in record.decisions if made.seat == 0]
+    for move in moves:
+        told = [line for line in said.splitlines() if line.endswith(f" {move}")]
+        assert sum(line.startswith("player 0") for line in told) == 1, move
 
 
 def test_what_an_option_is_called_will_do(typing: Typing, folder: Path) -> None:

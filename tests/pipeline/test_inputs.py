@@ -123,9 +123,6 @@ def modules() -> Iterator[str]:
                 yield ours + inner.removesuffix(".__init__")
 
 
-# --- the settings with which a class reads its files
-
-
 def networks(folder: Path) -> Settings:
     save(folder / "uno-2.npz", [random_network(Uno())])
     return {"weights": str(folder)}
@@ -201,9 +198,6 @@ def settings(case: str, folder: Path) -> Settings:
     return SETTINGS[case](folder) if case in SETTINGS else {}
 
 
-# --- a class used as a run uses it
-
-
 class Used(NamedTuple):
     """What a cell's key hashes, and a hash of the matches or replies."""
 
@@ -265,8 +259,6 @@ def playable(parts: Sequence[Any], game: Any) -> bool:
         return False
     return True
 
-
-# --- files opened, and other content for them
 
 CODE = (".py", ".pyc", ".so", ".nbi", ".nbc")
 _opened: list[str] | None = None
@@ -362,9 +354,6 @@ def forget() -> None:
 
 MAY_READ = re.compile(r"(agents|games|models|pipeline|tests)\.(?!.*compil)")
 """Modules whose caches may depend on a file; compiled engines are code."""
-
-
-# --- the tests
 
 
 def test_every_file_that_a_class_reads_counts(

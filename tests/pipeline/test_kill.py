@@ -2,7 +2,7 @@
 
 Every kill is a SIGKILL between the first and the last finished match: of a Ray worker, of the
 driver at a random moment, or of the driver in the middle of a write. The order is seeded; the
-moments depend on the machine.
+moments depend on the machine. Below, sweeps that Ctrl-C ends.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from tests.cluster.brake import braked, words
-from tests.pipeline.logs import finished, matches
+from tests.pipeline.conftest import Sweep
+from tests.pipeline.logs import finished, matches, preparations
 
 A_ROUND = 6
 """Kills per round, one of every kind: a write, a driver, three workers and their driver."""
@@ -33,7 +35,7 @@ that gets no core for a second still finds the sweep running."""
 
 
 @dataclass(frozen=True)
-class Sweep:
+class Setup:
     """The sweep: deals of two cells, with the model given by these arguments."""
 
     deals: int
@@ -98,7 +100,7 @@ class Killer:
     """Runs a sweep on `folder` and kills it in rounds, each of every kind; counts the kills."""
 
     folder: Path
-    sweep: Sweep
+    sweep: Setup
     rounds: int
     rng: random.Random
     counts: dict[str, int] = field(default_factory=lambda: {"worker": 0, "driver": 0, "write": 0})
@@ -163,7 +165,7 @@ def test_a_sweep_killed_everywhere_has_the_records_of_one_that_never_was(
 ) -> None:
     """A model that only waits, in a small game: the kill is of the sweep, not of its players."""
     brake = tmp_path / "brake"
-    sweep = Sweep(40, ("game=tic_tac_toe", "controls=[]", *words(brake)))
+    sweep = Setup(40, ("game=tic_tac_toe", "controls=[]", *words(brake)))
     killed_everywhere(tmp_path, sweep, 1, figure, braked(brake, PAUSE))
 
 
@@ -171,12 +173,12 @@ def test_a_sweep_killed_everywhere_has_the_records_of_one_that_never_was(
 def test_so_has_one_of_a_real_model_killed_four_times_as_often(
     tmp_path: Path, figure: Callable[[str], None]
 ) -> None:
-    killed_everywhere(tmp_path, Sweep(150, ("model=pocket",)), 4, figure, nullcontext())
+    killed_everywhere(tmp_path, Setup(150, ("model=pocket",)), 4, figure, nullcontext())
 
 
 def killed_everywhere(
     place: Path,
-    sweep: Sweep,
+    sweep: Setup,
     rounds: int,
     figure: Callable[[str], None],
     slowed: AbstractContextManager[None],
@@ -198,3 +200,56 @@ def killed_everywhere(
     expected, got = matches(calm), matches(stormy)
     assert len(expected) == sweep.matches
     assert got == expected
+
+
+# --- interrupt
+
+
+def command(folder: Path, *overrides: str) -> list[str]:
+    base = ["tracking=none", "model=fake", "baseline=null", f"output_dir={folder}"]
+    return [sys.executable, "-m", "gauntlet.pipeline.run", *base, *overrides]
+
+
+@pytest.mark.parametrize(
+    "number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM]
+)
+def test_an_interrupted_sweep_says_how_to_go_on(folder: Path, number: signal.Signals) -> None:
+    run = subprocess.Popen(
+        command(folder, "launch=inline", "deals=3000"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while finished(folder) < 40 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    run.send_signal(number)
+    said, _ = run.communicate(timeout=60)
+    assert run.returncode == 130, said
+    assert "matches are left" in said
+    assert "running the same command again continues" in " ".join(said.split())
+    table = pd.read_csv(folder / "summary.csv")
+    done = matches(folder)
+    for _, row in table.iterrows():
+        assert row["matches"] == row["deals"] < 3000
+        prefix = {r.deal for r in done.values() if r.cell == row["cell"].rpartition("-")[2]}
+        assert set(range(row["deals"])) <= prefix or not prefix
+
+
+def test_ray_workers_leave_the_same_records_as_one_process(
+    sweep: Sweep, folder: Path, tmp_path: Path
+) -> None:
+    """Also with methods that prepare themselves, and their preparations: one Ray session."""
+    words = ("prompt=cloze,counterfactual,pride", "deals=20")
+    sweep(*words)
+    spread = tmp_path / "spread"
+    done = subprocess.run(
+        command(spread, "launch=local", "launch.workers=2", *words),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert matches(spread) == matches(folder)
+    assert len(preparations(folder)) == 1
+    assert preparations(spread) == preparations(folder)

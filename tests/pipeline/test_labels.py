@@ -16,14 +16,13 @@ from gauntlet.pipeline.log.schema import DecisionRecord
 from gauntlet.pipeline.tables import labels
 from gauntlet.pipeline.tables.registry import Results
 from gauntlet.stats.means import limits, per_deal
-from tests.pipeline.conftest import Sweep
+from tests.pipeline.conftest import Capsys, Once, Sweep
 from tests.pipeline.records import decided, scored, write
 
 
 @pytest.fixture
-def studied(sweep: Sweep, folder: Path) -> Path:
-    assert sweep("experiment=label_prior", "deals=12") == 0
-    return folder
+def studied(once: Once) -> Path:
+    return once("experiment=label_prior", "deals=12")
 
 
 def tables(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -44,9 +43,7 @@ def dealt_choices(folder: Path) -> list[tuple[int, DecisionRecord]]:
     ]
 
 
-def test_the_experiment_leaves_its_tables(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_experiment_leaves_its_tables(sweep: Sweep, folder: Path, capsys: Capsys) -> None:
     assert sweep("experiment=label_prior") == 0
     said = capsys.readouterr().out
     prior, debiasing = tables(folder)
@@ -61,16 +58,9 @@ def test_the_experiment_leaves_its_tables(
         assert title in said
         assert title in page
     assert "labels.csv" in said
-
-
-def test_every_line_of_the_tables_fits_100_columns(
-    studied: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    capsys.readouterr()
-    assert report.main([str(studied)]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert any(line.startswith("calibrated") for line in lines), "the report shows it too"
-    assert max(len(line) for line in lines if str(studied) not in line) <= 100
+    assert max(len(line) for line in said.splitlines() if str(folder) not in line) <= 100
+    assert report.main([str(folder)]) == 0
+    assert any(line.startswith("calibrated") for line in capsys.readouterr().out.splitlines())
 
 
 def test_the_prior_is_the_mean_share_of_each_letter(studied: Path) -> None:
@@ -162,11 +152,6 @@ def test_impossible_letters_share_nothing(studied: Path) -> None:
     found = Results.load(studied)
     assert list(found["labels"]["probability"]) == pytest.approx([0.75, 0.25])
     assert list(found["labels"]["mass"]) == pytest.approx([0.5, 0.5])
-
-
-def test_other_sweeps_have_no_such_tables(sweep: Sweep, folder: Path) -> None:
-    sweep()
-    assert not (folder / "labels.csv").exists()
 
 
 def test_a_study_beside_other_cells_has_tables_of_its_own(sweep: Sweep, folder: Path) -> None:

@@ -17,7 +17,7 @@ from gauntlet.pipeline.judging.luck import error_of
 from gauntlet.pipeline.judging.references import Reference, games_of
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.plan.rng import DEAL, stream
-from tests.pipeline.conftest import Sweep
+from tests.pipeline.conftest import Capsys, Sweep
 
 COLUMNS = ["estimate", "ci_low", "ci_high"]
 
@@ -34,7 +34,7 @@ def stored(folder: Path) -> dict[str, Any]:
 
 
 def test_the_adjusted_rate_is_the_references_plus_the_mean_advantage(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+    sweep: Sweep, folder: Path, capsys: Capsys
 ) -> None:
     assert sweep("agent=rule", "baseline=random", "deals=60") == 0
     (row,) = summary(folder).to_dict("records")
@@ -85,7 +85,7 @@ HANDS = ("game=holdem_hands", "game.hands=2", "baseline=random", "rotate=true")
 
 
 def test_money_is_adjusted_in_its_own_unit_against_the_players_own_habits(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+    sweep: Sweep, folder: Path, capsys: Capsys
 ) -> None:
     """With the maniac as the subject: after ten deals it is known, and no variance is left."""
     assert sweep(*HANDS, "agent=rule", "agent.policy=maniac", "deals=30") == 0
@@ -167,11 +167,7 @@ def test_references_of_several_stretches_bring_their_errors_by_share() -> None:
     ],
 )
 def test_what_cannot_be_adjusted_is_refused_with_the_reason(
-    sweep: Sweep,
-    folder: Path,
-    capsys: pytest.CaptureFixture[str],
-    overrides: list[str],
-    reason: str,
+    sweep: Sweep, folder: Path, capsys: Capsys, overrides: list[str], reason: str
 ) -> None:
     assert sweep(*overrides, "prompt=cloze", "deals=2") == 0
     assert set(summary(folder)["estimator"]) == {"raw"}

@@ -15,11 +15,11 @@ from gauntlet.pipeline.tables import figures, findings, plot_style, terminal
 from gauntlet.pipeline.tables.claims import choose_pairs
 from gauntlet.pipeline.tables.conditions import MOST, conditions
 from gauntlet.pipeline.tables.findings import answers
-from gauntlet.pipeline.tables.formatting import Scale
-from gauntlet.pipeline.tables.pairs import pairing
-from gauntlet.pipeline.tables.registry import ROWS, TERMINAL, Part, Results, short_names
-from gauntlet.pipeline.tables.sheets import Column, View, cell_name, count
-from gauntlet.pipeline.tables.summary import name_list
+from gauntlet.pipeline.tables.luck import listed
+from gauntlet.pipeline.tables.registry import ROWS, TERMINAL, Results, Sheet, short_names
+from gauntlet.pipeline.tables.scale import Scale
+from gauntlet.pipeline.tables.summary import pairing
+from tests.pipeline.conftest import Capsys
 from tests.pipeline.made import (
     RANDOM,
     SCORE,
@@ -52,14 +52,14 @@ def beside_first(found: list[CellResults]) -> Results:
     return made_of(found, {pairing: choose_pairs(found, "first")})
 
 
-def shown(number: int) -> dict[str, str]:
+def svgs(number: int) -> dict[str, str]:
     """Every figure as the page has it."""
     drawn = drawn_of(beside_first(cells(number)), *DRAWN)
     return {name: plot_style.svg(figure) for name, figure in drawn.items()}
 
 
 def test_figures_of_four_times_as_many_cells_are_no_larger() -> None:
-    few, more = shown(50), shown(200)
+    few, more = svgs(50), svgs(200)
     assert few.keys() == more.keys() == {"win_rates", "running_win_rates", "paired_differences"}
     for name in few:
         assert len(more[name]) < 1.5 * len(few[name]) < 500_000
@@ -112,9 +112,7 @@ def test_cells_without_a_deal_and_measures_of_their_own_are_drawn_too(measure: M
         assert plot_style.svg(figure).startswith("<svg")
 
 
-def test_the_terminal_shows_some_rows_and_says_where_all_are(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_terminal_shows_some_rows_and_says_where_all_are(capsys: Capsys) -> None:
     made, rows = beside_first(cells(100)), ROWS[TERMINAL]
     made.cache["summary"] = made["summary"].assign(warning="odd")
     terminal.show(made)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from gauntlet.pipeline.tables.terminal import show
 from gauntlet.stats.means import limits, p_value
 from gauntlet.stats.multiple import holm
 from gauntlet.stats.paired import sign_flip
+from tests.pipeline.conftest import Capsys
 from tests.pipeline.made import (
     RANDOM,
     KnownBaseline,
@@ -38,6 +40,11 @@ from tests.pipeline.made import (
 )
 
 WIN_TABLES = Path(__file__).parent / "win_tables"
+
+
+def team(name: str, wins: Sequence[int]) -> CellResults:
+    """Of two measured players."""
+    return won(about(name, measured=2), wins)
 
 
 def row(result: CellResults) -> dict[str, Any]:
@@ -81,6 +88,51 @@ def test_a_mean_has_the_interval_and_the_test_of_its_deals() -> None:
     assert (found["measure_low"], found["measure_high"]) == (0.0, 10.0)
 
 
+@pytest.mark.parametrize(
+    ("cell", "deals", "bounds"),
+    [
+        (scored("a", [3, 5, 5, 7, 8, 8, 2, 10], rotations=2), [4, 6, 8, 6], (0, 10)),
+        (scored("a", [4.0] * 10), [4] * 10, (0, 10)),
+        (won(about("a", measured=3), [1, 2, 0, 3]), [1 / 3, 2 / 3, 0, 1], (0, 1)),
+    ],
+    ids=["rotated", "alike", "several measured"],
+)
+def test_a_deal_is_one_observation(
+    cell: CellResults, deals: Sequence[float], bounds: tuple[float, float]
+) -> None:
+    """Whatever matches and players it has."""
+    found = row(replace(cell, about=replace(cell.about, baseline=KnownBaseline(1 / 3))))
+    assert found["raw"] == pytest.approx(np.mean(deals))
+    assert (found["raw_low"], found["raw_high"]) == pytest.approx(limits(deals, bounds))
+    assert found["p"] == pytest.approx(p_value(deals, bounds, 1 / 3, "either"))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "differences", "reach"),
+    [
+        (scored("a", [6, 7, 8, 9]), scored("b", [4, 6, 8, 8]), [2, 1, 0, 1], 10),
+        (
+            won(about("a", measured=2), [2, 1, 2]),
+            won(about("b", measured=2), [0] * 3),
+            [1, 0.5, 1],
+            1,
+        ),
+    ],
+    ids=["scores", "teams"],
+)
+def test_a_pair_is_compared_by_deal(
+    first: CellResults, second: CellResults, differences: Sequence[float], reach: float
+) -> None:
+    """By permutations of the signs, but a deal of the other end could well be unseen among few."""
+    (found,) = pairs_table([first, second]).to_dict("records")
+    assert found["difference"] == pytest.approx(np.mean(differences))
+    assert (found["a_only"], found["b_only"], found["test"]) == (3, 0, "permutation")
+    assert (found["ci_low"], found["ci_high"]) == limits(differences, (-reach, reach))
+    expected = p_value(differences, (-reach, reach), 0.0, "either")
+    assert found["p"] == found["p_holm"] == expected
+    assert expected > sign_flip(differences, [0.0] * len(differences), 0).p_value
+
+
 def test_the_baselines_own_error_enters_the_test() -> None:
     scores = [6, 7, 8, 7] * 5
     exact, measured = (
@@ -89,24 +141,7 @@ def test_the_baselines_own_error_enters_the_test() -> None:
     assert exact < measured < 1
 
 
-def test_rotations_of_a_deal_are_one_observation() -> None:
-    """Deals of mean 4, 6, 8, 6, each of two matches, are those four observations."""
-    once = row(scored("a", [4, 6, 8, 6], baseline=KnownBaseline(5.0)))
-    twice = row(scored("a", [3, 5, 5, 7, 8, 8, 2, 10], rotations=2, baseline=KnownBaseline(5.0)))
-    for name in ("raw", "raw_low", "raw_high", "p"):
-        assert twice[name] == pytest.approx(once[name])
-
-
-def test_deals_that_all_came_out_alike_have_an_interval_within_the_range() -> None:
-    """Ten deals of 4: an unseen share of 1 - .025 ** .1 = .3085 could be 0, or 10."""
-    found = row(scored("a", [4.0] * 10))
-    assert found["raw_low"] == pytest.approx(4 - 0.3085 * 4, rel=5e-3)
-    assert found["raw_high"] == pytest.approx(4 + 0.3085 * 6, rel=5e-3)
-
-
-def test_a_measure_without_a_range_has_an_interval_from_100_deals_on(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_measure_without_a_range_has_an_interval_from_100_deals_on(capsys: Capsys) -> None:
     chips = np.random.default_rng(1).normal(3, 1, 100)
     few, many = (
         results(about("a", Measure("chips"), baseline=KnownBaseline(3.0)), chips[:n], [0] * n)
@@ -115,10 +150,10 @@ def test_a_measure_without_a_range_has_an_interval_from_100_deals_on(
     found = row(few)
     assert all(math.isnan(found[name]) for name in ("raw_low", "raw_high", "p"))
     assert math.isnan(found["measure_low"])
-    assert "A measure without a range has an interval and a p from 100 deals on." in shown(
+    assert "A measure without a range has an interval and a p from 100 deals on." in terminal_text(
         [few], capsys
     )
-    assert "no interval, as a measure without a range takes 100 deals" in said([few])
+    assert "no interval, as a measure without a range takes 100 deals" in sentences([few])
     found = row(many)
     assert found["raw_low"] < found["raw"] < found["raw_high"]
     assert 0 < found["p"] < 1
@@ -134,20 +169,6 @@ def test_holm_takes_each_cells_own_test() -> None:
     assert found["p"].notna().all()
 
 
-def test_a_pair_of_scores_is_compared_by_deal() -> None:
-    """Differences 2, 1, 0, 1 in a range of -10 to 10: of the 8 signs of the three that differ 2 are
-    as far out, but one deal of -10 could well be unseen among four."""
-    cells = [scored("a", [6, 7, 8, 9]), scored("b", [4, 6, 8, 8])]
-    (found,) = pairs_table(cells).to_dict("records")
-    assert (found["difference"], found["a_only"], found["b_only"]) == (1.0, 3, 0)
-    low, high = limits([2, 1, 0, 1], (-10, 10))
-    assert (found["ci_low"], found["ci_high"]) == (low, high)
-    expected = p_value([2, 1, 0, 1], (-10, 10), 0.0, "either")
-    assert found["test"] == "permutation"
-    assert found["p"] == found["p_holm"] == expected > 0.25
-    assert found["measure"] == "score"
-
-
 def test_cells_of_two_measures_are_not_paired() -> None:
     cells = [scored("a", [6, 7]), scored("b", [4, 6]), won(about("c"), [1, 0])]
     other = results(about("d", Measure("score", 0, 100)), [1, 2], [0, 0])
@@ -155,27 +176,7 @@ def test_cells_of_two_measures_are_not_paired() -> None:
     assert found[["cell_a", "cell_b"]].to_numpy().tolist() == [["a", "b"]]
 
 
-def test_several_measured_players_are_clustered_by_deal() -> None:
-    """Of three measured players 1, 2, 0 and 3 win: the mean share of four deals is 1/2."""
-    found = row(won(about("a", measured=3, baseline=KnownBaseline(1 / 3)), [1, 2, 0, 3]))
-    shares = np.array([1, 2, 0, 3]) / 3
-    assert (found["matches"], found["raw"]) == (4, 0.5)
-    assert (found["raw_low"], found["raw_high"]) == limits(shares, (0, 1))
-    assert found["p"] == p_value(shares, (0, 1), 1 / 3, "either")
-
-
-def test_teams_are_paired_without_mcnemar() -> None:
-    cells = [
-        won(about(name, measured=2), wins) for name, wins in (("a", [2, 1, 2]), ("b", [0] * 3))
-    ]
-    (found,) = pairs_table(cells).to_dict("records")
-    assert found["test"] == "permutation"
-    assert found["difference"] == pytest.approx(2.5 / 3)
-    assert found["p"] == p_value([1, 0.5, 1], (-1, 1), 0.0, "either")
-    assert found["p"] > sign_flip([1, 0.5, 1], [0, 0, 0], 0).p_value
-
-
-def said(cells: Sequence[CellResults]) -> str:
+def sentences(cells: Sequence[CellResults]) -> str:
     found = answers(made_of(cells))
     return " ".join(sentence for answer in found for sentence in answer.sentences)
 
@@ -186,7 +187,7 @@ def drawn(cells: Sequence[CellResults]) -> dict[str, str]:
     return {name: figure.axes[0].get_xlabel() for name, figure in figures.items()}
 
 
-def shown(cells: Sequence[CellResults], capsys: pytest.CaptureFixture[str]) -> str:
+def terminal_text(cells: Sequence[CellResults], capsys: Capsys) -> str:
     show(made_of(cells))
     found = capsys.readouterr().out
     assert max(map(len, found.splitlines())) <= WIDTH
@@ -204,7 +205,7 @@ def test_sentences_name_the_measure() -> None:
     """200 deals, s = 1.4178, error .10025: by the normal law (2.394 + .8416) x .10025 = .3244, of
     three tests, each two-sided; and by the interval, which allows for scores of 0 and 10 that were
     not seen, .3733."""
-    text = said(BETTER)
+    text = sentences(BETTER)
     assert "1 of 2 cells have a higher score than their baseline" in text
     assert "model1b cloze is not shown to beat the baseline: score 5.000 instead of 5.000" in text
     assert (
@@ -219,18 +220,18 @@ def test_sentences_name_the_measure() -> None:
 
 
 def test_a_score_without_a_baseline_is_told_alone() -> None:
-    text = said([scored("a", [4, 6, 8, 6])])
+    text = sentences([scored("a", [4, 6, 8, 6])])
     assert "score 6.000 over 4 matches, 95% interval 2.299 to 8.533; there is no baseline" in text
 
 
-def test_figures_and_terminal_name_the_measure(capsys: pytest.CaptureFixture[str]) -> None:
+def test_figures_and_terminal_name_the_measure(capsys: Capsys) -> None:
     labels = drawn(BETTER)
     assert set(labels) == {"means_score", "running_means_score", "paired_differences_score"}
     assert labels["means_score"].startswith("score (95%")
     assert labels["paired_differences_score"].startswith(
         "difference of mean score on shared deals ("
     )
-    text = shown(BETTER, capsys)
+    text = terminal_text(BETTER, capsys)
     heading, first = text.splitlines()[:2]
     assert heading.split()[:2] == ["cell", "score"]
     assert "z" not in heading.split()
@@ -238,20 +239,18 @@ def test_figures_and_terminal_name_the_measure(capsys: pytest.CaptureFixture[str
     assert "A ahead" in text
 
 
-def test_two_measures_stand_in_one_table_each_in_its_own_terms(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_two_measures_stand_in_one_table_each_in_its_own_terms(capsys: Capsys) -> None:
     cells = [*BETTER, won(about("c", baseline=RANDOM), [1, 0, 1])]
     assert {"win_rates", "means_score"} <= drawn(cells).keys()
-    text = shown(cells, capsys)
+    text = terminal_text(cells, capsys)
     assert text.split()[:2] == ["cell", "mean"]
     assert "(score)" in text
     assert "c cloze (win rate)     66.7%" in text
 
 
-def test_a_measure_from_0_to_1_is_told_in_percent(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_measure_from_0_to_1_is_told_in_percent(capsys: Capsys) -> None:
     cell = about("a", Measure("accuracy", 0, 1), baseline=KnownBaseline(0.5))
-    text = shown([results(cell, [0.5, 0.75, 1.0], [0, 0, 0])], capsys)
+    text = terminal_text([results(cell, [0.5, 0.75, 1.0], [0, 0, 0])], capsys)
     assert "accuracy" in text
     assert "75.0%" in text
 

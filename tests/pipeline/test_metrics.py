@@ -18,7 +18,7 @@ from gauntlet.pipeline import metrics
 from gauntlet.pipeline.judging.metric_rows import JudgedCell, wins
 from gauntlet.pipeline.judging.recorded_cells import RecordedCell
 from gauntlet.stats.proportions import wilson
-from tests.pipeline.conftest import Sweep
+from tests.pipeline.conftest import Refusal, Sweep
 from tests.pipeline.logs import edited, matches
 from tests.pipeline.records import ended
 
@@ -99,18 +99,12 @@ def test_playouts_are_as_many_as_the_games_can_be_asked_for() -> None:
 
 
 def test_what_a_game_lacks_to_be_judged_is_one_line(
-    sweep: Sweep,
-    folder: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    sweep: Sweep, folder: Path, refusal: Refusal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert sweep("game=tic_tac_toe", "agent=random", "deals=1") == 0
-    capsys.readouterr()
     monkeypatch.setattr(TicTacToe, "perfect_information", False)
-    assert metrics.main([str(folder)]) == 2
-    told = capsys.readouterr().err
-    assert "TicTacToe cannot be played on from what a seat knows: it has no `sample`" in told
-    assert told.count("\n") == 1
+    line = "TicTacToe cannot be played on from what a seat knows: it has no `sample`"
+    assert line in refusal(metrics.main([str(folder)]))
 
 
 def test_wins_alone_and_shared_ones_are_told_apart() -> None:
@@ -226,13 +220,7 @@ def test_what_a_worker_of_ray_refuses_is_one_line(sweep: Sweep, folder: Path) ->
     assert "Traceback" not in run.stderr
 
 
-def test_the_same_log_gives_the_same_tables(sweep: Sweep, folder: Path) -> None:
-    assert sweep("game=uno_arena", "agent=random", "deals=2") == 0
-    first = measured(folder)
-    pd.testing.assert_frame_equal(measured(folder, "--threads", "2"), first)
-
-
-def test_the_order_in_which_matches_ended_does_not_matter(sweep: Sweep, folder: Path) -> None:
+def test_threads_and_the_order_of_the_log_change_no_table(sweep: Sweep, folder: Path) -> None:
     """Of eight matches with exchanged seats."""
     assert sweep("game=uno_arena", "agent=random", "deals=4", "rotate=true") == 0
     measured(folder, "--everybody")
@@ -240,7 +228,7 @@ def test_the_order_in_which_matches_ended_does_not_matter(sweep: Sweep, folder: 
     (path,) = (folder / "records").glob("*.jsonl")
     written = path.read_text().splitlines(keepends=True)
     path.write_text("".join(reversed(written)))
-    measured(folder, "--everybody")
+    measured(folder, "--everybody", "--threads", "2")
     assert outputs(folder) == first
 
 
@@ -261,39 +249,23 @@ def test_decisions_of_a_fallback_are_left_out_and_counted_apart(sweep: Sweep, fo
     assert table[table["fallbacks"] == "counted"]["decisions"].sum() > 0
 
 
-@pytest.mark.parametrize(
-    ("overrides", "options", "message"),
-    [
-        (["game=uno_arena"], ["--playouts", "0"], "playouts, threads and deals are 1 or more"),
-        (["game=uno_arena"], ["--thresholds", "0", "15"], "from 0 to 1, got 0 15"),
-        (["game=uno_arena"], ["--thresholds", "nan"], "from 0 to 1, got nan"),
-        (["game=uno_arena"], ["--thresholds", "0.1", "0.1"], "different numbers"),
-        (["game=uno_arena"], ["--launch", "lokal"], "did you mean 'local'"),
-        (["game=uno_arena"], ["--launch", "slurm"], "(known: local, ray)"),
-        (["game=uno_arena"], ["--launch", "local", "worker=2"], "did you mean 'workers'"),
-        (["game=uno_arena"], ["--launch", "local", "workers=0"], "launch.workers is 0"),
-        (["game=uno_arena"], ["--launch", "ray"], "launch.address=HOST:PORT"),
-    ],
-)
-def test_what_cannot_be_judged_is_refused(
-    sweep: Sweep,
-    folder: Path,
-    capsys: pytest.CaptureFixture[str],
-    overrides: list[str],
-    options: list[str],
-    message: str,
-) -> None:
-    assert sweep(*overrides, "agent=random", "deals=1") == 0
-    capsys.readouterr()
-    assert metrics.main([str(folder), "--playouts", "10", *options]) == 2
-    said = capsys.readouterr()
-    assert message in said.err
-    assert said.err.count("\n") == 1
-    assert "judged 1 of" not in said.out
+UNUSABLE = {
+    "--playouts 0": "playouts, threads and deals are 1 or more",
+    "--thresholds 0 15": "from 0 to 1, got 0 15",
+    "--thresholds nan": "from 0 to 1, got nan",
+    "--thresholds 0.1 0.1": "different numbers",
+    "--launch lokal": "did you mean 'local'",
+    "--launch slurm": "(known: local, ray)",
+    "--launch local worker=2": "did you mean 'workers'",
+    "--launch local workers=0": "launch.workers is 0",
+    "--launch ray": "launch.address=HOST:PORT",
+}
 
 
-def test_a_folder_without_a_log_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_options_that_cannot_be_used_are_refused(
+    sweep: Sweep, folder: Path, refusal: Refusal
 ) -> None:
-    assert metrics.main([str(tmp_path)]) == 2
-    assert "holds no finished or begun sweep" in capsys.readouterr().err
+    assert sweep("game=uno_arena", "agent=random", "deals=1") == 0
+    for options, message in UNUSABLE.items():
+        assert message in refusal(metrics.main([str(folder), *options.split()]))
+    assert not (folder / "judged").exists()

@@ -14,17 +14,18 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.metadata_files import to_bytes
 from gauntlet.pipeline.tables.metrics import by_player, traces
 from gauntlet.pipeline.tables.registry import TERMINAL, Results, tables
-from tests.pipeline.conftest import Sweep
+from tests.pipeline.conftest import Once
 from tests.pipeline.records import placed, write
+from tests.pipeline.stores import client_of
 
 OTHER = "0123456789e12345"
 """A key that naive readers parse as a number."""
 
 
 @pytest.fixture
-def twins(sweep: Sweep, folder: Path) -> Path:
+def twins(once: Once) -> Path:
     """Four deals of a cell, and the first two again as a cell of the same name and another key."""
-    assert sweep("game=uno_arena", "agent=rule", "deals=4") == 0
+    folder = once("game=uno_arena", "agent=rule", "deals=4")
     (cell,) = (folder / "cells").glob("*.json")
     about = json.loads(cell.read_text())
     stem = cell.stem.replace(about["key"], OTHER)
@@ -68,11 +69,9 @@ def test_every_file_tells_them_apart(twins: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore")  # mlflow's own
 def test_each_run_of_mlflow_has_the_figures_of_its_cell(twins: Path, tmp_path: Path) -> None:
-    from mlflow.tracking import MlflowClient
-
     store = tmp_path / "store"
     assert track.main([str(twins), "--store", str(store)]) == 0
-    client = MlflowClient(track.tracking_uri(store))
+    client = client_of(store)
     places = [found.experiment_id for found in client.search_experiments()]
     runs = {run.data.tags.get("gauntlet.cell"): run for run in client.search_runs(places)}
     assert len(runs) == 3

@@ -21,7 +21,7 @@ from gauntlet.pipeline.judging.metric_rows import Reading, decisions, figures
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.plan.rng import DEAL, stream
 from tests.games.bare import SumGuess
-from tests.pipeline.conftest import Sweep
+from tests.pipeline.conftest import Once, Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.records import decided as decision
 from tests.pipeline.records import ended
@@ -54,9 +54,8 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> MadeUp:
 
 
 @pytest.fixture
-def records(sweep: Sweep, folder: Path) -> list[MatchRecord]:
-    assert sweep("game=uno_arena", "agent=random", "deals=3") == 0
-    return list(matches(folder).values())
+def records(once: Once) -> list[MatchRecord]:
+    return list(matches(once("game=uno_arena", "agent=random", "deals=3")).values())
 
 
 def played(records: list[MatchRecord]) -> list[tuple[list[Judged], list[Stand]]]:

@@ -11,15 +11,15 @@ import pytest
 from gauntlet.pipeline import metrics
 from gauntlet.pipeline.judging import judge
 from gauntlet.pipeline.judging.judgement_cache import most_deals, plies
-from tests.pipeline.conftest import Sweep
+from tests.pipeline.conftest import Capsys, Once
 from tests.pipeline.logs import edited
 from tests.pipeline.records import decided, ended
 
 
 @pytest.fixture
-def judged(sweep: Sweep, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def judged(once: Once, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Record the matches judged, one by one, in a folder of six."""
-    assert sweep("game=uno_arena", "agent=rule", "deals=6") == 0
+    once("game=uno_arena", "agent=rule", "deals=6")
     found: list[str] = []
     own = judge.judge
 
@@ -67,7 +67,7 @@ def test_another_record_is_judged_anew(judged: list[str], folder: Path) -> None:
 
 
 def test_the_first_deals_alone(
-    judged: list[str], folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any
+    judged: list[str], folder: Path, capsys: Capsys, monkeypatch: Any
 ) -> None:
     go(folder, "--deals", "2")
     assert len(judged) == 2

@@ -11,7 +11,7 @@ from nicegui.testing import User
 
 from gauntlet import games
 from gauntlet.pipeline import replay
-from tests.pipeline.conftest import Sweep
+from tests.pipeline.conftest import Capsys, Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.paged import visit
 
@@ -90,7 +90,7 @@ def pebbles(tmp_path: Path) -> Iterator[None]:
 
 @pytest.mark.usefixtures("pebbles")
 def test_a_new_game_in_one_folder_is_drawn_by_every_viewer(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+    sweep: Sweep, folder: Path, capsys: Capsys
 ) -> None:
     game = ("game=tic_tac_toe", "game._target_=games.pebbles.Pebbles", "~game.size")
     assert sweep(*game, "~game.win_length", "prompt=cloze", "deals=1") == 0

@@ -40,16 +40,10 @@ def team(*actors: Any) -> dict[str, Any]:
     return {"_target_": f"{HERE}.Team", "actors": list(actors)}
 
 
-def test_a_wrapped_game_has_as_many_seats_as_the_wrapper() -> None:
-    assert build(wrapped(UNO), "game", TESTS, num_seats=4) == Wrapped(Uno(4, paper_bugs=True), 4)
-
-
-def test_an_inner_game_may_have_seats_of_its_own() -> None:
-    node = wrapped({**UNO, "num_seats": 3})
-    assert build(node, "game", TESTS, num_seats=4) == Wrapped(Uno(3, paper_bugs=True), 4)
-
-
-def test_the_outer_game_may_not() -> None:
+def test_a_wrapped_game_has_the_seats_of_the_wrapper_or_its_own() -> None:
+    for seats, node in ((4, UNO), (3, {**UNO, "num_seats": 3})):
+        inner = Uno(seats, paper_bugs=True)
+        assert build(wrapped(node), "game", TESTS, num_seats=4) == Wrapped(inner, 4)
     with pytest.raises(UserError, match=r"^game\.num_seats is not a setting"):
         build(wrapped(UNO, num_seats=3), "game", TESTS, num_seats=4)
 
@@ -140,8 +134,6 @@ def test_a_player_of_several_is_told_in_words() -> None:
     agent = describe(Team((Random(), LLM(Cloze()), Search(5))))
     assert player_name({"agent": agent}) == "Team Random, LLM Cloze, Search 5 random"
 
-
-# --- through a sweep
 
 WRAPPED = """
 defaults:

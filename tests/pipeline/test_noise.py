@@ -16,21 +16,21 @@ from gauntlet.pipeline.sweep import play
 from gauntlet.pipeline.tables import controls
 from gauntlet.pipeline.tables.registry import Results
 from gauntlet.pipeline.tracking import values
-from tests.pipeline.conftest import Sweep
+from tests.pipeline.conftest import Capsys, Sweep
 from tests.pipeline.logs import control_matches, matches
 from tests.pipeline.made import about, made_of, won
 
-GIVEN = ("game=tic_tac_toe", "prompt=cloze,vanilla")
+TWO_PROMPTS = ("game=tic_tac_toe", "prompt=cloze,vanilla")
 FIRST = '+model.texts=[\'{"thoughts": "So.", "action": "1"}\']'
 
 
 def test_noise_cells_are_played_on_the_same_deals_and_change_no_match(
-    sweep: Sweep, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    sweep: Sweep, folder: Path, tmp_path: Path, capsys: Capsys
 ) -> None:
     """A model that answers every prompt the same has a floor of pure luck; cloze changes."""
-    assert sweep(*GIVEN, FIRST, "deals=8", f"output_dir={tmp_path / 'plain'}") == 0
+    assert sweep(*TWO_PROMPTS, FIRST, "deals=8", f"output_dir={tmp_path / 'plain'}") == 0
     assert not (tmp_path / "plain" / "noise.csv").exists()
-    assert sweep(*GIVEN, FIRST, "deals=8", "noise_floor=true") == 0
+    assert sweep(*TWO_PROMPTS, FIRST, "deals=8", "noise_floor=true") == 0
     assert matches(folder) == matches(tmp_path / "plain")
     assert len(control_matches(folder)) == 16
     cloze, vanilla = (row for _, row in pd.read_csv(folder / "noise.csv").iterrows())
@@ -78,7 +78,7 @@ def test_noise_matches_that_all_fail_are_told_and_have_no_floor(
 
 
 def test_an_interrupted_floor_goes_on(
-    sweep: Sweep, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    sweep: Sweep, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capsys
 ) -> None:
     class Stopped(play.Driver):
         def run(self, tasks: Iterator[Task | None]) -> None:
@@ -100,11 +100,6 @@ def test_an_interrupted_floor_goes_on(
 def test_who_asks_no_model_has_no_noise(sweep: Sweep, folder: Path) -> None:
     assert sweep("game=tic_tac_toe", "agent=minimax", "deals=2", "noise_floor=true") == 0
     assert not control_matches(folder)
-
-
-def test_a_value_that_is_none_is_told(sweep: Sweep, capsys: pytest.CaptureFixture[str]) -> None:
-    assert sweep("noise_floor=2") == 2
-    assert "noise_floor is 2; it must be true or false" in capsys.readouterr().err
 
 
 def test_a_difference_is_held_against_the_larger_floor_of_both() -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from nicegui import ui
 from nicegui.testing import User
 
@@ -21,7 +20,7 @@ from gauntlet.pipeline.pages.child import Guessed, Scene
 from gauntlet.pipeline.pages.observe import DRAWN, Follower, Shown, Wish
 from gauntlet.pipeline.pages.seat import play
 from tests.games.test_drawing import EVIL, Page
-from tests.pipeline.conftest import Sweep
+from tests.pipeline.conftest import Refusal, Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.paged import visit
 
@@ -60,13 +59,12 @@ def received(page: Connection) -> list[Any]:
         return found
 
 
-def test_only_games_of_watching_are_followed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_only_games_of_watching_are_followed(tmp_path: Path, refusal: Refusal) -> None:
     words = ["experiment=play", "game=tic_tac_toe", "agent=random", f"output_dir={tmp_path / 'o'}"]
     seated = ["seats.0.agent=random", "model=fake"]
-    assert play(partial(watcher.followed, Pipe()[0]), 0, [*words, *seated]) == 2
-    assert "nobody to watch" in capsys.readouterr().err
+    assert "nobody to watch" in refusal(
+        play(partial(watcher.followed, Pipe()[0]), 0, [*words, *seated])
+    )
 
 
 def test_players_are_the_deals_where_one_of_them_is(tmp_path: Path) -> None:

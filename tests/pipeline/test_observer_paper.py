@@ -32,7 +32,7 @@ from gauntlet.stats.proportions import clopper_pearson
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.test_reproduce import in_this_process
 
-TOLD = paper("observer")
+PUBLISHED = paper("observer")
 GAME = Watch(of=RockPaperScissors(rounds=30))
 
 
@@ -121,7 +121,7 @@ def test_a_curve_is_the_mean_of_the_guesses_that_are_not_null() -> None:
 def test_a_model_of_the_papers_name_is_set_against_it() -> None:
     """With one run each: our result is shown, and one run of theirs says little."""
     table = pd.concat([planted().assign(observer=name) for name in ("o3", "ours", "likeliest")])
-    found = {row.id: row for row in rows.table1_rows(TOLD, table)}
+    found = {row.id: row for row in rows.table1_rows(PUBLISHED, table)}
     own = found["observer_rps.table1.o3.H_vs_C.sir"]
     assert (own.published, own.ours, own.n, own.verdict) == (57.5, 50, 2, "uninformative")
     assert own.kind == "result"
@@ -135,7 +135,7 @@ def test_a_model_of_the_papers_name_is_set_against_it() -> None:
 
 
 def test_quoted_shares_are_those_of_so_many_throws() -> None:
-    found = {row.id.rpartition("table2.")[2]: row for row in rows.table2_rows(TOLD)}
+    found = {row.id.rpartition("table2.")[2]: row for row in rows.table2_rows(PUBLISHED)}
     assert {name: row.verdict for name, row in found.items()} == {
         "o3_r40.P2.rock": "agrees",
         "claude_r140.P1.paper": "agrees",
@@ -185,8 +185,8 @@ def shared_lines() -> set[str]:
     found |= {f"fig{number}.curves" for number in (1, 3, 4, 5)}
     found |= {f"setting.{name}" for name in ("rounds", "top_p", "damping_alpha", "n_conditions")}
     ends = ("win", "draw", "loss")
-    found |= {f"derived.{pair}.outcome.{end}" for pair in TOLD["match_ups"] for end in ends}
-    found |= {f"derived.{pair}.alike" for pair in TOLD["match_ups"]}
+    found |= {f"derived.{pair}.outcome.{end}" for pair in PUBLISHED["match_ups"] for end in ends}
+    found |= {f"derived.{pair}.alike" for pair in PUBLISHED["match_ups"]}
     return {f"observer_rps.{line}" for line in found}
 
 

@@ -30,10 +30,10 @@ from gauntlet.pipeline.tables.latex import number
 from gauntlet.pipeline.tables.primary_test import read_difference, read_estimate
 from gauntlet.pipeline.tables.registry import short_names
 from gauntlet.stats.multiple import holm
-from tests.pipeline.conftest import Sweep
+from tests.pipeline.conftest import Capsys, Refusal, Sweep
 from tests.pipeline.made import RANDOM, about, made_of, won
+from tests.pipeline.stores import runs
 from tests.pipeline.test_measures import game
-from tests.pipeline.test_track import runs
 
 KINDS = {
     "wins, luck taken out": ("game=uno", "deals=40"),
@@ -45,12 +45,11 @@ KINDS = {
 }
 P = re.compile(r"(?<!\S)(?:p(?: (?:Holm|raw|sign))?|z)(?!\S)")
 """Matches headings of columns with a test's p-value."""
-OWN = {"p", "p Holm"}
 SENTENCE = re.compile(r"95% interval (\S+ to \S+), (p[ A-Za-z]*) (\S+?)[;)]")
 ROW = re.compile(r"<tr>(.*?)</tr>", re.DOTALL)
 FIELD = re.compile(r"<t[hd]>(.*?)</t[hd]>", re.DOTALL)
 
-Told = dict[str, set[str]]
+Printed = dict[str, set[str]]
 """The printed values about a question, by the heading of a p-value, or `interval`."""
 
 
@@ -93,7 +92,7 @@ def in_sentence(text: str, start: str) -> Iterator[tuple[str, str]]:
     yield from (("interval", interval), (name, p))
 
 
-def gathered(*found: Mapping[str, str] | Iterator[tuple[str, str]]) -> Told:
+def gathered(*found: Mapping[str, str] | Iterator[tuple[str, str]]) -> Printed:
     told = defaultdict[str, set[str]](set)
     for one in found:
         for name, text in dict(one).items():
@@ -102,7 +101,7 @@ def gathered(*found: Mapping[str, str] | Iterator[tuple[str, str]]) -> Told:
     return dict(told)
 
 
-def expected(row: Mapping[Any, Any], interval: str) -> Told:
+def expected(row: Mapping[Any, Any], interval: str) -> Printed:
     assert row["p_holm"] >= row["p"]
     told = {"p": row["p"], "p Holm": row["p_holm"]}
     shown = {name: {p_value(p)} for name, p in told.items()}
@@ -115,7 +114,7 @@ def expected(row: Mapping[Any, Any], interval: str) -> Told:
     [pytest.param(one, marks=[pytest.mark.slow] * one.startswith("chips,")) for one in KINDS],
 )
 def test_every_question_has_one_p_and_one_interval(
-    kind: str, sweep: Sweep, folder: Path, store: Path, capsys: pytest.CaptureFixture[str]
+    kind: str, sweep: Sweep, folder: Path, store: Path, capsys: Capsys, refusal: Refusal
 ) -> None:
     own = (*KINDS[kind], "baseline=random")
     told = ("prompt=cloze,counterfactual", "tracking=mlflow", f"tracking.store={store}")
@@ -164,10 +163,7 @@ def test_every_question_has_one_p_and_one_interval(
         pytest.approx(pair["p_holm"])
     ]
     turned = gathered(in_sentence(page, "counterfactual instead of cloze"))
-    assert turned == {
-        "interval": {scale.reach(-high, -low)},
-        "p Holm": {p_value(pair["p_holm"])},
-    }
+    assert turned == {"interval": {scale.reach(-high, -low)}, "p Holm": {p_value(pair["p_holm"])}}
 
     other = folder.parent / "other"
     assert sweep(*own, "agent=random", f"output_dir={other}") == 0
@@ -185,8 +181,9 @@ def test_every_question_has_one_p_and_one_interval(
     for name in {name for line in shown for name in line}:
         column = {"p": "p", "p Holm": "p_holm"}[name]
         assert sorted(line[name] for line in shown) == sorted(map(p_value, two[column]))
-    assert compare.main([str(folder), str(folder)]) == 2
-    assert "not in the pairs.csv of one of them" in capsys.readouterr().err
+    assert "not in the pairs.csv of one of them" in refusal(
+        compare.main([str(folder), str(folder)])
+    )
 
 
 @given(st.lists(st.floats(0, 1) | st.just(np.nan), max_size=12))

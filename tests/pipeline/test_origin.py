@@ -6,12 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from gauntlet.pipeline import report
 from gauntlet.pipeline.log.lines import line
-from gauntlet.pipeline.tables.run_metadata import run_differences
-from tests.pipeline.conftest import Sweep
+from gauntlet.pipeline.tables.provenance import apart
+from tests.pipeline.conftest import Capsys, Sweep
 
 RUN: dict[str, Any] = {"host": "a", "commit": "c1", "versions": {"torch": "2.8.0", "numpy": "2.2"}}
 
@@ -33,7 +31,7 @@ def test_what_differs_is_told_with_its_values() -> None:
 
 
 def test_the_report_says_when_a_log_is_of_several_versions(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+    sweep: Sweep, folder: Path, capsys: Capsys
 ) -> None:
     given = ("game=tic_tac_toe", "prompt=cloze")
     assert sweep(*given, "deals=1") == 0

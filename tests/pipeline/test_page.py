@@ -8,8 +8,6 @@ from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
-import pytest
-
 from gauntlet.models.exchanges import TextExchange
 from gauntlet.pipeline import replay
 from gauntlet.pipeline.log.folder import Folder
@@ -19,7 +17,7 @@ from gauntlet.pipeline.tables.registry import load_cells
 from gauntlet.pipeline.tables.run_metadata import facts
 from gauntlet.pipeline.viewer.html import score_bars
 from gauntlet.pipeline.viewer.match import decision_view
-from tests.pipeline.conftest import Sweep
+from tests.pipeline.conftest import Capsys, Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.records import STATIC, decided, ended, scored
 
@@ -114,7 +112,7 @@ def test_a_long_prompt_is_cut_in_the_middle_and_says_where_it_is_whole() -> None
 
 
 def test_a_replay_shows_what_was_written_and_what_was_made_of_it(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+    sweep: Sweep, folder: Path, capsys: Capsys
 ) -> None:
     assert sweep("game=tic_tac_toe", "prompt=tutri", TEXTS, "deals=2") == 0
     capsys.readouterr()

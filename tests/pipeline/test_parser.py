@@ -30,7 +30,7 @@ from gauntlet.pipeline.log.schema import DecisionRecord
 from gauntlet.pipeline.play.chains import Answered, answer_questions
 from gauntlet.pipeline.tables.reply_audit import Audit, ambiguous, classify, reprompted, truncated
 from tests.agents.play import turn_with
-from tests.pipeline.conftest import Sweep
+from tests.pipeline.conftest import Capsys, Sweep
 from tests.pipeline.records import decided, ended, scored
 
 ONE, TWO = '{"action": "1"}', '{"action": "2"}'
@@ -38,7 +38,7 @@ FEW = 8
 """Words that these replies may have; one token each."""
 
 
-def made(method: Method, *replies: str, turn: Turn | None = None) -> DecisionRecord:
+def record_of(method: Method, *replies: str, turn: Turn | None = None) -> DecisionRecord:
     """Return the record of a decision of the method, where the model gives these replies in turn;
     the last one repeatedly. A request for several takes that many."""
     turn, left = turn or turn_with("draw", "draw two", "red 3"), list(replies)
@@ -117,7 +117,7 @@ def counted(*decisions: DecisionRecord) -> dict[str, int]:
     ],
 )
 def test_a_json_reply_is_of_these_kinds(reply: str, expected: tuple[str, ...]) -> None:
-    assert kinds(made(Vanilla(max_tokens=FEW), reply)) == [expected]
+    assert kinds(record_of(Vanilla(max_tokens=FEW), reply)) == [expected]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_a_json_reply_is_of_these_kinds(reply: str, expected: tuple[str, ...]) -
     ],
 )
 def test_a_reply_in_words_is_of_these_kinds(reply: str, expected: tuple[str, ...]) -> None:
-    assert kinds(made(Cot(retries=0), reply)) == [expected]
+    assert kinds(record_of(Cot(retries=0), reply)) == [expected]
 
 
 def test_a_move_that_is_taken_from_the_midst_of_words_is_ambiguous_where_others_stand_there() -> (
@@ -151,19 +151,19 @@ def test_a_move_that_is_taken_from_the_midst_of_words_is_ambiguous_where_others_
 
 def test_decisions_are_asked_again_recover_or_fall_back() -> None:
     """TUTRI continues in any case; of equal replies each counts."""
-    again = made(Cot(retries=2), "hm", "<jump>", "<draw>")
+    again = record_of(Cot(retries=2), "hm", "<jump>", "<draw>")
     assert kinds(again) == [("malformed",), ("illegal",), ()]
     told = {"decisions": 1, "replies": 3, "malformed": 1, "illegal": 1, "reasked": 1}
     assert counted(again) == {**told, "recovered": 1}
-    lost = made(Cot(retries=1), "hm")
+    lost = record_of(Cot(retries=1), "hm")
     told = {"decisions": 1, "replies": 2, "malformed": 2, "reasked": 1, "fallbacks": 1}
     assert counted(lost) == told
-    once = made(Cot(retries=0), "hm")
+    once = record_of(Cot(retries=0), "hm")
     assert counted(once) == {"decisions": 1, "replies": 1, "malformed": 1, "fallbacks": 1}
-    sampled = made(Cot(samples=3), "hm", "<draw>", "hm")
+    sampled = record_of(Cot(samples=3), "hm", "<draw>", "hm")
     told = {"decisions": 1, "replies": 3, "malformed": 2, "recovered": 1}
     assert counted(sampled) == told, "side by side, not one after the other"
-    plain = made(Tutri(), ONE)
+    plain = record_of(Tutri(), ONE)
     assert counted(plain) == {"decisions": 1, "replies": 3}
     assert not reprompted(plain, classify(plain))
     assert counted(again, lost)["decisions"] == 2
@@ -173,13 +173,16 @@ def test_words_that_go_with_an_option_are_replies_too() -> None:
     wanted = TextSpec("one word", ("fish",), pattern=r"\w+")
     turn = replace(turn_with("clue"), options=(TextAction(0, wanted),))
     good, bad = '{"text": "bird"}', '{"text": "two words"}'
-    told = made(Vanilla(), "hm", bad, good, turn=turn)
+    told = record_of(Vanilla(), "hm", bad, good, turn=turn)
     assert kinds(told) == [("malformed",), ("illegal",), ()]
     assert counted(told)["recovered"] == counted(told)["reasked"] == 1
     both = replace(turn_with("pass", "clue"), options=(0, TextAction(1, wanted)))
-    assert kinds(made(Vanilla(), TWO, bad, good, turn=both)) == [(), ("illegal",), ()]
+    assert kinds(record_of(Vanilla(), TWO, bad, good, turn=both)) == [(), ("illegal",), ()]
     own = '{"action": "2", "openended_response": "%s"}'
-    assert kinds(made(Base(), own % "two words", own % "bird", turn=both)) == [("illegal",), ()]
+    assert kinds(record_of(Base(), own % "two words", own % "bird", turn=both)) == [
+        ("illegal",),
+        (),
+    ]
 
 
 def test_a_method_that_notes_nothing_is_judged_by_what_it_asked() -> None:
@@ -189,9 +192,9 @@ def test_a_method_that_notes_nothing_is_judged_by_what_it_asked() -> None:
     turn = Turn(game, game.legal(state, 0), turn_with("a").goal, lambda: game.observe(state, 0))
     codes = ", ".join(f'"guess_s{name}": "{game.codes[0]}"' for name in game.watched)
     good = "{" + codes + "}"
-    assert kinds(made(Observe(), good, turn=turn)) == [()]
-    assert kinds(made(Observe(), "hm", good, turn=turn)) == [("malformed",), ()]
-    lost = made(Observe(), "hm", turn=turn)
+    assert kinds(record_of(Observe(), good, turn=turn)) == [()]
+    assert kinds(record_of(Observe(), "hm", good, turn=turn)) == [("malformed",), ()]
+    lost = record_of(Observe(), "hm", turn=turn)
     assert kinds(lost) == [("malformed",), ("malformed",)]
     assert counted(lost)["reasked"] == counted(lost)["fallbacks"] == 1
 
@@ -210,7 +213,7 @@ def test_choices_that_were_scored() -> None:
 )
 def test_of_several_texts_at_least_so_many_were_cut(n: int, written: int, cut: int) -> None:
     """23 tokens in three texts of at most 8: two have 8 each, or there would be fewer than 23."""
-    (exchange,) = made(Vanilla(max_tokens=FEW), "hm").asked
+    (exchange,) = record_of(Vanilla(max_tokens=FEW), "hm").asked
     own: Any = exchange
     assert truncated(with_(own, n=n, tokens=(9, written))) == cut
 
@@ -218,19 +221,19 @@ def test_of_several_texts_at_least_so_many_were_cut(n: int, written: int, cut: i
 def test_a_parser_that_guesses_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted bug: takes the last option mentioned in the prose, if none is named."""
     prose = "I would rather draw two than play red 3"
-    assert kinds(made(Cot(retries=0), prose)) == [("malformed",)]
+    assert kinds(record_of(Cot(retries=0), prose)) == [("malformed",)]
 
     def guessing(reply: str, options: Sequence[str], form: str | None = None) -> int:
         return max(range(len(options)), key=lambda at: reply.rfind(options[at]))
 
     monkeypatch.setattr("gauntlet.agents.prompting.cot_base.move_in", guessing)
-    assert kinds(made(Cot(retries=0), prose)) == [("ambiguous",)]
+    assert kinds(record_of(Cot(retries=0), prose)) == [("ambiguous",)]
     assert reading.move_in(prose, ("draw", "draw two", "red 3")) == "malformed"
 
 
 def test_examples_are_of_the_first_deals_whatever_the_order() -> None:
     """At most EXAMPLES per kind; a reply of two kinds appears once."""
-    bad, empty = made(Vanilla(), "hm"), made(Vanilla(), "")
+    bad, empty = record_of(Vanilla(), "hm"), record_of(Vanilla(), "")
     records = [
         ended(bad if deal else empty, deal=deal, match=f"m{deal}", statics=STATICS)
         for deal in range(9)
@@ -255,7 +258,7 @@ TEXTS = "+model.texts=['{\"action\": \"1\"}','<script>alert(1)</script>','','{\"
 
 
 def test_a_sweep_writes_its_audit_and_shows_examples(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+    sweep: Sweep, folder: Path, capsys: Capsys
 ) -> None:
     assert sweep("game=tic_tac_toe", "prompt=vanilla", TEXTS, "deals=5") == 0
     (row,) = pd.read_csv(folder / "parser.csv").to_dict("records")
@@ -277,12 +280,15 @@ def test_a_sweep_writes_its_audit_and_shows_examples(
 
 
 def test_where_all_was_plainly_read_a_line_says_so(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+    sweep: Sweep, folder: Path, capsys: Capsys
 ) -> None:
     assert sweep("game=tic_tac_toe", "prompt=cloze", "deals=2") == 0
     (row,) = pd.read_csv(folder / "parser.csv").to_dict("records")
     line = f"Replies: all {row['replies']} were read at once."
-    assert line in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert line in out
+    assert "What was wrong" not in out
+    assert row["malformed"] == row["illegal"] == row["unreported"] == 0
     page = (folder / "report.html").read_text()
     assert line in page
     assert "Replies, looked at" not in page

@@ -26,6 +26,7 @@ from gauntlet.pipeline.pages.child import Answer, Asked, answer
 from gauntlet.pipeline.pages.play import Wish
 from gauntlet.pipeline.pages.seat import Line
 from gauntlet.pipeline.pages.table import Shown, Table
+from tests.pipeline.conftest import Capsys
 from tests.pipeline.paged import visit
 
 PATIENCE = 60
@@ -43,9 +44,7 @@ async def until(come: Callable[[], Any]) -> Any:
     raise AssertionError("nothing came")
 
 
-def test_a_whole_match_is_played_and_its_record_read_back(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_whole_match_is_played_and_its_record_read_back(tmp_path: Path, capsys: Capsys) -> None:
     """A second page watches; then the player leaves in the middle of the second match."""
     tables: list[Table] = []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,10 @@ import pytest
 
 from gauntlet.games.capabilities import Measure
 from gauntlet.games.tic_tac_toe import TicTacToe
-from gauntlet.pipeline.config.compose import compose
-from gauntlet.pipeline.config.read import CellConfig, SweepConfig
-from gauntlet.pipeline.plan.build import build_cells
 from gauntlet.pipeline.plan.cells import Cell
 from tests.nodes import nodes
-from tests.pipeline.conftest import FAST, Sweep
+from tests.pipeline.composing import cells_of
+from tests.pipeline.conftest import FAST, Refusal, Sweep
 from tests.pipeline.logs import matches
 
 SEARCH = {"class": "agents.search.Search", "playouts": 30, "policy": "random"}
@@ -42,16 +40,9 @@ def built() -> Built:
     """Return the cells of a command line, as a folder would describe them; nothing is played."""
 
     def go(*overrides: str) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = []
-
-        def collect(configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
-            found.extend(json.loads(json.dumps(about(cell))) for cell in build_cells(configs))
-            return 0
-
         given = {item.partition("=")[0] for item in overrides}
         base = [item for item in FAST if item.partition("=")[0] not in given]
-        assert compose([*base, *overrides], collect) == 0
-        return found
+        return [json.loads(json.dumps(about(cell))) for cell in cells_of(*base, *overrides)]
 
     return go
 
@@ -83,20 +74,17 @@ def more(conf: Path) -> str:
     return f"--config-dir={conf}"
 
 
-# --- in a seat
-
-
-def test_a_seat_takes_a_player_from_the_command_line(built: Built) -> None:
-    (told,) = built("seats.0.player=quick_search", "agent=random")
-    assert agents(told)[0] == SEARCH
-    assert told["labels"]["seats"] == "solo[0.player=quick_search]"
-    assert told["players"] == ["quick_search", "random"]
-
-
-def test_a_player_stands_for_the_subject_where_it_is_measured(built: Built) -> None:
-    (told,) = built("seats.1.player=quick_search")
-    assert agents(told)[1] == SEARCH
-    assert (told["labels"]["agent"], told["labels"]["model"]) == ("quick_search", "-")
+def test_seats_take_players_from_the_command_line(built: Built) -> None:
+    (first,) = built("seats.0.player=quick_search", "agent=random")
+    assert agents(first)[0] == SEARCH
+    assert first["labels"]["seats"] == "solo[0.player=quick_search]"
+    assert first["players"] == ["quick_search", "random"]
+    (measured,) = built("seats.1.player=quick_search")
+    assert agents(measured)[1] == SEARCH
+    labels = measured["labels"]
+    assert (labels["agent"], labels["model"]) == ("quick_search", "-"), "it stands for the subject"
+    (further,) = built("seats.2.player=rule", "agent=random")
+    assert further["players"] == ["random", "random", "rule"]
 
 
 def test_an_agent_on_the_command_line_replaces_a_player(built: Built, conf: Path) -> None:
@@ -105,11 +93,6 @@ def test_an_agent_on_the_command_line_replaces_a_player(built: Built, conf: Path
     )
     (told,) = built("seats=named", more(conf), "seats.0.agent=random", "agent=rule")
     assert told["players"] == ["random", "rule"]
-
-
-def test_a_seat_more_can_be_typed(built: Built) -> None:
-    (told,) = built("seats.2.player=rule", "agent=random")
-    assert told["players"] == ["random", "random", "rule"]
 
 
 def test_two_ways_of_saying_it_are_one_cell(built: Built) -> None:
@@ -185,27 +168,10 @@ def test_every_player_of_the_box_is_built(built: Built, game: str) -> None:
     ],
 )
 def test_a_mistake_in_a_player_is_one_line(
-    sweep: Sweep, conf: Path, capsys: pytest.CaptureFixture[str], written: str, line: str
+    sweep: Sweep, conf: Path, refusal: Refusal, written: str, line: str
 ) -> None:
     (conf / "player" / "mine.yaml").write_text(written)
-    assert sweep("seats.0.player=mine", more(conf), "agent=random") == 2
-    said = capsys.readouterr().err
-    assert line in said
-    assert said.count("\n") == 1
-
-
-def test_a_seats_file_names_a_player_in_one_way(
-    sweep: Sweep, conf: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (conf / "seats" / "both.yaml").write_text(
-        "'0': {player: rule, agent: random}\n'1': {agent: subject}\nmeasured: 1\n"
-    )
-    assert sweep("seats=both", more(conf), "agent=random") == 2
-    said = capsys.readouterr().err
-    assert "seats.0 names a player and its agent; give one of the two" in said
-
-
-# --- every two of them
+    assert line in refusal(sweep("seats.0.player=mine", more(conf), "agent=random"))
 
 
 def test_a_round_robin_is_a_cell_a_pair_on_the_same_deals(sweep: Sweep, folder: Path) -> None:
@@ -223,19 +189,12 @@ def test_a_round_robin_is_a_cell_a_pair_on_the_same_deals(sweep: Sweep, folder: 
 def test_the_labels_tell_both_players(built: Built) -> None:
     told = built(*ROUND)
     assert [one["players"] for one in told] == [
-        *(["rule", "random"], ["first", "random"], ["first", "rule"]),
+        *(["rule", "random"], ["first", "random"], ["first", "rule"])
     ]
     assert [(one["labels"]["agent"], one["labels"]["seats"]) for one in told] == [
         *(("random", "solo against rule"), ("random", "solo against first")),
         ("rule", "solo against first"),
     ]
-
-
-def test_rotated_every_player_of_a_pair_takes_every_seat(sweep: Sweep, folder: Path) -> None:
-    assert sweep(*ROUND, "deals=2", "rotate=true") == 0
-    found = list(matches(folder).values())
-    assert len(found) == 3 * 2 * 2
-    assert {(match.rotation, *match.subjects) for match in found} == {(0, 1), (1, 0)}
 
 
 def test_at_a_larger_table_the_first_takes_the_measured_seats(sweep: Sweep, folder: Path) -> None:
@@ -258,15 +217,6 @@ def test_a_pair_of_scripted_players_is_one_cell_of_all_models(built: Built) -> N
         "solo against rule",
         *(f"solo against vanilla.fake[seed={seed}]" for seed in (1, 1, 2, 2)),
     ]
-
-
-# --- what counts
-
-
-def test_the_measure_changes_no_match(built: Built) -> None:
-    (left, named) = (*built("agent=random"), *built("agent=random", "measure=win"))
-    assert left["measure"] == named["measure"] == "win"
-    assert left["key"] == named["key"]
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,23 @@
-"""A sweep's reports of failures and first matches while it plays, not at its end."""
+"""What a sweep tells of failures and first matches, while it plays and at its end."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from rich.console import Console
 
 from gauntlet.common.errors import ModelError
 from gauntlet.models.base import Generate, Generation, Reply, Request
 from gauntlet.models.fake import FakeModel
+from gauntlet.pipeline import report, status
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.plan.cells import Task
 from gauntlet.pipeline.play.admission import Admission
@@ -23,10 +25,8 @@ from gauntlet.pipeline.play.match import Table
 from gauntlet.pipeline.sweep import run_sweep
 from tests import hostile
 from tests.hostile import at_work
-from tests.pipeline.conftest import Sweep
-from tests.pipeline.logs import matches
-
-Told = pytest.CaptureFixture[str]
+from tests.pipeline.conftest import Capsys, Sweep
+from tests.pipeline.logs import control_matches, matches
 
 
 def never(request: Request) -> None:
@@ -71,7 +71,7 @@ def lines(text: str, word: str) -> list[str]:
 
 
 def test_a_cell_whose_first_matches_fail_alike_is_stopped_and_tried_again_by_the_next_run(
-    sweep: Sweep, folder: Path, capsys: Told, watched: Watched
+    sweep: Sweep, folder: Path, capsys: Capsys, watched: Watched
 ) -> None:
     """Scored prompts fail, written ones do not: one cell stops, the other plays all."""
     watched.fails = lambda asked: None if isinstance(asked, Generate) else overflow(asked)
@@ -120,7 +120,7 @@ def test_on_a_terminal_each_is_one_row_of_80_columns(
     assert any("0/9, 5 failed" in row for row in rows)
 
 
-def test_null_stops_no_cell(sweep: Sweep, capsys: Told, watched: Watched) -> None:
+def test_null_stops_no_cell(sweep: Sweep, capsys: Capsys, watched: Watched) -> None:
     watched.fails = overflow
     assert sweep("prompt=cloze", "deals=8", "max_failures=null") == 1
     said = capsys.readouterr()
@@ -131,7 +131,7 @@ def test_null_stops_no_cell(sweep: Sweep, capsys: Told, watched: Watched) -> Non
 
 
 def test_each_error_is_told_once_and_failures_after_a_match_stop_nothing(
-    sweep: Sweep, folder: Path, capsys: Told, monkeypatch: pytest.MonkeyPatch
+    sweep: Sweep, folder: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     turn = Table.turn
 
@@ -154,7 +154,7 @@ def test_each_error_is_told_once_and_failures_after_a_match_stop_nothing(
 
 
 def test_the_first_match_of_each_cell_is_played_before_its_others(
-    sweep: Sweep, folder: Path, capsys: Told, watched: Watched, tmp_path: Path
+    sweep: Sweep, folder: Path, capsys: Capsys, watched: Watched, tmp_path: Path
 ) -> None:
     """In parallel; and only with a model, and if nothing was played yet."""
     assert sweep("prompt=cloze,counterfactual", "deals=5", "rotate=true") == 0
@@ -171,7 +171,7 @@ def test_the_first_match_of_each_cell_is_played_before_its_others(
 
 
 def test_unreadable_replies_are_told_after_the_first_match(
-    sweep: Sweep, capsys: Told, monkeypatch: pytest.MonkeyPatch
+    sweep: Sweep, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
         FakeModel, "answer", lambda self, requests: [Generation("hm", 9, 1) for _ in requests]
@@ -191,7 +191,9 @@ PRICED = ("model.price_in=10", "model.price_out=30")
 
 
 @pytest.mark.usefixtures("key")
-def test_a_paid_sweep_is_told_what_it_will_cost(sweep: Sweep, capsys: Told, tmp_path: Path) -> None:
+def test_a_paid_sweep_is_told_what_it_will_cost(
+    sweep: Sweep, capsys: Capsys, tmp_path: Path
+) -> None:
     """As many matches at the cost of the first: the final cost is near it."""
     with at_work(hostile.good) as (url, _):
         asked = ("model=openai", "model.name=m", f"model.base_url={url}", "prompt=cloze")
@@ -245,3 +247,88 @@ def test_one_match_that_is_played_lets_all_others_on() -> None:
     admission.played("a")
     assert not admission.failed(Task("a", 2, 0, "a2"), "lost")
     assert len(list(admission.tasks())) == 18
+
+
+# --- failed matches
+
+
+ALL = {0: "no [jack]", **dict.fromkeys(range(1, 6), "no [queen]\nor king")}
+
+
+def fail(monkeypatch: pytest.MonkeyPatch, errors: Mapping[int, str]) -> None:
+    """The matches of these deals fail."""
+    turn = Table.turn
+
+    def failing(self: Table, state: Any, seat: int) -> Any:
+        if self.task.deal in errors:
+            raise RuntimeError(errors[self.task.deal])
+        return turn(self, state, seat)
+
+    monkeypatch.setattr(Table, "turn", failing)
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def summary(folder: Path) -> Any:
+    return pd.read_csv(folder / "summary.csv", keep_default_na=False)
+
+
+def test_a_run_without_a_match_is_no_success(
+    sweep: Sweep, folder: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Status 1 and one line with the cause; the tables are there all the same."""
+    fail(monkeypatch, ALL)
+    assert sweep("prompt=cloze,counterfactual", "controls=auto") == 1
+    said = capsys.readouterr()
+    assert said.err == (
+        "gauntlet: no match was played: all 12 failed, "
+        "most often (10) RuntimeError: no [queen]; "
+        f"see {folder / 'failed_matches.jsonl'}\n"
+    )
+    assert list(summary(folder)["matches"]) == [0, 0]
+    assert list(summary(folder)["failed"]) == [6, 6]
+    warned = "6 of 6 matches failed, most often (5) RuntimeError: no [queen]"
+    assert list(summary(folder)["warning"]) == [warned] * 2
+    assert f"WARNING fake cloze: {warned}" in one_line(said.out)
+    assert "Traceback" not in said.out
+    assert (folder / "report.html").exists()
+    assert not control_matches(folder), "there is nothing to compare them with"
+    found = Folder(folder).status
+    assert found is not None
+    assert found["state"] == "failed"
+    assert status.main([str(folder)]) == 0
+    assert "no match was played: all 12 failed" in one_line(capsys.readouterr().out)
+
+
+def test_a_cell_tells_how_many_and_why(
+    sweep: Sweep, folder: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two of six matches fail: a success, with one line that says so."""
+    fail(monkeypatch, {1: "no [jack]", 4: "no [jack]"})
+    assert sweep("prompt=cloze") == 0
+    line = "2 of 6 matches failed, always (2) RuntimeError: no [jack]"
+    said = capsys.readouterr()
+    assert f"WARNING fake cloze: {line}" in one_line(said.out)
+    assert said.err == ""
+    assert summary(folder)["warning"][0].startswith(line)
+    assert report.main([str(folder)]) == 0
+    assert line in one_line(capsys.readouterr().out)
+    assert line in (folder / "report.html").read_text()
+
+
+def test_what_a_later_run_plays_counts_as_failed_no_more(
+    sweep: Sweep, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        fail(patched, ALL)
+        assert sweep("prompt=cloze", "deals=2") == 1
+    with monkeypatch.context() as patched:
+        fail(patched, {0: "no ace"})
+        assert sweep("prompt=cloze") == 0
+    line = "1 of 6 matches failed, always (1) RuntimeError: no ace"
+    assert summary(folder)["warning"][0].startswith(line)
+    assert sweep("prompt=cloze", "deals=6") == 0
+    assert list(summary(folder)["failed"]) == [0]
+    assert "failed" not in summary(folder)["warning"][0]

@@ -1,4 +1,4 @@
-"""Preparatory requests of a cell: once per worker, once in the log, the same for all."""
+"""What is asked before a cell's first match, and methods that ask many times: the same for all."""
 
 from __future__ import annotations
 
@@ -7,23 +7,35 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import CancelledError
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from gauntlet.agents.llm import LLM
 from gauntlet.agents.prompting.cloze import LETTERS
+from gauntlet.agents.prompting.cot import Cot
 from gauntlet.agents.prompting.pride import Pride
+from gauntlet.agents.prompting.talaga import Talaga
+from gauntlet.agents.prompting.tot import Tot
 from gauntlet.agents.random import Random
 from gauntlet.common.errors import ModelError
+from gauntlet.games.codenames import Codenames
+from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.games.uno import Uno
 from gauntlet.models.base import Reply, Request
 from gauntlet.models.fake import Fake, FakeModel
+from gauntlet.pipeline.config.compose import CONF
+from gauntlet.pipeline.config.nodes import build
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.plan.cells import Cell, Player, Task
+from gauntlet.pipeline.log.outcomes import outcome
+from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.plan.cells import Cell, Plan, Player, Task
+from gauntlet.pipeline.plan.fingerprint import code_of
 from gauntlet.pipeline.play.scheduler import Scheduler
-from tests.pipeline.conftest import Sweep
+from tests.pipeline.conftest import Once, Refusal, Sweep
 from tests.pipeline.logs import matches, preparations
 
 METHODS = ("calibrated", "pride", "label_study")
@@ -36,8 +48,10 @@ def notes(folder: Path) -> list[dict[str, Any]]:
 
 
 @every_method
-def test_the_preparation_is_logged_once_a_file(sweep: Sweep, folder: Path, method: str) -> None:
-    assert sweep(f"prompt={method}") == 0
+def test_the_preparation_is_logged_once_a_file(
+    sweep: Sweep, once: Once, folder: Path, method: str
+) -> None:
+    once(f"prompt={method}")
     sweep(f"prompt={method}", "deals=10")
     (players,) = preparations(folder).values()
     assert [entry.player for entry in players] == [1]
@@ -65,8 +79,8 @@ def test_methods_without_preparation_leave_none(sweep: Sweep, folder: Path) -> N
     assert notes(folder) == []
 
 
-def test_every_choice_tells_the_prior_that_it_used(sweep: Sweep, folder: Path) -> None:
-    sweep("prompt=pride")
+def test_every_choice_tells_the_prior_that_it_used(once: Once, folder: Path) -> None:
+    once("prompt=pride")
     told: dict[int, set[tuple[float, ...]]] = {}
     for note in notes(folder):
         assert sum(note["prior"]) == pytest.approx(1)
@@ -87,8 +101,10 @@ def test_width_and_resuming_change_no_record(
     assert preparations(parts) == preparations(folder)
 
 
-def test_a_lost_first_line_brings_its_preparation_back(sweep: Sweep, folder: Path) -> None:
-    sweep("prompt=pride")
+def test_a_lost_first_line_brings_its_preparation_back(
+    sweep: Sweep, once: Once, folder: Path
+) -> None:
+    once("prompt=pride")
     before, prepared = matches(folder), preparations(folder)
     (path,) = (folder / "records").glob("*.jsonl")
     lines = path.read_bytes().splitlines(keepends=True)
@@ -101,9 +117,14 @@ def test_a_lost_first_line_brings_its_preparation_back(sweep: Sweep, folder: Pat
 
 @every_method
 def test_a_log_is_played_again_without_its_model(
-    sweep: Sweep, folder: Path, tmp_path: Path, method: str, monkeypatch: pytest.MonkeyPatch
+    sweep: Sweep,
+    once: Once,
+    folder: Path,
+    tmp_path: Path,
+    method: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    sweep(f"prompt={method}")
+    once(f"prompt={method}")
     (path,) = (folder / "records").glob("*.jsonl")
     monkeypatch.delattr(FakeModel, "_score")
     again = tmp_path / "again"
@@ -137,15 +158,14 @@ def test_the_published_form_is_another_cell(sweep: Sweep, folder: Path, publishe
 
 @every_method
 def test_letters_must_be_single_tokens(
-    sweep: Sweep, method: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    sweep: Sweep, method: str, monkeypatch: pytest.MonkeyPatch, refusal: Refusal
 ) -> None:
     def refuse(self: Fake, choices: tuple[str, ...]) -> None:
         assert set(choices) == set(LETTERS)
         raise ModelError("choice 'Q' is not a single token")
 
     monkeypatch.setattr(Fake, "check_choices", refuse)
-    assert sweep(f"prompt={method}") == 2
-    assert "choice 'Q' is not a single token" in capsys.readouterr().err
+    assert "choice 'Q' is not a single token" in refusal(sweep(f"prompt={method}"))
 
 
 def test_a_preparation_that_fails_sets_its_matches_aside_and_no_others(
@@ -196,8 +216,82 @@ class Closing:
 
 
 def pride_cell() -> Cell:
-    players = (
-        Player("random", Random(), None, None),
-        Player("llm", LLM(Pride()), Fake(), None),
-    )
+    players = (Player("random", Random(), None, None), Player("llm", LLM(Pride()), Fake(), None))
     return Cell("", {}, Uno(num_seats=2), players, (1,), (1,), "win", False, False, None, {})
+
+
+# --- reasoned runs
+
+
+SOURCE = Fake(
+    texts=(
+        *("<C2R2>", "C1R1, no: C3R3", "Thought: hm\nMove: <C2R1>", "The best choice is 2"),
+        *("The winning rate is 70", "The winning rate is 15", "C1R3 or C3R1", "What are the odds?"),
+    )
+)
+
+
+def cell_of(method: Any, game: Any = None, source: Fake = SOURCE) -> Cell:
+    players = (Player("llm", LLM(method), source, None), Player("random", Random(), None, None))
+    labels = {"game": "tic_tac_toe", "seats": "solo"}
+    known = {"players": [{"agent": repr(method)}]}
+    return Cell(
+        "x", labels, game or TicTacToe(), players, (0,), (0,), "win", True, False, None, known
+    )
+
+
+def played(cell: Cell, width: int, deals: int = 4) -> list[MatchRecord]:
+    tasks = list(Plan((cell,), deals, seed=1).tasks())
+    source = cell.players[0].model
+    assert source is not None
+    scheduler = Scheduler({cell.key: cell}, 1, {source: source.load()}, width)
+    try:
+        records = [future.result().record for future in scheduler.submit(tasks)]
+    finally:
+        scheduler.close()
+    assert all(records)
+    return [r for r in records if r is not None]
+
+
+def bare(record: MatchRecord) -> Any:
+    return record.decisions, record.returns, record.statics
+
+
+@pytest.mark.parametrize("method", [Cot(samples=3), Tot(), Talaga()], ids=["sc", "tot", "talaga"])
+def test_records_are_the_same_at_any_width(method: Any) -> None:
+    cell = cell_of(replace(method, max_tokens=20))
+    one, many = (played(cell, width) for width in (1, 8))
+    assert [bare(record) for record in one] == [bare(record) for record in many]
+    own = [d for record in one for d in record.decisions if d.asked]
+    assert len({d.chosen for d in own}) > 1
+    assert not all(d.fallback for d in own)
+
+
+def test_every_sample_counts_as_a_call() -> None:
+    (record, *_) = played(cell_of(Talaga(max_tokens=20)), 1, 1)
+    own = [decision for decision in record.decisions if decision.asked]
+    found = outcome(record)
+    assert found.calls == sum(decision.attempts for decision in own)
+    assert found.replies == found.calls > 3 * len(own)
+
+
+@pytest.mark.parametrize("method", [Tot(), Talaga()], ids=["tot", "talaga"])
+def test_the_fingerprint_covers_what_the_methods_import(method: Any) -> None:
+    found = code_of(cell_of(method)).files
+    assert {"agents/prompting/cot_base.py", "agents/prompting/reading.py"} <= found.keys()
+    assert "agents/mcts.py" not in found
+
+
+PROMPTS = sorted({file.stem for file in (CONF / "prompt").glob("*.yaml")} - {"observe"})
+"""All but the one for observers, who play no move."""
+
+
+@pytest.mark.parametrize("game", [TicTacToe(), Codenames()], ids=["moves", "words"])
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_every_method_can_be_tried_without_a_model(prompt: str, game: Any) -> None:
+    """The fake model answers each in its required form, with text where necessary."""
+    node = yaml.safe_load((CONF / "prompt" / f"{prompt}.yaml").read_text())
+    cell = cell_of(build(node, "prompt", ()), game, Fake())
+    own = [one for record in played(cell, 4, deals=1) for one in record.decisions if one.asked]
+    assert own
+    assert not any(one.fallback for one in own)

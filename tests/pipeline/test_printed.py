@@ -15,23 +15,14 @@ import pytest
 from gauntlet.pipeline import report as command
 from gauntlet.pipeline.tables import latex, registry, report
 from gauntlet.pipeline.tables.registry import PAPER, ROWS, Results, Sheet, sheets
-from gauntlet.pipeline.tables.report import drawings
-from tests.pipeline.conftest import Sweep
-from tests.pipeline.made import (
-    RANDOM,
-    SCORE,
-    KnownBaseline,
-    about,
-    made_of,
-    results,
-    won,
-)
+from tests.pipeline.conftest import Capsys, Sweep
+from tests.pipeline.made import RANDOM, SCORE, KnownBaseline, about, made_of, results, won
 
 HOSTILE = r"50% of $x_1^2 & #2 {~} \input{/etc/passwd} <b>|" "" + '"é中\x1b[1m'
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("a_b", r"a\_b"),
         ("50% & $1 #2", r"50\% \& \$1 \#2"),
@@ -42,12 +33,12 @@ HOSTILE = r"50% of $x_1^2 & #2 {~} \input{/etc/passwd} <b>|" "" + '"é中\x1b[1m
         ("<|>", r"\textless{}\textbar{}\textgreater{}"),
     ],
 )
-def test_what_latex_would_obey_is_escaped(text: str, told: str) -> None:
-    assert latex.escape(text) == told
+def test_what_latex_would_obey_is_escaped(text: str, expected: str) -> None:
+    assert latex.escaped(text) == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("-1.5 to +2.0", "$-$1.5 to +2.0"),
         ("48.0-54.4%", r"48.0--54.4\%"),
@@ -56,8 +47,8 @@ def test_what_latex_would_obey_is_escaped(text: str, told: str) -> None:
         ("-", "-"),
     ],
 )
-def test_numbers_are_set_as_numbers(text: str, told: str) -> None:
-    assert latex.number(text) == told
+def test_numbers_are_set_as_numbers(text: str, expected: str) -> None:
+    assert latex.number(text) == expected
 
 
 def test_a_table_has_rules_a_caption_and_its_numbers_to_the_right() -> None:
@@ -79,7 +70,7 @@ def balanced(text: str) -> bool:
     return bare.count("{") == bare.count("}") and not re.search(r"[$#^_~%]", bare)
 
 
-def found(measure: bool) -> Results:
+def hostile_results(measure: bool) -> Results:
     """Two cells with names that LaTeX would choke on; judged by a score, or by wins."""
     names, figures = [f"{HOSTILE} {at}" for at in range(2)], [0, 3, 5, 7] * 5
     cells = [
@@ -100,8 +91,8 @@ def printed(results: Results) -> dict[str, Sheet]:
 def test_a_paper_of_hostile_names(tmp_path: Path) -> None:
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "of_yesterday_wide.pdf").touch()
-    shown = found(measure=False)
-    latex.write_paper(tmp_path, shown, dict(islice(drawings(shown).items(), 1)))
+    shown = hostile_results(measure=False)
+    paper_export.write(tmp_path, shown, dict(islice(drawings(shown).items(), 1)))
     main = re.sub(r"(?m)^%.*\n", "", (tmp_path / "main.tex").read_text())
     for name in re.findall(r"\\input\{(.+?)\}", main):
         assert balanced((tmp_path / f"{name}.tex").read_text()), name
@@ -118,7 +109,7 @@ def test_a_paper_of_hostile_names(tmp_path: Path) -> None:
 
 
 def test_captions_say_n_interval_and_test() -> None:
-    wins, pairs = (sheet.foot for sheet in printed(found(measure=False)).values())
+    wins, pairs = (sheet.foot for sheet in printed(hostile_results(measure=False)).values())
     assert "40 matches, 20 deals a cell" in wins
     assert "of single wins Clopper and Pearson's" in wins
     assert "in points; p: other than the baseline" in wins
@@ -129,7 +120,7 @@ def test_captions_say_n_interval_and_test() -> None:
 
 
 def test_a_score_is_told_in_its_own_terms() -> None:
-    cells, pairs = printed(found(measure=True)).values()
+    cells, pairs = printed(hostile_results(measure=True)).values()
     assert cells.title == "Score of every cell"
     assert cells.rows[0][2] == "3.750"
     assert "points" not in cells.foot + pairs.foot
@@ -138,7 +129,7 @@ def test_a_score_is_told_in_its_own_terms() -> None:
 
 
 def test_a_table_of_many_cells_says_where_the_others_are() -> None:
-    shown = found(measure=False)
+    shown = hostile_results(measure=False)
     many = shown["summary"].loc[np.zeros(99, int)].reset_index(drop=True)
     table = registry.tables()["summary"]
     (sheet,) = table.sheets(replace(shown, cache={**shown.cache, "summary": many}), PAPER)
@@ -147,10 +138,7 @@ def test_a_table_of_many_cells_says_where_the_others_are() -> None:
 
 
 def test_the_command_prints_a_paper(
-    sweep: Sweep,
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    sweep: Sweep, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capsys
 ) -> None:
     assert sweep("game=tic_tac_toe", "measure=win", "prompt=cloze", "deals=2") == 0
     assert not (folder / "paper").exists()
@@ -169,9 +157,7 @@ def test_the_command_prints_a_paper(
     assert ".drawing .column" in page
 
 
-def test_what_cannot_be_written_is_named(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_written_is_named(sweep: Sweep, folder: Path, capsys: Capsys) -> None:
     assert sweep("game=tic_tac_toe", "prompt=cloze", "deals=1") == 0
     (folder / "paper").touch()
     capsys.readouterr()
@@ -182,8 +168,8 @@ def test_what_cannot_be_written_is_named(
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex")
 def test_latex_takes_it(tmp_path: Path) -> None:
-    shown = found(measure=False)
-    latex.write_paper(tmp_path, shown, drawings(shown))
+    shown = hostile_results(measure=False)
+    paper_export.write(tmp_path, shown, drawings(shown))
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "main.tex"]
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout[-2000:]

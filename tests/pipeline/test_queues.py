@@ -9,18 +9,18 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from gauntlet.common.errors import ModelError, Stopped
+from gauntlet.common.errors import Stopped
 from gauntlet.models.base import Reply, Request, Scores
 from gauntlet.models.fake import Fake
 from gauntlet.pipeline.play.queues import BatchQueue, Delivery, Queue, SlotQueue, queue_for
-from tests.pipeline.asking import Late, Meeting, ask, text_of
+from tests.pipeline.asking import Answering, Empty, Late, ask, text_of
 
 SECONDS = 10.0
 """Longer than any of this takes: a wait this long would be forever."""
 
 
 @dataclass
-class Gated:
+class Gated(Empty):
     """Answers a batch, one of those that `open` lets through, and records its requests."""
 
     open: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
@@ -30,24 +30,6 @@ class Gated:
         self.begun.put(list(map(text_of, requests)))
         assert self.open.acquire(timeout=SECONDS)
         return Fake().load().answer(requests)
-
-    def close(self) -> None:
-        """Nothing to free."""
-
-
-@dataclass
-class Answering:
-    """Answers by a function, and records the sizes of its batches."""
-
-    how: Callable[[Sequence[Request]], Sequence[Reply]]
-    sizes: list[int] = field(default_factory=list)
-
-    def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
-        self.sizes.append(len(requests))
-        return self.how(requests)
-
-    def close(self) -> None:
-        """Nothing to free."""
 
 
 class Delivered:
@@ -211,13 +193,6 @@ def test_an_idle_queue_closes_at_once(delivered: Delivered) -> None:
     assert delivered.batches.empty()
 
 
-def test_as_many_requests_are_under_way_as_the_model_has_slots(delivered: Delivered) -> None:
-    waiting = SlotQueue(Meeting(4), 4, delivered.batches.put)
-    put(waiting, *"abcdefgh")
-    assert all(isinstance(reply, Scores) for reply in delivered.by_text(8).values())
-    waiting.close()
-
-
 def test_no_more_than_the_slots_are_under_way(delivered: Delivered) -> None:
     model = Gated()
     waiting = SlotQueue(model, 2, delivered.batches.put)
@@ -229,22 +204,6 @@ def test_no_more_than_the_slots_are_under_way(delivered: Delivered) -> None:
     assert model.begun.get(timeout=SECONDS) == ["c"]
     model.open.release(2)
     delivered.take(3)
-    waiting.close()
-
-
-def test_a_request_that_hangs_holds_up_no_other(delivered: Delivered) -> None:
-    go = threading.Event()
-
-    def slow(requests: Sequence[Request]) -> Sequence[Reply]:
-        if text_of(requests[0]) == "slow" and not go.wait(SECONDS):
-            raise ModelError("it was waited for")
-        return Fake().load().answer(requests)
-
-    waiting = SlotQueue(Answering(slow), 2, delivered.batches.put)
-    put(waiting, "slow", *"abcdef")
-    assert set(delivered.by_text(6)) == set("abcdef")
-    go.set()
-    assert isinstance(delivered.by_text(1)["slow"], Scores)
     waiting.close()
 
 

@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import multiprocessing
 import os
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from gauntlet.common.disk import sealed
+from gauntlet.common.disk import sealed, unsealed
 from gauntlet.common.errors import ModelError, UserError
 from gauntlet.models.replay import Replay
 from gauntlet.pipeline import report, status, verify
 from gauntlet.pipeline.log import records
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.lines import line
+from gauntlet.pipeline.log.lines import LINES, Lines, line
 from gauntlet.pipeline.log.metadata_files import parsed, to_bytes
 from gauntlet.pipeline.log.outcomes import WINS
 from gauntlet.pipeline.log.records import Log
-from tests.pipeline.conftest import Sweep
+from gauntlet.pipeline.log.schema import MatchRecord, Record
+from gauntlet.pipeline.plan.cells import digest
+from tests.pipeline.conftest import Capsys, Once, Refusal, Sweep
 from tests.pipeline.logs import matches, untimed
-from tests.pipeline.records import STATIC, decided, described, ended, placed
+from tests.pipeline.records import STATIC, decided, described, ended, placed, scored, write
 
 
 def only_file(folder: Path) -> Path:
@@ -33,36 +38,29 @@ def only_file(folder: Path) -> Path:
     return path
 
 
-def test_a_torn_last_line_is_cut_off_and_played_again(sweep: Sweep, folder: Path) -> None:
-    sweep("prompt=cloze")
-    before, path = matches(folder), only_file(folder)
-    whole = path.read_bytes()
-    path.write_bytes(whole[: len(whole) - 100])
-    sweep("prompt=cloze")
-    assert matches(folder) == before
-
-
 def test_a_damaged_line_is_kept_aside_and_played_again(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+    sweep: Sweep, once: Once, folder: Path, capsys: Capsys
 ) -> None:
-    sweep("prompt=cloze")
+    once("game=tic_tac_toe", "prompt=cloze")
     before, path = matches(folder), only_file(folder)
     lines = path.read_bytes().splitlines(keepends=True)
     lines[2] = b'{"match": "half a li\n'
     path.write_bytes(b"".join(lines))
-    assert sweep("prompt=cloze") == 0
+    assert sweep("game=tic_tac_toe", "prompt=cloze") == 0
     assert "1 damaged line(s)" in " ".join(capsys.readouterr().out.split())
     assert matches(folder) == before
     assert b"half a li" in path.with_suffix(".damaged").read_bytes()
 
 
-def test_the_first_line_damaged_takes_no_prompt_text_with_it(sweep: Sweep, folder: Path) -> None:
+def test_the_first_line_damaged_takes_no_prompt_text_with_it(
+    sweep: Sweep, once: Once, folder: Path
+) -> None:
     """The statics are on the first line; without it they come from the replayed match."""
-    sweep("prompt=cloze")
+    once("game=tic_tac_toe", "prompt=cloze")
     before, path = matches(folder), only_file(folder)
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([b"{}\n", *lines[1:]]))
-    sweep("prompt=cloze")
+    sweep("game=tic_tac_toe", "prompt=cloze")
     after = [replace(untimed(record), statics={}) for record in Folder(folder).matches()]
     assert {record.match: record for record in after} == {
         match: replace(record, statics={}) for match, record in before.items()
@@ -103,14 +101,39 @@ STRANGERS = {
 }
 
 
-@pytest.mark.parametrize("why", STRANGERS)
-def test_what_does_not_fit_is_moved_aside_and_named(tmp_path: Path, why: str) -> None:
+RECORD = json.loads(encode(TWO[1]))
+
+
+def changed(**values: Any) -> bytes:
+    return line({**RECORD, **values})
+
+
+def in_decision(**values: Any) -> bytes:
+    return changed(decisions=[{**RECORD["decisions"][0], **values}])
+
+
+NO_RECORDS = (
+    *(changed(deal="three"), changed(measured=[]), changed(subjects=[2]), changed(kind="dream")),
+    *(changed(measures={"win": [1.0]}), changed(match="0" * 17), changed(match="mätch")),
+    *(in_decision(tokens=2**70), in_decision(seat=2), in_decision(asked=[{"kind": "score"}])),
+    changed(decisions=[{**RECORD["decisions"][0], "tokens": 2**31}] * 2),  # beyond it in all
+    *(b"[]\n", b"null\n", b"\xff\xfe\n", b"1e999\n", b"\n"),
+)
+"""Wrong types, and values that no match can have."""
+
+
+@pytest.mark.parametrize(
+    ("why", "spoilt"), [*STRANGERS.items(), *(("", spoilt) for spoilt in NO_RECORDS)], ids=ascii
+)
+def test_what_does_not_fit_is_moved_aside_and_named(
+    tmp_path: Path, why: str, spoilt: bytes
+) -> None:
     with Log(tmp_path, 1):
         """Create the folder."""
     path, good = described(tmp_path, "c"), line(TWO[0])
     aside = path.with_suffix(".damaged")
     aside.write_bytes(b"of an earlier time\n")
-    path.write_bytes(good + STRANGERS[why])
+    path.write_bytes(good + spoilt)
     assert [one.match for one in Folder(tmp_path).matches()] == [TWO[0].match]
     with Log(tmp_path, 1) as log:
         assert [one.deal for one in log.outcomes["c"]] == [0]
@@ -118,7 +141,7 @@ def test_what_does_not_fit_is_moved_aside_and_named(tmp_path: Path, why: str) ->
     assert "1 damaged line(s) moved to c.damaged; those matches are played again (line 2: " in note
     assert why in note
     assert path.read_bytes() == good
-    assert aside.read_bytes() == b"of an earlier time\n" + STRANGERS[why]
+    assert aside.read_bytes() == b"of an earlier time\n" + spoilt
 
 
 def test_files_of_nobodys_cell_are_left_as_they_are(tmp_path: Path) -> None:
@@ -161,24 +184,24 @@ def test_a_lost_claim_is_one_line(tmp_path: Path) -> None:
         assert [one.deal for one in log.outcomes["c"]] == [0]
 
 
-def test_an_output_dir_belongs_to_one_seed(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    sweep("seed=1")
+def test_an_output_dir_belongs_to_one_seed(sweep: Sweep, folder: Path, refusal: Refusal) -> None:
+    sweep("game=tic_tac_toe", "seed=1")
     before = matches(folder)
-    assert sweep("seed=2") == 2
-    assert "holds matches of seed 1, not 2; choose another output_dir" in capsys.readouterr().err
+    assert "holds matches of seed 1, not 2; choose another output_dir" in refusal(
+        sweep("game=tic_tac_toe", "seed=2")
+    )
     assert matches(folder) == before
 
 
-def test_an_output_dir_belongs_to_one_schema(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    sweep()
+def test_an_output_dir_belongs_to_one_schema(sweep: Sweep, folder: Path, capsys: Capsys) -> None:
+    sweep("game=tic_tac_toe")
     claim = parsed((folder / "sweep.json").read_bytes())
     (folder / "sweep.json").write_bytes(to_bytes({**claim, "schema": 1}))
     commands = (report.main, status.main, verify.main)
-    for run in (sweep, *(partial(command, [str(folder)]) for command in commands)):
+    for run in (
+        partial(sweep, "game=tic_tac_toe"),
+        *(partial(command, [str(folder)]) for command in commands),
+    ):
         capsys.readouterr()
         assert run() == 2
         said = capsys.readouterr().err
@@ -187,21 +210,19 @@ def test_an_output_dir_belongs_to_one_schema(
         assert said.count("\n") == 1
 
 
-def test_a_second_process_is_refused(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    sweep("deals=2")
+def test_a_second_process_is_refused(sweep: Sweep, folder: Path, capsys: Capsys) -> None:
+    sweep("game=tic_tac_toe", "deals=2")
     held, release = multiprocessing.Event(), multiprocessing.Event()
     other = multiprocessing.Process(target=_hold, args=(folder, held, release))
     other.start()
     try:
         assert held.wait(30)
-        assert sweep("deals=3") == 2
+        assert sweep("game=tic_tac_toe", "deals=3") == 2
         assert f"is in use by process {other.pid}" in capsys.readouterr().err
     finally:
         release.set()
         other.join()
-    assert sweep("deals=3") == 0
+    assert sweep("game=tic_tac_toe", "deals=3") == 0
 
 
 def _hold(folder: Path, held: object, release: object) -> None:
@@ -211,12 +232,9 @@ def _hold(folder: Path, held: object, release: object) -> None:
 
 
 def test_a_full_disk_ends_in_one_line_and_loses_nothing(
-    sweep: Sweep,
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    sweep: Sweep, folder: Path, monkeypatch: pytest.MonkeyPatch, refusal: Refusal
 ) -> None:
-    sweep("deals=2", "prompt=cloze")
+    sweep("game=tic_tac_toe", "deals=2", "prompt=cloze")
     safe = matches(folder)
     real = os.write
 
@@ -229,10 +247,11 @@ def test_a_full_disk_ends_in_one_line_and_loses_nothing(
 
     with monkeypatch.context() as patch:
         patch.setattr(records.os, "write", full)
-        assert sweep("deals=6", "prompt=cloze") == 2
-    assert "No space left on device" in capsys.readouterr().err
+        assert "No space left on device" in refusal(
+            sweep("game=tic_tac_toe", "deals=6", "prompt=cloze")
+        )
     assert matches(folder) == safe, "a half-written line was left"
-    assert sweep("deals=6", "prompt=cloze") == 0
+    assert sweep("game=tic_tac_toe", "deals=6", "prompt=cloze") == 0
     assert len(matches(folder)) == 6
 
 
@@ -240,3 +259,59 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(UserError, match="cannot be written"):
         Log(tmp_path / "file" / "out", 1)
+
+
+# --- schema
+
+
+class Watched(Record, frozen=True, kw_only=True, tag="watched"):
+    """A record type for a player who only watched."""
+
+    ply: int
+    said: str
+
+
+def test_a_line_tells_its_kind_and_leaves_out_what_goes_without_saying() -> None:
+    told = json.loads(line(ended(decided(1), decided(0, text="hello"))))
+    assert list(told)[:2] == ["kind", "match"]
+    plain, wordy = told["decisions"]
+    assert plain.keys() >= {"seat", "options", "scores", "margin", "chosen", "status", "tokens"}
+    assert not plain.keys() & {"notes", "text"}
+    assert wordy["text"] == "hello"
+    assert plain["asked"][0]["kind"] == "score"
+    assert not plain["asked"][0].keys() & {"turns", "system", "unreported", "ceilings"}
+    assert "preparation" not in told
+
+
+def test_minus_infinity_is_null_and_comes_back() -> None:
+    asked = scored(logprobs=((-1.0, -math.inf),))
+    text = line(ended(decided(1, asked=(asked,))))
+    assert b'"logprobs":[[-1.0,null]]' in text
+    read = LINES.record(unsealed(text))
+    assert isinstance(read, MatchRecord)
+    (found,) = read.decisions[0].asked
+    assert found.restored(read.statics) == asked.restored(read.statics)
+
+
+def test_a_second_kind_stands_beside_matches_in_one_log(tmp_path: Path) -> None:
+    """It is one more Struct in the union: the log keeps it, tables see matches alone, and its texts
+    are available too."""
+    both = Lines(MatchRecord | Watched)
+    w, (m, n) = digest("Watch."), (placed(ended(deal=deal)) for deal in (0, 1))
+    seen = Watched(
+        match=m.match, cell="c", deal=0, rotation=0, statics={w: "Watch."}, ply=3, said="!"
+    )
+    with Log(tmp_path, 1, kinds=both):
+        """Create the folder."""
+    write(described(tmp_path, "c"), [seen, m, replace(seen, statics={}, ply=4)])
+    with Log(tmp_path, 1, kinds=both) as log:
+        cell: Any = SimpleNamespace(stem="c")
+        log.append(cell, n)
+        assert (log.notes, len(log.outcomes["c"])) == ([], 2)
+    log.sync()
+    folder = Folder(tmp_path, both)
+    assert [type(one) for one in folder.records()] == [Watched, MatchRecord, Watched, MatchRecord]
+    assert [one.match for one in folder.matches()] == [m.match, n.match]
+    assert all(one.statics[w] == "Watch." for one in folder.records())
+    found = [one.match for one in Folder(tmp_path).records()]
+    assert found == [m.match, n.match], "unknown to others"

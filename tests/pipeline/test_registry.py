@@ -12,9 +12,9 @@ import pytest
 from gauntlet.pipeline import report
 from gauntlet.pipeline import tables as package
 from gauntlet.pipeline.tables import registry
-from tests.pipeline.conftest import Sweep
+from tests.pipeline.conftest import Capsys, Sweep
 from tests.pipeline.made import about, made_of, won
-from tests.pipeline.test_track import runs
+from tests.pipeline.stores import runs
 
 TABLE = """
 from gauntlet.pipeline.tables.registry import table
@@ -63,7 +63,7 @@ def extended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("extended")
 @pytest.mark.filterwarnings("ignore")  # mlflow's own
 def test_a_new_table_and_a_new_figure_are_everywhere(
-    sweep: Sweep, folder: Path, store: Path, capsys: pytest.CaptureFixture[str]
+    sweep: Sweep, folder: Path, store: Path, capsys: Capsys
 ) -> None:
     given = ("game=tic_tac_toe", "prompt=cloze", "deals=4", "tracking=mlflow")
     assert sweep(*given, f"tracking.store={store}") == 0

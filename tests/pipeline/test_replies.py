@@ -1,7 +1,9 @@
-"""Unusable replies, from the record to the tables."""
+"""Replies from the model to the log, the tables and back: moves with words, conversations, and one
+word for everything."""
 
 from __future__ import annotations
 
+import html
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -9,15 +11,129 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from gauntlet.models.fake import FakeModel
+from gauntlet.pipeline import replay
 from gauntlet.pipeline.log.outcomes import outcome
-from tests.pipeline.conftest import Sweep
-from tests.pipeline.logs import matches
+from gauntlet.pipeline.viewer import match as viewed
+from tests.agents.hints import HINT, Hints
+from tests.pipeline.conftest import Capsys, Sweep
+from tests.pipeline.logs import matches, raw_lines
 from tests.pipeline.records import decided, ended, scored
 
+HINTS = (
+    *("game=rock_paper_scissors", "game._target_=tests.agents.hints.Hints", "~game.rounds"),
+    *("~game.react", "~game.legacy_D", "+game.forced=true", "packages=[tests]"),
+    "seats.0.agent=llm",
+)
+SKY = r"""+model.texts=['{"text": "sky"}']"""
+
+
+@pytest.fixture
+def known_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log is read with the project's own packages only; the tests' game is in none of them."""
+    monkeypatch.setattr(viewed, "recorded_game", lambda _: Hints(forced=True))
+
+
+@pytest.mark.usefixtures("known_game")
+@pytest.mark.parametrize("prompt", ["cloze", "vanilla"])
+def test_a_models_words_are_recorded_and_played_again(
+    sweep: Sweep, folder: Path, capsys: Capsys, prompt: str
+) -> None:
+    assert sweep(*HINTS, f"prompt={prompt}", SKY) == 0
+    assert len(raw_lines(folder)) == 6
+    for match, record in raw_lines(folder).items():
+        hint, guess = record["decisions"]
+        assert (hint["text"], hint["fallback"], hint["attempts"]) == ("sky", False, 1)
+        assert "text" not in guess
+        shown = replay.replay(match, [folder])
+        assert shown.returns == tuple(record["returns"])
+        assert shown.plies[0].decisions[0].move == "give a hint: sky"
+        assert '[7 "sky"' in shown.plies[1].text
+    capsys.readouterr()
+    assert replay.main([next(iter(raw_lines(folder))), "--in", str(folder)]) == 0
+    assert "player 0 plays give a hint: sky" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("known_game")
+def test_words_that_never_do_are_counted_as_a_fallback(sweep: Sweep, folder: Path) -> None:
+    assert sweep(*HINTS, "prompt=cloze", "+model.texts=[Well.]") == 0
+    said = set()
+    for match, record in raw_lines(folder).items():
+        hint = record["decisions"][0]
+        assert (hint["status"], hint["fallback"], hint["attempts"]) == ("malformed", True, 3)
+        assert len(hint["asked"]) == 3
+        said.add(hint["text"])
+        assert replay.replay(match, [folder]).returns == tuple(record["returns"])
+    assert said <= set(HINT.examples)
+    assert len(said) > 1
+
+
+def test_a_player_without_words_of_its_own_says_an_example(sweep: Sweep, folder: Path) -> None:
+    assert sweep(*HINTS, "seats.0.agent=random", "agent=random") == 0
+    said = {record["decisions"][0]["text"] for record in raw_lines(folder).values()}
+    assert said <= set(HINT.examples)
+    assert len(said) > 1
+
+
+# --- conversation
+
+
+SETTINGS = ("game=uno_arena", "seats=solo", "deals=3")
 TEXTS = (
     '+model.texts=[\'{"thoughts": "So.", "action": "1"}\',\'{"action": "99"}\',\'Hm.\',\'Hm!\']',
     "model.seed=3",
 )
+
+
+def decisions(folder: Path) -> list[dict[str, Any]]:
+    """Return the decisions made by a model."""
+    made = [decision for record in raw_lines(folder).values() for decision in record["decisions"]]
+    return [decision for decision in made if decision["asked"]]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "calls"),
+    [("vanilla", 1), ("tutri", 3), ("tutri_no_history", 2), ("tutri_no_strategy", 2)],
+)
+def test_every_reply_is_recorded_and_every_fallback_counted(
+    sweep: Sweep, folder: Path, prompt: str, calls: int
+) -> None:
+    assert sweep(*SETTINGS, *TEXTS, f"prompt={prompt}") == 0
+    made = decisions(folder)
+    answers: Counter[Any] = Counter()
+    for decision in made:
+        named = decision["notes"]["answers"]
+        answers.update(named)
+        assert len(named) == len(decision["asked"]) == decision["attempts"] == calls
+        valid = [answer for answer in named if isinstance(answer, int)]
+        assert decision["fallback"] == (not valid)
+        assert decision["status"] == ("ok" if valid else named[-1])
+        if valid:
+            assert decision["chosen"] == valid[-1]
+        talked = [(one["text"], len(one.get("turns", ()))) for one in decision["asked"]]
+        assert [count for _, count in talked] == list(range(calls))
+        last = decision["asked"][-1].get("turns", ())
+        assert [reply for reply, _ in last] == [text for text, _ in talked[:-1]]
+    assert answers.keys() == {0, "malformed", "illegal"}
+    (row,) = pd.read_csv(folder / "summary.csv").to_dict("records")
+    assert row["fallbacks"] == sum(decision["fallback"] for decision in made) > 0
+
+
+def test_a_conversation_is_played_again_without_its_model(
+    sweep: Sweep, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert sweep(*SETTINGS, *TEXTS, "prompt=tutri") == 0
+    (path,) = (folder / "records").glob("*.jsonl")
+    monkeypatch.delattr(FakeModel, "_write")
+    replayed = (
+        *("model._target_=models.replay.Replay", "~model.seed", f"+model.records={path}"),
+        *("prompt=tutri", f"output_dir={tmp_path / 'again'}"),
+    )
+    assert sweep(*SETTINGS, *replayed) == 0
+    assert decisions(tmp_path / "again") == decisions(folder)
+
+
+# --- replies
 
 
 def test_every_reply_of_the_subject_is_counted() -> None:
@@ -45,7 +161,7 @@ def test_choices_without_a_probability_are_counted() -> None:
 
 
 def test_the_tables_tell_how_often_replies_were_unusable(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+    sweep: Sweep, folder: Path, capsys: Capsys
 ) -> None:
     assert sweep("game=uno_arena", *TEXTS, "prompt=vanilla,tutri", "deals=3") == 0
     out = capsys.readouterr().out
@@ -71,11 +187,66 @@ def test_the_tables_tell_how_often_replies_were_unusable(
     assert "What was wrong with replies" in (folder / "report.html").read_text()
 
 
-def test_where_nothing_was_wrong_nothing_is_said(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+# --- fixed word
+
+
+WORD = ("model=fake", "+model.texts=[moin]", "controls=auto")
+SILENT = ("prompt=vanilla", "prompt._target_=tests.pipeline.habits.Silent", "packages=[tests]")
+
+
+def printed(capsys: Capsys, folder: Path) -> str:
+    """Return the output, its wrapped lines joined; each fits the terminal."""
+    lines = capsys.readouterr().out.splitlines()
+    assert max(len(line) for line in lines if str(folder) not in line) <= 100
+    return " ".join(" ".join(lines).split())
+
+
+def test_a_word_that_no_option_has_is_told(sweep: Sweep, folder: Path, capsys: Capsys) -> None:
+    """The fallback that took every move is a random one here, and is counted."""
+    assert sweep("game=tic_tac_toe", "prompt=vanilla", *WORD, "deals=20") == 0
+    (warning,) = pd.read_csv(folder / "summary.csv")["warning"]
+    assert warning.startswith("replied 'moin' to 100.0% of ")
+    assert "; a fallback took 100.0% of its decisions" in warning
+    said = printed(capsys, folder)
+    assert f"WARNING fake[texts=[moin]] vanilla: {warning}" in said
+    assert "0.0-100.0%" in said, "all matches may have been lost or won"
+    page = (folder / "report.html").read_text()
+    assert "WARNING fake[texts=[moin]]" in page
+    samples = (folder / "samples.txt").read_text()
+    for text in (samples, html.unescape(page)):
+        assert text.count("-> 'moin'") == text.count("(malformed: a fallback took it)") == 5
+    deals = [int(line.rpartition(" ")[2]) for line in samples.splitlines() if ", deal " in line]
+    assert [deal // 4 for deal in deals] == [0, 1, 2, 3, 4], "one from each fifth of the deals"
+
+
+def test_a_fallback_that_nobody_is_told_of_shows(
+    sweep: Sweep, folder: Path, capsys: Capsys
 ) -> None:
-    assert sweep("prompt=cloze", "deals=2") == 0
-    assert "What was wrong" not in capsys.readouterr().out
-    (row,) = pd.read_csv(folder / "parser.csv").to_dict("records")
-    assert row["replies"] == row["decisions"] > 0
-    assert row["malformed"] == row["illegal"] == row["unreported"] == 0
+    """There are no fallbacks in the log: the player wins as often as one that always takes the last
+    option."""
+    assert sweep("game=uno", *SILENT, *WORD, "deals=12") == 0
+    (cell,) = pd.read_csv(folder / "summary.csv").itertuples()
+    (read,) = pd.read_csv(folder / "parser.csv").itertuples()
+    assert cell.fallbacks == read.malformed == 0
+    first, habit, *rivals = cell.warning.split("; ")
+    assert first.startswith("replied 'moin' to 100.0% of ")
+    assert habit.startswith("took the last option in 100.0% of ")
+    assert rivals[-1].startswith("not shown to do better than always the last option (-")
+    controls = pd.read_csv(folder / "controls.csv").set_index("control")
+    assert controls.loc["last option", "difference"] == 0
+    assert controls.loc["last option", "control_mean"] == cell.raw
+    assert "A fixed option in the subject's place" in printed(capsys, folder)
+
+
+def test_a_player_that_reads_is_not_warned_of(sweep: Sweep, folder: Path) -> None:
+    """The fake model's letters depend on every word of the prompt."""
+    assert sweep("prompt=cloze", "deals=40", "game=tic_tac_toe") == 0
+    summary = pd.read_csv(folder / "summary.csv", keep_default_na=False)
+    assert list(summary["warning"]) == [""]
+    (told,) = pd.read_csv(folder / "diagnostics.csv").itertuples()
+    assert told.questions > 300
+    assert told.reply_share < 0.5
+    assert told.close_decisions == 0
+    letters = pd.read_csv(folder / "choices.csv").query("kind == 'letter'")
+    assert letters["share"].sum() == pytest.approx(1)
+    assert letters["random"].sum() == pytest.approx(1)

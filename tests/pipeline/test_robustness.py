@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 from gauntlet.agents.random import Random
-from gauntlet.games.capabilities import WIN
 from gauntlet.games.uno import Uno
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import Adjusted, CellResults
@@ -20,9 +19,9 @@ from gauntlet.pipeline.play.chains import run
 from gauntlet.pipeline.play.match import play
 from gauntlet.pipeline.run import main
 from gauntlet.pipeline.tables.outcomes import scores, seeds
-from gauntlet.pipeline.tables.primary_test import interval
 from gauntlet.pipeline.tables.registry import TERMINAL, Results, tables
-from gauntlet.pipeline.tables.robustness import crossed, split_wording
+from gauntlet.pipeline.tables.robustness import crossed, worded
+from tests.pipeline.conftest import Capsys, Refusal
 from tests.pipeline.made import about, made_of, summary_table, won
 
 PLAYERS = tuple(Player("random", Random(), None, None) for _ in range(2))
@@ -43,22 +42,12 @@ def moves(own: Cell, seed: int, deal: int, rotation: int) -> list[str]:
     return [decision.move for decision in record.decisions]
 
 
-# --- seeds take turns
-
-
 def test_the_deals_of_several_seeds_are_those_of_each() -> None:
     own = cell()
     pooled = {task.match for task in Plan((own,), 6, (7, 8, 9)).tasks()}
     apart = {task.match for seed in (7, 8, 9) for task in Plan((own,), 2, seed).tasks()}
     assert pooled == apart
     assert [seeded((7, 8, 9), deal) for deal in range(4)] == [(7, 0), (8, 0), (9, 0), (7, 1)]
-
-
-def test_one_seed_is_what_it_was() -> None:
-    assert [seeded(5, deal) for deal in range(3)] == [(5, 0), (5, 1), (5, 2)]
-
-
-# --- samples
 
 
 def test_a_sample_has_the_deal_and_new_luck_of_play() -> None:
@@ -78,9 +67,6 @@ def test_numbers_of_samples_and_rotations() -> None:
     ]
     assert [turned.sample(rotation) for rotation in turned.rotations] == [0, 0, 1, 1]
     assert cell().key != cell(samples=2).key
-
-
-# --- the tables
 
 
 def made(name: str, values: np.ndarray, wording: str = "plain") -> CellResults:
@@ -209,17 +195,8 @@ def test_a_draw_is_half_a_win() -> None:
     assert summary_table([drawn])["raw"][0] == 0.5
 
 
-def test_an_interval_of_equal_deals_has_a_width() -> None:
-    mean, low, high = interval(np.ones(20), np.repeat(np.arange(10), 2), WIN)
-    assert mean == high == 1.0
-    assert 0.6 < low < 1.0
-
-
-# --- the whole
-
-
 def test_one_config_crosses_seeds_samples_and_seats(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: Capsys, refusal: Refusal
 ) -> None:
     folder = tmp_path / "out"
     sweep = ["game=tic_tac_toe", "agent=random", "prompt=cloze", "samples=2", "rotate=true"]
@@ -233,10 +210,4 @@ def test_one_config_crosses_seeds_samples_and_seats(
     assert Folder(folder).seed == (3, 1)
     assert set(pd.read_csv(folder / "seeds.csv")["seed"]) == {3, 1}
     assert {*pd.read_csv(folder / "components.csv")["component"]} >= {"deal", "seat", "sample"}
-    assert main([*sweep, "seed=3"]) == 2
-    assert "holds matches of seed 3,1, not 3" in capsys.readouterr().err
-
-
-def test_games_that_are_counted_have_one_seed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["experiment=llm_uno_baselines", "seats=two_random", "seed=1,2"]) == 2
-    assert "simulate=true takes one seed" in capsys.readouterr().err
+    assert "holds matches of seed 3,1, not 3" in refusal(main([*sweep, "seed=3"]))

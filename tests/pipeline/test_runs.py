@@ -1,4 +1,4 @@
-"""A tracked sweep of two games in MLflow: experiments, params, metrics, times, texts."""
+"""A tracked sweep in MLflow: experiments, params, figures, times, words, and calls as traces."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,15 @@ import yaml
 from gauntlet.pipeline import run, track
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.lines import line
-from gauntlet.pipeline.tables import report
-from gauntlet.pipeline.tracking.store import NOTE_TAG, PARENT_TAG, TAG, tracking_uri
-from tests.pipeline.conftest import FAST
+from gauntlet.pipeline.log.schema import Clock, MatchRecord
+from gauntlet.pipeline.tables import figure_registry
+from gauntlet.pipeline.tracking.sampled import CLOSE, FALLBACK, FIRST, striking
+from gauntlet.pipeline.tracking.spans import traces_of
+from gauntlet.pipeline.tracking.store import NOTE_TAG, PARENT_TAG, TAG
+from gauntlet.pipeline.tracking.traces import WHY_TAG, trace_id
+from tests.pipeline.conftest import FAST, Sweep
+from tests.pipeline.records import decided, ended, scored
+from tests.pipeline.stores import client_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # mlflow's own
 
@@ -51,18 +58,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def older(store: str, sweep: str) -> None:
-    from mlflow.tracking import MlflowClient
-
     Path(store).mkdir()
-    client = MlflowClient(tracking_uri(store))
+    client = client_of(store)
     client.create_run(client.create_experiment("out"), tags={TAG: sweep}, run_name="out")
 
 
 @pytest.fixture(scope="module")
 def client(place: Path) -> Any:
-    from mlflow.tracking import MlflowClient
-
-    return MlflowClient(tracking_uri(place / "store"))
+    return client_of(place / "store")
 
 
 @pytest.fixture(scope="module")
@@ -191,3 +194,113 @@ def test_artifacts_are_the_config_the_command_and_the_cell(client: Any, runs: li
     for run_id in children:
         names = {item.path for item in client.list_artifacts(run_id)}
         assert "cell.json" in names
+
+
+# --- traces
+
+
+SECOND = 10**9
+
+
+def two_turns(**more: Any) -> MatchRecord:
+    """A decision with two prompts, one by a scripted player, and a fallback."""
+    both = scored(branches=("A) a\nB) b\n", "A) b\nB) a\n"), tokens=(3, 4),
+                  logprobs=((-0.1, -2.5), (-0.2, None)))  # fmt: skip
+    lost = decided(1, "malformed", fallback=True)
+    return ended(decided(1, asked=(both,)), decided(0, asked=()), lost, **more)
+
+
+def test_a_decision_is_a_trace_and_each_prompt_a_call() -> None:
+    record = two_turns(clock=Clock(100.0, ((0.25, 1.5), (2.0, 3.0))))
+    first, second = traces_of(record, "sweep", 0)
+    assert (first.name, first.match, first.fault) == ("turn 0, seat 1", "m", "")
+    assert (second.name, second.fault) == ("turn 2, seat 1", "malformed")
+    assert first.times == (100 * SECOND + SECOND // 4, 101 * SECOND + SECOND // 2)
+    assert second.times == (102 * SECOND, 103 * SECOND)
+    assert [call.times for call in first.calls] == [first.times] * 2
+    assert [call.usage["input_tokens"] for call in first.calls] == [3, 4]
+    turned = first.calls[1]
+    assert turned.outputs["probabilities"] == {"A) b": 0.818731, "B) a": 0.0}
+    user, cue = (message["content"] for message in turned.inputs["messages"])
+    assert user == "Rules.\nWhich?\nA) b\nB) a\n"
+    assert cue == "Answer:"
+    assert len({trace_id(one) for one in traces_of(record, "other", 0)} | {trace_id(first)}) == 3
+
+
+def test_a_record_without_a_clock_shares_its_seconds_out() -> None:
+    first, second = traces_of(two_turns(seconds=3.0), "sweep", 7000)
+    assert first.times == (7 * SECOND, 8 * SECOND + SECOND // 2)
+    assert second.times == (8 * SECOND + SECOND // 2, 10 * SECOND)
+    assert first.notes["times"] == "spread"
+
+
+def test_the_sample_has_the_first_the_closest_and_the_failed() -> None:
+    margins = [0.9, 0.8, 0.1, 0.7, 0.2, 0.6]
+    failed = {3: 1, 5: 2}
+    records = [
+        ended(
+            decided(1, margin=margin),
+            *(decided(1, fallback=True) for _ in range(failed.get(deal, 0))),
+            decided(0, margin=0.0, fallback=True),  # not the subject's
+            deal=deal,
+        )
+        for deal, margin in enumerate(margins)
+    ]
+    found = {record.deal: why for record, why in striking(reversed(records), 2)}
+    assert found == {
+        0: (FIRST,),
+        1: (FIRST,),
+        2: (CLOSE,),
+        3: (FALLBACK,),
+        4: (CLOSE,),
+        5: (FALLBACK,),
+    }
+    assert {record.deal: why for record, why in striking(records[3:4], 2)} == {
+        3: (FIRST, FALLBACK, CLOSE)
+    }
+
+
+def test_a_sweep_is_traced_whole_and_traced_again_in_its_place(
+    sweep: Sweep, folder: Path, store: Path
+) -> None:
+    told = ("tracking=mlflow", f"tracking.store={store}", "game=tic_tac_toe", "deals=3")
+    assert sweep(*told, "prompt=cloze,direct", "tracking.traces=all") == 0
+    log = {one.match: one for one in Folder(folder).matches()}
+    asked = sum(bool(d.asked) for one in log.values() for d in one.decisions)
+    tokens = sum(d.tokens for one in log.values() for d in one.decisions)
+
+    found = {trace.info.trace_id: trace for trace, _ in traces(store)}
+    assert len(found) == asked
+    assert sum(span_tokens(trace) for trace in found.values()) == tokens
+    for trace, linked in traces(store):
+        record = log[trace.info.trace_metadata["mlflow.trace.session"]]
+        assert linked.data.tags["gauntlet.cell"] == record.cell
+        assert record.clock is not None
+        begins = [round(1000 * (record.clock.began + begin)) for begin, _ in record.clock.asked]
+        assert min(abs(trace.info.request_time - begin) for begin in begins) <= 1
+        assert trace.info.tags[TAG] == Folder(folder).id
+        assert WHY_TAG not in trace.info.tags
+
+    assert track.main([str(folder), "--store", str(store)]) == 0
+    some = [trace for trace, _ in traces(store)]
+    assert {trace.info.trace_id for trace in some} <= found.keys()
+    first = [trace.info for trace in some if FIRST in trace.info.tags[WHY_TAG]]
+    assert {log[info.trace_metadata["mlflow.trace.session"]].deal for info in first} == {0, 1}
+    assert track.main([str(folder), "--store", str(store), "--traces", "none"]) == 0
+    assert not list(traces(store))
+
+
+def traces(store: Path) -> Iterator[tuple[Any, Any]]:
+    """Return every trace and the run that it is linked to."""
+    client = client_of(store)
+    for experiment in client.search_experiments():
+        where = [experiment.experiment_id]
+        for linked in client.search_runs(where):
+            for trace in client.search_traces(locations=where, run_id=linked.info.run_id):
+                yield trace, linked
+
+
+def span_tokens(trace: Any) -> int:
+    calls = [span for span in trace.data.spans if span.parent_id]
+    usage = [span.attributes["mlflow.chat.tokenUsage"]["total_tokens"] for span in calls]
+    return int(sum(usage))

@@ -1,10 +1,12 @@
-"""Attacks by a config, a checkpoint or a model's reply, and their outcome."""
+"""What a config, a checkpoint, a reply or a folder's name could try, and what becomes of it."""
 
 from __future__ import annotations
 
 import json
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,16 +17,15 @@ from gauntlet.common.errors import ModelError, UserError
 from gauntlet.common.terminal import console
 from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.pipeline import compare, export, metrics, replay, report, status, track, verify
 from gauntlet.pipeline.config.nodes import build
 from gauntlet.pipeline.replay import page
 from gauntlet.pipeline.viewer.match import Answer, DecisionView, MatchView, Ply, PromptView
 from gauntlet.pipeline.viewer.terminal import show
 from tests.nodes import ROOT
-from tests.pipeline.conftest import Sweep
+from tests.pipeline.conftest import FAST, Capsys, Refusal, Sweep
 
 EVIL = "<script>alert(1)</script>"
-
-# --- `_target_`
 
 
 @pytest.mark.parametrize(
@@ -73,25 +74,20 @@ CALLS = {
 
 @pytest.mark.parametrize(("text", "package"), CALLS.items())
 def test_hydra_calls_nothing_that_a_config_names(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str], text: str, package: str
+    sweep: Sweep, folder: Path, refusal: Refusal, text: str, package: str
 ) -> None:
     made, file = folder.parent / "made", folder.parent / "conf" / "experiment" / "x.yaml"
     file.parent.mkdir(parents=True)
     file.write_text(f"# @package {package}\n{text.replace('DIR', str(made))}\n")
-    assert sweep("--config-dir", str(file.parent.parent), "experiment=x") == 2
-    said = capsys.readouterr().err
-    assert f"{file}: Hydra's own settings are not for a run" in said
-    assert said.count("\n") == 1
+    assert f"{file}: Hydra's own settings are not for a run" in refusal(
+        sweep("--config-dir", str(file.parent.parent), "experiment=x")
+    )
     assert not made.exists()
     assert not folder.exists()
 
 
-def test_values_are_text_not_expressions(sweep: Sweep, capsys: pytest.CaptureFixture[str]) -> None:
-    assert sweep("deals='__import__(\"os\").getpid()'") == 2
-    assert "__import__" in capsys.readouterr().err
-
-
-# --- checkpoints
+def test_values_are_text_not_expressions(sweep: Sweep, refusal: Refusal) -> None:
+    assert "__import__" in refusal(sweep("deals='__import__(\"os\").getpid()'"))
 
 
 @pytest.fixture
@@ -147,12 +143,7 @@ def test_code_that_is_not_needed_is_not_run(checkpoint: Path) -> None:
     assert not (checkpoint.parent / "ran").exists()
 
 
-# --- pages and the terminal
-
-
-def test_the_report_shows_names_as_text(
-    sweep: Sweep, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_report_shows_names_as_text(sweep: Sweep, tmp_path: Path, capsys: Capsys) -> None:
     name = "<script>alert('[bold]&"
     shutil.copytree(ROOT / "models" / "pocket" / "weights", tmp_path / name)
     folder = tmp_path / "<img src=x onerror=alert(1)>"
@@ -185,9 +176,9 @@ def evil_match() -> MatchView:
     return MatchView(EVIL, game, EVIL, 0, 0, players, (0,), plies, state, EVIL, (1.0, -1.0))
 
 
-def test_a_replay_shows_replies_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_replay_shows_replies_as_text(capsys: Capsys) -> None:
     text = page(evil_match())
-    assert "<script" not in text
+    assert not re.search(r"<script|<[^>]*\s(src|href|on\w+)=", text)
     assert text.count("&lt;script&gt;alert(1)&lt;/script&gt;") > 10
     show(evil_match(), console(markup=True), prompts=True)
     said = capsys.readouterr().out
@@ -200,9 +191,6 @@ def test_templates_escape_all_but_our_own_drawings() -> None:
     for template in (ROOT / "pipeline").rglob("*.j2"):
         unescaped = re.findall(r"\{\{[^}]*\|\s*safe[^}]*\}\}", template.read_text())
         assert unescaped in ([], ["{{ drawing|safe }}"]), template
-
-
-# --- who may reach us
 
 
 def test_the_pages_of_mlflow_are_served_on_loopback_only() -> None:
@@ -225,3 +213,66 @@ def test_no_command_goes_through_a_shell() -> None:
             found = [m for m in call.findall(file.read_text()) if m != "eval("]
             lone = re.findall(r"(?<![\w.])eval\(", file.read_text())
             assert not found + lone, (file, found, lone)
+
+
+# --- escapes
+
+
+NAME = "out\x1b[2J\x1b]0;title\x07\u202e"
+
+
+def test_a_name_that_a_terminal_would_obey_is_shown_by_its_numbers(
+    sweep: Sweep, tmp_path: Path, capsys: Capsys
+) -> None:
+    folder = tmp_path / NAME
+    assert sweep(f"output_dir='{folder}'", "deals=2") == 0
+    missing = [str(tmp_path / f"{NAME}-2")]
+    for command in (report, verify, status, export, track, metrics, replay, compare):
+        given = [str(folder)] * (1 + (command is compare))
+        if command is not track:
+            command.main(given)
+        command.main(missing * len(given))
+    said = "".join(capsys.readouterr())
+    assert said.count(r"out\x1b[2J\x1b]0;title\x07\u202e") > 10
+    assert not [line for line in said.splitlines() if {"\x1b", "\x07", "\u202e"} & set(line)]
+
+
+# --- pipes
+
+
+PROGRAM = """
+import json, os, sys
+from pathlib import Path
+from gauntlet.common.process import refuse_pipes
+from gauntlet.pipeline import replay, report, run, status, verify
+
+sys.addaudithook(refuse_pipes)
+folder, *words = sys.argv[1:]
+kinds = ("sweep.json", "status.json", "cells/*.json", "records/*.jsonl")
+for file in [next(Path(folder).glob(kind)) for kind in kinds]:
+    content = file.read_bytes()
+    file.unlink()
+    os.mkfifo(file)
+    for command in (verify, status, replay, report, run):
+        sys.argv = ["gauntlet", *(words if command is run else [folder])]
+        try:
+            command.main()
+        except OSError as error:
+            print(error, file=sys.stderr)
+        print(json.dumps([file.name, command.__name__]), flush=True)
+    file.unlink()
+    file.write_bytes(content)
+"""
+
+
+def test_no_command_waits_for_a_pipe(sweep: Sweep, folder: Path) -> None:
+    assert sweep("deals=2") == 0
+    words = [*FAST, "deals=2", f"output_dir={folder}"]
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(folder), *words],
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    ended = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+    assert len(ended) == 4 * 5
+    assert "named pipe" in done.stderr

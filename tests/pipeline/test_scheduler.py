@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 
 from gauntlet.agents.base import Agent, Decision, Goal, Thinking, Turn
-from gauntlet.common.errors import ModelError, Stopped
+from gauntlet.common.errors import ModelError
 from gauntlet.games.base import Game
 from gauntlet.games.rock_paper_scissors import RockPaperScissors
 from gauntlet.games.tic_tac_toe import TicTacToe
@@ -29,7 +28,9 @@ from gauntlet.pipeline.play.chains import run
 from gauntlet.pipeline.play.match import play
 from gauntlet.pipeline.play.scheduler import Finished, Scheduler
 from tests.pipeline.asking import (
+    Answering,
     Asking,
+    Empty,
     Late,
     Meeting,
     Named,
@@ -39,6 +40,7 @@ from tests.pipeline.asking import (
     tasks_of,
     text_of,
 )
+from tests.pipeline.logs import untimed
 
 SECONDS = 30.0
 """Longer than any of this takes: a wait this long would be forever."""
@@ -71,26 +73,8 @@ def played(
     return [untimed(result.record) for result in results if result.record is not None]
 
 
-def untimed(record: MatchRecord) -> MatchRecord:
-    return replace(record, seconds=0.0, device_seconds=0.0, clock=None)
-
-
 def one_by_one(cell: Cell, deals: int = 20) -> list[MatchRecord]:
     return [run(play(cell, task, SEED), fakes_reply) for task in tasks_of(cell, deals)]
-
-
-@dataclass
-class Batches:
-    """The fake's answers, and the sizes of the batches."""
-
-    sizes: list[int] = field(default_factory=list)
-
-    def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
-        self.sizes.append(len(requests))
-        return Fake().load().answer(requests)
-
-    def close(self) -> None:
-        """Nothing to free."""
 
 
 @pytest.mark.parametrize("width", [1, 2, 7, 64])
@@ -109,7 +93,7 @@ def test_no_width_and_no_model_changes_a_record(game: Game[Any], width: int) -> 
 def test_of_one_model_batches_are_half_the_width_while_matches_abound() -> None:
     """Tic-tac-toe takes five decisions or more: 64 matches are in progress for at least the first
     300 / 64 x 5 times 64 requests."""
-    model = Batches()
+    model = Answering()
     cell = cell_of(BOARD, (Asking(), Fake()), (Asking(), Fake()))
     played(cell, {Fake(): model}, width=64, deals=300)
     abounding = (300 - 64) * 5 // 32
@@ -119,7 +103,7 @@ def test_of_one_model_batches_are_half_the_width_while_matches_abound() -> None:
 
 @pytest.mark.parametrize(("width", "half"), [(1, 1), (2, 1), (7, 4)])
 def test_no_batch_is_more_than_half_the_width(width: int, half: int) -> None:
-    model = Batches()
+    model = Answering()
     cell = cell_of(BOARD, (Asking(), Fake()), (Asking(), Fake()))
     played(cell, {Fake(): model}, width=width)
     assert max(model.sizes) == half
@@ -137,7 +121,7 @@ def test_requests_that_are_asked_together_are_under_way_together() -> None:
 
 
 @dataclass
-class Held:
+class Held(Empty):
     """A Concurrent model whose first request is answered once `go` is set."""
 
     go: threading.Event
@@ -148,9 +132,6 @@ class Held:
         if self.first.acquire(blocking=False) and not self.go.wait(SECONDS):
             raise ModelError("all others waited for it")
         return Fake().load().answer(requests)
-
-    def close(self) -> None:
-        """Nothing to free."""
 
 
 def test_a_reply_that_is_late_holds_up_its_match_only() -> None:
@@ -182,29 +163,22 @@ def test_a_slow_model_holds_up_no_table_without_it() -> None:
 
 
 def unlucky(requests: Sequence[Request]) -> Sequence[Reply]:
+    """Fails every second request of a batch."""
     if any("question 0.1" in text_of(request) for request in requests):
         raise ConnectionError("the line is cut")
     return Fake().load().answer(requests)
 
 
-@dataclass(frozen=True)
-class Unlucky:
-    """Fails every second request of a batch."""
-
+@dataclass
+class Unlucky(Answering):
     slots: int = 3
-
-    def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
-        return unlucky(requests)
-
-    def close(self) -> None:
-        """Nothing to free."""
 
 
 def test_the_other_requests_of_a_match_that_failed_come_to_nothing() -> None:
     bad, good = Named("bad"), Named("good")
     failing = cell_of(ROCK, (Asking(together=3), bad), (Asking(), good))
     well = cell_of(ROCK, (Asking(), bad), (Asking(), good))
-    models: dict[ModelSource, Model] = {bad: Unlucky(), good: Fake().load()}
+    models: dict[ModelSource, Model] = {bad: Unlucky(unlucky), good: Fake().load()}
     playing = Scheduler({"failing": failing, "well": well}, SEED, models, 2)
     tasks = [Task(("failing", "well")[deal % 2], deal, 0, f"m{deal}") for deal in range(20)]
     results = finished(playing.submit(tasks))
@@ -215,39 +189,15 @@ def test_the_other_requests_of_a_match_that_failed_come_to_nothing() -> None:
     assert not playing._asking, "an answered ask is remembered"
 
 
-@dataclass(frozen=True)
-class Out:
-    """A model that no longer answers."""
-
-    def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
-        raise Stopped("the cap is reached")
-
-    def close(self) -> None:
-        """Nothing to free."""
-
-
-def test_a_model_that_has_stopped_halts() -> None:
-    cell = cell_of(BOARD, (Asking(), Fake()), (Asking(), Fake()))
-    with scheduler(cell, {Fake(): Out()}) as playing:
-        (result,) = finished(playing.submit(tasks_of(cell, 1)))
-    assert (result.record, result.error, result.halts) == (None, "the cap is reached", True)
-
-
-@dataclass(frozen=True)
-class Loud:
-    """A model with invalid log-probabilities."""
-
-    def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
-        asked = [one for one in requests if isinstance(one, Score)]
-        return [Scores(((800.0,) * len(one.choices),), (3,)) for one in asked]
-
-    def close(self) -> None:
-        """Nothing to free."""
+def loud(requests: Sequence[Request]) -> Sequence[Reply]:
+    """Log-probabilities that are none."""
+    asked = [one for one in requests if isinstance(one, Score)]
+    return [Scores(((800.0,) * len(one.choices),), (3,)) for one in asked]
 
 
 def test_a_match_whose_record_nobody_would_read_fails() -> None:
     cell = cell_of(BOARD, (Asking(), Fake()), (Asking(), Fake()))
-    with scheduler(cell, {Fake(): Loud()}) as playing:
+    with scheduler(cell, {Fake(): Answering(loud)}) as playing:
         (result,) = finished(playing.submit(tasks_of(cell, 1)))
     assert result.record is None
     assert (result.error or "").startswith("the match makes no record: it is no record: Expected")
@@ -288,7 +238,7 @@ def test_what_is_submitted_after_closing_is_cancelled() -> None:
         playing.submit(tasks_of(cell, 1))[0].result(timeout=SECONDS)
 
 
-class Absent:
+class Absent(Empty):
     """An absent person: answers only that the line was hung up."""
 
     def __init__(self) -> None:
@@ -301,9 +251,6 @@ class Absent:
 
     def cancel(self) -> None:
         self.hung_up.set()
-
-    def close(self) -> None:
-        """Nothing to free."""
 
 
 def test_closing_hangs_up_on_who_does_not_answer() -> None:

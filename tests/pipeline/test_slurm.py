@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from gauntlet.common.errors import UserError
 from gauntlet.pipeline.launch import allocation
 from gauntlet.pipeline.launch.slurm import inside, read_job, script, seconds
-from tests.pipeline.conftest import Sweep
+from tests.pipeline.conftest import Capsys, Refusal, Sweep
 
 LAUNCH: dict[str, Any] = {
     "kind": "slurm", "nodes": 2, "partition": "gpu", "account": "lab", "time": "12:00:00",
@@ -59,7 +59,7 @@ def test_the_script_reads_as_it_should() -> None:
 
 
 def test_a_dry_run_prints_the_script_and_submits_nothing(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+    sweep: Sweep, folder: Path, capsys: Capsys
 ) -> None:
     assert sweep("launch=slurm", "launch.nodes=3", "launch.dry_run=true") == 0
     said = capsys.readouterr().out
@@ -74,10 +74,7 @@ LLAMA = ("model=llama70b", "model.shards=4", "prompt=cloze,counterfactual", "dea
 
 
 def test_the_weights_need_not_be_where_the_job_is_submitted(
-    sweep: Sweep,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    sweep: Sweep, capsys: Capsys, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The nodes have them. Neither a copy nor the hub is needed."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "no cache"))
@@ -106,7 +103,7 @@ def test_the_weights_need_not_be_where_the_job_is_submitted(
     ],
 )
 def test_everything_but_the_weights_is_checked_before_a_job_is_made(
-    sweep: Sweep, capsys: pytest.CaptureFixture[str], mistake: str, message: str
+    sweep: Sweep, capsys: Capsys, mistake: str, message: str
 ) -> None:
     given = [item for item in LLAMA if item.partition("=")[0] != mistake.partition("=")[0]]
     assert sweep(*given, mistake, "launch=slurm", "launch.dry_run=true") != 0
@@ -117,20 +114,18 @@ def test_everything_but_the_weights_is_checked_before_a_job_is_made(
 
 
 def test_a_checkpoint_that_is_here_is_looked_at(
-    sweep: Sweep, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    sweep: Sweep, refusal: Refusal, tmp_path: Path
 ) -> None:
     (tmp_path / "half").mkdir()
     broken = ("model=hf", f"model.path={tmp_path / 'half'}")
-    assert sweep(*broken, "launch=slurm", "launch.dry_run=true") == 2
-    assert "config.json" in capsys.readouterr().err
+    assert "config.json" in refusal(sweep(*broken, "launch=slurm", "launch.dry_run=true"))
 
 
 def test_without_sbatch_the_message_says_so(
-    sweep: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    sweep: Sweep, monkeypatch: pytest.MonkeyPatch, refusal: Refusal
 ) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
-    assert sweep("launch=slurm") == 2
-    assert "sbatch" in capsys.readouterr().err
+    assert "sbatch" in refusal(sweep("launch=slurm"))
 
 
 @pytest.mark.parametrize(

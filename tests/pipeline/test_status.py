@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -16,19 +18,24 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from gauntlet.common.errors import UserError
 from gauntlet.pipeline import status
+from gauntlet.pipeline.log import events
+from gauntlet.pipeline.log.events import event, logged, redact
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.follow import Tail
 from gauntlet.pipeline.log.lines import line
 from gauntlet.pipeline.log.live import Running
 from gauntlet.pipeline.log.metadata_files import parsed, to_bytes
 from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
+from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.log.results import measures
-from gauntlet.pipeline.tables.formatting import duration
-from tests.pipeline.conftest import Sweep
+from gauntlet.pipeline.log.run_info import typed
+from gauntlet.pipeline.tables.numbers import duration
+from tests.pipeline.conftest import Capsys, Once, Sweep
 
 
-def told(folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
+def status_text(folder: Path, capsys: Capsys) -> str:
     capsys.readouterr()
     assert status.main([str(folder)]) == 0
     said = capsys.readouterr().out
@@ -54,9 +61,14 @@ def outcomes_of(folder: Path) -> dict[str, Outcomes]:
 
 
 def test_a_finished_sweep_is_told_as_its_log_has_it(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+    sweep: Sweep, folder: Path, capsys: Capsys
 ) -> None:
     sweep("seats.0.agent=llm", "seats.0.model=fake", "seats.0.prompt=cloze")
+    assert "What it cost" in capsys.readouterr().out
+    for row in pd.read_csv(folder / "costs.csv").to_dict("records"):
+        assert row["all_tokens"] > row["tokens"] > 0, "every seat counts"
+        assert row["device_seconds"] > 0
+        assert f"{row['all_tokens']:,}" in (folder / "report.html").read_text()
     log = [outcome for outcomes in outcomes_of(folder).values() for outcome in outcomes]
     found = looked(folder)
     assert (found.done, found.left, len(found.rows)) == (len(log), 0, 2)
@@ -66,43 +78,32 @@ def test_a_finished_sweep_is_told_as_its_log_has_it(
     assert sum(row.running.tokens for row in found.rows) == sum(o.all_tokens for o in log)
     table = pd.read_csv(folder / "summary.csv")
     assert [row.running.win_rate for row in found.rows] == pytest.approx(list(table["raw"]))
-    said = told(folder, capsys)
+    said = status_text(folder, capsys)
     assert "finished" in said
     assert "12 matches done" in said
     assert "0 left" in said
     assert "fake counterfactual" in said
 
 
-def test_the_cost_of_a_cell_counts_every_seat_and_stands_in_the_table(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    sweep("prompt=cloze", "seats.0.agent=llm", "seats.0.model=fake", "seats.0.prompt=cloze")
-    (row,) = pd.read_csv(folder / "costs.csv").to_dict("records")
-    assert row["all_tokens"] > row["tokens"] > 0
-    assert row["device_seconds"] > 0
-    assert "What it cost" in capsys.readouterr().out
-    assert f"{row['all_tokens']:,}" in (folder / "report.html").read_text()
-
-
 def test_a_run_elsewhere_says_what_is_left_and_how_long_it_takes(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+    once: Once, folder: Path, capsys: Capsys
 ) -> None:
-    sweep("deals=3")
+    once("deals=2")
     keys = json.loads(Folder(folder).status_file.read_text())["cells"]
     changed(folder, state="playing", host="another", updated=time.time(), rate=0.1, workers=4)
     changed(folder, cells=dict.fromkeys(keys, 33))
     found = looked(folder)
-    assert (found.done, found.left) == (6, 60)
-    assert found.seconds_left == pytest.approx(600)
-    said = told(folder, capsys)
+    assert (found.done, found.left) == (4, 62)
+    assert found.seconds_left == pytest.approx(620)
+    said = status_text(folder, capsys)
     assert "playing" in said
     assert "4 worker(s)" in said
-    assert "10 min 00 s to go" in said
-    assert "9%" in said
+    assert "10 min 20 s to go" in said
+    assert "6%" in said
 
 
-def test_a_killed_run_is_told_from_one_that_plays(sweep: Sweep, folder: Path) -> None:
-    sweep("deals=2")
+def test_a_killed_run_is_told_from_one_that_plays(once: Once, folder: Path) -> None:
+    once("deals=2")
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     changed(folder, state="playing", process=ended.pid, host=socket.gethostname())
@@ -115,9 +116,9 @@ def test_a_killed_run_is_told_from_one_that_plays(sweep: Sweep, folder: Path) ->
 
 
 def test_a_match_that_failed_is_neither_done_nor_left(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+    once: Once, folder: Path, capsys: Capsys
 ) -> None:
-    sweep("deals=4", "prompt=cloze")
+    once("deals=4", "prompt=cloze")
     (path,) = (folder / "records").iterdir()
     lines = path.read_bytes().splitlines(keepends=True)
     lost = json.loads(lines[-1])
@@ -126,14 +127,14 @@ def test_a_match_that_failed_is_neither_done_nor_left(
     (folder / "failed_matches.jsonl").write_bytes(line({**entry, "error": "bad card"}))
     found = looked(folder)
     assert (found.done, found.left, found.rows[0].failed) == (3, 0, 1)
-    assert "1 failed" in told(folder, capsys)
+    assert "1 failed" in status_text(folder, capsys)
     with path.open("ab") as file:  # the next run has played it after all
         file.write(lines[-1])
     assert looked(folder).rows[0].failed == 0
 
 
-def test_only_what_is_new_is_read_and_a_torn_line_waits(sweep: Sweep, folder: Path) -> None:
-    sweep("deals=4", "prompt=cloze")
+def test_only_what_is_new_is_read_and_a_torn_line_waits(once: Once, folder: Path) -> None:
+    once("deals=4", "prompt=cloze")
     (path,) = (folder / "records").iterdir()
     whole = path.read_bytes()
     first, rest = whole[: whole.index(b"\n") + 1], whole[whole.index(b"\n") + 1 :]
@@ -149,32 +150,23 @@ def test_only_what_is_new_is_read_and_a_torn_line_waits(sweep: Sweep, folder: Pa
     assert lines == set(whole.splitlines(keepends=True)[1:])
 
 
-def test_folders_without_a_run_are_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert status.main([str(tmp_path)]) == 2
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert "holds no finished or begun sweep" in said
-
-
 def test_a_log_whose_runs_told_nothing_is_counted_all_the_same(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+    once: Once, folder: Path, capsys: Capsys
 ) -> None:
-    sweep("deals=2")
+    once("deals=2")
     Folder(folder).status_file.unlink()
-    said = told(folder, capsys)
+    said = status_text(folder, capsys)
     assert "no run has reported its progress" in said
     assert "4 matches done" in said
 
 
 def test_a_run_that_has_not_yet_said_what_its_cells_are_is_loading(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+    once: Once, folder: Path, capsys: Capsys
 ) -> None:
-    sweep("deals=2")
+    once("deals=2")
     shutil.rmtree(Folder(folder).cells_folder)
     changed(folder, state="loading", process=os.getpid())
-    assert "loading for" in told(folder, capsys)
+    assert "loading for" in status_text(folder, capsys)
 
 
 def test_it_can_be_watched_from_another_process(folder: Path) -> None:
@@ -232,3 +224,120 @@ def test_rates_wait_for_the_gap() -> None:
 )  # fmt: skip
 def test_durations_in_two_units(seconds: float, words: str) -> None:
     assert duration(seconds) == words
+
+
+# --- events
+
+
+SECRET = "Zx81-correct-horse"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Authorization: Bearer " + SECRET,
+        "{'Authorization': 'Basic " + SECRET + "'}",
+        "authorization=" + SECRET,
+        "refused: bearer " + SECRET,
+        "api_key=" + SECRET,
+        '"api-key": "' + SECRET + '"',
+        "GET /v1?access_token=" + SECRET + "&x=1",
+        "password = " + SECRET,
+        "http://user:" + SECRET + "@host:5000/path",
+        "key sk-" + SECRET.replace("-", "_"),
+        "token hf_Zx81correcthorse",
+        "the value alone: " + SECRET,
+    ],
+)
+def test_secrets_are_cut_out(text: str) -> None:
+    said = redact(text, {"MY_API_KEY": SECRET})
+    assert "horse" not in said
+    assert events.CUT in said
+
+
+@pytest.mark.parametrize("name", ["API_KEY", "hf_token", "MLFLOW_TRACKING_PASSWORD", "A_SECRET"])
+def test_variables_count_by_their_names(name: str) -> None:
+    assert redact(f"-{SECRET}-", {name: SECRET}) == f"-{events.CUT}-"
+    assert redact(f"-{SECRET}-", {"HOME": SECRET}) == f"-{SECRET}-"
+    assert redact("a", {name: "a"}) == "a", "too short to be one"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1,204 tokens of model 'small'",
+        "key error: 'deal'",
+        "out of memory; packs now hold 512 tokens",
+        "http://host:5000/path",
+        "the secretary's desk-lamp",
+    ],
+)
+def test_ordinary_words_stay(text: str) -> None:
+    assert redact(text, {}) == text
+
+
+def test_nested_data_is_cleaned_and_counts_of_tokens_are_no_secret(folder: Path) -> None:
+    folder.mkdir()
+    with logged(folder):
+        event(
+            "x", launch={"api_key": "letmein", "list": ["sk-abcdefgh1234"]}, tokens=7, path=folder
+        )
+    (line,) = Folder(folder).events
+    assert line["launch"] == {"api_key": events.CUT, "list": [events.CUT]}
+    assert (line["tokens"], line["path"]) == (7, str(folder))
+
+
+def test_a_sweep_tells_its_course_as_json_lines(sweep: Sweep, folder: Path) -> None:
+    assert sweep("deals=2") == 0
+    lines = [json.loads(line) for line in (folder / "run.log").read_text().splitlines()]
+    assert [line["event"] for line in lines] == ["start", "models loaded", "preflight", "end"]
+    assert lines[0]["matches"] == lines[-1]["played"] == 4
+    assert lines[-1]["state"] == "finished"
+    assert all({"time", "level", "event"} <= line.keys() for line in lines)
+
+
+def test_a_disk_that_fails_is_told_and_so_is_the_end(
+    sweep: Sweep, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: Log) -> None:
+        raise UserError("disk full; key is sk-abcdefgh1234")
+
+    monkeypatch.setattr(Log, "sync", broken)
+    assert sweep("deals=2") == 2
+    text = (folder / "run.log").read_text()
+    assert "abcdefgh" not in text
+    told = {line["event"]: line for line in Folder(folder).events}
+    assert told["failed"]["level"] == "error"
+    assert "disk full" in told["failed"]["error"]
+    assert told["end"]["state"] == "failed"
+    assert "abcdefgh" not in (folder / "status.json").read_text()
+
+
+def test_a_log_that_cannot_be_written_ends_nothing(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "run.log").mkdir()
+    with logged(folder):
+        event("start")
+
+
+def test_warnings_of_models_are_in_the_log_and_on_the_terminal(
+    folder: Path, capsys: Capsys
+) -> None:
+    folder.mkdir()
+    with logged(folder):
+        logging.getLogger("gauntlet").warning("packs now hold %d tokens", 512)
+        event("start")
+    assert [line["event"] for line in Folder(folder).events] == [
+        "packs now hold 512 tokens",
+        "start",
+    ]
+    logging.getLogger("gauntlet").warning("later")
+    assert len(Folder(folder).events) == 2
+
+
+def test_a_command_is_kept_as_it_can_be_typed_again_without_secrets() -> None:
+    words = ["deals=3", 'prompt.inputs=["N/A",""]', "model.api_key=short1", "prompt.max_tokens=64"]
+    command = typed("gauntlet run", [*words, "--my-token", "sk-abcdefghijkl"])
+    told = shlex.split(command)
+    assert told[:4] == ["gauntlet", "run", *words[:2]]
+    assert told[4:] == [f"model.api_key={events.CUT}", words[3], "--my-token", events.CUT]

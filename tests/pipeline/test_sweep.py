@@ -1,4 +1,4 @@
-"""Small whole sweeps: their output, and the effect of running again."""
+"""Whole sweeps in small: what they leave, what running again does, and when they stop."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from msgspec.structs import replace
 
+from gauntlet.models.engine import offload
 from gauntlet.pipeline import report
-from gauntlet.pipeline.tables.pairs import COLUMNS as PAIRS
-from gauntlet.pipeline.tables.summary import SUMMARY
-from tests.pipeline.conftest import Sweep
+from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.tables.summary import PAIRS, SUMMARY
+from gauntlet.stats.sequential import FIRST_LOOK, sprt
+from tests.pipeline.conftest import Capsys, Sweep
 from tests.pipeline.logs import matches
 
 
@@ -27,6 +30,7 @@ def test_a_sweep_leaves_the_promised_files(sweep: Sweep, folder: Path) -> None:
     assert list(table["prompt"]) == ["cloze", "counterfactual"]
     assert list(table["matches"]) == [6, 6]
     assert len(pairs) == 1
+    assert not (folder / "labels.csv").exists(), "letters were not studied"
     assert "<svg" in (folder / "report.html").read_text()
     assert "http-equiv" not in (folder / "report.html").read_text()
 
@@ -48,24 +52,10 @@ def test_a_record_tells_the_whole_match(sweep: Sweep, folder: Path) -> None:
             assert exchange.shared.startswith("Players: 2")
 
 
-def test_forced_moves_never_reach_the_model(sweep: Sweep, folder: Path) -> None:
-    sweep("prompt=cloze")
-    forced = [d for r in matches(folder).values() for d in r.decisions if d.forced]
-    assert forced
-    assert not any(decision.asked for decision in forced)
-
-
-def test_the_published_paper_bugs_ask_forced_turns(sweep: Sweep, folder: Path) -> None:
-    sweep("prompt=cloze", "paper_bugs=true", "deals=2")
-    own = [d for r in matches(folder).values() for d in r.decisions if d.seat == 1]
-    assert any(decision.forced for decision in own)
-    assert all(decision.asked for decision in own)
-
-
 def test_more_deals_play_only_what_is_missing(sweep: Sweep, folder: Path) -> None:
-    sweep("deals=3")
+    sweep("game=tic_tac_toe", "deals=3")
     before = {path: path.read_bytes() for path in (folder / "records").iterdir()}
-    assert sweep("deals=5") == 0
+    assert sweep("game=tic_tac_toe", "deals=5") == 0
     for path, content in before.items():
         assert path.read_bytes().startswith(content)
     assert len(matches(folder)) == 10
@@ -76,13 +66,13 @@ def test_more_deals_play_only_what_is_missing(sweep: Sweep, folder: Path) -> Non
 
 
 def test_fewer_deals_than_the_log_holds_play_nothing_and_every_table_has_all(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+    sweep: Sweep, folder: Path, capsys: Capsys
 ) -> None:
     """The run with fewer deals shows what `python -m pipeline.report` does, and says so."""
-    sweep("deals=5")
+    sweep("game=tic_tac_toe", "deals=5")
     whole = (folder / "summary.csv").read_bytes()
     capsys.readouterr()
-    assert sweep("deals=3") == 0
+    assert sweep("game=tic_tac_toe", "deals=3") == 0
     told = capsys.readouterr().out
     line = "5 deals are in the log and 3 were asked for, nothing is left to play; tables use all 5"
     assert line in told.splitlines()
@@ -93,18 +83,14 @@ def test_fewer_deals_than_the_log_holds_play_nothing_and_every_table_has_all(
     assert told[told.index("\ncell") : told.index("\nrecords")].strip() in shown
 
 
-def test_the_same_command_again_plays_nothing(sweep: Sweep, folder: Path) -> None:
-    sweep()
+def test_what_is_in_the_log_is_not_played_again(sweep: Sweep, folder: Path) -> None:
+    """By the same command, and by one that asks for a part of it."""
+    sweep("game=tic_tac_toe")
     before = matches(folder)
-    sweep()
-    assert matches(folder) == before
+    for words in ((), ("prompt=cloze",)):
+        sweep("game=tic_tac_toe", *words)
+        assert matches(folder) == before
     assert len((folder / "runs.jsonl").read_text().splitlines()) == 1
-
-
-def test_one_prompt_uses_what_two_have_left(sweep: Sweep, folder: Path) -> None:
-    sweep()
-    sweep("prompt=cloze")
-    assert len(matches(folder)) == 12
     assert list(summary(folder)["prompt"]) == ["cloze"]
 
 
@@ -123,22 +109,10 @@ def test_every_cell_meets_the_same_deals_and_the_same_opponent(sweep: Sweep, fol
     assert len({str(openings) for openings in by_deal.values()}) > 15
 
 
-def test_width_changes_no_record(sweep: Sweep, folder: Path, tmp_path: Path) -> None:
-    sweep("concurrent_matches=1")
-    sweep("concurrent_matches=50", f"output_dir={tmp_path / 'wide'}")
-    assert matches(folder) == matches(tmp_path / "wide")
-
-
-def test_another_seed_plays_other_deals(sweep: Sweep, folder: Path, tmp_path: Path) -> None:
-    sweep("seed=1")
-    sweep("seed=2", f"output_dir={tmp_path / 'two'}")
-    assert not matches(folder).keys() & matches(tmp_path / "two").keys()
-
-
 def test_rotated_seats_give_a_match_a_seat_and_an_interval_by_deal(
     sweep: Sweep, folder: Path
 ) -> None:
-    assert sweep("rotate=true", "deals=10") == 0
+    assert sweep("game=tic_tac_toe", "rotate=true", "deals=10") == 0
     table, pairs = summary(folder), pd.read_csv(folder / "pairs.csv")
     assert list(table["matches"]) == [20, 20]
     assert list(table["deals"]) == [10, 10]
@@ -157,32 +131,83 @@ def test_a_baseline_is_measured_and_tested_against(sweep: Sweep, folder: Path) -
     assert row["raw"] == pytest.approx(0.542, abs=0.085)  # 3.4 standard errors
 
 
-def test_other_seats_take_their_own_players(sweep: Sweep, folder: Path) -> None:
-    sweep("prompt=cloze", "seats.0.agent=llm", "seats.0.model=fake", "seats.0.prompt=cloze")
-    (record, *_) = matches(folder).values()
-    assert {d.seat for d in record.decisions if d.asked} == {0, 1}
+# --- offload
 
 
-def test_a_helper_is_told_whom_to_help(sweep: Sweep, folder: Path) -> None:
-    sweep("prompt=cloze", "seats=coop", "deals=2")
-    for record in matches(folder).values():
-        assert record.subjects == (2,)
-        assert record.measured == (1,)
-        (static,) = record.statics.values()
-        assert "You are player 2" in static
-        assert "help player 1 win" in static
+POCKET = ("model=pocket", "prompt=cloze", "game=tic_tac_toe", "deals=2")
 
 
-def test_another_game_is_one_word(sweep: Sweep, folder: Path) -> None:
-    assert sweep("game=tic_tac_toe") == 0
-    assert list(summary(folder)["game"]) == ["tic_tac_toe", "tic_tac_toe"]
+def played(folder: Path) -> dict[str, MatchRecord]:
+    """Return the matches by id, without durations."""
+    return {
+        key: replace(match, seconds=0.0, device_seconds=0.0)
+        for key, match in matches(folder).items()
+    }
 
 
-@pytest.mark.parametrize("value", ["0", "-1", "soon", "true"])
-def test_a_patience_that_cannot_be_meant_is_refused(
-    sweep: Sweep, capsys: pytest.CaptureFixture[str], value: str
+def test_records_are_those_of_a_run_with_all_weights_in_memory(
+    sweep: Sweep, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert sweep("launch=local", f"launch.patience={value}") == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "launch.patience is" in line
-    assert line.endswith("it must be seconds, more than 0, or null")
+    monkeypatch.setattr(offload, "free_bytes", lambda _: 4_000_000)  # of 2.6 MB half fits
+    assert sweep(*POCKET, f"output_dir={tmp_path / 'whole'}") == 0
+    assert sweep(*POCKET, "model.offload=disk") == 0
+    assert len(played(folder)) == 2
+    assert played(folder) == played(tmp_path / "whole")
+
+
+# --- stopping
+
+
+STRONG = ("game=tic_tac_toe", "agent=minimax", "baseline=random", "expect.win_rate=0.9")
+
+
+def deals(folder: Path) -> int:
+    (row,) = pd.read_csv(folder / "summary.csv").to_dict("records")
+    return int(row["deals"])
+
+
+def test_sprt_stops_at_the_deal_that_the_log_says(
+    sweep: Sweep, folder: Path, capsys: Capsys
+) -> None:
+    assert sweep(*STRONG, "stop=sprt", "deals=400") == 0
+    found = matches(folder)
+    scores = {
+        record.deal: (1 + record.returns[record.measured[0]]) / 2 for record in found.values()
+    }
+    (row,) = pd.read_csv(folder / "summary.csv").to_dict("records")
+    said = sprt([scores[deal] for deal in range(deals(folder))], row["baseline"], 0.9)
+    assert said is not None
+    assert said.deals == deals(folder) <= len(scores) < 400
+    shown = capsys.readouterr().out
+    assert "above the baseline" in shown
+    assert "take the number of deals as fixed" in shown
+
+
+def test_a_stopped_sweep_plays_nothing_more_and_reports_the_same(
+    sweep: Sweep, folder: Path
+) -> None:
+    sweep(*STRONG, "stop=sprt", "deals=400")
+    before, stopped = matches(folder), deals(folder)
+    assert sweep(*STRONG, "stop=sprt", "deals=400") == 0
+    assert matches(folder) == before
+    assert report.main([str(folder)]) == 0
+    assert deals(folder) == stopped
+    more = str(len(before) + 5)
+    assert sweep(*STRONG, f"deals={more}") == 0
+    assert deals(folder) == len(before) + 5
+    assert not (folder / "stop.json").exists()
+
+
+def test_precision_waits_for_its_first_look(sweep: Sweep, folder: Path) -> None:
+    sweep(
+        "game=tic_tac_toe", "agent=random", "stop=precision", "expect.half_width=0.4", "deals=300"
+    )
+    assert deals(folder) == FIRST_LOOK
+    (stop,) = json.loads((folder / "stop.json").read_text())["cells"].values()
+    assert stop == {"deals": FIRST_LOOK, "above": False}
+
+
+def test_an_undecided_cell_plays_all_its_deals(sweep: Sweep, folder: Path, capsys: Capsys) -> None:
+    sweep("game=tic_tac_toe", "agent=random", "stop=precision", "deals=20")
+    assert deals(folder) == 20
+    assert "undecided" in capsys.readouterr().out

@@ -25,7 +25,7 @@ from gauntlet.pipeline.log.folder import Folder
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.test_reproduce import in_this_process
 
-TOLD = paper("talaga")
+PUBLISHED = paper("talaga")
 PLAYERS = ("random", "minmax", "prompt", "cot", "cot-sc", "tot", "react")
 OTHERS = ("tot", "cot-sc", "react", "prompt", "cot")
 
@@ -45,7 +45,11 @@ def ids(model: str) -> set[str]:
     found |= {f"{figure}.curves" for figure in ("fig1a", "fig1b", "fig4")}
     scripted = {"table1.random.vs.minmax.win_rate", "table1.minmax.vs.random.win_rate"}
     named = {f"talaga.{line}.{model}" for line in (*(found - scripted), "abstract.advantage")}
-    return named | {f"talaga.{line}" for line in scripted} | {one["id"] for one in TOLD["settings"]}
+    return (
+        named
+        | {f"talaga.{line}" for line in scripted}
+        | {one["id"] for one in PUBLISHED["settings"]}
+    )
 
 
 def ends(win: float, draw: float, loss: float, games: int = 10_000) -> Ends:
@@ -63,21 +67,21 @@ def as_printed(games: int = 10_000, off: float = 0.0) -> talaga.Played:
     def ends_of(*shares: float) -> Ends:
         return ends(*((share + off) % 100.001 for share in shares), games=games)
 
-    for one, line in TOLD["table1"]["rows"].items():
+    for one, line in PUBLISHED["table1"]["rows"].items():
         for other, win in zip(PLAYERS, line, strict=True):
             if win is not None:
                 found[name(one), name(other)] = {"all": ends_of(win, 0, 0)}
     for place, one in enumerate(PLAYERS):
-        win, loss = (TOLD["table1"][part][place] for part in ("wins", "losses"))
+        win, loss = (PUBLISHED["table1"][part][place] for part in ("wins", "losses"))
         over[name(one)] = ends_of(win, 0, loss)
-    for other, (win, loss, draw, margin) in TOLD["table2"]["rows"].items():
+    for other, (win, loss, draw, margin) in PUBLISHED["table2"]["rows"].items():
         moved = {
             end: margin + off + far for end, far in vars(ends(50, 0, 50, games).margin).items()
         }
         found["talaga", name(other)] = {
             "all": replace(ends_of(win, draw, loss), margin=Estimate(**moved))
         }
-    for variant, line in TOLD["table3"]["rows"].items():
+    for variant, line in PUBLISHED["table3"]["rows"].items():
         win, loss, first, other_first, other_second, second = line
         found[rows.VARIANTS[variant], "tot"] = {
             "all": found["talaga", "tot"]["all"]
@@ -87,14 +91,14 @@ def as_printed(games: int = 10_000, off: float = 0.0) -> talaga.Played:
             "second": ends_of(2 * second, 0, 2 * other_second),
         }
     hands = {("talaga", name(other)): (Estimate(line[0], line[0] - 1, line[0] + 1), 500, 5)
-             for other, line in TOLD["table4"]["rows"].items()}  # fmt: skip
+             for other, line in PUBLISHED["table4"]["rows"].items()}  # fmt: skip
     return talaga.Played(found, over, hands)
 
 
 def verdicts(played: talaga.Played) -> pd.Series[Any]:
     """By row, of the paper's."""
     scripted = talaga.Played({pair: played.met[pair] for pair in played.met if "random" in pair})
-    made = [*talaga.lines(TOLD, scripted, {"mine": played}, ["mine"])]
+    made = [*talaga.lines(PUBLISHED, scripted, {"mine": played}, ["mine"])]
     table = frame(made).set_index("id")
     assert table.index.is_unique
     assert ids("mine") <= set(table.index)
@@ -138,7 +142,7 @@ def test_one_wrong_figure_among_the_right_ones_differs_alone() -> None:
 
 
 def test_what_was_not_played_stays_empty() -> None:
-    made = frame([*talaga.lines(TOLD, talaga.Played({}), {}, ["mine", "yours"])])
+    made = frame([*talaga.lines(PUBLISHED, talaga.Played({}), {}, ["mine", "yours"])])
     assert ids("mine") | ids("yours") <= set(made["id"])
     paper_lines = made[made["published"].notna() | made["id"].str.contains("curves")]
     assert set(paper_lines["verdict"]) == {"not_run"}
@@ -202,10 +206,7 @@ def test_chips_by_hand_are_those_of_the_matches(sweep: Sweep, folder: Path) -> N
                 )
     for pair, (share, hands, deals) in chips.hands_won(folder).items():
         assert deals == 2
-        assert (share.value, hands) == (
-            pytest.approx(100 * won[pair][0] / hands),
-            sum(won[pair]),
-        )
+        assert (share.value, hands) == (pytest.approx(100 * won[pair][0] / hands), sum(won[pair]))
         assert share.low < share.value < share.high
     spread = chips.spread(table)
     assert set(spread["matches"]) == {4}

@@ -18,17 +18,10 @@ from gauntlet.pipeline.sweep import play as sweeping
 from gauntlet.pipeline.sweep import publish_results as ending
 from gauntlet.pipeline.tracking import follow
 from gauntlet.pipeline.tracking import track as tracking
-from gauntlet.pipeline.tracking.store import tracking_uri
-from tests.pipeline.conftest import Sweep
+from tests.pipeline.conftest import Capsys, Sweep
+from tests.pipeline.stores import client_of, runs
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # mlflow's own
-
-
-def runs(store: Path) -> list[Any]:
-    from mlflow.tracking import MlflowClient
-
-    client = MlflowClient(tracking_uri(store))
-    return list(client.search_runs([one.experiment_id for one in client.search_experiments()]))
 
 
 def test_runs_of_which_every_match_failed_have_failed(
@@ -53,8 +46,6 @@ def test_runs_of_which_every_match_failed_have_failed(
 def test_a_parent_run_a_sweep_and_a_child_run_a_cell(
     sweep: Sweep, folder: Path, tmp_path: Path
 ) -> None:
-    from mlflow.tracking import MlflowClient
-
     store = tmp_path / "store"
     assert sweep("tracking=mlflow", f"tracking.store={store}") == 0
     found = runs(store)
@@ -63,7 +54,7 @@ def test_a_parent_run_a_sweep_and_a_child_run_a_cell(
     (parent,) = parents
     assert {run.data.tags["mlflow.parentRunId"] for run in children} == {parent.info.run_id}
     assert {run.data.params["prompt"] for run in children} == {"cloze", "counterfactual"}
-    client = MlflowClient(tracking_uri(store))
+    client = client_of(store)
     for run in children:
         curve = client.get_metric_history(run.info.run_id, "running_win_rate")
         assert [point.step for point in curve] == [1, 2, 3, 4, 5, 6]
@@ -84,8 +75,6 @@ def test_a_parent_run_a_sweep_and_a_child_run_a_cell(
 def test_runs_of_many_cells_bring_what_is_their_own(
     sweep: Sweep, store: Path, at_every_look: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mlflow.tracking import MlflowClient
-
     monkeypatch.setattr(tracking, "MANY", 1)
     monkeypatch.setattr(follow, "MANY", 1)
     told = ("tracking=mlflow", f"tracking.store={store}", "game=tic_tac_toe", "deals=2")
@@ -94,7 +83,7 @@ def test_runs_of_many_cells_bring_what_is_their_own(
         assert sweep(*told) == 0
     assert [run.info.run_name for run in runs(store)] == ["out (live)"]
     assert sweep(*told) == 0
-    client = MlflowClient(tracking_uri(store))
+    client = client_of(store)
     parent, *cells = sorted(runs(store), key=lambda run: len(run.data.tags))
     assert client.list_artifacts(parent.info.run_id, "figures")
     for run in cells:
@@ -103,12 +92,10 @@ def test_runs_of_many_cells_bring_what_is_their_own(
 
 
 def test_a_folder_played_on_under_another_name_is_logged_once(sweep: Sweep, store: Path) -> None:
-    from mlflow.tracking import MlflowClient
-
     for name in ("first", "second"):
         words = ("tracking=mlflow", f"tracking.store={store}", f"name={name}", "deals=2")
         assert sweep("agent=random", *words) == 0
-    client = MlflowClient(tracking_uri(store))
+    client = client_of(store)
     held = {
         found.name: len(client.search_runs([found.experiment_id]))
         for found in client.search_experiments()
@@ -118,10 +105,8 @@ def test_a_folder_played_on_under_another_name_is_logged_once(sweep: Sweep, stor
 
 def test_a_model_added_to_a_folder_stands_beside_the_others(sweep: Sweep, store: Path) -> None:
     """With the requested calls, below one parent."""
-    from mlflow.tracking import MlflowClient
-
     words = ("game=tic_tac_toe", "prompt=cloze", "deals=1", "tracking=mlflow")
-    client = MlflowClient(tracking_uri(store))
+    client = client_of(store)
     for seed in (0, 1, 1):
         assert sweep(f"model.seed={seed}", *words, f"tracking.store={store}") == 0
     found = runs(store)
@@ -135,20 +120,14 @@ def test_a_model_added_to_a_folder_stands_beside_the_others(sweep: Sweep, store:
 
 
 def test_decision_metrics_join_the_runs_of_a_tracked_sweep(
-    sweep: Sweep,
-    folder: Path,
-    store: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    sweep: Sweep, folder: Path, store: Path, tmp_path: Path, capsys: Capsys
 ) -> None:
-    from mlflow.tracking import MlflowClient
-
     assert sweep("tracking=mlflow", f"tracking.store={store}", "agent=rule", "deals=3") == 0
     judging = [str(folder), "--playouts", "20", "--threads", "1", "--everybody", "--store"]
     assert metrics.main([*judging, str(tmp_path / "elsewhere")]) == 0
     assert "MLflow" not in capsys.readouterr().out.split("decisions worth")[-1]
     assert not (tmp_path / "elsewhere").exists()
-    client = MlflowClient(tracking_uri(store))
+    client = client_of(store)
     for again in (
         lambda: metrics.main([*judging, str(store)]),
         lambda: metrics.main([*judging, str(store)]),
@@ -170,17 +149,6 @@ def test_decision_metrics_join_the_runs_of_a_tracked_sweep(
         assert ("odhr_2/player_0/seen/0.15" in known) == (row["decisions"] > 0)
 
 
-def test_a_store_that_cannot_be_used_costs_nothing_but_a_warning(
-    sweep: Sweep, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "store").write_text("a file, not a folder")
-    assert sweep("tracking=mlflow", f"tracking.store={tmp_path / 'store'}") == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "cannot be used" in said
-    assert "python -m pipeline.track" in said
-    assert (folder / "summary.csv").exists()
-
-
 @pytest.fixture
 def at_every_look(monkeypatch: pytest.MonkeyPatch) -> None:
     """Metrics are offered whenever the driver checks, and waited for at the end."""
@@ -190,18 +158,12 @@ def at_every_look(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_figures_are_logged_while_it_plays_and_replaced_in_the_end(
-    sweep: Sweep,
-    folder: Path,
-    store: Path,
-    at_every_look: None,
-    monkeypatch: pytest.MonkeyPatch,
+    sweep: Sweep, folder: Path, store: Path, at_every_look: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mlflow.tracking import MlflowClient
-
     with monkeypatch.context() as killed:  # before the final runs are made
         killed.setattr(ending, "track", lambda *_: "")
         assert sweep("tracking=mlflow", f"tracking.store={store}", "prompt=cloze") == 0
-    client = MlflowClient(tracking_uri(store))
+    client = client_of(store)
     found = {run.info.run_name: run for run in runs(store)}
     assert set(found) == {"out (live)", "uno-solo-llm.fake.cloze (live)"}
     child = found["uno-solo-llm.fake.cloze (live)"]
@@ -242,22 +204,20 @@ def test_live_runs_of_a_sweep_that_is_broken_off_end_as_killed(
     assert [run.info.status for run in runs(store)] == ["KILLED"] * 2
 
 
-def test_a_server_that_is_gone_is_told_in_the_log_and_ends_nothing(
+@pytest.mark.parametrize("store", ["a file", "http://127.0.0.1:9"])
+def test_a_store_that_cannot_be_used_ends_nothing_and_is_told(
     sweep: Sweep,
     folder: Path,
     at_every_look: None,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Capsys,
+    store: str,
 ) -> None:
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
-    assert sweep("tracking=mlflow", "tracking.store=http://127.0.0.1:9", "prompt=cloze") == 0
+    Path("a file").write_text("and no folder")
+    assert sweep("tracking=mlflow", f"tracking.store='{store}'", "prompt=cloze") == 0
     assert "MLflow not written" in {line["event"] for line in Folder(folder).events}
-    assert "cannot be used" in " ".join(capsys.readouterr().out.split())
+    said = " ".join(capsys.readouterr().out.split())
+    assert "cannot be used" in said
+    assert "python -m pipeline.track" in said
     assert (folder / "summary.csv").exists()
-
-
-def test_a_folder_without_a_sweep_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert track.main([str(tmp_path / "nothing")]) == 2
-    assert "holds no finished or begun sweep" in capsys.readouterr().err

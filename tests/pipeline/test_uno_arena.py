@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from math import isnan, nan, sqrt
 from pathlib import Path
 from typing import Any
@@ -12,20 +13,21 @@ import pandas as pd
 import pytest
 
 from gauntlet.papers import reproductions
-from gauntlet.papers.audit.uno_arena import near
 from gauntlet.papers.published import paper
 from gauntlet.papers.uno_arena import reproduction as uno_arena
 from gauntlet.papers.uno_arena import tables as uno_arena_tables
 from gauntlet.papers.uno_arena.blocks import our_block, paper_block, traced
+from gauntlet.papers.uno_arena.changes import Side, change, ranked
 from gauntlet.papers.uno_arena.lines import Line, printed
-from gauntlet.papers.uno_arena.rows import correlation_rows, table_rows, trace_rows
+from gauntlet.papers.uno_arena.rows import change_rows, correlation_rows, table_rows, trace_rows
 from gauntlet.papers.uno_arena.tables import Block, marks
 from gauntlet.papers.verdicts import Estimate
-from gauntlet.stats.decisions import scaled_change
+from gauntlet.stats.proportions import wilson
 from tests.pipeline.judgements import by_id, describe
+from tests.pipeline.records import ended, placed, write
 
-TOLD = paper("uno_arena")
-COLUMNS = TOLD["columns"]
+PUBLISHED = paper("uno_arena")
+COLUMNS = PUBLISHED["columns"]
 Figures = tuple[float, float, float, float]
 """A win rate, and ODHR, ADR and half the width of all intervals."""
 
@@ -72,7 +74,7 @@ def table2(tmp_path: Path) -> Block:
 
 
 def test_every_line_has_the_verdict_that_it_should(table2: Block) -> None:
-    found = by_id(table_rows(TOLD, "table2", table2.lines, ["random", "pocket", "nobody"]))
+    found = by_id(table_rows(PUBLISHED, "table2", table2.lines, ["random", "pocket", "nobody"]))
     assert len(found) == 7 * (6 + 3)
     assert (found["table2.gpt-4.wr"].published, found["table2.gpt-4.wr"].ours) == (63.2, 63.2)
     assert (found["table2.gpt-4.wr"].ci_low, found["table2.gpt-4.wr"].n) == (
@@ -92,16 +94,10 @@ def test_every_line_has_the_verdict_that_it_should(table2: Block) -> None:
         "pocket.odhr3": "no_reference",
     }
     assert {line: found[f"table2.{line}"].verdict for line in verdicts} == verdicts
+    assert table2.lines["random"].measures["WR"].value == pytest.approx(49)
+    assert table2.lines["pocket"].measures["WR"].value == 50.0, "of two cells the newer"
     assert isnan(found["table2.nobody.wr"].published)
     assert isnan(found["table2.pocket.odhr3"].ours)
-
-
-def test_the_random_row_is_the_random_player_in_the_others_seat(table2: Block) -> None:
-    assert table2.lines["random"].measures["WR"].value == pytest.approx(49)
-
-
-def test_of_a_player_judged_twice_the_newer_cell_counts(table2: Block) -> None:
-    assert table2.lines["pocket"].measures["WR"].value == 50.0
 
 
 def test_of_two_cells_of_one_name_the_one_described_last_counts(tmp_path: Path) -> None:
@@ -129,52 +125,14 @@ def test_win_rates_are_of_games_and_all_else_is_a_mean_over_decks() -> None:
         measures = {column: Estimate(nan) for column in COLUMNS}
         measures["WR"] = Estimate(63.2 + off, 59.2, 67.2)
         measures["ODHR@2"] = Estimate(61.47 + off, 61.47 + off - reach, 61.47 + off + reach)
-        found = by_id(table_rows(TOLD, "table2", {"gpt-4": Line(games, measures)}, []))
+        found = by_id(table_rows(PUBLISHED, "table2", {"gpt-4": Line(games, measures)}, []))
         wins, hits = found["table2.gpt-4.wr"], found["table2.gpt-4.odhr2"]
         assert (wins.verdict, wins.deals, hits.verdict) == (verdict, games, verdict)
         assert (wins.matters, hits.matters) == pytest.approx((13.2, 11.47))
 
 
-MISPRINTS = {
-    ("table4", "gpt-3.5", "ODHR@2"),  # UA-03
-    ("table4", "gpt-3.5", "ADR@2"),  # UA-03
-    ("table5", "gemini-pro.minus_strategy", "ADR@4"),  # UA-04
-}
-
-
-def test_changes_are_the_published_brackets_but_for_the_misprints() -> None:
-    missed = set()
-    for table, new, old in (
-        ("table4", "{}.tutri", "{}.vanilla"),
-        ("table5", "{}", "gemini-pro.full"),
-    ):
-        lines = printed(TOLD, table)
-        for player, bracket in printed(TOLD, table, "changes").items():
-            after, before = lines[new.format(player)], lines[old.format(player)]
-            for column in COLUMNS:
-                metric, _, k = column.partition("@")
-                pair = (line.measures[column].value for line in (after, before))
-                found = scaled_change(*pair, int(k)) if metric == "ADR" else np.subtract(*pair)
-                if not near(float(found), bracket.measures[column].value):
-                    missed.add((table, player, column))
-    assert missed == MISPRINTS
-
-
-def test_best_and_second_are_those_of_the_numbers() -> None:
-    """The statement of UA-07 about the printed marks."""
-    found = marks(printed(TOLD, "table2"))
-    best = {
-        column: player for player, own in found.items() for column in own if own[column] == "best"
-    }
-    second = {c: player for player, own in found.items() for c in own if own[c] == "second"}
-    assert best == {**dict.fromkeys(COLUMNS, "gpt-4"), "ODHR@4": "dqn"}
-    assert second["ODHR@4"] == "gpt-4"
-    assert {second["ODHR@2"], second["ADR@2"]} == {"gpt-3.5"}
-    assert {second[c] for c in ("WR", "ODHR@3", "ADR@3", "ADR@4")} == {"dqn"}
-
-
 def test_in_table_4_each_model_is_marked_by_itself() -> None:
-    found = paper_block(TOLD, "table4").marks()
+    found = paper_block(PUBLISHED, "table4").marks()
     assert found["gpt-3.5.tutri"]["WR"] == "best"
     assert found["gpt-3.5.vanilla"]["WR"] == "second"
     assert sum(own["WR"] == "best" for own in found.values()) == 5
@@ -197,14 +155,14 @@ def test_a_table_of_five_names_scripted_players_by_the_model_there(tmp_path: Pat
     block = our_block({"table3": folder_of(tmp_path, rows)}, "table3", 0.15)
     assert len(block.lines) == 10
     assert {"random.with_pocket", "random.with_gpt-4", "gpt-4.tutri"} <= set(block.lines)
-    found = by_id(table_rows(TOLD, "table3", block.lines, []))
+    found = by_id(table_rows(PUBLISHED, "table3", block.lines, []))
     assert found["table3.gpt-4.wr"].verdict == "not_run"
 
 
 def test_the_printed_correlations_are_those_of_table_3() -> None:
-    ours = {table: dict(printed(TOLD, table)) for table in ("table2", "table3")}
+    ours = {table: dict(printed(PUBLISHED, table)) for table in ("table2", "table3")}
     ours["table2"].pop("gpt-4")
-    found = by_id(correlation_rows(TOLD, ours))
+    found = by_id(correlation_rows(PUBLISHED, ours))
     names = ("table2.wr_odhr3", "table2.wr_adr3", "table3.wr_odhr3", "table3.wr_adr3")
     checks = {name: found[f"fig2.printed.{name}"] for name in names}
     assert [row.verdict for row in checks.values()] == ["differs", "differs", "agrees", "agrees"]
@@ -216,8 +174,8 @@ def test_the_printed_correlations_are_those_of_table_3() -> None:
 
 
 def test_with_all_players_here_the_printed_correlation_is_judged() -> None:
-    ours = {table: printed(TOLD, table) for table in ("table2", "table3")}
-    found = by_id(correlation_rows(TOLD, ours))["fig2.pearson.wr_adr3"]
+    ours = {table: printed(PUBLISHED, table) for table in ("table2", "table3")}
+    found = by_id(correlation_rows(PUBLISHED, ours))["fig2.pearson.wr_adr3"]
     assert (found.published, found.n) == (-0.86, 6)
     assert found.ours == pytest.approx(-0.924, abs=5e-4)
     assert found.verdict == "uninformative", "with six players r = 0 would have had .86 inside too"
@@ -235,7 +193,7 @@ def stands(chances: Mapping[str, list[tuple[float, float]]]) -> pd.DataFrame:
 
 def test_the_steepest_fall_of_a_deck_is_found_and_who_gained() -> None:
     table = stands({"m": [(0.5, 0.5), (0.4, 0.6), (0.75, 0.26), (0.7, 0.3)], "n": [(0.4, 0.6)]})
-    found = by_id(trace_rows(TOLD, table, ["pocket", "gpt-4"]))
+    found = by_id(trace_rows(PUBLISHED, table, ["pocket", "gpt-4"]))
     assert found["fig3.pocket.deck1.largest_drop"].ours == pytest.approx(34.0)
     assert found["fig3.pocket.deck1.random_gain_there"].ours == pytest.approx(35.0)
     assert isnan(found["fig3.pocket.deck2.largest_drop"].ours)
@@ -249,9 +207,9 @@ def test_tables_fit_a_terminal(table2: Block) -> None:
 
     out = console()
     for table in ("table2", "table4", "table5"):
-        own = table2 if table == "table2" else paper_block(TOLD, table)
+        own = table2 if table == "table2" else paper_block(PUBLISHED, table)
         with out.capture() as capture:
-            out.print(uno_arena_tables.view(table, (paper_block(TOLD, table), own), COLUMNS))
+            out.print(uno_arena_tables.view(table, (paper_block(PUBLISHED, table), own), COLUMNS))
         text = capture.get()
         assert max(map(len, text.splitlines())) <= 100
         assert "…" not in text
@@ -305,3 +263,125 @@ def test_decisions_are_judged_where_the_matches_were_played(
     (words,) = ran
     assert words[:2] == ("pipeline.metrics", "folder")
     assert [*words[2:]] == ["--playouts", "77", "--store", "there", "--tie", "min", *launch]
+
+
+# --- uno arena changes
+
+
+def side(wins: Sequence[float], hits: Sequence[float]) -> Side:
+    """One game per deck, with a decision of every number of options, of rank 1 or the last."""
+    rows = [(deck, k, 1 if hit else k) for k in (2, 3, 4) for deck, hit in enumerate(hits)]
+    return Side(pd.Series(list(wins)), pd.DataFrame(rows, columns=["deal", "options", "rank"]))
+
+
+def test_all_intervals_are_by_deck() -> None:
+    """Five decks, four of them won by the new player only: two of 2 ** 4 sign patterns reach it."""
+    found = change(side([1, 1, 1, 1, 1], [1, 1, 1, 0, 0]), side([0, 0, 0, 0, 1], [1, 1, 0, 0, 0]))
+    assert found.p_value == 2 / 16
+    assert found.measures["WR"].value == pytest.approx(80.0)
+    reach = 100 * 2.776 * 0.2
+    assert found.measures["WR"].low == pytest.approx(80 - reach, abs=0.1)
+    for k in (2, 3, 4):
+        hits, places = found.measures[f"ODHR@{k}"], found.measures[f"ADR@{k}"]
+        assert (hits.value, hits.low) == pytest.approx((20, 20 - reach), abs=0.1)
+        assert (places.value, places.high) == pytest.approx((-20, -20 + reach), abs=0.1)
+
+
+def test_what_both_sides_share_on_a_deck_is_no_noise() -> None:
+    """Hits that go with the deck, but for one in twenty: a tenth of the independent variance."""
+    rng = np.random.default_rng(0)
+    hits = rng.random(400) < 0.5
+    other = np.where(rng.random(400) < 0.05, ~hits, hits)
+    found = change(side(hits, hits), side(other, other)).measures["ODHR@3"]
+    independent = 2 * 1.96 * 100 * (2 * 0.25 / 400) ** 0.5
+    assert found.high - found.low < 0.4 * independent
+    differ = np.mean(hits != other)
+    assert found.high - found.low == pytest.approx(2 * 196 * (differ / 400) ** 0.5, rel=0.05)
+
+
+def test_two_that_decide_alike_on_every_deck_could_still_differ() -> None:
+    """A share of decks where they differ could have gone unseen, as large as Wilson's limit."""
+    one = side([1, 0, 1, 1, 0] * 20, [1, 0, 0, 1, 1] * 20)
+    found = change(one, one)
+    reach = pytest.approx(100 * float(wilson(0, 100).high))
+    assert found.p_value == 1
+    for column in COLUMNS:
+        measure = found.measures[column]
+        assert (measure.value, -measure.low, measure.high) == (0, reach, reach)
+
+
+def test_without_decisions_there_is_no_change() -> None:
+    one = side([1, 0], [1, 0])
+    empty = Side(one.wins, one.ranks[:0])
+    found = change(one, empty)
+    assert isnan(found.measures["ODHR@2"].value)
+    assert isnan(found.measures["ADR@4"].low)
+    assert found.measures["WR"].value == 0
+
+
+def test_brackets_of_models_that_are_not_here_are_not_run() -> None:
+    line = Line(8, {column: Estimate(50.0, 40.0, 60.0) for column in COLUMNS})
+    lines = {"pocket.vanilla": line, "pocket.tutri": line}
+    own = change(side([1.0, 0.5], [1, 0]), side([0.0, 0.5], [0, 0]))
+    block = Block("ours", lines, {"pocket.tutri": own}, True)
+    wanted = ["pocket.vanilla", "pocket.tutri", "other.vanilla", "other.tutri"]
+    found = by_id(change_rows(PUBLISHED, "table4", block, wanted))
+    assert len(found) == 7 * (5 + 2)
+    assert found["table4.gpt-3.5.delta_odhr2"].published == 0.06
+    assert found["table4.gpt-3.5.delta_odhr2"].verdict == "not_run"
+    assert found["table4.pocket.delta_wr"].ours == pytest.approx(50.0)
+    assert found["table4.pocket.delta_wr"].verdict == "no_reference"
+    assert found["table4.other.delta_wr"].verdict == "not_run"
+
+
+RATES = {"vanilla": 0.25, "tutri": 0.5}
+
+
+@pytest.fixture
+def tutri(tmp_path: Path) -> Path:
+    """Four decks, a decision on each by either player; TUTRI hits on two, vanilla on one."""
+    describe(tmp_path, "tutri", "7e1", 0)
+    (tmp_path / "metrics").mkdir()
+    rows, lines, records = [], [], []
+    for player, prompt in enumerate(RATES):
+        for deal in range(4):
+            rank = 1 if deal < 4 * RATES[prompt] else 2
+            true = {"criticality": 0.2, "rank": rank, "values": [0.6, 0.4]}
+            place = {"cell": "tutri", "key": "7e1", "player": player, "deal": deal}
+            lines.append({**place, "options": ["a", "b"], "fallback": False, "true": true})
+        row: dict[str, Any] = {"cell": "tutri", "key": "7e1", "player": player, "games": 4}
+        row |= {"name": f"llm.pocket.{prompt}", "values": "true", "threshold": 0.15}
+        row |= {"fallbacks": "left_out", "options": 2, "decisions": 4, "odhr": RATES[prompt]}
+        row |= dict.fromkeys(("win_rate", "win_low", "win_high", "odhr_low", "odhr_high"), 0.5)
+        row |= {"adr": 1.5, "adr_low": 1.2, "adr_high": 1.8, "solo_wins": 2, "shared_wins": 0}
+        rows += [row, {**row, "options": 3}, {**row, "options": 4}]
+    for deal in range(4):
+        returns = (-1.0, 1.0) if deal < 3 else (1.0, -1.0)
+        records.append(placed(ended(cell="7e1", deal=deal, returns=returns)))
+    pd.DataFrame(rows).to_csv(tmp_path / "metrics" / "metrics.csv", index=False)
+    write(tmp_path / "records" / "tutri-7e1.jsonl", records)
+    told = "".join(json.dumps(one) + "\n" for one in lines)
+    (tmp_path / "metrics" / "decisions.jsonl").write_text(told)
+    return tmp_path
+
+
+def test_decisions_that_count_are_read_from_the_file(tutri: Path) -> None:
+    file = tutri / "metrics" / "decisions.jsonl"
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    lines[0]["fallback"] = True
+    lines[1]["true"]["criticality"] = 0.149
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert len(ranked(tutri, 0.15, "left_out")) == 6
+    assert len(ranked(tutri, 0.0, "left_out")) == 7
+    assert len(ranked(tutri, 0.15, "counted")) == 7
+    assert list(ranked(tutri, 0.2, "counted")["rank"]) == [1, 2, 2, 1, 1, 2, 2]
+
+
+def test_table_4_pairs_the_two_players_of_a_cell(tutri: Path) -> None:
+    block = our_block({"table4": tutri}, "table4", 0.15)
+    found = block.changes["pocket.tutri"].measures
+    assert found["WR"].value == pytest.approx(50.0)
+    assert found["ODHR@2"].value == pytest.approx(25.0)
+    assert found["ODHR@2"].high == pytest.approx(25 + 3.182 * 25, abs=0.1)
+    assert found["ADR@2"].value == pytest.approx(-25.0)
+    assert isnan(found["ODHR@4"].value)

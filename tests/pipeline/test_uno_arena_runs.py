@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,11 @@ from gauntlet.papers import reproduce, reproductions
 from gauntlet.papers.reproductions import read_csv
 from gauntlet.papers.uno_arena import blocks as uno_arena_blocks
 from gauntlet.papers.uno_arena import reproduction as uno_arena
-from gauntlet.pipeline.config.compose import compose as compose_cells
-from gauntlet.pipeline.config.read import CellConfig, SweepConfig
+from gauntlet.pipeline.config.read import SweepConfig
 from gauntlet.pipeline.judging.metric_rows import JudgedCell
 from gauntlet.pipeline.plan.build import build_cells
-from gauntlet.pipeline.tracking.store import tracking_uri
+from tests.pipeline.composing import composed
+from tests.pipeline.stores import client_of
 
 Composed = tuple[tuple[JudgedCell, ...], SweepConfig]
 Compose = Callable[..., Composed]
@@ -30,14 +30,8 @@ def compose(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Compose:
     monkeypatch.chdir(tmp_path)
 
     def go(*overrides: str) -> Composed:
-        seen: list[Composed] = []
-
-        def act(cells: Sequence[CellConfig], sweep: SweepConfig) -> int:
-            seen.append((build_cells(cells), sweep))
-            return 0
-
-        assert compose_cells([*overrides], act) == 0
-        return seen[0]
+        configs, sweep = composed(*overrides)
+        return build_cells(configs), sweep
 
     return go
 
@@ -246,13 +240,11 @@ def test_a_model_has_lines_of_its_own_in_every_table(with_a_model: Path) -> None
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # mlflow's own
 def test_table_5_is_paired_with_the_whole_and_goes_to_mlflow(with_a_model: Path) -> None:
-    from mlflow.tracking import MlflowClient
-
     folder = with_a_model / "uno_arena_tutri"
     table = pd.read_csv(folder / "metrics" / "ablation.csv").set_index("player")
     assert list(table.index) == [f"fake.{part}" for part in uno_arena_blocks.VARIANTS.values()]
     assert table["p_holm"].notna().tolist() == [False, True, True, True]
-    client = MlflowClient(tracking_uri(with_a_model / "store"))
+    client = client_of(with_a_model / "store")
     places = [found.experiment_id for found in client.search_experiments()]
     (parent,) = (
         run

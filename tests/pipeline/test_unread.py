@@ -31,7 +31,7 @@ BESIDE = f"is not shown to do better than always the first option (50.0%), {NO_S
 SIXTY, SEVENTY = [1] * 240 + [0] * 160, [1] * 280 + [0] * 120
 
 
-def told(**p_values: float) -> tuple[Results, str]:
+def claims_with(**p_values: float) -> tuple[Results, str]:
     """Return two cells that win 60 and 70% against a baseline of 50, each ahead of its only control
     with this p-value."""
     found = [cell("a", SIXTY), cell("b", SEVENTY)]
@@ -49,7 +49,7 @@ def told(**p_values: float) -> tuple[Results, str]:
 
 def test_a_claim_is_one_about_the_baseline_and_all_controls() -> None:
     """The larger p-value of both is in the family, of a cell and of a term."""
-    results, text = told(a=0.001, b=0.3)
+    results, text = claims_with(a=0.001, b=0.3)
     table = results["summary"]
     assert "1 of 2 cells win more than their baseline and do better than always one option" in text
     assert "a cloze beats the baseline: 60.0% instead of 50.0%" in text
@@ -62,14 +62,14 @@ def test_a_claim_is_one_about_the_baseline_and_all_controls() -> None:
 
 
 def test_who_beats_all_controls_is_judged_as_before() -> None:
-    for text in (told(a=0.001, b=0.001)[1], told()[1]):
+    for text in (claims_with(a=0.001, b=0.001)[1], claims_with()[1]):
         assert text.startswith("2 of 2 cells win more than their baseline")
         assert "this matters." in text
 
 
 def test_a_rules_verdict_carries_the_warning() -> None:
-    results, _ = told(b=0.3)
-    results.cache[verdicts] = {"b": "above the baseline"}
+    results, _ = claims_with(b=0.3)
+    results.made[verdicts] = {"b": "above the baseline"}
     _, row = (row for _, row in results["summary"].iterrows())
     said = cell_sentence(results, row, False)
     assert "b cloze: above the baseline, but not shown to do better than always the first" in said
@@ -100,8 +100,6 @@ def test_random_weights_are_said_to_show_no_skill(
     assert NO_SKILL in page
     assert "0 of 1 cells win more than their baseline" in page
 
-
-# --- null cells through the whole pipeline
 
 CELLS = ("game=tic_tac_toe", "measure=win", "model.seed=1,2,3,4", "prompt=cloze,counterfactual")
 ANY, HABITS = (0.0,) * 8, (0.0, 0.9, 0.9, 0.0, 1.0, 0.0, 0.5, 0.9)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import csv
-import json
 from pathlib import Path
 
-import pytest
-
 from gauntlet.pipeline import replay, report, verify
-from tests.pipeline.conftest import Sweep
+from tests.pipeline.conftest import Capsys, Sweep
+from tests.pipeline.logs import raw_lines
 
 WATCH = ("game=watch_rps", "game.of.rounds=14", "seats=observer", "deals=3")
 TEXTS = (
@@ -20,21 +18,14 @@ TEXTS = (
 
 def records(folder: Path) -> dict[str, dict[str, object]]:
     """Return each match's result, without its duration."""
-    lines = [
-        json.loads(line)
-        for file in (folder / "records").glob("*.jsonl")
-        for line in file.read_text().splitlines()
-    ]
     timed = ("seconds", "device_seconds", "clock", "crc32")
     return {
-        one["match"]: {key: value for key, value in one.items() if key not in timed}
-        for one in lines
+        match: {key: value for key, value in one.items() if key not in timed}
+        for match, one in raw_lines(folder).items()
     }
 
 
-def test_observers_are_played_and_told_apart(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_observers_are_played_and_told_apart(sweep: Sweep, folder: Path, capsys: Capsys) -> None:
     players = "game.players=[H,C],[D,Y]"
     assert sweep(*WATCH, players, "agent=random,likeliest,llm", *TEXTS) == 0
     shown = capsys.readouterr().out
@@ -70,23 +61,3 @@ def test_no_guess_is_a_fallback_and_a_null(sweep: Sweep, folder: Path) -> None:
         assert all(one["fallback"] and len(one["asked"]) == 2 for one in nulls)
         assert measures["null_rate"] == [len(nulls) / 4]
         assert all(one["text"] == "D Y" for one in decisions if one not in nulls)
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("agent=likeliest", "game=tic_tac_toe"), "TicTacToe has nobody to watch"),
-        (("agent=llm", "prompt=observe", "game=tic_tac_toe"), "TicTacToe has nobody to watch"),
-        (("agent=nearest", "game=watch_tic_tac_toe", "seats=observer"), "TicTacToe has no mixes"),
-        (("agent=random", *WATCH, "game.players=[H]"), "2 seats of RockPaperScissors need"),
-        (("agent=random", *WATCH, "game.catalogue=[H,q]"), "no policy 'q'"),
-        (("agent=random", "game=watch_rps", "seats=solo"), "watching seats 1 player, got 2"),
-    ],
-)
-def test_what_does_not_fit_is_one_line(
-    sweep: Sweep, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], message: str
-) -> None:
-    assert sweep(*words) == 2
-    told = capsys.readouterr().err
-    assert message in told
-    assert len(told.strip().splitlines()) == 1
