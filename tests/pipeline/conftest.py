@@ -16,7 +16,7 @@ from gauntlet.models.engine.files import file_hash
 from gauntlet.pipeline import run
 from gauntlet.pipeline.plan import fingerprint
 from gauntlet.pipeline.plan.cells import digest
-from gauntlet.pipeline.tables import figure_registry
+from gauntlet.pipeline.tables import report
 from tests.nodes import ROOT
 from tests.pipeline.stores import client_of
 

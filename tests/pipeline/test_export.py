@@ -12,8 +12,8 @@ import pytest
 
 from gauntlet.pipeline import export as command
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.tables import parquet
-from gauntlet.pipeline.tables.columns import DECISIONS, MATCHES, listed
+from gauntlet.pipeline.tables import parquet_export
+from gauntlet.pipeline.tables.parquet_export import DECISIONS, MATCHES, column_list
 from tests.pipeline.conftest import Capsys, Once, Refusal
 from tests.test_layers import ROOT
 

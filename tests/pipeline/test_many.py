@@ -15,10 +15,11 @@ from gauntlet.pipeline.tables import figures, findings, plot_style, terminal
 from gauntlet.pipeline.tables.claims import choose_pairs
 from gauntlet.pipeline.tables.conditions import MOST, conditions
 from gauntlet.pipeline.tables.findings import answers
-from gauntlet.pipeline.tables.luck import listed
-from gauntlet.pipeline.tables.registry import ROWS, TERMINAL, Results, Sheet, short_names
-from gauntlet.pipeline.tables.scale import Scale
-from gauntlet.pipeline.tables.summary import pairing
+from gauntlet.pipeline.tables.formatting import Scale
+from gauntlet.pipeline.tables.pairs import pairing
+from gauntlet.pipeline.tables.registry import ROWS, TERMINAL, Part, Results, short_names
+from gauntlet.pipeline.tables.sheets import Column, View, cell_name, count
+from gauntlet.pipeline.tables.summary import name_list
 from tests.pipeline.conftest import Capsys
 from tests.pipeline.made import (
     RANDOM,

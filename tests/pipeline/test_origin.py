@@ -8,7 +8,7 @@ from typing import Any
 
 from gauntlet.pipeline import report
 from gauntlet.pipeline.log.lines import line
-from gauntlet.pipeline.tables.provenance import apart
+from gauntlet.pipeline.tables.run_metadata import run_differences
 from tests.pipeline.conftest import Capsys, Sweep
 
 RUN: dict[str, Any] = {"host": "a", "commit": "c1", "versions": {"torch": "2.8.0", "numpy": "2.2"}}

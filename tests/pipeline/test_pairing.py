@@ -13,7 +13,7 @@ from gauntlet.common.errors import UserError
 from gauntlet.pipeline import report
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
-from gauntlet.pipeline.tables.comparisons import CELLS, PAIRS, check, factors, keep, paired_off
+from gauntlet.pipeline.tables.claims import CELLS, PAIRS, check, choose_pairs, factors, save_rule
 from tests.pipeline.conftest import Capsys, Refusal, Sweep
 from tests.pipeline.made import SCORE, about, pairs_table, won
 

@@ -20,7 +20,7 @@ from gauntlet.pipeline.play.match import play
 from gauntlet.pipeline.run import main
 from gauntlet.pipeline.tables.outcomes import scores, seeds
 from gauntlet.pipeline.tables.registry import TERMINAL, Results, tables
-from gauntlet.pipeline.tables.robustness import crossed, worded
+from gauntlet.pipeline.tables.robustness import crossed, split_wording
 from tests.pipeline.conftest import Capsys, Refusal
 from tests.pipeline.made import about, made_of, summary_table, won
 

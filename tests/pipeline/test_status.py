@@ -31,7 +31,7 @@ from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
 from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.log.results import measures
 from gauntlet.pipeline.log.run_info import typed
-from gauntlet.pipeline.tables.numbers import duration
+from gauntlet.pipeline.tables.formatting import duration
 from tests.pipeline.conftest import Capsys, Once, Sweep
 
 

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from gauntlet.models.engine import offload
 from gauntlet.pipeline import report
 from gauntlet.pipeline.log.schema import MatchRecord
-from gauntlet.pipeline.tables.summary import PAIRS, SUMMARY
+from gauntlet.pipeline.tables.pairs import COLUMNS as PAIRS
+from gauntlet.pipeline.tables.summary import SUMMARY
 from gauntlet.stats.sequential import FIRST_LOOK, sprt
 from tests.pipeline.conftest import Capsys, Sweep
 from tests.pipeline.logs import matches
