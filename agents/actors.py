@@ -22,13 +22,13 @@ from gauntlet.agents.lookahead import (
     Note,
     Proposed,
     Tree,
-    benefits,
+    beneficiary,
     result,
 )
 from gauntlet.agents.minimax import Minimax, outcome
 from gauntlet.games.base import Game
 from gauntlet.games.capabilities import Sampled, nothing_hidden
-from gauntlet.games.playouts import RANDOM, check_policy, lack, play_on
+from gauntlet.games.playouts import RANDOM, check_policy, no_playouts_reason, play_on
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,11 @@ class Scripted:
         yield
 
     def _proposed(self, turn: Turn, wanted: int, rng: np.random.Generator) -> Proposed:
-        first = decided(self.agent.decide(turn, rng))
+        first = scripted_decision(self.agent.decide(turn, rng))
         if not first.scores:
-            further = (decided(self.agent.decide(turn, rng)) for _ in range(DRAWS * wanted - 1))
+            further = (
+                scripted_decision(self.agent.decide(turn, rng)) for _ in range(DRAWS * wanted - 1)
+            )
             taken = [first.option, *(decision.option for decision in further)]
             return Proposed(tuple(self._noisy(one, turn, rng) for one in taken))
         left = sorted(range(len(turn.options)), key=lambda option: -first.scores[option])
@@ -73,7 +75,7 @@ class Scripted:
         return int(rng.integers(len(turn.options))) if noisy else option
 
 
-def decided(thinking: Thinking) -> Decision:
+def scripted_decision(thinking: Thinking) -> Decision:
     """The decision of an agent that uses no model. Raises ValueError if it yields a request."""
     try:
         question = next(thinking)
@@ -99,7 +101,7 @@ class Noisy(ABC):
         if self.votes < 1:
             raise ValueError(f"votes is {self.votes}; a judge gives 1 or more")
 
-    def begun(
+    def prepare(
         self, turn: Turn, rng: np.random.Generator
     ) -> Generator[Question, Answer, tuple[Noisy, tuple[Note, ...]]]:
         return self, ()
@@ -160,7 +162,7 @@ class Perfect(Noisy):
         Minimax().check(game)
 
     def worth(self, turn: Turn, state: Any, rng: np.random.Generator) -> float:
-        sign = 1 - 2 * benefits(turn)
+        sign = 1 - 2 * beneficiary(turn)
         return (sign * outcome(turn.game, state) + 1) / 2
 
 
@@ -187,7 +189,9 @@ class LookAhead(Tree):
         """Raises ValueError if the game gives no state to start from or an actor cannot play it."""
         if not (nothing_hidden(game) or isinstance(game, Sampled)):
             name = type(game).__name__
-            raise ValueError(lack(game) or f"{name} has no `sample` to grow a tree from")
+            raise ValueError(
+                no_playouts_reason(game) or f"{name} has no `sample` to grow a tree from"
+            )
         for actor in (self.mover, self.opponent, self.judge):
             actor.check(game)
 

@@ -12,7 +12,7 @@ Thought = TypeVar("Thought")
 Thinking = Generator[Question, Answer, Thought]
 
 
-def together(thoughts: Sequence[Thinking[Thought]]) -> Thinking[list[Thought]]:
+def gather_all(thoughts: Sequence[Thinking[Thought]]) -> Thinking[list[Thought]]:
     """Run the generators in lockstep and return their results in order. Each round yields the
     requests of all unfinished ones as a single tuple."""
     results: dict[int, Thought] = {}

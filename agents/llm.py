@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gauntlet.agents.base import Answer, Decision, Goal, Question, Thinking, Turn, check
-from gauntlet.agents.prompting.base import Method, PreparedMethod, says_itself
+from gauntlet.agents.prompting.base import Method, PreparedMethod, includes_text
 from gauntlet.agents.prompting.words import add_text
 from gauntlet.games.base import Game, TextAction
 
@@ -40,7 +40,7 @@ class LLM:
 
     def _choose(self, turn: Turn, rng: np.random.Generator) -> Thinking:
         only_words = len(turn.options) == 1 and isinstance(turn.options[0], TextAction)
-        if only_words and not says_itself(self.method):
+        if only_words and not includes_text(self.method):
             return Decision(0)
         answer = yield from self.method.ask(turn, rng)
         if isinstance(answer, Decision):

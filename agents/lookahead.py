@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from gauntlet.agents.base import Answer, Question, Turn
-from gauntlet.agents.gather import together
+from gauntlet.agents.gather import gather_all
 from gauntlet.games.base import default_text_move
 from gauntlet.games.capabilities import Sampled, nothing_hidden
 from gauntlet.games.playouts import sample
@@ -66,7 +66,7 @@ class Mover(Protocol):
 class Judge(Protocol):
     """M_R."""
 
-    def begun(
+    def prepare(
         self, turn: Turn, rng: np.random.Generator
     ) -> Generator[Question, Answer, tuple[Judge, tuple[Note, ...]]]:
         """Query what can be asked before there are leaves. Returns the judge to use for the leaves
@@ -170,8 +170,8 @@ class Tree:
     ) -> Generator[Question, Answer, Thought]:
         """Build the tree for this turn, level by level."""
         root = Node(state=_start(turn, rng), turn=turn)
-        asked: list[Any] = [mover.propose([turn], self.n1, rng), judge.begun(turn, rng)]
-        (proposed,), (ready, answers) = yield from together(asked)
+        asked: list[Any] = [mover.propose([turn], self.n1, rng), judge.prepare(turn, rng)]
+        (proposed,), (ready, answers) = yield from gather_all(asked)
         told: list[Note] = [*proposed.answers, *answers]
         level = self._grown(turn, root, proposed.options, self.n1, rng)
         for _ in range(self.k - 1):
@@ -206,7 +206,7 @@ class Tree:
         ]
         taken: dict[int, tuple[int, ...]] = {}
         told: list[Note] = []
-        for (_, nodes), found in zip(groups, (yield from together(asked)), strict=True):
+        for (_, nodes), found in zip(groups, (yield from gather_all(asked)), strict=True):
             for node, proposed in zip(nodes, found, strict=True):
                 taken[id(node)] = proposed.options
                 told += proposed.answers
@@ -248,20 +248,20 @@ class Tree:
         return child
 
 
-def benefits(turn: Turn) -> int:
+def beneficiary(turn: Turn) -> int:
     """The seat whose result counts."""
     return turn.observation.seat if turn.goal.helps is None else turn.goal.helps
 
 
 def result(turn: Turn, end: Any) -> float:
     """The value of a finished game for the player of the turn, from 0 to 1."""
-    return (turn.game.returns(end)[benefits(turn)] + 1) / 2
+    return (turn.game.returns(end)[beneficiary(turn)] + 1) / 2
 
 
 def side(turn: Turn) -> frozenset[int]:
     """The seats that the player of the turn wants to do well."""
     seen = turn.observation
-    return frozenset({seen.seat, *seen.team, benefits(turn)})
+    return frozenset({seen.seat, *seen.team, beneficiary(turn)})
 
 
 def _start(turn: Turn, rng: np.random.Generator) -> Any:

@@ -101,7 +101,7 @@ class Nearest(Observer):
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
         game = watching(turn.game)
         apart = game.frequencies(turn.observation)[:, None] - game.mix_table()
-        return guessed(turn, -np.nan_to_num((apart**2).sum(axis=2), nan=np.inf), rng)
+        return best_guess(turn, -np.nan_to_num((apart**2).sum(axis=2), nan=np.inf), rng)
         yield
 
 
@@ -110,7 +110,7 @@ class Likeliest(Observer):
     """Maximum likelihood: for each player the policy that best explains the steps shown."""
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
-        return guessed(turn, log_likelihoods(turn), rng)
+        return best_guess(turn, log_likelihoods(turn), rng)
         yield
 
 
@@ -164,7 +164,7 @@ def posteriors(logs: np.ndarray) -> np.ndarray:
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
-def guessed(turn: Turn, worth: np.ndarray, rng: np.random.Generator) -> Decision:
+def best_guess(turn: Turn, worth: np.ndarray, rng: np.random.Generator) -> Decision:
     """The guess of the best policies by their worth, of shape (players, policies)."""
     return guess_decision(turn, [_best(row, rng) for row in worth], {})
 

@@ -10,7 +10,13 @@ import numpy as np
 from gauntlet.agents.base import Decision, Thinking, Turn
 from gauntlet.games.base import Action, Game, Observation, TextMove
 from gauntlet.games.capabilities import Valued, nothing_hidden
-from gauntlet.games.playouts import check_policy, fill_text, lack, sample, scripted_move
+from gauntlet.games.playouts import (
+    check_policy,
+    fill_text,
+    no_playouts_reason,
+    sample,
+    scripted_move,
+)
 
 ALIKE = 1e-9
 """Tolerance within which two values are equal."""
@@ -39,7 +45,7 @@ class OnePly:
         if not isinstance(game, Valued):
             name = type(game).__name__
             raise ValueError(f"{name} does not tell what a position is worth: it has no `worth`")
-        if reason := lack(game):
+        if reason := no_playouts_reason(game):
             raise ValueError(reason)
         check_policy(game, self.policy)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gauntlet.agents.base import Decision, Goal, Thinking, Turn
 from gauntlet.games.base import Game, TextMove
-from gauntlet.games.playouts import aimed, check_policy, fill_text, probabilities
+from gauntlet.games.playouts import check_policy, fill_text, probabilities, targeted_policy
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Rule:
 
     def aimed(self, game: Game[Any], seat: int, goal: Goal) -> Rule:
         """Aim the policy at the seat that the goal names, if the policy can be aimed."""
-        return replace(self, policy=aimed(game, self.policy, seat, goal.helps))
+        return replace(self, policy=targeted_policy(game, self.policy, seat, goal.helps))
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
         game, seen = turn.game, turn.observation

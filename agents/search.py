@@ -11,7 +11,7 @@ import numpy as np
 from gauntlet.agents.base import Decision, Thinking, Turn
 from gauntlet.games.base import Game
 from gauntlet.games.capabilities import Measure, measures_of
-from gauntlet.games.playouts import check_policy, lack, values
+from gauntlet.games.playouts import check_policy, no_playouts_reason, values
 
 MOST = 100_000
 """Maximum playouts per option: an error of at most .0016, and about 10 s per decision in UNO."""
@@ -40,7 +40,7 @@ class Search:
 
     def check(self, game: Game[Any]) -> None:
         """Raises ValueError if the game cannot be played out from what a seat knows."""
-        if reason := lack(game, measures_of(game)[0].name):
+        if reason := no_playouts_reason(game, measures_of(game)[0].name):
             raise ValueError(reason)
         check_policy(game, self.policy)
 

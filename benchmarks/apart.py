@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 
-def figures(module: str, *words: str) -> dict[str, float]:
+def run_part(module: str, *words: str) -> dict[str, float]:
     """Return the module's last output line, parsed as JSON. Raises RuntimeError with the last line
     of its error output if it fails."""
     command = [sys.executable, "-m", module, *words]

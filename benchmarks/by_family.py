@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.decisions import turns
 from benchmarks.networks import tokens_of
-from benchmarks.small import WIDER, built
+from benchmarks.small import WIDER, build_network
 from benchmarks.timing import Way, compare, in_calls, prompts, rows_of, timed
 from benchmarks.ways import Cached, Loop
 from gauntlet.models.engine.general import General
@@ -35,7 +35,7 @@ Figures = dict[str, float | str]
 def measure_family(family: str, width: int) -> dict[str, Figures]:
     """Return the family's results by row name."""
     tokens = tokens_of("15m")
-    network = built(family, len(tokens.tokenizer), WIDER)
+    network = build_network(family, len(tokens.tokenizer), WIDER)
     real = [turn.decision for turn in turns(DECISIONS) if turn.decision is not None]
     some = [real[i] for i in np.linspace(0, len(real) - 1, SLOW, dtype=int)]
     packers = {family: Packed(network, tokens)}

@@ -79,7 +79,7 @@ def installed() -> list[str]:
 
 def measured(engine: str, size: str) -> dict[str, float]:
     """Run `measure` in a separate process. Raises RuntimeError."""
-    found = apart.figures("benchmarks.engines", engine, size)
+    found = apart.run_part("benchmarks.engines", engine, size)
     return {f"{size}.{engine}_{figure}": value for figure, value in found.items()}
 
 

@@ -28,7 +28,7 @@ import transformers
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
 from benchmarks.networks import tokens_of
-from benchmarks.small import BORDER, built
+from benchmarks.small import BORDER, build_network
 from gauntlet.common.errors import ModelError
 from gauntlet.models.base import Generate, Prompt, Score
 from gauntlet.models.engine.generate import Generator
@@ -72,7 +72,7 @@ def rows(families: Sequence[str]) -> Iterator[Row]:
             signal.setitimer(signal.ITIMER_PROF, PATIENCE)
             what = "not built"
             try:
-                network = built(family, len(tokens.tokenizer))
+                network = build_network(family, len(tokens.tokenizer))
                 what = FAILED
                 row = measured(family, network, tokens)
             except TimeoutError as error:

@@ -21,7 +21,7 @@ import yaml
 from benchmarks.uno import per_second
 from gauntlet.games.base import Game
 from gauntlet.games.capabilities import Simulated
-from gauntlet.games.playouts import RANDOM, played, simulate, simulate_by_rules
+from gauntlet.games.playouts import RANDOM, play_game, simulate, simulate_by_rules
 from gauntlet.pipeline.config.compose import CONF
 from gauntlet.pipeline.config.nodes import build
 
@@ -63,7 +63,7 @@ def measured(name: str, seconds: float) -> dict[str, float]:
     fast = by_rules
     if isinstance(game, Simulated):
         fast = rate(lambda games, seed: simulate(game, seats, games, seed), seconds)
-    plies = sum(played(game, seats, 0, number)[1] for number in range(PLIES)) / PLIES
+    plies = sum(play_game(game, seats, 0, number)[1] for number in range(PLIES)) / PLIES
     return {
         "games_per_s": round(fast, 1),
         "by_rules_per_s": round(by_rules, 1),

@@ -81,9 +81,9 @@ def measure(name: str, matches: int, max_tokens: int) -> dict[str, float]:
         records[way] = go()
         decisions = sum(len(decided(record)) for record in records[way])
         rates[way] = decisions / (clock() - started)
-        if [bare(one) for one in records[way]] != [bare(one) for one in records["flight"]][
-            : len(own)
-        ]:
+        if [without_timings(one) for one in records[way]] != [
+            without_timings(one) for one in records["flight"]
+        ][: len(own)]:
             raise SystemExit(f"{name}: the answers of way {way!r} are others")
     model.close()
     made = [decision for record in records["flight"] for decision in decided(record)]
@@ -159,7 +159,7 @@ def decided(record: MatchRecord) -> list[Any]:
     return [decision for decision in record.decisions if decision.asked]
 
 
-def bare(record: MatchRecord) -> Any:
+def without_timings(record: MatchRecord) -> Any:
     """Return replies, moves and returns, without timings."""
     told = [
         [one.text for one in decision.asked if not isinstance(one, ScoreExchange)]

@@ -91,7 +91,7 @@ WIDER: Mapping[str, Any] = {
 """Sizes at which a pass takes longer than its overhead, with windows beyond the prompts."""
 
 
-def built(family: str, vocabulary: int, wider: Mapping[str, Any] | None = None) -> Any:
+def build_network(family: str, vocabulary: int, wider: Mapping[str, Any] | None = None) -> Any:
     """Return a small working network of the family. Raises the library's error for the first sizes
     tried, and ValueError if the network is too large."""
     error: Exception | None = None

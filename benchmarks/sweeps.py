@@ -49,7 +49,7 @@ def measured(name: str, plan: str, typed: Sequence[str]) -> dict[str, float]:
         command = [sys.executable, "-m", "pipeline.run", "-m", *COMMON, *typed]
         command += [f"output_dir={folder}", f"tracking.store={scratch}/mlflow"]
         begun = time.time()
-        looks, peak = watched(command, Path(scratch))
+        looks, peak = run_monitored(command, Path(scratch))
         place = Folder(folder)
         (ready,) = (one["time"] for one in place.events if one["event"] == "models loaded")
         started = datetime.fromisoformat(ready).timestamp()
@@ -65,7 +65,7 @@ def measured(name: str, plan: str, typed: Sequence[str]) -> dict[str, float]:
         return {**figures, f"{name}.peak_mb": peak, f"{name}.report_mb": report / 1e6}
 
 
-def watched(command: Sequence[str], scratch: Path) -> tuple[list[tuple[float, float]], float]:
+def run_monitored(command: Sequence[str], scratch: Path) -> tuple[list[tuple[float, float]], float]:
     """Run a command to its end; return samples of its CPU time, (time, CPU seconds), and its peak
     memory in MB."""
     looks = []

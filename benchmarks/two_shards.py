@@ -38,7 +38,7 @@ Figures = dict[str, float]
 
 def measured(size: str, device: str) -> Figures:
     """Run `measure` in separate processes. Raises RuntimeError."""
-    found = apart.figures("benchmarks.two_shards", size, "--device", device)
+    found = apart.run_part("benchmarks.two_shards", size, "--device", device)
     return {f"{size}.shards_{figure}": value for figure, value in found.items()}
 
 

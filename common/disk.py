@@ -123,7 +123,7 @@ def write_all(disk: Disk, descriptor: int, data: bytes) -> None:
         view = view[disk.write(descriptor, view) :]
 
 
-def mend(disk: Disk, path: Path) -> Iterator[bytes]:
+def recover_lines(disk: Disk, path: Path) -> Iterator[bytes]:
     """Yield the file's complete lines, then cut off a torn last line and sync the file."""
     whole = 0
     for line in disk.lines(path):
@@ -172,13 +172,13 @@ def replacing(path: Path, disk: Disk = DISK) -> Iterator[Path]:
         disk.remove(partial)
 
 
-def sealed(text: bytes) -> bytes:
+def add_checksum(text: bytes) -> bytes:
     """The object, of at least one key, with its checksum appended."""
     body = text[: text.rindex(b"}")].rstrip()
     return b'%b,"crc32":"%08x"}' % (body, crc32(body))
 
 
-def unsealed(text: bytes) -> bytes:
+def strip_checksum(text: bytes) -> bytes:
     """The object without its checksum. Raises ValueError if the checksum is missing, wrong or
     misplaced."""
     found = SEAL.search(text, max(0, len(text) - LONGEST))

@@ -18,10 +18,10 @@ def tag(name: str, *inside: object, **attributes: object) -> Markup:
         for key, value in attributes.items()
         if value is not None
     )
-    return Markup("<{0}{1}>{2}</{0}>").format(name, given, together(*inside))
+    return Markup("<{0}{1}>{2}</{0}>").format(name, given, join_markup(*inside))
 
 
-def together(*parts: object) -> Markup:
+def join_markup(*parts: object) -> Markup:
     return Markup().join(text(part) for part in parts)
 
 

@@ -33,7 +33,7 @@ def leave_current_folder() -> None:
         del sys.path[0]
 
 
-def collect_seldom() -> None:
+def raise_gc_threshold() -> None:
     gc.set_threshold(OBJECTS, *gc.get_threshold()[1:])
 
 
@@ -54,7 +54,7 @@ def _is_pipe(path: str) -> bool:
         return False
 
 
-class Outlasting(io.FileIO):
+class BrokenPipeTolerant(io.FileIO):
     """A stream whose reader may stop early, as `head` does: further output is discarded."""
 
     def write(self, data: Any, /) -> int:
@@ -66,11 +66,11 @@ class Outlasting(io.FileIO):
             return len(data)
 
 
-def outlasting(stream: TextIO) -> TextIO:
+def tolerate_broken_pipe(stream: TextIO) -> TextIO:
     """The same stream, ignoring a reader that leaves."""
     assert isinstance(stream, io.TextIOWrapper), stream
     stream.flush()
-    raw = Outlasting(stream.fileno(), "w", closefd=False)
+    raw = BrokenPipeTolerant(stream.fileno(), "w", closefd=False)
     return io.TextIOWrapper(
         io.BufferedWriter(raw),
         encoding=stream.encoding,
@@ -100,8 +100,8 @@ def _status(main: Callable[[], int]) -> int:
 def as_process(main: Callable[[], int]) -> NoReturn:
     """Run `main` and exit with its status. Exit handlers run and output is flushed, but loaded
     modules are not torn down, which saves a second or two."""
-    collect_seldom()
-    sys.stdout, sys.stderr = outlasting(sys.stdout), outlasting(sys.stderr)
+    raise_gc_threshold()
+    sys.stdout, sys.stderr = tolerate_broken_pipe(sys.stdout), tolerate_broken_pipe(sys.stderr)
     sys.addaudithook(refuse_pipes)
     status = _status(main)
     running: Any = threading

@@ -40,16 +40,16 @@ def one_line(text: str, most: int = 300) -> str:
     return line if len(line) <= most else f"{line[: most - 3]}..."
 
 
-def without(text: str, secret: str, mark: str) -> str:
+def mask_secret(text: str, secret: str, mark: str) -> str:
     """Replace the secret by `mark`. It is found as it is and as encoded in URLs, JSON, HTML, base64
     (at any offset) and hexadecimal. Secrets shorter than SHORTEST are kept."""
     return _secret_pattern(secret).sub(lambda _: mark, text) if len(secret) >= SHORTEST else text
 
 
-def without_parts(text: str, secret: str, mark: str) -> str:
+def mask_secret_parts(text: str, secret: str, mark: str) -> str:
     """The same, and also replace parts of a secret of RANDOM characters or more. Parts are PART
     characters in a row, or fewer at either end of a mask ("sk-a...9f3c")."""
-    text = without(text, secret, mark)
+    text = mask_secret(text, secret, mark)
     if len(secret) < RANDOM:
         return text
     masked, parts = _parts(secret)

@@ -79,7 +79,7 @@ def deal_key_of(game: Game[Any]) -> str:
     return str(getattr(game, "deal_key", ""))
 
 
-def retold_of(game: Game[Any]) -> Game[Any]:
+def base_game_of(game: Game[Any]) -> Game[Any]:
     """Return the game that this one renames (its `retold`), with which it shares deals; else the
     game itself."""
     found: Game[Any] = getattr(game, "retold", game)
@@ -92,7 +92,7 @@ def measures_of(game: Game[Any]) -> tuple[Measure, ...]:
     return own if WIN in own else (*own, WIN)
 
 
-def judgeable_by(game: Game[Any]) -> tuple[Measure, ...]:
+def judgeable_measures(game: Game[Any]) -> tuple[Measure, ...]:
     """Return all measures that a config may name, the primary one first: the game's own, and
     `MATCH_SCORE`, before `WIN` if the game has draws and lists `WIN` first."""
     own = measures_of(game)
@@ -111,7 +111,7 @@ def points_of(game: Game[Any]) -> str:
     return "" if measures_of(game)[0].name in (WIN.name, MATCH_SCORE.name) else "points"
 
 
-def with_score(
+def add_match_score(
     figures: Mapping[str, Sequence[float]], returns: Sequence[float]
 ) -> dict[str, Sequence[float]]:
     """Return the values by measure with MATCH_SCORE added from the returns, one value per seat."""
@@ -119,16 +119,16 @@ def with_score(
     return {**figures, MATCH_SCORE.name: figures.get(MATCH_SCORE.name, score)}
 
 
-def measured(game: Game[Any], state: Any) -> dict[str, tuple[float, ...]]:
+def measure_values(game: Game[Any], state: Any) -> dict[str, tuple[float, ...]]:
     """Return every measure of a final state by name, one value per seat."""
     own = game.measure(state) if isinstance(game, Measured) else {}
     wins = tuple(float(worth > 0) for worth in game.returns(state))
     return {**{name: tuple(map(float, figures)) for name, figures in own.items()}, WIN.name: wins}
 
 
-def judged(game: Game[Any], state: Any) -> dict[str, Sequence[float]]:
+def values_with_score(game: Game[Any], state: Any) -> dict[str, Sequence[float]]:
     """As `measured`, with MATCH_SCORE."""
-    return with_score(measured(game, state), game.returns(state))
+    return add_match_score(measure_values(game, state), game.returns(state))
 
 
 def seatings_of(game: Game[Any]) -> tuple[tuple[int, ...], ...]:
@@ -316,7 +316,7 @@ class Imitating(Protocol):
 
 
 @runtime_checkable
-class Headed(Protocol):
+class HasRuleHeadings(Protocol):
     """A game whose rules are a summary plus headings whose text a player may request.
 
     Its observations give `full_rules` of both as `rules`.
@@ -333,7 +333,7 @@ class Headed(Protocol):
         ...
 
 
-def full_rules(game: Headed) -> str:
+def full_rules(game: HasRuleHeadings) -> str:
     """Return the summary and all headings with their texts as one line."""
     return " ".join(
         (game.rules_summary, *(f"{name}: {text}" for name, text in game.rules_headings.items()))

@@ -23,9 +23,9 @@ from gauntlet.games.capabilities import (
     Scripted,
     Simulated,
     Speaking,
-    judged,
-    measured,
+    measure_values,
     nothing_hidden,
+    values_with_score,
 )
 
 RANDOM = "random"
@@ -60,7 +60,7 @@ def check_known_policy(game: str, policy: str, policies: Iterable[str]) -> None:
         raise ValueError(f"{game} has the policies {', '.join(names)}, not {policy!r}")
 
 
-def aimed(game: Game[Any], policy: str, seat: int, at: int | None) -> str:
+def targeted_policy(game: Game[Any], policy: str, seat: int, at: int | None) -> str:
     """Return the name of `policy` when it plays `seat` and targets seat `at`.
 
     Raises ValueError if it needs a target and `at` is None.
@@ -80,7 +80,9 @@ def probabilities(game: Game[Any], policy: str, observation: Observation) -> tup
     return (1 / len(observation.options),) * len(observation.options)
 
 
-def chances(game: Game[Any], policies: Sequence[str], observation: Observation) -> np.ndarray:
+def policy_probabilities(
+    game: Game[Any], policies: Sequence[str], observation: Observation
+) -> np.ndarray:
     """As `probabilities`, for several policies: float64 (policies, options)."""
     own = game if isinstance(game, Scripted) else None
     alike = (1 / len(observation.options),) * len(observation.options)
@@ -122,14 +124,14 @@ def simulate_by_rules(
     """As `simulate`, always by the rules."""
     counts = np.zeros(game.num_seats + 1, np.int64)
     for number in range(games):
-        last, _ = played(game, policies, seed, number)
-        wins = measured(game, last)[WIN.name]
+        last, _ = play_game(game, policies, seed, number)
+        wins = measure_values(game, last)[WIN.name]
         counts += np.array([*wins, not any(wins)], np.int64)
         reach(number + 1, games)
     return counts
 
 
-def played(game: Game[Any], policies: Sequence[str], seed: int, number: int) -> tuple[Any, int]:
+def play_game(game: Game[Any], policies: Sequence[str], seed: int, number: int) -> tuple[Any, int]:
     """Play game `number` by the rules; return its final state and its number of plies."""
     start = game.deal(_stream(seed, DEAL, number))
     return play_on(game, start, policies, _stream(seed, MOVES, number))
@@ -153,7 +155,7 @@ def play_on(game: Game[Any], state: Any, policies: Sequence[str], rng: Rng) -> t
     )
 
 
-def lack(game: Game[Any], measure: str = WIN.name) -> str:
+def no_playouts_reason(game: Game[Any], measure: str = WIN.name) -> str:
     """Return why the game cannot be played on from what a seat knows; "" if it can."""
     fast = measure == WIN.name and isinstance(game, PlayedOut)
     if nothing_hidden(game) or isinstance(game, Sampled) or fast:
@@ -169,7 +171,7 @@ def sample(game: Game[Any], observation: Observation, rng: Rng) -> Any:
     if isinstance(game, Sampled):
         return game.sample(observation, rng)
     if not nothing_hidden(game):
-        raise UserError(lack(game) or f"{type(game).__name__} has no `sample`")
+        raise UserError(no_playouts_reason(game) or f"{type(game).__name__} has no `sample`")
     return observation.view
 
 
@@ -262,7 +264,7 @@ def _after(
                 for mover in game.to_move(start)
             ]
             last, _ = play_on(game, game.play(start, others), policies, rng)
-            got.append(judged(game, last)[measure])
+            got.append(values_with_score(game, last)[measure])
         found.append(np.array(got, float))
     return np.stack(found, axis=1)
 

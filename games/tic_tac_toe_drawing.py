@@ -7,7 +7,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from gauntlet.common.markup import tag, together
+from gauntlet.common.markup import join_markup, tag
 from gauntlet.games.base import Observation
 from gauntlet.games.drawing import picture
 from gauntlet.games.tic_tac_toe import State, TicTacToe
@@ -33,7 +33,7 @@ def draw_view(game: TicTacToe, observation: Observation) -> Markup:
 def _grid(game: TicTacToe, state: State, numbers: dict[int, int] | None = None) -> Markup:
     size, side = game.size, EDGE + game.size * CELL
     names = [
-        together(_word(f"C{at + 1}", _middle(at), 15), _word(f"R{at + 1}", 9, _middle(at) + 5))
+        join_markup(_word(f"C{at + 1}", _middle(at), 15), _word(f"R{at + 1}", 9, _middle(at) + 5))
         for at in range(size)
     ]
     last = state.moves[-1] if state.moves else None
@@ -67,13 +67,13 @@ def _cell(cell: int, size: int, owner: int | None, last: bool, number: int | Non
         class_="d-cell d-last" if last else "d-cell",
     )
     if owner is None:
-        return together(square, "" if number is None else _word(str(number), x, y + 5))
+        return join_markup(square, "" if number is None else _word(str(number), x, y + 5))
     if owner:
         mark = tag("circle", cx=x, cy=y, r=reach, class_="d-ring")
     else:
         strokes = f"M{x - reach} {y - reach}l{2 * reach} {2 * reach}m0 {-2 * reach}"
         mark = tag("path", d=f"{strokes}l{-2 * reach} {2 * reach}", class_="d-cross")
-    return together(square, mark)
+    return join_markup(square, mark)
 
 
 def _line(game: TicTacToe, state: State) -> Markup:

@@ -122,14 +122,14 @@ class Results:
 
     def _records(self) -> Iterator[tuple[CellInfo, MatchRecord]]:
         place = Folder(self.folder)
-        for about in place.abouts():
+        for about in place.sweep_cells():
             for record in place.matches(about.stem):
                 yield about, record
 
 
 def load(folder: str | Path) -> Results:
     """The results of an output folder. Raises UserError if it holds no sweep."""
-    if not Folder(Path(folder)).played:
+    if not Folder(Path(folder)).has_sweep:
         raise UserError(f"{folder} holds no sweep")
     return Results(Path(folder))
 

@@ -142,7 +142,7 @@ class RecordedExchanges(Struct, frozen=True, kw_only=True):
 _DECODER = Decoder(RecordedExchanges)
 
 
-def asked_in(line: bytes) -> RecordedExchanges:
+def decode_exchanges(line: bytes) -> RecordedExchanges:
     """The exchanges in a line of a records file. Raises ValueError or RecursionError for other
     lines."""
     return _DECODER.decode(line)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gauntlet.common.disk import unsealed
+from gauntlet.common.disk import strip_checksum
 from gauntlet.common.errors import ModelError
 from gauntlet.models.base import Reply, Request, Score
-from gauntlet.models.exchanges import Exchange, RecordedExchanges, asked_in
+from gauntlet.models.exchanges import Exchange, RecordedExchanges, decode_exchanges
 
 
 @dataclass(frozen=True)
@@ -111,6 +111,6 @@ def _records(file: Path) -> Iterator[tuple[int, RecordedExchanges]]:
             if not line.endswith(b"\n"):
                 return
             try:
-                yield number, asked_in(unsealed(line))
+                yield number, decode_exchanges(strip_checksum(line))
             except (ValueError, RecursionError) as error:
                 raise ModelError(f"line {number} of {file} is no record: {error}") from error

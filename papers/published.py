@@ -90,14 +90,14 @@ def only_drawn(entry: Entry) -> Row:
     return replace(not_run(entry), verdict="not_computable")
 
 
-def exact(entry: Entry, ours: float, rounding: float = 0.0) -> Row:
+def exact_row(entry: Entry, ours: float, rounding: float = 0.0) -> Row:
     """Return a row without randomness; it agrees where equal up to the printed rounding."""
     same = abs(ours - entry["value"]) <= rounding
     gap = ours - entry["value"]
     return replace(not_run(entry), ours=ours, gap=gap, verdict="agrees" if same else "differs")
 
 
-def alone(entry: Entry, ours: Estimate, games: int = 0, deals: int = 0) -> Row:
+def unreferenced_row(entry: Entry, ours: Estimate, games: int = 0, deals: int = 0) -> Row:
     """Return a row with our result only, without comparison."""
     own = replace(not_run(entry), ours=ours.value, ci_low=ours.low, ci_high=ours.high)
     value = entry.get("value", nan)
@@ -106,7 +106,7 @@ def alone(entry: Entry, ours: Estimate, games: int = 0, deals: int = 0) -> Row:
     return replace(own, n=games, deals=deals, verdict=verdict)
 
 
-def counted(
+def share_row(
     entry: Entry,
     ours: Estimate,
     games: int,
@@ -120,36 +120,36 @@ def counted(
     itself; otherwise the share is treated as a mean over deals.
     """
     if independent is None and deals < games:
-        return measured(entry, ours, games, deals)
-    row, sample = alone(entry, ours, games, deals), independent or games
+        return mean_row(entry, ours, games, deals)
+    row, sample = unreferenced_row(entry, ours, games, deals), independent or games
     if not _comparable(entry, ours):
         return row
     wins = round(ours.value / total * sample)
     theirs = round(entry["value"] / total * entry["n"])
-    gap = of_counts(wins, sample, theirs, entry["n"]).times(total)
-    return compared(row, entry, gap.about(ours.value - entry["value"]))
+    gap = of_counts(wins, sample, theirs, entry["n"]).scaled(total)
+    return with_verdict(row, entry, gap.recentred(ours.value - entry["value"]))
 
 
-def proven(entry: Entry, ours: float, total: float = 1.0) -> Row:
+def known_share_row(entry: Entry, ours: float, total: float = 1.0) -> Row:
     """Return the row of a share that we know exactly, for example by proof."""
     theirs = round(entry["value"] / total * entry["n"])
-    gap = of_known(ours / total, theirs, entry["n"]).times(total)
-    return compared(alone(entry, Estimate(ours, ours, ours)), entry, gap)
+    gap = of_known(ours / total, theirs, entry["n"]).scaled(total)
+    return with_verdict(unreferenced_row(entry, Estimate(ours, ours, ours)), entry, gap)
 
 
-def measured(
+def mean_row(
     entry: Entry, ours: Estimate, games: int, deals: int, their_error: float | None = None
 ) -> Row:
     """Return the row of a mean over deals with its interval. their_error: the standard error of
     theirs; by default what ours would be with their number of games."""
-    row = alone(entry, ours, games, deals)
+    row = unreferenced_row(entry, ours, games, deals)
     if not _comparable(entry, ours) or isnan(ours.low):
         return row
     degrees, sizes = max(deals - 1, 1), (games, entry["n"])
-    return compared(row, entry, of_means(ours, degrees, entry["value"], *sizes, their_error))
+    return with_verdict(row, entry, of_means(ours, degrees, entry["value"], *sizes, their_error))
 
 
-def compared(row: Row, entry: Entry, gap: Gap) -> Row:
+def with_verdict(row: Row, entry: Entry, gap: Gap) -> Row:
     """Return the row with its test and verdict."""
     matters = abs(entry["value"] - entry["without"])
     return replace(

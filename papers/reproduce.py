@@ -17,7 +17,7 @@ from gauntlet.common.process import as_process
 from gauntlet.common.terminal import console
 from gauntlet.papers.audit import reproduction as audit_papers
 from gauntlet.papers.gamebench import reproduction as gamebench
-from gauntlet.papers.gamebench.matches import lacking
+from gauntlet.papers.gamebench.matches import missing_file_message
 from gauntlet.papers.llm_uno import reproduction as llm_uno
 from gauntlet.papers.observer import reproduction as observer
 from gauntlet.papers.reproductions import Reproduction, Settings, available
@@ -83,7 +83,7 @@ def require_inputs(name: str, settings: Settings) -> None:
     models = () if name == "audit" else settings.models
     if absent := set(models) - set(available(models)):
         raise UserError(f"{name}: no weights here of {', '.join(sorted(absent))}")
-    if name in OF_MATCHES and (said := lacking(settings.matches)):
+    if name in OF_MATCHES and (said := missing_file_message(settings.matches)):
         raise UserError(f"{name}: {said}")
 
 

@@ -58,11 +58,11 @@ class Gap:
     high: float = nan
     p_value: float = nan
 
-    def times(self, scale: float) -> Gap:
+    def scaled(self, scale: float) -> Gap:
         """Return the gap in another unit."""
         return Gap(scale * self.value, scale * self.low, scale * self.high, self.p_value)
 
-    def about(self, value: float) -> Gap:
+    def recentred(self, value: float) -> Gap:
         """Recentre at another value: counts are integers, but the share they stand for is not."""
         off = value - self.value
         return Gap(value, self.low + off, self.high + off, self.p_value)

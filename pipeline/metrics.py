@@ -46,7 +46,7 @@ from gauntlet.common.process import as_process
 from gauntlet.common.terminal import console
 from gauntlet.games.capabilities import PlayedOut, Scored, seatings_of
 from gauntlet.pipeline.config.read import Node, Seed
-from gauntlet.pipeline.judging.judge import Work, judge
+from gauntlet.pipeline.judging.judge import JudgeSettings, judge
 from gauntlet.pipeline.judging.judgement_cache import Found, JudgementCache, most_deals, plies
 from gauntlet.pipeline.judging.metric_rows import (
     METRIC_COLUMNS,
@@ -156,7 +156,7 @@ class Job:
     """
 
     cell: RecordedCell
-    work: Work
+    work: JudgeSettings
     kept: JudgementCache
     records: Sequence[MatchRecord]
     known: dict[str, Found]
@@ -167,7 +167,9 @@ class Job:
 
 
 def job_of(folder: Path, cell: RecordedCell, options: Options, seed: Seed) -> Job:
-    work = Work(seed, options.reading.playouts, cell.judges(options.everybody), options.traces)
+    work = JudgeSettings(
+        seed, options.reading.playouts, cell.judges(options.everybody), options.traces
+    )
     kept, records = JudgementCache.from_cell(folder, cell, work), cell.first(options.deals)
     return Job(cell, work, kept, records, kept.read(records))
 

@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--prompts", action="store_true", help="print every prompt and reply whole")
     parser.add_argument("--page", type=Path, metavar="FILE", help="write a page (HTML) too")
     given = parser.parse_args(arguments)
-    here = (path for path in sorted(Path("outputs").glob("*")) if Folder(path).played)
+    here = (path for path in sorted(Path("outputs").glob("*")) if Folder(path).has_sweep)
     folders = given.folders or list(here)
     try:
         match = replay(given.match, folders)

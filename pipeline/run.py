@@ -22,12 +22,12 @@ def play(arguments: Sequence[str], cells: Sequence[CellConfig], sweep: SweepConf
     if sweep.launch["kind"] == "slurm":
         from gauntlet.pipeline.launch import slurm
 
-        return slurm.hand_over(cells, sweep, arguments)
-    from gauntlet.pipeline.log.run_info import typed
+        return slurm.submit_sweep(cells, sweep, arguments)
+    from gauntlet.pipeline.log.run_info import command_line
     from gauntlet.pipeline.sweep import run_sweep
 
     program = sys.argv[0] if sys.argv[0].startswith("gauntlet ") else "python -m pipeline.run"
-    return run_sweep.run(cells, sweep, typed(program, arguments))
+    return run_sweep.run(cells, sweep, command_line(program, arguments))
 
 
 if __name__ == "__main__":

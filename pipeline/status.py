@@ -25,9 +25,9 @@ from gauntlet.common.errors import UserError
 from gauntlet.common.process import as_process
 from gauntlet.common.sanitize import visible
 from gauntlet.common.terminal import WrappedTable, console
-from gauntlet.pipeline.log.folder import Folder, damaged
-from gauntlet.pipeline.log.follow import Place, Tail
-from gauntlet.pipeline.log.live import Running
+from gauntlet.pipeline.log.folder import Folder, damaged_lines_warning
+from gauntlet.pipeline.log.follow import LinePosition, RecordFollower
+from gauntlet.pipeline.log.live import CellProgress
 from gauntlet.pipeline.log.outcomes import Outcome, outcome
 from gauntlet.pipeline.log.results import CellInfo, measures
 from gauntlet.pipeline.log.schema import MatchRecord
@@ -49,7 +49,7 @@ class Row:
     key: str
     name: str
     scale: Scale
-    running: Running
+    running: CellProgress
     planned: int | None
     failed: int
 
@@ -69,19 +69,19 @@ class Status:
     run: Mapping[str, Any] = field(default_factory=dict)
     rows: list[Row] = field(default_factory=list)
     left_out: int = 0
-    _tail: Tail = field(init=False)
-    _running: dict[str, Running] = field(default_factory=dict)
+    _tail: RecordFollower = field(init=False)
+    _running: dict[str, CellProgress] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._tail = Tail(self.folder)
+        self._tail = RecordFollower(self.folder)
 
     def look(self) -> None:
         self.now, self.run = time.time(), self.folder.status or {}
-        abouts = self.folder.abouts() if self.folder.described or not self.run else []
+        abouts = self.folder.sweep_cells() if self.folder.has_cells or not self.run else []
         for about in abouts:
-            self._running.setdefault(about.key, Running(about.rotations))
+            self._running.setdefault(about.key, CellProgress(about.rotations))
         wanted = measures(abouts)
-        for record, place in self._tail.new():
+        for record, place in self._tail.new_matches():
             if record.cell in self._running:
                 self._take(record, place, outcome(record, wanted))
         self.left_out = self._tail.left_out
@@ -98,7 +98,7 @@ class Status:
             for name, about in zip(short_names(labels), abouts, strict=True)
         ]
 
-    def _take(self, record: MatchRecord, place: Place, ended: Outcome) -> None:
+    def _take(self, record: MatchRecord, place: LinePosition, ended: Outcome) -> None:
         self._running[record.cell].add(ended)
 
     def _row(self, name: str, about: CellInfo, failed: list[str], stops: Mapping[str, Any]) -> Row:
@@ -145,7 +145,9 @@ def view(status: Status) -> RenderableType:
     parts: list[RenderableType] = [Text(headline(status), style="bold"), *_bar(status)]
     parts += [Text(pace(status)), Text(""), _cells(status)]
     if status.left_out:
-        parts.append(Text(damaged(status.left_out, status.folder.path), style="yellow"))
+        parts.append(
+            Text(damaged_lines_warning(status.left_out, status.folder.path), style="yellow")
+        )
     parts += [Text(told, style="yellow") for told in _notable(status)]
     return Group(*parts)
 

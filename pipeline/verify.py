@@ -30,13 +30,20 @@ from gauntlet.common.terminal import console
 from gauntlet.pipeline.judging.luck import Luck
 from gauntlet.pipeline.log import code
 from gauntlet.pipeline.log.folder import Folder, key_of
-from gauntlet.pipeline.log.metadata_files import LOGS, Described, Status, Stops, line_reader, parsed
+from gauntlet.pipeline.log.metadata_files import (
+    LOGS,
+    CellDescription,
+    Status,
+    Stops,
+    line_reader,
+    parse_object,
+)
 from gauntlet.pipeline.log.progress import Waiting
 from gauntlet.pipeline.log.recorded import recorded_cell
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.plan.cells import digest
-from gauntlet.pipeline.play.rematch import Again, Unrecorded
+from gauntlet.pipeline.play.rematch import QuestionMismatch, Replayer
 
 SHOWN = 3
 """Number of differences of a match to report."""
@@ -75,7 +82,7 @@ class Findings:
 def verify(folder: Path) -> Findings:
     """Check an output folder. Raises UserError if it holds no sweep."""
     place = Folder(folder)
-    if not place.played and not place.cells_folder.is_dir():
+    if not place.has_sweep and not place.cells_folder.is_dir():
         raise UserError(f"{folder} holds no finished or begun sweep")
     found = Findings(place)
     try:
@@ -101,7 +108,7 @@ def verify(folder: Path) -> Findings:
 
 def _cell(findings: Findings, file: Path) -> CellInfo | None:
     try:
-        data = parsed(file.read_bytes(), Described)
+        data = parse_object(file.read_bytes(), CellDescription)
         about = CellInfo.read(data)
     except (OSError, ValueError) as why:
         findings.add(file, f"{why}; the same sweep again writes it anew")
@@ -176,7 +183,7 @@ def _small(findings: Findings) -> None:
     kinds += [(path, Luck) for path in luck]
     for path, kind in kinds:
         try:
-            convert(parsed(path.read_bytes()), kind)
+            convert(parse_object(path.read_bytes()), kind)
         except FileNotFoundError:
             continue
         except (OSError, ValueError) as why:
@@ -238,7 +245,7 @@ def _replayed(
         findings.told.append(f"{findings.name(path)}: {count:,} match(es) not played again: {why}")
 
 
-def _again(findings: Findings, stem: str, packages: Sequence[str]) -> Again | UserError:
+def _again(findings: Findings, stem: str, packages: Sequence[str]) -> Replayer | UserError:
     """The cell prepared for replay, or why it cannot be."""
     place, why = findings.folder, "what its players asked beforehand is not what the log has of it"
     try:
@@ -246,8 +253,8 @@ def _again(findings: Findings, stem: str, packages: Sequence[str]) -> Again | Us
         cell = recorded_cell(description, about, packages)
         first = next((one for one in place.matches(stem) if one.preparation), None)
         told = (first.preparation, first.statics) if first else ((), {})
-        return Again.prepare(cell, place.seed, *told)
-    except Unrecorded:
+        return Replayer.prepare(cell, place.seed, *told)
+    except QuestionMismatch:
         findings.add(place.records_file(stem), why)
         return UserError(why)
     except UserError as error:
@@ -255,14 +262,14 @@ def _again(findings: Findings, stem: str, packages: Sequence[str]) -> Again | Us
 
 
 def _about(place: Folder, stem: str) -> CellInfo:
-    return next(about for about in place.every_cell() if about.stem == stem)
+    return next(about for about in place.all_cells() if about.stem == stem)
 
 
-def _differs(again: Again, record: MatchRecord) -> str:
+def _differs(again: Replayer, record: MatchRecord) -> str:
     """What is wrong with the record; "" if nothing is."""
     try:
         found = again.differences(record)
-    except Unrecorded as error:
+    except QuestionMismatch as error:
         return str(error)
     except Exception as error:  # whatever a game or agent raises on an edited reply
         return f"it fails: {type(error).__name__}: {one_line(str(error), 200)}"

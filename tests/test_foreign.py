@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import pytest
 
-from gauntlet.common.sanitize import one_line, visible, without, without_parts
+from gauntlet.common.sanitize import mask_secret, mask_secret_parts, one_line, visible
 
 KEY = "sk-Ab/3+d9<f1\\7c>e5&a8"
 SPELT = {
@@ -30,7 +30,7 @@ SPELT = {
 @pytest.mark.parametrize("spelling", SPELT)
 def test_a_secret_goes_however_it_is_spelt(spelling: str) -> None:
     text = f"it is {SPELT[spelling]} as you said"
-    for cut in (without, without_parts):
+    for cut in (mask_secret, mask_secret_parts):
         left = cut(text, KEY, "*")
         assert left.startswith("it is ")
         assert left.endswith(" as you said")
@@ -55,21 +55,23 @@ def test_a_secret_goes_however_it_is_spelt(spelling: str) -> None:
     ],
 )
 def test_a_part_of_a_secret_goes_too(part: str) -> None:
-    assert without_parts(f"bad key: {part} !", KEY, "*") == "bad key: * !"
-    assert without(f"bad key: {part} !", KEY, "*") == f"bad key: {part} !"
+    assert mask_secret_parts(f"bad key: {part} !", KEY, "*") == "bad key: * !"
+    assert mask_secret(f"bad key: {part} !", KEY, "*") == f"bad key: {part} !"
 
 
 def test_ordinary_words_stay() -> None:
     text = "wait... ** nothing here **** needs to go; sk-learn, 3+d, … and so on."
-    assert without_parts(text, KEY, "*") == text
-    assert without_parts("empty EMPTY", "EMPTY", "*") == "empty EMPTY", "too short to be one"
-    assert without_parts("the fine-server said", "my-fine-server1", "*") == "the fine-server said"
+    assert mask_secret_parts(text, KEY, "*") == text
+    assert mask_secret_parts("empty EMPTY", "EMPTY", "*") == "empty EMPTY", "too short to be one"
+    assert (
+        mask_secret_parts("the fine-server said", "my-fine-server1", "*") == "the fine-server said"
+    )
 
 
 @pytest.mark.parametrize("text", ["x" * 50_000, "." * 50_000, "sk-" * 17_000, KEY * 2000])
 def test_no_text_takes_long(text: str) -> None:
     started = time.process_time()
-    without_parts(text, KEY, "*")
+    mask_secret_parts(text, KEY, "*")
     assert time.process_time() - started < 2
 
 

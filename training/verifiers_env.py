@@ -21,7 +21,13 @@ from typing import Any, Literal
 
 from gauntlet.common.errors import UserError, extra
 from gauntlet.models.base import Dialogue, Prompt
-from gauntlet.training.environment.credit import Advantage, Credit, Result, checked, result
+from gauntlet.training.environment.credit import (
+    Advantage,
+    Credit,
+    Result,
+    require_advantage,
+    result,
+)
 from gauntlet.training.environment.environment import PLAYOUTS
 from gauntlet.training.environment.match import Match
 from gauntlet.training.environment.setting import Setting, setting
@@ -74,7 +80,7 @@ class Games(vf.Taskset[GameTask, GamesConfig]):  # type: ignore[misc]
         own = config.game, config.opponent, config.prompt, config.seed, config.words
         self.setting: Setting = setting(*own)
         if config.reward == "advantage":
-            checked(self.setting.cell)
+            require_advantage(self.setting.cell)
 
     def load(self) -> Iterator[GameTask]:
         for deal in count():

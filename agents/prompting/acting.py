@@ -46,7 +46,7 @@ class Reading:
     fault: str = ""
 
     @property
-    def taken(self) -> bool:
+    def is_final(self) -> bool:
         return not self.told
 
 

@@ -20,7 +20,7 @@ def listed(options: Sequence[str], above: str = PLAIN.options) -> str:
     return above + "".join(lines)
 
 
-def wanted(reasoning: str) -> str:
+def json_request(reasoning: str) -> str:
     """The request for a JSON object with `reasoning` ("thoughts") and an action."""
     return (
         f'Reply with one JSON object: {{"{reasoning}": "one or two short sentences", '
@@ -28,7 +28,7 @@ def wanted(reasoning: str) -> str:
     )
 
 
-def named(reply: str, options: Sequence[str]) -> int | Status:
+def parse_option(reply: str, options: Sequence[str]) -> int | Status:
     """The index of the option that a reply names by number (from 1) or by name; or the error.
 
     "malformed": there is no JSON object between the first opening and the first closing brace, or

@@ -57,7 +57,7 @@ class PreparedMethod(Protocol):
         ...
 
 
-def says_itself(method: Method) -> bool:
+def includes_text(method: Method) -> bool:
     """Whether a method gives a text action's text along with the option. Other methods are asked
     for the text once the option is chosen."""
     return bool(getattr(method, "own_words", False))
@@ -96,14 +96,14 @@ def aim(goal: Goal, words: Wording = PLAIN) -> str:
 
 def situation(observation: Observation, moves: int, words: Wording = PLAIN) -> str:
     """The facts and the last `moves` public moves."""
-    told = told_facts(observation.facts)
+    told = format_facts(observation.facts)
     if not moves:
         return told
     recent = "; ".join(observation.history[-moves:]) or words.none
     return told + words.recent.format(moves=recent)
 
 
-def told_facts(facts: Iterable[Fact]) -> str:
+def format_facts(facts: Iterable[Fact]) -> str:
     """One line per fact; a multi-line fact starts below its name."""
     return "".join(f"{fact.name}:{_space(fact)}{fact.text}\n" for fact in facts)
 

@@ -45,12 +45,12 @@ class Cloze(HasWording):
     def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
         reply = yield rotated(turn, self.moves, self.words)
         assert isinstance(reply, Scores), reply
-        return decided(reply)
+        return best_option(reply)
 
 
-def decided(reply: Scores) -> Decision | Unusable:
+def best_option(reply: Scores) -> Decision | Unusable:
     """The option whose letters received the most probability over the rotations of `rotated`."""
-    scores = received(reply)
+    scores = option_scores(reply)
     if not max(scores) > 0:
         return Unusable("malformed", attempts=1)
     return Decision(scores.index(max(scores)), attempts=1, scores=scores)
@@ -63,7 +63,7 @@ def rotated(turn: Turn, moves: int, words: Wording = PLAIN) -> Score:
     return Score(asked, LETTERS[: min(count, len(LETTERS))])
 
 
-def received(reply: Scores) -> tuple[float, ...]:
+def option_scores(reply: Scores) -> tuple[float, ...]:
     """The probability that each option's letters received in total over the rotations of
     `rotated`."""
     count = len(reply.logprobs)

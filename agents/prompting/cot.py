@@ -16,8 +16,8 @@ from gauntlet.agents.prompting.cot_base import (
     THOUGHT,
     THOUGHT_CUE,
     Retrying,
-    concluded,
     indices,
+    majority_decision,
 )
 
 THINK = (
@@ -41,5 +41,5 @@ class Cot(Retrying):
 
     def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
         prompt = self.prompt(turn, THINK, THOUGHT + MOVE, THOUGHT_CUE)
-        heard = yield from self.heard(turn, prompt, rng, self.samples)
-        return concluded(turn, [answer for _, answer in heard], indices(heard))
+        heard = yield from self.sample_replies(turn, prompt, rng, self.samples)
+        return majority_decision(turn, [answer for _, answer in heard], indices(heard))

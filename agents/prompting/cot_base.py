@@ -21,8 +21,8 @@ from gauntlet.agents.prompting.base import (
     aim,
     check_length,
     check_moves,
+    format_facts,
     role,
-    told_facts,
 )
 from gauntlet.agents.prompting.reading import move_in
 from gauntlet.agents.prompting.wording import PLAIN, on_a_line
@@ -44,7 +44,7 @@ Heard = tuple[str, int | Status]
 
 
 @dataclass(frozen=True)
-class Reasoned:
+class ReasoningMethod:
     """Base of the reasoning methods.
 
     moves: number of recent moves in a prompt.
@@ -79,7 +79,7 @@ class Reasoned:
     def labels(self) -> tuple[str, ...]:
         return ()
 
-    def written(
+    def generate_request(
         self, prompt: Prompt, rng: np.random.Generator, n: int = 1, stop: tuple[str, ...] = ()
     ) -> Generate:
         """A request for n samples, seeded by the decision's rng."""
@@ -90,7 +90,7 @@ class Reasoned:
         """The facts and the recent moves."""
         recent = PLAIN.recent.format(moves="; ".join(observation.history[-self.moves :]))
         told = recent * bool(self.moves) if observation.history else FIRST
-        return told_facts(observation.facts) + told
+        return format_facts(observation.facts) + told
 
     def prompt(self, turn: Turn, instruction: str, form: str, cue: str) -> Prompt:
         """Situation and legal moves, then the instruction and the answer format."""
@@ -105,7 +105,7 @@ class Reasoned:
 
 
 @dataclass(frozen=True)
-class Retrying(Reasoned):
+class Retrying(ReasoningMethod):
     """Asks again while no legal move is named.
 
     retries: how often, with the legal moves listed; after that the game's own fallback decides, or
@@ -119,7 +119,7 @@ class Retrying(Reasoned):
         if self.retries < 0:
             raise ValueError(f"retries is {self.retries}; it is 0 or more")
 
-    def heard(
+    def sample_replies(
         self, turn: Turn, prompt: Prompt, rng: np.random.Generator, n: int = 1
     ) -> Generator[Question, Answer, list[Heard]]:
         """Request n samples, and again until one names a legal move. Returns all replies; the last
@@ -127,12 +127,12 @@ class Retrying(Reasoned):
         seen, form = turn.observation, move_format_of(turn.game)
         said: list[Heard] = []
         for _ in range(self.retries + 1):
-            reply = yield self.written(prompt, rng, n)
+            reply = yield self.generate_request(prompt, rng, n)
             assert isinstance(reply, Generation), reply
             said += [(text, move_in(text, seen.options, form)) for text in reply.texts]
             if any(isinstance(answer, int) for _, answer in said):
                 break
-            prompt = again(prompt, reply.text, seen)
+            prompt = retry_dialogue(prompt, reply.text, seen)
         return said
 
 
@@ -146,7 +146,7 @@ def legal(observation: Observation) -> str:
     return f"Legal moves:{on_a_line(observation.options)}\n"
 
 
-def again(prompt: Prompt, reply: str, observation: Observation) -> Dialogue:
+def retry_dialogue(prompt: Prompt, reply: str, observation: Observation) -> Dialogue:
     """The conversation so far, the reply, and the message that it names no legal move."""
     told = f"\nThat names no legal move. {legal(observation)}Answer in the same form.\n"
     before = prompt.turns if isinstance(prompt, Dialogue) else ()
@@ -155,7 +155,7 @@ def again(prompt: Prompt, reply: str, observation: Observation) -> Dialogue:
     )
 
 
-def concluded(
+def majority_decision(
     turn: Turn, answers: Sequence[Note], named: Sequence[int], **notes: Any
 ) -> Decision | Unusable:
     """The option named most often, ties to the first; if there is none, the game's fallback or

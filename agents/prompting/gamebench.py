@@ -18,9 +18,9 @@ from gauntlet.agents.lookahead import Note
 from gauntlet.agents.prompting.acting import Reading, actions, form, read, textspecs
 from gauntlet.agents.prompting.base import Asking, check_moves, role, situation
 from gauntlet.agents.prompting.wording import PLAIN
-from gauntlet.agents.prompting.words import AROUND, stand_in
+from gauntlet.agents.prompting.words import AROUND, replacement_text
 from gauntlet.games.base import TextAction
-from gauntlet.games.capabilities import Headed, fallback_of
+from gauntlet.games.capabilities import HasRuleHeadings, fallback_of
 from gauntlet.models.base import Dialogue, Generate, Generation, Prompt
 
 WIN = "You play a game. Take the action that makes it most likely that you win.\n"
@@ -91,7 +91,7 @@ class Base:
             reply = yield self.generate(turn, prompt, seed)
             assert isinstance(reply, Generation), reply
             heard.append(read(reply.text, turn, headings))
-            if heard[-1].taken:
+            if heard[-1].is_final:
                 break
             prompt = continue_dialogue(prompt, reply.text, heard[-1].told)
         return decided(turn, before, heard, rng)
@@ -147,7 +147,7 @@ def goal(goal: Goal) -> str:
 
 def rules(turn: Turn) -> str:
     """The rules summary and headings, or the full rules of a game without headings."""
-    if not isinstance(turn.game, Headed):
+    if not isinstance(turn.game, HasRuleHeadings):
         return PLAIN.rules.format(rules=turn.observation.rules)
     names = "".join(f"H{n} {name}\n" for n, name in enumerate(headings_of(turn.game), 1))
     return PLAIN.rules.format(rules=turn.game.rules_summary) + HEADINGS + names
@@ -155,7 +155,7 @@ def rules(turn: Turn) -> str:
 
 def headings_of(game: Any) -> dict[str, str]:
     """The headings a model may have explained, with their texts."""
-    return dict(game.rules_headings) if isinstance(game, Headed) else {}
+    return dict(game.rules_headings) if isinstance(game, HasRuleHeadings) else {}
 
 
 def continue_dialogue(prompt: Prompt, reply: str, message: str) -> Dialogue:
@@ -177,7 +177,7 @@ def decided(
     ):
         notes |= {name: told} if told else {}
     attempts, last = len(notes["answers"]), heard[-1]
-    if last.taken and last.option is not None:
+    if last.is_final and last.option is not None:
         return Decision(last.option, attempts=attempts, notes=notes, text=last.text)
     chosen = next((one for one in reversed(heard) if one.option is not None), None)
     status: Status = "illegal" if (chosen or last).note == "illegal" else "malformed"
@@ -201,4 +201,4 @@ def null_action(
 def words_for(turn: Turn, option: int, rng: np.random.Generator) -> str:
     """Text from the game for the option of this index, "" if it needs none."""
     wanted = turn.options[option]
-    return stand_in(wanted.text, rng) if isinstance(wanted, TextAction) else ""
+    return replacement_text(wanted.text, rng) if isinstance(wanted, TextAction) else ""

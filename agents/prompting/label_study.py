@@ -12,7 +12,7 @@ import numpy as np
 from gauntlet.agents.base import Answer, Decision, Goal, Question, Turn
 from gauntlet.agents.prompting.base import Asking
 from gauntlet.agents.prompting.calibrated import PUBLISHED, content_free, content_free_priors
-from gauntlet.agents.prompting.cloze import LETTERS, decided, rotated
+from gauntlet.agents.prompting.cloze import LETTERS, best_option, rotated
 from gauntlet.agents.prompting.pride import Rotating, arithmetic, geometric, rotation_priors
 from gauntlet.agents.prompting.priors import Priors, divided
 from gauntlet.agents.prompting.wording import HasWording
@@ -40,7 +40,7 @@ class Studied(HasWording):
     def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
         reply = yield rotated(turn, self.moves, self.words)
         assert isinstance(reply, Scores), reply
-        answer = decided(reply)
+        answer = best_option(reply)
         if not isinstance(answer, Decision):
             return answer
         row = reply.logprobs[0]

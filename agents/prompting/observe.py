@@ -18,7 +18,7 @@ import numpy as np
 
 from gauntlet.agents.base import Decision, Status, Turn
 from gauntlet.agents.observers import Watching, watching
-from gauntlet.agents.prompting.base import Asking, told_facts
+from gauntlet.agents.prompting.base import Asking, format_facts
 from gauntlet.games.base import Game, TextAction
 from gauntlet.models.base import Dialogue, Generate, Generation, Prompt
 
@@ -86,7 +86,7 @@ class Observe:
         *others, last = game.watched
         return Prompt(
             static=f"{WHO.format(role=seen.role)}Rules: {seen.rules}\n{form(game)}",
-            changing=told_facts(seen.facts)
+            changing=format_facts(seen.facts)
             + ASK.format(players=" and ".join(filter(None, (", ".join(others), last))))
             + REASON * bool(reason),
             cue=CUE,

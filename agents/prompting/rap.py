@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gauntlet.agents.base import Answer, Decision, Question, Turn
-from gauntlet.agents.gather import together
+from gauntlet.agents.gather import gather_all
 from gauntlet.agents.lookahead import Note
 from gauntlet.agents.mcts import Choice, Node, Search, Visit, best_total
 from gauntlet.agents.prompting.base import Asking, check_length, check_moves, situation
@@ -64,8 +64,8 @@ class Rap(Search):
         return LETTERS if self.letters else (*LETTERS, "yes", "no")
 
     def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
-        said, answers = yield from filled(turn, rng)
-        model = Foretold(self, turn, int(rng.integers(2**31)), answers)
+        said, answers = yield from fill_texts(turn, rng)
+        model = LanguageWorldModel(self, turn, int(rng.integers(2**31)), answers)
         start = situation(turn.observation, self.moves).rstrip("\n")
         options = [
             name + (f': "{said[number].text}"' if number in said else "")
@@ -85,7 +85,7 @@ class Rap(Search):
 
 
 @dataclass
-class Foretold:
+class LanguageWorldModel:
     """The language model as world model: the `agents.mcts.World` of one decision.
 
     answers: how each text reply so far was read.
@@ -189,7 +189,7 @@ class Foretold:
         return choice.guess + 2 * yes - 1
 
 
-def filled(
+def fill_texts(
     turn: Turn, rng: np.random.Generator
 ) -> Generator[Question, Answer, tuple[dict[int, Decision], list[Note]]]:
     """Every text action with its text, by option index, and how the replies were read, in order.
@@ -197,7 +197,7 @@ def filled(
     wanting = [
         number for number, option in enumerate(turn.options) if isinstance(option, TextAction)
     ]
-    told = yield from together([add_text(turn, Decision(number), rng) for number in wanting])
+    told = yield from gather_all([add_text(turn, Decision(number), rng) for number in wanting])
     came: list[list[Note]] = []
     for decision in told:
         faults = decision.notes.get("faults", ())

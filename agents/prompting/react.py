@@ -18,8 +18,8 @@ from gauntlet.agents.prompting.cot_base import (
     THOUGHT,
     THOUGHT_CUE,
     Retrying,
-    concluded,
     indices,
+    majority_decision,
 )
 from gauntlet.agents.prompting.reading import folded
 from gauntlet.games.capabilities import intents_of
@@ -50,10 +50,10 @@ class React(Retrying):
         intents = intents_of(turn.game) or GENERAL
         instruction = ACT + "".join(f"- {intent}\n" for intent in intents)
         prompt = self.prompt(turn, instruction, THOUGHT + ACTION + MOVE, THOUGHT_CUE)
-        heard = yield from self.heard(turn, prompt, rng)
+        heard = yield from self.sample_replies(turn, prompt, rng)
         actions = tuple(action_in(text, intents) for text, _ in heard)
         answers = [answer for _, answer in heard]
-        return concluded(turn, answers, indices(heard), actions=actions)
+        return majority_decision(turn, answers, indices(heard), actions=actions)
 
 
 def action_in(reply: str, intents: Sequence[str]) -> str | None:

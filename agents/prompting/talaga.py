@@ -18,7 +18,14 @@ from gauntlet.agents.base import Answer, Question, Turn
 from gauntlet.agents.lookahead import DRAWS, Judge, Judged, Mover, Node, Note, Proposed, Tree
 from gauntlet.agents.lookahead import side as side_of
 from gauntlet.agents.prompting.base import Asking, aim
-from gauntlet.agents.prompting.cot_base import MOVE, MOVE_CUE, SYSTEM, Reasoned, concluded, head
+from gauntlet.agents.prompting.cot_base import (
+    MOVE,
+    MOVE_CUE,
+    SYSTEM,
+    ReasoningMethod,
+    head,
+    majority_decision,
+)
 from gauntlet.agents.prompting.direct import CHOOSE
 from gauntlet.agents.prompting.reading import move_in, share_in
 from gauntlet.agents.prompting.wording import PLAIN
@@ -50,7 +57,7 @@ BAD, REWORDED = ("malformed", "illegal"), "reworded"
 
 
 @dataclass(frozen=True)
-class Talaga(Reasoned, Tree):
+class Talaga(ReasoningMethod, Tree):
     """Look-ahead with model actors: candidates of M, replies of M_O, values of the leaves by M_R.
 
     mover, opponent, judge: scripted M, M_O and M_R; None for the model.
@@ -90,18 +97,18 @@ class Talaga(Reasoned, Tree):
                 actor.check(game)
 
     def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
-        mover: Mover = self.mover or AskedMover(self, turn)
-        opponent: Mover = self.opponent or AskedMover(self, turn)
-        judge: Judge = self.judge or AskedJudge(self)
+        mover: Mover = self.mover or ModelMover(self, turn)
+        opponent: Mover = self.opponent or ModelMover(self, turn)
+        judge: Judge = self.judge or ModelJudge(self)
         thought = yield from self.think(turn, mover, opponent, judge, rng)
         answers = thought.answers
         unread = answers and all(note in (*BAD, REWORDED) for note in answers)
         best = [] if unread else [thought.best.option]
-        return concluded(turn, answers, best, candidates=thought.candidates)
+        return majority_decision(turn, answers, best, candidates=thought.candidates)
 
 
 @dataclass(frozen=True)
-class AskedMover:
+class ModelMover:
     """M on the player's turns; on the others' M_O, which plays against the player, or for its team.
 
     It uses direct prompting. For another seat's turn the prompt holds what that seat may know; with
@@ -117,7 +124,9 @@ class AskedMover:
         if not turns:
             return []
         count = DRAWS * wanted if self.method.temperature else 1
-        replies = yield tuple(self.method.written(self._prompt(t), rng, count) for t in turns)
+        replies = yield tuple(
+            self.method.generate_request(self._prompt(t), rng, count) for t in turns
+        )
         assert isinstance(replies, tuple)
         return [self._read(turn, reply) for turn, reply in zip(turns, replies, strict=True)]
 
@@ -137,7 +146,7 @@ class AskedMover:
 
 
 @dataclass(frozen=True)
-class AskedJudge:
+class ModelJudge:
     """M_R.
 
     questions: the rewordings, once generated.
@@ -146,16 +155,16 @@ class AskedJudge:
     method: Talaga
     questions: tuple[str, ...] = ()
 
-    def begun(
+    def prepare(
         self, turn: Turn, rng: np.random.Generator
-    ) -> Generator[Question, Answer, tuple[AskedJudge, tuple[Note, ...]]]:
+    ) -> Generator[Question, Answer, tuple[ModelJudge, tuple[Note, ...]]]:
         """Have the question reworded. It is the same at every leaf."""
         method = self.method
         if not method.perturbations:
             return self, ()
         told = OTHERWISE.format(question=QUESTIONS[method.reward])
         prompt = Prompt(_head(turn), told, PLAIN.cue, SYSTEM)
-        reply = yield method.written(prompt, rng, method.perturbations)
+        reply = yield method.generate_request(prompt, rng, method.perturbations)
         assert isinstance(reply, Generation), reply
         said = [" ".join(text.split()) for text in reply.texts]
         answers = tuple(REWORDED if text else "malformed" for text in said)
@@ -187,7 +196,7 @@ class AskedJudge:
             seat, move = leaf.line[-1]
             told = self._describe_position(turn, leaf.before) + NEXT.format(seat=seat, move=move)
         prompt = Prompt(_head(turn), f"{told}{question}\n{CLOSING[reward]}", PLAIN.cue, SYSTEM)
-        return self.method.written(prompt, rng, n)
+        return self.method.generate_request(prompt, rng, n)
 
     def _describe_position(self, turn: Turn, node: Node) -> str:
         """The position itself on the player's turns; else the root and the supposed moves."""

@@ -23,9 +23,9 @@ from gauntlet.agents.prompting.cot_base import (
     THOUGHT,
     THOUGHT_CUE,
     Retrying,
-    concluded,
     head,
     legal,
+    majority_decision,
 )
 from gauntlet.agents.prompting.reading import vote_in
 from gauntlet.agents.prompting.wording import PLAIN
@@ -60,22 +60,22 @@ class Tot(Retrying):
 
     def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
         prompt = self.prompt(turn, THINK, THOUGHT + MOVE, THOUGHT_CUE)
-        reply = yield self.written(prompt, rng, self.samples, stop=(MOVE_CUE,))
+        reply = yield self.generate_request(prompt, rng, self.samples, stop=(MOVE_CUE,))
         assert isinstance(reply, Generation), reply
         answers: list[Note] = ["ok" if text.strip() else "malformed" for text in reply.texts]
         kept, votes = yield from self._voted(turn, PLANS, reply.texts, rng)
         answers += votes
         further = self._continuing(prompt, reply.texts[kept])
-        heard = yield from self.heard(turn, further, rng, self.samples)
+        heard = yield from self.sample_replies(turn, further, rng, self.samples)
         answers += [answer for _, answer in heard]
         moves = [(text, answer) for text, answer in heard if isinstance(answer, int)]
         if not moves:
-            return concluded(turn, answers, ())
+            return majority_decision(turn, answers, ())
         best = 0
         if len(moves) > 1:
             best, votes = yield from self._voted(turn, ANSWERS, [text for text, _ in moves], rng)
             answers += votes
-        return concluded(turn, answers, moves[best][1:], plan=kept)
+        return majority_decision(turn, answers, moves[best][1:], plan=kept)
 
     def _continuing(self, prompt: Prompt, plan: str) -> Prompt:
         """The first prompt with the plan appended, asking for the move."""
@@ -90,7 +90,7 @@ class Tot(Retrying):
         listed = "".join(f"{n}) {text.strip()}\n" for n, text in enumerate(candidates, 1))
         told = f"{self.situation(seen)}{legal(seen)}{above}{listed}{VOTE}"
         prompt = Prompt(head(seen, aim(turn.goal)), told, PLAIN.cue, SYSTEM)
-        reply = yield self.written(prompt, rng, self.votes)
+        reply = yield self.generate_request(prompt, rng, self.votes)
         assert isinstance(reply, Generation), reply
         votes = [vote_in(text, len(candidates)) for text in reply.texts]
         return elected(votes), ["malformed" if vote is None else "ok" for vote in votes]

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gauntlet.agents.base import Turn
-from gauntlet.agents.prompting.answers import named, wanted
-from gauntlet.agents.prompting.base import Asking, told_facts
+from gauntlet.agents.prompting.answers import json_request, parse_option
+from gauntlet.agents.prompting.base import Asking, format_facts
 from gauntlet.agents.prompting.vanilla import Vanilla, first_prompt, settled
 from gauntlet.games.base import Fact, Observation
 from gauntlet.games.capabilities import Advised
@@ -54,14 +54,14 @@ class Tutri(Vanilla):
         prompt = first_prompt(turn, self.moves, self.words)
         reply = yield Generate(prompt, self.max_tokens)
         assert isinstance(reply, Generation), reply
-        answers = [named(reply.text, options)]
+        answers = [parse_option(reply.text, options)]
         turns: tuple[tuple[str, str], ...] = ()
         for told in self._reflections(turn):
             turns = (*turns, (reply.text, told))
             further = Dialogue(prompt.static, prompt.changing, prompt.cue, turns=turns)
             reply = yield Generate(further, self.max_tokens)
             assert isinstance(reply, Generation), reply
-            answers.append(named(reply.text, options))
+            answers.append(parse_option(reply.text, options))
         return settled(answers, falsy(turn.observation) if self.legacy_truthiness else None)
 
     def _reflections(self, turn: Turn) -> Iterator[str]:
@@ -91,12 +91,12 @@ def history_message(facts: tuple[Fact, ...], enough_known: bool) -> str:
     from the game it refers to the moves above."""
     told = "Unknown: too few moves have been made.\n"
     if enough_known:
-        told = told_facts(facts)
+        told = format_facts(facts)
         told = told or "They stand above.\n"
     return (
         f"\nLook back on the last moves.\n{told}"
         "What do they tell of the other players' situation and plans? Keep your choice or change "
-        f"it. {wanted('reflection')}"
+        f"it. {json_request('reflection')}"
     )
 
 
@@ -107,5 +107,5 @@ def strategy_message(advice: tuple[str, ...]) -> str:
     return (
         f"\nAdvice for players who want to win:\n{told}"
         "Does your choice serve your goal? Keep it or change it. "
-        f"{wanted('reflection')}"
+        f"{json_request('reflection')}"
     )

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from gauntlet.agents.base import Decision, Status, Turn
-from gauntlet.agents.prompting.answers import listed, named, wanted
+from gauntlet.agents.prompting.answers import json_request, listed, parse_option
 from gauntlet.agents.prompting.base import (
     Asking,
     Unusable,
     aim,
     check_length,
     check_moves,
+    format_facts,
     role,
-    told_facts,
 )
 from gauntlet.agents.prompting.wording import PLAIN, HasWording, Wording
 from gauntlet.models.base import Generate, Generation, Prompt
@@ -52,19 +52,19 @@ class Vanilla(HasWording):
     def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
         reply = yield Generate(first_prompt(turn, self.moves, self.words), self.max_tokens)
         assert isinstance(reply, Generation), reply
-        return settled([named(reply.text, turn.observation.options)])
+        return settled([parse_option(reply.text, turn.observation.options)])
 
 
 def first_prompt(turn: Turn, moves: int, words: Wording = PLAIN) -> Prompt:
     """The situation, the numbered options, the rules and the answer format."""
     seen = turn.observation
     parts = (
-        told_facts(fact for fact in seen.facts if not fact.own),
+        format_facts(fact for fact in seen.facts if not fact.own),
         last_moves(seen.history, moves, words) if moves else "",
-        told_facts(fact for fact in seen.facts if fact.own),
+        format_facts(fact for fact in seen.facts if fact.own),
         listed(seen.options, words.options),
         f"\n{words.rules.format(rules=seen.rules)}{aim(turn.goal, words)}\n",
-        words.number + wanted("thoughts"),
+        words.number + json_request("thoughts"),
     )
     return Prompt(role(seen, words), "".join(parts), words.cue)
 

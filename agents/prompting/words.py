@@ -43,7 +43,7 @@ def add_text(turn: Turn, decision: Decision, rng: np.random.Generator) -> Wordin
         if text is not None and not fault:
             return with_words(decision, text, faults)
         faults.append(fault)
-        prompt = told_back(prompt, reply.text, option.text, fault)
+        prompt = correction_dialogue(prompt, reply.text, option.text, fault)
     return without_words(decision, option.text, faults, rng)
 
 
@@ -66,7 +66,7 @@ def choice(option: str, wanted: TextSpec) -> str:
     return told
 
 
-def told_back(prompt: Prompt, reply: str, wanted: TextSpec, fault: str) -> Dialogue:
+def correction_dialogue(prompt: Prompt, reply: str, wanted: TextSpec, fault: str) -> Dialogue:
     """The conversation so far, the reply, and what is wrong with it."""
     told = f"\nThat {fault}. Wanted: {wanted.ask}\n{_form()}"
     before = prompt.turns if isinstance(prompt, Dialogue) else ()
@@ -97,11 +97,11 @@ def without_words(
         fallback=True,
         attempts=decision.attempts + len(faults),
         notes=_notes(decision, faults),
-        text=stand_in(wanted, rng),
+        text=replacement_text(wanted, rng),
     )
 
 
-def stand_in(wanted: TextSpec, rng: np.random.Generator) -> str:
+def replacement_text(wanted: TextSpec, rng: np.random.Generator) -> str:
     """Replacement text for a player without a valid one."""
     return wanted.instead or wanted.examples[int(rng.integers(len(wanted.examples)))]
 

@@ -11,7 +11,7 @@ import numpy as np
 from gauntlet.common.errors import IllegalAction
 from gauntlet.games.air_land_sea import words
 from gauntlet.games.air_land_sea.players import TOLD, chances, share, worth
-from gauntlet.games.air_land_sea.rules import FIRST, SECOND, act, begun, withdrawal
+from gauntlet.games.air_land_sea.rules import FIRST, SECOND, act, initial_state, withdrawal
 from gauntlet.games.air_land_sea.state import (
     FACES,
     NAMES,
@@ -162,7 +162,7 @@ class AirLandSea:
 
     def deal(self, rng: np.random.Generator) -> State:
         left, middle, right = rng.permutation(3).tolist()
-        return begun(int(rng.integers(2**63)), (left, middle, right), int(rng.integers(2)))
+        return initial_state(int(rng.integers(2**63)), (left, middle, right), int(rng.integers(2)))
 
     def to_move(self, state: State) -> tuple[int, ...]:
         return () if max(state.points) >= self.goal else (decider(state, self.paper_bugs),)

@@ -137,20 +137,22 @@ def worth(state: State, seat: int, goal: int, paper_bugs: bool) -> float:
         ]
         return max(after) if decider(state, paper_bugs) == seat else min(after)
     own, other = state.points[seat], state.points[1 - seat]
-    chance = won(state, seat, paper_bugs)
-    return chance * hope(own + WON, other, goal) + (1 - chance) * hope(own, other + WON, goal)
+    chance = win_probability(state, seat, paper_bugs)
+    return chance * expected_share(own + WON, other, goal) + (1 - chance) * expected_share(
+        own, other + WON, goal
+    )
 
 
 @cache
-def hope(mine: int, other: int, goal: int) -> float:
+def expected_share(mine: int, other: int, goal: int) -> float:
     """Return the expected final share from these points if every battle to come is even and fought
     out."""
     if max(mine, other) >= goal:
         return mine / (mine + other)
-    return (hope(mine + WON, other, goal) + hope(mine, other + WON, goal)) / 2
+    return (expected_share(mine + WON, other, goal) + expected_share(mine, other + WON, goal)) / 2
 
 
-def won(state: State, seat: int, paper_bugs: bool) -> float:
+def win_probability(state: State, seat: int, paper_bugs: bool) -> float:
     """Return the probability that the seat wins the battle; a battle just dealt is even."""
     if state.columns == BARE and not state.lost:
         return 0.5

@@ -49,7 +49,7 @@ from gauntlet.games.air_land_sea.state import (
 )
 
 
-def reckoned(state: State) -> State:
+def with_updated_strengths(state: State) -> State:
     """Return the state with its strengths updated."""
     first, second = (tuple(_column(state, seat, at) for at in range(3)) for seat in range(2))
     return replace(state, columns=(first, second))
@@ -85,7 +85,7 @@ BARE: tuple[Side, Side] = (((), (), ()), ((), (), ()))
 T = TypeVar("T")
 
 
-def begun(seed: int, order: tuple[int, int, int], first: int) -> State:
+def initial_state(seed: int, order: tuple[int, int, int], first: int) -> State:
     return _battle(seed, 1, order, first, (0, 0), ())
 
 
@@ -245,7 +245,11 @@ def _settled(state: State, goal: int, paper_bugs: bool) -> State:
     """Return the next state with a choice to make: abilities that can do nothing are skipped, and
     when all are done it is the other's turn or the battle is over."""
     while state.tasks:
-        state = reckoned(_draw_reinforcement(state)) if paper_bugs else _draw_reinforcement(state)
+        state = (
+            with_updated_strengths(_draw_reinforcement(state))
+            if paper_bugs
+            else _draw_reinforcement(state)
+        )
         if options(state):
             return state
         task, *rest = state.tasks
@@ -254,7 +258,7 @@ def _settled(state: State, goal: int, paper_bugs: bool) -> State:
     if not any(state.hands):
         return _judged(state, goal, paper_bugs)
     state = replace(state, turn=1 - state.turn)
-    return reckoned(state) if paper_bugs else state
+    return with_updated_strengths(state) if paper_bugs else state
 
 
 def _draw_reinforcement(state: State) -> State:

@@ -23,9 +23,9 @@ from gauntlet.games.arctic_scavengers.state import (
     Action,
     State,
     View,
-    guessed,
     named,
     people,
+    sample_state,
     seen_by,
 )
 from gauntlet.games.base import Observation, move_fault
@@ -81,7 +81,7 @@ class ArcticScavengers:
         return words.headings(self.settings.peaceful, self.paper_bugs)
 
     def deal(self, rng: np.random.Generator) -> State:
-        return rules.dealt(self.settings, rng)
+        return rules.initial_state(self.settings, rng)
 
     def to_move(self, state: State) -> tuple[int, ...]:
         return () if state.phase == OVER else (state.seat,)
@@ -121,7 +121,7 @@ class ArcticScavengers:
         if state.phase == RESPOND:
             return rules.responded(self.settings, state, choice)
         if choice is None:
-            return rules.held(self.settings, state)
+            return rules.end_strikes(self.settings, state)
         return rules.struck(self.settings, state, choice)
 
     def observe(self, state: State, seat: int) -> Observation:
@@ -154,14 +154,14 @@ class ArcticScavengers:
         """Return a state consistent with what the seat knows, with hidden cards uniformly
         distributed. It ignores what the seat could remember of cards at the bottom of the junkyard.
         """
-        return guessed(observation.view, observation.seat, observation.history, rng)
+        return sample_state(observation.view, observation.seat, observation.history, rng)
 
     def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
         players.check(policy)
         if policy == "random":
             return (1 / len(observation.options),) * len(observation.options)
         view: View = observation.view
-        state = guessed(view, observation.seat, (), np.random.default_rng(0))
+        state = sample_state(view, observation.seat, (), np.random.default_rng(0))
         choices = list(self._choices(state).values())
         best = players.greedy(self.settings, view, choices)
         return tuple(float(at == best) for at in range(len(choices)))

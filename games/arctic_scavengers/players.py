@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 
-from gauntlet.games.arctic_scavengers.rules import Rules, done, hires, tribes_count
+from gauntlet.games.arctic_scavengers.rules import Rules, apply_action, hires, tribes_count
 from gauntlet.games.arctic_scavengers.state import (
     CARDS,
     DIG,
@@ -115,7 +115,7 @@ def worth(rules: Rules, state: State, seat: int) -> float:
         return score(rules, state, seat)
     if state.phase == RESPOND:
         assert state.pending is not None
-        state = done(rules, back(state), state.pending)
+        state = apply_action(rules, back(state), state.pending)
         return worth(rules, state, seat)
     lead = _lead(rules, state)
     return 1 / (1 + math.exp(-(lead if seat == 0 else -lead) / SCALE))

@@ -125,7 +125,7 @@ class Rules:
         return max(0, self.rounds - len(CONTESTED))
 
 
-def dealt(rules: Rules, rng: np.random.Generator) -> State:
+def initial_state(rules: Rules, rng: np.random.Generator) -> State:
     seed = int(rng.integers(2**63))
     tribe = Tribe((), START)
     state = State(seed, (tribe, tribe), shuffled(JUNKYARD, rng), shuffled(CONTESTED, rng), PILES)
@@ -210,7 +210,7 @@ def announced(rules: Rules, state: State, action: Action) -> State:
     answers = action.verb != TRASH and not rules.loose
     if answers and targets(rules, state.tribes[1 - seat].hand, action.cards):
         return state._replace(phase=RESPOND, seat=1 - seat, pending=action)
-    return done(rules, state, action)
+    return apply_action(rules, state, action)
 
 
 def targets(rules: Rules, hand: Hand, cards: Sequence[int], struck: Hand = ()) -> tuple[int, ...]:
@@ -225,7 +225,7 @@ def targets(rules: Rules, hand: Hand, cards: Sequence[int], struck: Hand = ()) -
     )
 
 
-def done(rules: Rules, state: State, action: Action) -> State:
+def apply_action(rules: Rules, state: State, action: Action) -> State:
     """Return the state after an action of the gathering seat that nobody stopped."""
     tribe = state.tribes[state.seat]
     hand = without(tribe.hand, action.cards)
@@ -281,7 +281,7 @@ def responded(rules: Rules, state: State, kind: int | None) -> State:
     assert action is not None
     back = state._replace(phase=GATHER, seat=seat, pending=None)
     if kind is None:
-        return done(rules, back, action)
+        return apply_action(rules, back, action)
     own = _used(show(state.tribes[1 - seat], (striker(kind),)), striker(kind))
     tribes = exchanged(back.tribes, 1 - seat, own)
     tribes = exchanged(tribes, seat, _used(tribes[seat], kind))
@@ -310,7 +310,7 @@ def stopped(rules: Rules, state: State) -> State:
 def _skirmish(rules: Rules, state: State, seat: int, second: bool) -> State:
     """Return the state in which `seat` may strike, or the one after it if it cannot."""
     state = state._replace(phase=SKIRMISH, seat=seat, second=second, struck=(), food=0, taken=())
-    return state if strikes(rules, state) else held(rules, state)
+    return state if strikes(rules, state) else end_strikes(rules, state)
 
 
 def strikes(rules: Rules, state: State) -> tuple[int, ...]:
@@ -329,10 +329,10 @@ def struck(rules: Rules, state: State, kind: int) -> State:
         struck=_with(state.struck, (striker(kind),)),
         history=told,
     )
-    return state if strikes(rules, state) else held(rules, state)
+    return state if strikes(rules, state) else end_strikes(rules, state)
 
 
-def held(rules: Rules, state: State) -> State:
+def end_strikes(rules: Rules, state: State) -> State:
     """Return the state after the acting seat stops striking: the other may strike, or the skirmish
     is decided."""
     if not state.second:

@@ -311,7 +311,9 @@ def seen_by(state: State, seat: int) -> View:
     )
 
 
-def guessed(view: View, seat: int, history: tuple[str, ...], rng: np.random.Generator) -> State:
+def sample_state(
+    view: View, seat: int, history: tuple[str, ...], rng: np.random.Generator
+) -> State:
     """Return a state consistent with what `seat` sees: the other's dug cards and hand, both
     reserves, the junkyard and the contested cards are dealt again."""
     unseen = shuffled(view.unseen, rng)

@@ -358,7 +358,7 @@ def forms(noun: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=512)
-def wanted(board: tuple[str, ...], paper_bugs: bool) -> TextSpec:
+def clue_spec(board: tuple[str, ...], paper_bugs: bool) -> TextSpec:
     """Return the spec of a spymaster's clue for this board, whatever is open. Its examples are all
     associations of board words that are valid without paper bugs."""
     starts = "|".join(form for noun in board for form in forms(noun))

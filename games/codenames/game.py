@@ -12,7 +12,7 @@ from gauntlet.common.errors import IllegalAction
 from gauntlet.games.base import Action, Observation, TextAction, TextMove, move_fault
 from gauntlet.games.capabilities import MATCH_SCORE, Measure, full_rules
 from gauntlet.games.codenames import players, rules, words
-from gauntlet.games.codenames.clues import NOUNS, wanted
+from gauntlet.games.codenames.clues import NOUNS, clue_spec
 from gauntlet.games.codenames.players import sample_key, worth
 from gauntlet.games.codenames.rules import CARDS, COUNTS, STOP, State, Turn
 from gauntlet.games.codenames.words import ROLES, SPYMASTERS, to_act
@@ -77,7 +77,7 @@ class Codenames:
         turn = rules.pending(state.turns)
         if turn is None:
             most = rules.left(state)[rules.team_of(state.turns)]
-            spec = wanted(state.words, self.paper_bugs)
+            spec = clue_spec(state.words, self.paper_bugs)
             return tuple(TextAction(number, spec) for number in range(most + 1))
         lies_open = rules.guessed(state.turns)
         hidden = tuple(place for place in range(CARDS) if place not in lies_open)

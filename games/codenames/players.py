@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 
-from gauntlet.games.codenames.clues import associated, wanted
+from gauntlet.games.codenames.clues import associated, clue_spec
 from gauntlet.games.codenames.rules import (
     ASSASSIN,
     BLUE,
@@ -68,7 +68,7 @@ def best_clues(state: State, number: int, paper_bugs: bool) -> list[str]:
     words. Any example if every clue fits the assassin."""
     counts = _counts(state, paper_bugs)
     if not counts:
-        return list(wanted(state.words, paper_bugs).examples)
+        return list(clue_spec(state.words, paper_bugs).examples)
     merits = {
         clue: (-max(0, number - own), -others, -abs(own - number))
         for clue, (own, others) in counts.items()
@@ -83,7 +83,7 @@ def _counts(state: State, paper_bugs: bool) -> dict[str, tuple[int, int]]:
     hidden = (1 << len(state.words)) - 1 - sum(1 << place for place in guessed(state.turns))
     own, barred = _bits(state, team_of(state.turns)) & hidden, _bits(state, ASSASSIN)
     known, found = associated(state.words), {}
-    for clue in wanted(state.words, paper_bugs).examples:
+    for clue in clue_spec(state.words, paper_bugs).examples:
         meant = (known[clue] & own).bit_count()
         if meant and not known[clue] & barred:
             found[clue] = meant, (known[clue] & hidden).bit_count() - meant

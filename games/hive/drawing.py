@@ -7,7 +7,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from gauntlet.common.markup import tag, together
+from gauntlet.common.markup import join_markup, tag
 from gauntlet.games.base import Observation
 from gauntlet.games.drawing import picture, seat
 from gauntlet.games.hive import Hive, State, words
@@ -65,4 +65,4 @@ def _hex(x: float, y: float, piece: int | None) -> Markup:
         return tag("polygon", points=points, class_=kind)
     queen = " d-queen" * (piece % OWN == 0)
     name = tag("text", words.NAMES[piece], x=f"{x:.1f}", y=f"{y + 5:.1f}", text_anchor="middle")
-    return tag("g", together(tag("polygon", points=points), name), class_=kind + queen)
+    return tag("g", join_markup(tag("polygon", points=points), name), class_=kind + queen)

@@ -17,7 +17,7 @@ import numpy as np
 from gauntlet.games.base import Action, Fact, Game, Observation, TextAction, TextMove, TextSpec
 from gauntlet.games.capabilities import (
     Advised,
-    Headed,
+    HasRuleHeadings,
     Measure,
     Sampled,
     fallback_of,
@@ -49,14 +49,14 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
-class Retold(TextSpec):
+class RenamedTextSpec(TextSpec):
     """A text that is validated after translation back into the old words."""
 
     inner: TextSpec = field(kw_only=True)
     words: Renaming = field(kw_only=True)
 
     def fault(self, text: str) -> str:
-        return self.words.there(self.inner.fault(self.words.back(text)))
+        return self.words.rename(self.inner.fault(self.words.restore(text)))
 
 
 @dataclass(frozen=True)
@@ -76,10 +76,10 @@ class Obfuscated:
     def __post_init__(self) -> None:
         if self.num_seats != self.of.num_seats:
             raise ValueError(f"the game seats {self.of.num_seats}, got {self.num_seats}")
-        for name, value in self._able():
+        for name, value in self._inherited_capabilities():
             object.__setattr__(self, name, value)
 
-    def _able(self) -> Iterator[tuple[str, Any]]:
+    def _inherited_capabilities(self) -> Iterator[tuple[str, Any]]:
         """Yield the members to add because `of` has them: having a member is having the
         capability."""
         of = self.of
@@ -87,8 +87,8 @@ class Obfuscated:
             yield "sample", self._sample
         if isinstance(of, Advised):
             yield from (("review", self._review), ("advice", self._advice))
-        if isinstance(of, Headed):
-            yield "rules_summary", self._words.there(of.rules_summary)
+        if isinstance(of, HasRuleHeadings):
+            yield "rules_summary", self._words.rename(of.rules_summary)
             yield "rules_headings", self._headings(of.rules_headings)
 
     @property
@@ -105,7 +105,7 @@ class Obfuscated:
 
     @property
     def intents(self) -> Sequence[str]:
-        return tuple(map(self._words.there, intents_of(self.of)))
+        return tuple(map(self._words.rename, intents_of(self.of)))
 
     @property
     def policies(self) -> Sequence[str]:
@@ -127,17 +127,19 @@ class Obfuscated:
 
     def legal(self, state: Any, seat: int) -> tuple[Action, ...]:
         legal = self.of.legal(state, seat)
-        return tuple(self._opened(legal[at]) for at in self._order(legal))
+        return tuple(self._renamed_option(legal[at]) for at in self._order(legal))
 
     def play(self, state: Any, moves: Sequence[Action]) -> Any:
-        return self.of.play(state, [self.move_within(move) for move in moves])
+        return self.of.play(state, [self.base_move(move) for move in moves])
 
-    def move_within(self, move: Action) -> Action:
+    def base_move(self, move: Action) -> Action:
         """Return the move in the base game."""
-        return TextMove(move, self._words.back(move.text)) if isinstance(move, TextMove) else move
+        return (
+            TextMove(move, self._words.restore(move.text)) if isinstance(move, TextMove) else move
+        )
 
     def observe(self, state: Any, seat: int) -> Observation:
-        seen, there = self.of.observe(state, seat), self._words.there
+        seen, there = self.of.observe(state, seat), self._words.rename
         order = self._order(self.of.legal(state, seat))
         return replace(
             seen,
@@ -158,10 +160,10 @@ class Obfuscated:
         return own(state) if own else {}
 
     def show(self, state: Any) -> str:
-        return self._words.there(self.of.show(state))
+        return self._words.rename(self.of.show(state))
 
     def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
-        seen, order = self._within(observation)
+        seen, order = self._base_observation(observation)
         chances = probabilities(self.of, policy, seen)
         return tuple(chances[at] for at in order)
 
@@ -169,11 +171,11 @@ class Obfuscated:
         return simulate(self.of, policies, games, seed)
 
     def fallback(self, observation: Observation) -> int | None:
-        seen, order = self._within(observation)
+        seen, order = self._base_observation(observation)
         safe = fallback_of(self.of, seen)
         return None if safe is None else order.index(safe)
 
-    def _within(self, observation: Observation) -> tuple[Observation, tuple[int, ...]]:
+    def _base_observation(self, observation: Observation) -> tuple[Observation, tuple[int, ...]]:
         """Return the observation of the base game, and the order of the options."""
         view = observation.view
         if isinstance(view, View):
@@ -185,12 +187,12 @@ class Obfuscated:
         """Return the base index of each option."""
         return tuple(sorted(range(len(legal)), key=lambda at: _rank(self.seed, int(legal[at]))))
 
-    def _opened(self, option: Action) -> Action:
+    def _renamed_option(self, option: Action) -> Action:
         """Return the option, with its text spec renamed if it takes text."""
         if not isinstance(option, TextAction):
             return option
-        inner, there = option.text, self._words.there
-        made = Retold(
+        inner, there = option.text, self._words.rename
+        made = RenamedTextSpec(
             ask=there(inner.ask),
             examples=tuple(map(there, inner.examples)),
             max_chars=inner.max_chars + 6 * len(self._words.new),
@@ -205,28 +207,28 @@ class Obfuscated:
         for part in self._vocabulary.without:
             rules = rules.replace(part, "")
         names = self._vocabulary.glossary
-        return self._words.there(f"{rules} {NAMES}: {names}" if names else rules)
+        return self._words.rename(f"{rules} {NAMES}: {names}" if names else rules)
 
     def _headings(self, headings: Mapping[str, str]) -> dict[str, str]:
         names = self._vocabulary.glossary
         told = {**headings, **({NAMES: names} if names else {})}
-        there = self._words.there
+        there = self._words.rename
         return {there(name): there(text) for name, text in told.items()}
 
     def _sample(self, observation: Observation, rng: np.random.Generator) -> Any:
-        return sample(self.of, self._within(observation)[0], rng)
+        return sample(self.of, self._base_observation(observation)[0], rng)
 
     def _review(self, observation: Observation, moves: int) -> tuple[Fact, ...]:
         of: Any = self.of
-        found: tuple[Fact, ...] = of.review(self._within(observation)[0], moves)
+        found: tuple[Fact, ...] = of.review(self._base_observation(observation)[0], moves)
         return tuple(map(self._fact, found))
 
     def _advice(self, observation: Observation) -> tuple[str, ...]:
         of: Any = self.of
-        return tuple(map(self._words.there, of.advice(self._within(observation)[0])))
+        return tuple(map(self._words.rename, of.advice(self._base_observation(observation)[0])))
 
     def _fact(self, fact: Fact) -> Fact:
-        return replace(fact, name=self._words.there(fact.name), text=self._words.there(fact.text))
+        return replace(fact, name=self._words.rename(fact.name), text=self._words.rename(fact.text))
 
     @cached_property
     def _first(self) -> Observation:

@@ -112,25 +112,25 @@ class Renaming:
     old: tuple[str, ...]
     new: tuple[str, ...]
 
-    def there(self, text: str) -> str:
+    def rename(self, text: str) -> str:
         """Return the text in new words."""
-        return self._forward.exchanged(text)
+        return self._forward.replace(text)
 
-    def back(self, text: str) -> str:
+    def restore(self, text: str) -> str:
         """Return the text in old words, given an output of `there`."""
-        return self._backward.exchanged(text)
+        return self._backward.replace(text)
 
     @cached_property
-    def _forward(self) -> _Exchange:
-        return _Exchange(_cases(zip(self.old, self.new, strict=True)))
+    def _forward(self) -> _Replacer:
+        return _Replacer(_with_capitals(zip(self.old, self.new, strict=True)))
 
     @cached_property
-    def _backward(self) -> _Exchange:
-        return _Exchange(_cases(zip(self.new, self.old, strict=True)))
+    def _backward(self) -> _Replacer:
+        return _Replacer(_with_capitals(zip(self.new, self.old, strict=True)))
 
 
 @dataclass(frozen=True)
-class _Exchange:
+class _Replacer:
     """Words and their replacements; matches in a text prefer the longest."""
 
     words: Mapping[str, str]
@@ -140,19 +140,19 @@ class _Exchange:
         longest = sorted(self.words, key=len, reverse=True)
         return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest))})(?!\w)")
 
-    def exchanged(self, text: str) -> str:
+    def replace(self, text: str) -> str:
         return self._pattern.sub(lambda found: self.words[found[0]], text) if self.words else text
 
 
 def renaming(words: Sequence[str], taken: str, seed: int) -> Renaming:
     """Return a renaming of the words to made-up ones that do not occur in the text `taken`."""
     used = set(re.findall(r"\w+", taken.casefold())) | {word.casefold() for word in words}
-    made = _made_up(np.random.default_rng(seed), used)
+    made = _random_words(np.random.default_rng(seed), used)
     pairs = [(word, next(made)) for word in words]
     return Renaming(tuple(words), tuple(_capital(n) if o[:1].isupper() else n for o, n in pairs))
 
 
-def _made_up(rng: np.random.Generator, used: set[str]) -> Iterator[str]:
+def _random_words(rng: np.random.Generator, used: set[str]) -> Iterator[str]:
     """Yield made-up words such as "vobute", none twice."""
     while True:
         picked = zip(
@@ -166,7 +166,7 @@ def _made_up(rng: np.random.Generator, used: set[str]) -> Iterator[str]:
             yield word
 
 
-def _cases(pairs: Iterator[tuple[str, str]]) -> dict[str, str]:
+def _with_capitals(pairs: Iterator[tuple[str, str]]) -> dict[str, str]:
     """Return the pairs, plus their capitalized versions."""
     found = dict(pairs)
     return {_capital(one): _capital(other) for one, other in found.items()} | found

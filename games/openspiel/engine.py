@@ -60,7 +60,7 @@ def installed() -> str:
 
 
 @lru_cache(maxsize=64)
-def loaded(name: str, parameters: str, seats: int, files: str | None) -> Any:
+def load(name: str, parameters: str, seats: int, files: str | None) -> Any:
     """Load OpenSpiel's game of that name. parameters: its own settings, as JSON. files: the hash of
     the files that they name.
 
@@ -152,7 +152,7 @@ def _fitting(value: Any, default: Any, where: str) -> Any:
 def _unfit(game: Any, kind: Any) -> str:
     """Return why the game, loaded as one of this kind, cannot be played here, as the end of a
     sentence; "" if it can. A wrapping game has the description of the wrapped one."""
-    if secretive(game) and SETTLED not in kind.parameter_specification:
+    if samples_internally(game) and SETTLED not in kind.parameter_specification:
         return "draws its chance in secret, so that no deal of it can be dealt twice"
     told = game.get_type()
     if not (told.provides_observation_string or told.provides_information_state_string):
@@ -160,34 +160,34 @@ def _unfit(game: Any, kind: Any) -> str:
     return ""
 
 
-def secretive(game: Any) -> bool:
+def samples_internally(game: Any) -> bool:
     """Return whether the game samples its chance internally without revealing it."""
     return bool(game.get_type().chance_mode == spiel().GameType.ChanceMode.SAMPLED_STOCHASTIC)
 
 
-def lucky(game: Any) -> bool:
+def has_chance(game: Any) -> bool:
     return bool(game.get_type().chance_mode != spiel().GameType.ChanceMode.DETERMINISTIC)
 
 
 def start(game: Any, seed: int) -> Any:
     """Return OpenSpiel's initial state of a deal, before any chance."""
-    if secretive(game):
+    if samples_internally(game):
         kind = game.get_type().short_name
         settled = {**game.get_parameters(), SETTLED: seed % 2**31}
         return spiel().load_game(kind, settled).new_initial_state()
     return game.new_initial_state()
 
 
-def settle(live: Any, seed: int, number: int) -> None:
+def resolve_chance(live: Any, seed: int, number: int) -> None:
     """Resolve chance nodes until a seat is to move. `number` is the index of the first chance
     event, from 0; events with the same index and outcome probabilities have the same outcome in
     every game of a deal."""
     while live.is_chance_node():
-        live.apply_action(_draw(live.chance_outcomes(), luck(seed, number)))
+        live.apply_action(_draw(live.chance_outcomes(), hashed_uniform(seed, number)))
         number += 1
 
 
-def luck(seed: int, number: int) -> float:
+def hashed_uniform(seed: int, number: int) -> float:
     """Return a number in [0, 1) that depends on the two arguments alone."""
     digest = hashlib.blake2b(f"{seed} {number}".encode(), digest_size=7).digest()
     return int.from_bytes(digest, "big") / 2.0**56
@@ -251,7 +251,7 @@ def _line(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def played_at_random(game: Any, seed: int, number: int) -> list[float]:
+def random_returns(game: Any, seed: int, number: int) -> list[float]:
     """Return each seat's result of game `number`, played uniformly at random."""
     rng = random.Random(f"{seed} {number}")
     live = start(game, rng.getrandbits(63))

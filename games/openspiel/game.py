@@ -83,7 +83,7 @@ class OpenSpiel:
 
     @cached_property
     def engine(self) -> Any:
-        return engine.loaded(self.name, self._parameters, self.num_seats, self.files)
+        return engine.load(self.name, self._parameters, self.num_seats, self.files)
 
     @property
     def _parameters(self) -> str:
@@ -99,12 +99,12 @@ class OpenSpiel:
 
     @cached_property
     def lucky(self) -> bool:
-        return engine.lucky(self.engine)
+        return engine.has_chance(self.engine)
 
     @cached_property
     def secretive(self) -> bool:
         """Whether the game samples its chance internally without revealing it."""
-        return engine.secretive(self.engine)
+        return engine.samples_internally(self.engine)
 
     @cached_property
     def open_to_all(self) -> bool:
@@ -120,7 +120,7 @@ class OpenSpiel:
     def deal(self, rng: np.random.Generator) -> State:
         seed = int(rng.integers(2**63)) if self.lucky else 0
         live = engine.start(self.engine, seed)
-        engine.settle(live, seed, 0)
+        engine.resolve_chance(live, seed, 0)
         return State(seed, tuple(live.history()), (), live)
 
     def live(self, state: State) -> Any:
@@ -151,7 +151,7 @@ class OpenSpiel:
         named = [engine.name(self.live(state), *each) for each in zip(seats, made, strict=True)]
         live = self._playable_copy(state)
         engine.apply(live, made)
-        engine.settle(live, state.seed, len(state.actions) - len(state.moves))
+        engine.resolve_chance(live, state.seed, len(state.actions) - len(state.moves))
         told = tuple(zip(seats, named, strict=True))
         return State(state.seed, tuple(live.history()), (*state.moves, *told), live)
 
@@ -262,7 +262,7 @@ class OpenSpiel:
             raise ValueError(f"{told}, got {len(policies)}: {', '.join(policies)}")
         counts = np.zeros(self.num_seats + 1, np.int64)
         for number in range(games):
-            utilities = engine.played_at_random(self.engine, seed, number)
+            utilities = engine.random_returns(self.engine, seed, number)
             wins = [worth > 0 for worth in words.returns(self.engine, utilities)]
             counts += np.array([*wins, not any(wins)], np.int64)
         return counts

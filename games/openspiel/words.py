@@ -48,7 +48,7 @@ class Choice:
     def legal(self) -> tuple[Action, ...]:
         if len(self.actions) <= self.listed:
             return self.actions
-        return (TextAction(self.live.num_distinct_actions(), wanted(self.names)),)
+        return (TextAction(self.live.num_distinct_actions(), move_spec(self.names)),)
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -64,7 +64,7 @@ class Choice:
     def action(self, move: Action) -> int:
         """Return OpenSpiel's number of a valid move."""
         if isinstance(move, TextMove):
-            return self.actions[self.names.index(meant(move.text, self.names))]
+            return self.actions[self.names.index(matching_name(move.text, self.names))]
         return int(move)
 
 
@@ -74,7 +74,7 @@ class Moves(TextSpec):
     The examples are all legal moves, so that a random example is a uniform move."""
 
     def fault(self, text: str) -> str:
-        if meant(text, self.examples):
+        if matching_name(text, self.examples):
             return ""
         return f"is none of the {len(self.examples)} legal moves"
 
@@ -82,7 +82,7 @@ class Moves(TextSpec):
         """Each example is a legal move, so there is nothing to check."""
 
 
-def wanted(names: Sequence[str]) -> Moves:
+def move_spec(names: Sequence[str]) -> Moves:
     """Return the spec of a typed move. The first examples appear in prompts; they are drawn at
     random from a seed that depends only on the names, which the seat knows, so nothing hidden
     leaks."""
@@ -93,7 +93,7 @@ def wanted(names: Sequence[str]) -> Moves:
     return Moves(ask, examples, max_chars=max(map(len, names)))
 
 
-def meant(text: str, names: Sequence[str]) -> str:
+def matching_name(text: str, names: Sequence[str]) -> str:
     """Return the name that the text stands for; "" if there is none, or several."""
     if text in names:
         return text
@@ -143,7 +143,7 @@ def _general(game: Any) -> str:
         f"It has {game.num_players()} players, numbered from 0, who "
         + ("choose at once." if together else "choose in turn."),
     ]
-    if engine.lucky(game):
+    if engine.has_chance(game):
         told.append("There is chance in it.")
     if hidden:
         told.append("Players do not see all that others have or do.")
@@ -158,7 +158,7 @@ def _ending(game: Any) -> str:
     low, high = game.min_utility(), game.max_utility()
     told = f"In the end each player gets a number of points from {low:g} to {high:g}; more is"
     told += " better. "
-    if together(game):
+    if identical_payoffs(game):
         return told + "All players get the same, so they win and lose together."
     if zero_sum(game):
         return told + "What one gets the others lose."
@@ -169,7 +169,7 @@ def zero_sum(game: Any) -> bool:
     return bool(game.get_type().utility == engine.spiel().GameType.Utility.ZERO_SUM)
 
 
-def together(game: Any) -> bool:
+def identical_payoffs(game: Any) -> bool:
     """Return whether all seats get the same."""
     return bool(game.get_type().utility == engine.spiel().GameType.Utility.IDENTICAL)
 
@@ -185,7 +185,7 @@ def returns(game: Any, utilities: Sequence[float]) -> tuple[float, ...]:
     low, high = game.min_utility(), game.max_utility()
     if zero_sum(game):
         found = [one / max(abs(low), abs(high)) for one in utilities]
-    elif together(game):
+    elif identical_payoffs(game):
         found = [2 * (one - low) / (high - low) - 1 for one in utilities]
     else:
         most, least = max(utilities), min(utilities)
@@ -231,7 +231,7 @@ def payoffs(game: Any) -> str:
     """Return the payoffs of each joint first choice, one line each, for a simultaneous game without
     chance that pays at once and has few outcomes; "" otherwise."""
     live = game.new_initial_state()
-    if engine.lucky(game) or not live.is_simultaneous_node():
+    if engine.has_chance(game) or not live.is_simultaneous_node():
         return ""
     options = [live.legal_actions(seat) for seat in range(game.num_players())]
     outcomes = list(product(*options))

@@ -54,12 +54,12 @@ class Live:
 
     def after(self, action: int) -> Live:
         clause = f"player {self.seat} {CLASSICS[self.name].clause(self.env, action)}"
-        env = copied(self.env)
+        env = copy_env(self.env)
         env.step(action)
         return Live(self.name, env, (*self.history, clause))
 
 
-def copied(env: Any) -> Any:
+def copy_env(env: Any) -> Any:
     """Return a copy of the environment in its current state; its own deepcopy would restart it."""
     memo: dict[int, Any] = {}
     for name in SHARED:
@@ -75,7 +75,7 @@ def module(name: str) -> ModuleType:
     return extra(f"pettingzoo.classic.{CLASSICS[name].module}", "pettingzoo")
 
 
-def started(name: str, seats: int, seed: int) -> Live:
+def start_env(name: str, seats: int, seed: int) -> Live:
     """Return the game of that name before the first move."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # gymnasium warns about how PettingZoo declares its spaces
@@ -84,7 +84,7 @@ def started(name: str, seats: int, seed: int) -> Live:
     return Live(name, env)
 
 
-KEPT_HERE: TransitionCache[Live] = TransitionCache(started, Live.after)
+KEPT_HERE: TransitionCache[Live] = TransitionCache(start_env, Live.after)
 
 
 LIBRARIES = ("pettingzoo", "rlcard", "chess")
@@ -118,7 +118,7 @@ class PettingZoo:
     measures: ClassVar[Sequence[Measure]] = (WIN, Measure("reward"))
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", whole_name(self.name))
+        object.__setattr__(self, "name", full_name(self.name))
         module(self.name)
         installed = versions()
         if self.version not in (None, installed):
@@ -194,7 +194,7 @@ class PettingZoo:
         return KEPT_HERE.at((self.name, self.num_seats, state.seed), state.actions)
 
 
-def whole_name(name: str) -> str:
+def full_name(name: str) -> str:
     """Return the full name of the supported game. Raises ValueError if there is none."""
     for full in (*CLASSICS, *REFUSED):
         if name in (full, full.rpartition("_v")[0]):

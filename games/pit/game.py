@@ -14,7 +14,7 @@ from gauntlet.games.base import Action, Fact, Observation
 from gauntlet.games.capabilities import MATCH_SCORE, Measure, full_rules
 from gauntlet.games.pit import players, published, rules, words
 from gauntlet.games.pit.players import TOLD, share, worth
-from gauntlet.games.pit.rules import NAMES, TEAMS, State, Terms, View, redealt, seen_by
+from gauntlet.games.pit.rules import NAMES, TEAMS, State, Terms, View, sample_state, seen_by
 from gauntlet.games.teams import Roles
 
 ROLES = Roles(NAMES, TEAMS)
@@ -81,7 +81,7 @@ class Traders:
         return words.headings(self.terms)
 
     def deal(self, rng: np.random.Generator) -> State:
-        return rules.begun(int(rng.integers(2**63)), int(rng.integers(4)), self.terms)
+        return rules.initial_state(int(rng.integers(2**63)), int(rng.integers(4)), self.terms)
 
     def seat(self, state: State) -> int:
         return ROLES.seat(self.num_seats, state.mover)
@@ -103,7 +103,7 @@ class Traders:
         )
 
     def sample(self, view: View, rng: np.random.Generator) -> State:
-        return redealt(view, self.terms.corner, rng)
+        return sample_state(view, self.terms.corner, rng)
 
     def chances(self, policy: str, view: View) -> tuple[float, ...]:
         return players.chances(policy, view)

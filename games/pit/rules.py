@@ -160,7 +160,7 @@ def seen_by(state: State, trader: int) -> View:
     return View(trader, tuple(map(sum, state.hands)), masked)
 
 
-def redealt(view: View, corner: int, rng: np.random.Generator) -> State:
+def sample_state(view: View, corner: int, rng: np.random.Generator) -> State:
     """Return a state that looks the same to the trader. A hidden offer is drawn in proportion to
     the frequency of such lots among the unseen cards, the rest is dealt uniformly; nobody holds a
     corner."""
@@ -230,7 +230,7 @@ class Terms:
     deal_turns: int
 
 
-def begun(seed: int, first: int, terms: Terms) -> State:
+def initial_state(seed: int, first: int, terms: Terms) -> State:
     return _new_deal(seed, first, 1, terms)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from gauntlet.common.markup import tag, together
+from gauntlet.common.markup import join_markup, tag
 from gauntlet.games.base import Observation
 from gauntlet.games.drawing import picture
 from gauntlet.games.rock_paper_scissors import HANDS, RockPaperScissors, State
@@ -57,4 +57,4 @@ def _row(number: int, throws: tuple[int, int]) -> Markup:
 
 def _hand(hand: int) -> Markup:
     shape = tag("svg", SHAPES[hand], viewBox="0 0 24 24", class_="d-hand-shape", aria_hidden="true")
-    return together(shape, " ", HANDS[hand])
+    return join_markup(shape, " ", HANDS[hand])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from gauntlet.common.markup import tag, together
+from gauntlet.common.markup import join_markup, tag
 from gauntlet.games.base import Observation
 from gauntlet.games.drawing import picture
 from gauntlet.games.santorini import Santorini, State
@@ -37,7 +37,7 @@ def _board(state: State, numbers: dict[int, int]) -> Markup:
     side = EDGE + SIDE * CELL
     pawns = {at: pawn for pawn, at in enumerate(state.cells[PAWNS : PAWNS + 4]) if at >= 0}
     names = [
-        together(
+        join_markup(
             _word("abcde"[at], EDGE + (at + 0.5) * CELL, 15), _word(str(SIDE - at), 9, _down(at))
         )
         for at in range(SIDE)
@@ -77,7 +77,7 @@ def _square(
         parts.append(_word(str(level), left + CELL - 9, top + CELL - 6))
     if at in numbers:
         parts.append(_word(str(numbers[at]), left + 12, top + 17, "d-word d-option"))
-    return together(*parts)
+    return join_markup(*parts)
 
 
 def _storey(left: int, top: int, storey: int, kind: str) -> Markup:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from gauntlet.common.markup import tag, together
+from gauntlet.common.markup import join_markup, tag
 from gauntlet.games.base import Observation
 from gauntlet.games.drawing import picture
 from gauntlet.games.sea_battle import SeaBattle, State, View
@@ -76,7 +76,7 @@ def _ship(cells: Sequence[int], ship: int, own: bool) -> Markup:
         transform=f"rotate({90 * cells[HEADING + ship]} {x} {y})",
         class_=f"d-pawn d-side-{ship // 3}{' d-own' * own}",
     )
-    return together(
+    return join_markup(
         hull, tag("text", NAMES[ship], x=x, y=y + 4, text_anchor="middle", class_="d-pawn-name")
     )
 

@@ -19,7 +19,7 @@ from gauntlet.common.errors import IllegalAction, UserError, extra, suggest
 from gauntlet.games.base import Action, Observation, TextAction, TextMove, TextSpec, move_fault
 from gauntlet.games.capabilities import WIN, Measure
 from gauntlet.games.textarena import words
-from gauntlet.games.textarena.live import KEPT_HERE, Live, started
+from gauntlet.games.textarena.live import KEPT_HERE, Live, start_env
 
 LONGEST = 400
 """Maximum length of a move in characters."""
@@ -80,7 +80,7 @@ class TextArena:
         if self.version not in (None, installed):
             raise UserError(f"TextArena {self.version} is asked for, and {installed} is installed")
         object.__setattr__(self, "version", installed)
-        refused(name, self.num_seats)
+        check_supported(name, self.num_seats)
 
     @property
     def draws(self) -> bool:
@@ -174,14 +174,14 @@ def names() -> tuple[str, ...]:
 
 
 @cache
-def refused(name: str, seats: int) -> None:
+def check_supported(name: str, seats: int) -> None:
     """Raises as `TextArena` does if a game cannot be played with this many seats."""
     if why := words.why_not(name.partition("-v0")[0]):
         raise ValueError(f"{name} is not supported: {why}")
     if not 1 <= seats <= MOST_SEATS:
         raise ValueError(f"{name} seats 1 to {MOST_SEATS} players, got {seats}")
     try:
-        live = started(name, seats, seed=0)
+        live = start_env(name, seats, seed=0)
     except (AssertionError, ValueError) as error:
         raise ValueError(f"{name} has another number of players, got {seats}") from error
     kin = [one.__name__ for one in type(live.env.state).__mro__]

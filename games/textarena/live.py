@@ -28,14 +28,14 @@ _LENT = RLock()
 
 
 @dataclass
-class Luck:
+class RandomState:
     """The random state of one environment, initialized from `seed`, below 2**32."""
 
     seed: int
     _now: tuple[Any, Any] | None = field(default=None, repr=False)
 
     @contextmanager
-    def lent(self) -> Iterator[None]:
+    def activated(self) -> Iterator[None]:
         """Install this state within the context, and restore the process's own afterwards."""
         with _LENT:
             before = random.getstate(), np.random.get_state()
@@ -56,8 +56,8 @@ class Luck:
             random.setstate(self._now[0])
             np.random.set_state(self._now[1])
 
-    def copy(self) -> Luck:
-        return Luck(self.seed, self._now)
+    def copy(self) -> RandomState:
+        return RandomState(self.seed, self._now)
 
 
 LARGE = 500
@@ -85,7 +85,7 @@ class Live:
     """
 
     env: Any
-    luck: Luck
+    luck: RandomState
     messages: list[Message]
     fault: str = ""
     over: bool = False
@@ -101,11 +101,11 @@ class Live:
         return {int(seat): float(worth) for seat, worth in (self.env.state.rewards or {}).items()}
 
     def after(self, text: str) -> Live:
-        env = copy.deepcopy(self.env, shared(self.env))
+        env = copy.deepcopy(self.env, shared_memo(self.env))
         step = Live(env, self.luck.copy(), list(self.messages))
         env.state.told, env.state.faults = step.messages, []
         seat = step.seat
-        with step.luck.lent():
+        with step.luck.activated():
             try:
                 step.over = bool(env.step(action=text)[0])
             except Exception as error:  # the library may fail on unexpected text
@@ -140,12 +140,12 @@ def listening(kind: type[Any]) -> type[Any]:
     return type(f"Listening{kind.__name__}", (Listening, kind), {})
 
 
-def started(name: str, seats: int, seed: int) -> Live:
+def start_env(name: str, seats: int, seed: int) -> Live:
     """Return the environment of that name before the first move. Raises whatever the library
     raises."""
     arena = extra("textarena", "textarena")
-    luck = Luck(seed)
-    with luck.lent():
+    luck = RandomState(seed)
+    with luck.activated():
         env = arena.make(f"{name}-raw")
         env.reset(num_players=seats, seed=seed)
     env.state.__class__ = listening(type(env.state))
@@ -172,11 +172,11 @@ def first_messages(observations: dict[int, list[Any]]) -> list[Message]:
     return found
 
 
-def shared(env: Any) -> dict[int, Any]:
+def shared_memo(env: Any) -> dict[int, Any]:
     """Return a `deepcopy` memo that shares the word lists of an environment."""
     kinds = (list, tuple, set, frozenset, dict)
     large = [one for one in vars(env).values() if isinstance(one, kinds) and len(one) >= LARGE]
     return {id(one): one for one in large}
 
 
-KEPT_HERE: TransitionCache[Live] = TransitionCache(started, Live.after)
+KEPT_HERE: TransitionCache[Live] = TransitionCache(start_env, Live.after)

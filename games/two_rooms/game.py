@@ -12,7 +12,7 @@ from gauntlet.common.errors import IllegalAction
 from gauntlet.games.base import Action, Observation, TextAction, TextMove, move_fault
 from gauntlet.games.capabilities import full_rules
 from gauntlet.games.two_rooms import players, rules, words
-from gauntlet.games.two_rooms.players import View, known_kin, sampled
+from gauntlet.games.two_rooms.players import View, known_kin, sample_state
 from gauntlet.games.two_rooms.rules import ANSWER, BLUE, MIXING, PEOPLE, QUESTION, RED, State
 from gauntlet.games.two_rooms.words import ROLES
 
@@ -135,7 +135,7 @@ class TwoRooms:
     def sample(self, observation: Observation, rng: np.random.Generator) -> State:
         """Return a state with cards drawn from their posterior given the talk heard, and the rest
         at random."""
-        return sampled(observation.view, rng)
+        return sample_state(observation.view, rng)
 
     def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
         players.check(policy)

@@ -103,7 +103,7 @@ def kind_of(person: int, teams: Sequence[int], president: int, bomber: int) -> i
     return KINDS.index("bomber") if person == bomber else teams[person]
 
 
-def sampled(view: View, rng: np.random.Generator) -> State:
+def sample_state(view: View, rng: np.random.Generator) -> State:
     """Return a consistent state: cards drawn by the likelihood of the claims; unheard talk and the
     other room's choice drawn at random."""
     fit, claims = list(deals(view)), claims_heard(view)

@@ -134,7 +134,7 @@ class Uno:
     def next_seat(self, state: State, seat: int) -> int:
         """Return who acts after `seat` if the card that it plays does not change that."""
         if self.paper_bugs:
-            return words.told_next(state.history, seat, self.num_seats)
+            return words.logged_next_player(state.history, seat, self.num_seats)
         return int((seat + state.array.item(rules.DIRECTION)) % self.num_seats)
 
     def returns(self, state: State) -> tuple[float, ...]:

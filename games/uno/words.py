@@ -83,7 +83,7 @@ def order_of_play(you: int, direction: int, seats: int) -> str:
     return ", ".join((f"player {you} (you)", *others))
 
 
-def told_next(history: Iterable[str], seat: int, seats: int) -> int:
+def logged_next_player(history: Iterable[str], seat: int, seats: int) -> int:
     """Return the next player as published experiments stated it: seats go upwards at the start and
     turn at each reverse that was chosen, not at one turned up or drawn; when reversed, the second
     of two players is named as its own successor."""

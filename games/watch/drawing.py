@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from markupsafe import Markup
 
-from gauntlet.common.markup import tag, together
+from gauntlet.common.markup import join_markup, tag
 from gauntlet.games.base import Observation
 from gauntlet.games.drawing import draw_facts, entry, picture
 from gauntlet.games.watch.game import State, View, Watch
@@ -104,7 +104,9 @@ def draw_losses(
     a higher loss; a ring marks the truth, a square the guess."""
     count, high = len(codes), float(losses.max()) or 1.0
     names = [
-        together(_word(code, SIDE * (at + 2.5), SIDE * 1.7), _word(code, SIDE, SIDE * (at + 2.75)))
+        join_markup(
+            _word(code, SIDE * (at + 2.5), SIDE * 1.7), _word(code, SIDE, SIDE * (at + 2.75))
+        )
         for at, code in enumerate(codes)
     ]
     row, column = truth

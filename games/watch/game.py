@@ -20,8 +20,8 @@ from gauntlet.games.base import Action, Fact, Game, Observation, TextMove, move_
 from gauntlet.games.capabilities import Measure, Scripted, deal_key_of
 from gauntlet.games.playouts import policies_of
 from gauntlet.games.watch import guesses, transcript
-from gauntlet.games.watch.guesses import NULL, Guess, Outlook, Wanted, wanted
-from gauntlet.games.watch.transcript import Spectated, Step, Transcript, watched
+from gauntlet.games.watch.guesses import NULL, Guess, GuessSpec, PolicyOutcomes, guess_spec
+from gauntlet.games.watch.transcript import Spectated, Step, Transcript, play_watched
 
 ROLE = "the observer"
 
@@ -123,8 +123,8 @@ class Watch:
         return transcript.names(self.of)
 
     @property
-    def _wanted(self) -> Wanted:
-        return wanted(self.codes, self.watched)
+    def _wanted(self) -> GuessSpec:
+        return guess_spec(self.codes, self.watched)
 
     def guess(self, picked: Sequence[int]) -> str:
         return " ".join(self.codes[one] for one in picked)
@@ -135,7 +135,7 @@ class Watch:
     def deal(self, rng: np.random.Generator) -> State:
         drawn = rng.integers(len(self.policies), size=self.of.num_seats)
         players = self.players or tuple(self.policies[one] for one in drawn.tolist())
-        return State(watched(self.of, players, self.games, rng))
+        return State(play_watched(self.of, players, self.games, rng))
 
     def to_move(self, state: State) -> tuple[int, ...]:
         return (0,) if len(state.guesses) < self._guesses(state) else ()
@@ -225,11 +225,11 @@ class Watch:
         found = guesses.measure(self.watched, self.policies, real, state.guesses, known)
         return {name: (figure,) for name, figure in found.items()}
 
-    def prospects(self) -> Outlook | None:
+    def prospects(self) -> PolicyOutcomes | None:
         """Return the outcomes of every tuple of policies; None if the watched game cannot provide
         them."""
         of: Any = self.of  # frozen, hence hashable
-        return guesses.outlook(of, self.policies)
+        return guesses.policy_outcomes(of, self.policies)
 
     def _guesses(self, state: State) -> int:
         return max(1, len(state.transcript) - self.warmup)

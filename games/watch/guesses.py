@@ -41,7 +41,7 @@ Guess = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class GuessSpec:
     """The action that takes a guess, and how its text is parsed."""
 
     action: TextAction
@@ -52,7 +52,7 @@ class Wanted:
 
 
 @lru_cache(maxsize=32)
-def wanted(codes: tuple[str, ...], players: tuple[str, ...]) -> Wanted:
+def guess_spec(codes: tuple[str, ...], players: tuple[str, ...]) -> GuessSpec:
     """Return the action that takes one of these codes for each of these players. Its examples are
     uniformly distributed guesses."""
     one = f"({'|'.join(map(re.escape, codes))})"
@@ -64,7 +64,7 @@ def wanted(codes: tuple[str, ...], players: tuple[str, ...]) -> Wanted:
         max_chars=len(players) * (max(map(len, codes)) + 1),
         instead=NULL,
     )
-    return Wanted(TextAction(0, text), {code.casefold(): at for at, code in enumerate(codes)})
+    return GuessSpec(TextAction(0, text), {code.casefold(): at for at, code in enumerate(codes)})
 
 
 def _examples(codes: tuple[str, ...], players: int) -> list[tuple[str, ...]]:
@@ -81,7 +81,7 @@ def _examples(codes: tuple[str, ...], players: int) -> list[tuple[str, ...]]:
 
 
 @dataclass(frozen=True, eq=False)
-class Outlook:
+class PolicyOutcomes:
     """The outcomes of every tuple of policies, in lexicographic order of their indices.
 
     chances: float64 (tuples, outcomes); the outcomes are a win of the first seat, no winner, and a
@@ -120,7 +120,7 @@ def comparable(game: Game[Any], policies: Sequence[str]) -> bool:
 
 
 @lru_cache(maxsize=16)
-def outlook(game: Game[Any], policies: tuple[str, ...]) -> Outlook | None:
+def policy_outcomes(game: Game[Any], policies: tuple[str, ...]) -> PolicyOutcomes | None:
     """Return the outcomes of all tuples of these policies; None if they are not `comparable`."""
     if not comparable(game, policies):
         return None
@@ -131,7 +131,7 @@ def outlook(game: Game[Any], policies: tuple[str, ...]) -> Outlook | None:
         chances = np.array([_shares(game, players) for players in tuples])
     worth = (1.0, 0.0, *(-1.0 for _ in range(chances.shape[1] - 2)))
     losses = observation.union(chances, chances[:, None], chances, worth=worth)
-    return Outlook(chances, worth, losses)
+    return PolicyOutcomes(chances, worth, losses)
 
 
 def _shares(game: Game[Any], players: tuple[str, ...]) -> np.ndarray:
@@ -170,7 +170,7 @@ def measure(
     policies: Sequence[str],
     truth: Guess,
     guesses: Sequence[Guess],
-    outlook: Outlook | None,
+    outlook: PolicyOutcomes | None,
 ) -> dict[str, float]:
     """Return each of `measures_of` for a finished match."""
     named = [[policies[one] for one in guess] if guess else None for guess in guesses]

@@ -14,7 +14,7 @@ import numpy as np
 
 from gauntlet.common.errors import UserError
 from gauntlet.games.base import Action, Game, Observation
-from gauntlet.games.playouts import LONGEST, chances, scripted_move
+from gauntlet.games.playouts import LONGEST, policy_probabilities, scripted_move
 
 Moves = tuple[Action, ...]
 
@@ -45,7 +45,7 @@ class Spectated(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Acted:
+class SeatAction:
     """What one seat did in a step: its observation, and the index of the option it took."""
 
     seat: int
@@ -58,7 +58,7 @@ class Step:
     """One step: who acted, and the moves as the game takes them."""
 
     moves: Moves
-    acted: tuple[Acted, ...]
+    acted: tuple[SeatAction, ...]
 
     def chances(self, game: Game[Any], policies: tuple[str, ...]) -> np.ndarray:
         """Return the likelihood of the step under each policy, float64 of shape (seats, policies):
@@ -67,11 +67,11 @@ class Step:
         if kept is None:
             kept = np.ones((game.num_seats, len(policies)))
             for one in self.acted:
-                kept[one.seat] = chances(game, policies, one.observation)[:, one.taken]
+                kept[one.seat] = policy_probabilities(game, policies, one.observation)[:, one.taken]
             self.__dict__["_chances"] = kept
         return kept
 
-    def __reduce__(self) -> tuple[type[Step], tuple[Moves, tuple[Acted, ...]]]:
+    def __reduce__(self) -> tuple[type[Step], tuple[Moves, tuple[SeatAction, ...]]]:
         return Step, (self.moves, self.acted)
 
 
@@ -111,7 +111,7 @@ class Transcript:
         return Transcript, (self.game, self.players, self.starts, self.moves)
 
 
-def watched(
+def play_watched(
     game: Game[Any], players: Sequence[str], games: int, rng: np.random.Generator
 ) -> Transcript:
     """Play `games` games between these policies, one per seat."""
@@ -141,7 +141,7 @@ def _step(game: Game[Any], state: Any, moves: Moves) -> Step:
     acted = []
     for seat, move in zip(game.to_move(state), moves, strict=True):
         numbers = [int(option) for option in game.legal(state, seat)]
-        acted.append(Acted(seat, game.observe(state, seat), numbers.index(int(move))))
+        acted.append(SeatAction(seat, game.observe(state, seat), numbers.index(int(move))))
     return Step(moves, tuple(acted))
 
 
@@ -189,7 +189,7 @@ def format_steps(transcript: Transcript, first: int, end: int) -> str:
     )
 
 
-def _line(acted: Acted) -> str:
+def _line(acted: SeatAction) -> str:
     seen = acted.observation
     facts = ", ".join(f"{fact.name}: {fact.text}".replace("\n", " / ") for fact in seen.facts)
     options = f" of {', '.join(seen.options)}" if len(seen.options) > 1 else ""

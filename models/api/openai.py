@@ -20,7 +20,15 @@ from urllib.parse import urlsplit
 from gauntlet.common.errors import ModelError, Stopped
 from gauntlet.common.sanitize import one_line
 from gauntlet.models.api.ledger import Ledger, Prices, Spending, Tokens
-from gauntlet.models.api.wire import SCORE_TEMPERATURE, Body, Endpoint, Heard, Limit, Wire, usage
+from gauntlet.models.api.wire import (
+    SCORE_TEMPERATURE,
+    Body,
+    Endpoint,
+    Limit,
+    ScoredPrompt,
+    Wire,
+    usage,
+)
 from gauntlet.models.base import Generate, Generation, Prompt, Reply, Request, Scores
 
 if TYPE_CHECKING:
@@ -206,7 +214,7 @@ class Remote:
         self._asker.close()
         self._ledger.close()
 
-    def _do(self, part: Prompt | Generate) -> Heard | Generation:
+    def _do(self, part: Prompt | Generate) -> ScoredPrompt | Generation:
         """Send one prompt of a Score, or one Generate."""
         if self._stopped is not None:
             raise Stopped(str(self._stopped))
@@ -222,7 +230,7 @@ class Remote:
             texts = [text.partition(stop)[0] for text in texts]
         return Generation(texts[0], tokens.prompt, tokens.written, tuple(texts[1:]))
 
-    def _hear(self, prompt: Prompt) -> Heard:
+    def _hear(self, prompt: Prompt) -> ScoredPrompt:
         if self._source.scores == "sampled":
             return self._draw(prompt)
         reply = self._ask(self._wire.scoring(prompt, self._source.top))
@@ -236,12 +244,12 @@ class Remote:
             raise Stopped(
                 f"{self._asker.who}: it tells no log-probabilities; set model.scores=sampled"
             )
-        return Heard(reported, counted.prompt if counted else 0)
+        return ScoredPrompt(reported, counted.prompt if counted else 0)
 
-    def _draw(self, prompt: Prompt) -> Heard:
+    def _draw(self, prompt: Prompt) -> ScoredPrompt:
         body = self._wire.sampling(prompt, self._source.seed)
         texts, tokens = self._samples(body, self._source.samples)
-        return Heard(tuple(texts), tokens.prompt)
+        return ScoredPrompt(tuple(texts), tokens.prompt)
 
     def _samples(self, body: Body, count: int) -> tuple[list[str], Tokens]:
         """`count` texts, over several requests if need be, and the tokens counted by the
@@ -274,12 +282,12 @@ class Remote:
         text = json.dumps(asked, sort_keys=True, ensure_ascii=False)
         return self._asker.ask(hashlib.sha256(text.encode()).digest(), body)
 
-    def _reply(self, request: Request, done: Mapping[Any, Heard | Generation]) -> Reply:
+    def _reply(self, request: Request, done: Mapping[Any, ScoredPrompt | Generation]) -> Reply:
         if isinstance(request, Generate):
             written = done[request]
             assert isinstance(written, Generation)
             return written
-        heard = [part for part in map(done.get, request.prompts) if isinstance(part, Heard)]
+        heard = [part for part in map(done.get, request.prompts) if isinstance(part, ScoredPrompt)]
         rows = tuple(part.logprobs(request.choices) for part in heard)
         missing = any(-math.inf in row for row in rows)
         unsure = missing and self._source.scores == "logprobs"

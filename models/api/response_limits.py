@@ -43,12 +43,12 @@ def most_bytes(most: Tokens) -> int:
     return SPARE + A_TOKEN * most.written
 
 
-async def bound(response: httpx2.Response) -> None:
+async def limit_response(response: httpx2.Response) -> None:
     """Response hook of the client: reading more than LIMIT bytes of the body raises TooLong. The
     body of an error response is truncated instead."""
     refused = response.status_code >= 300
     limit = OF_AN_ERROR if refused else LIMIT.get()
-    raw = Within(response.stream, limit, refused)
+    raw = LimitedStream(response.stream, limit, refused)
     unfolded = httpx2.Response(response.status_code, headers=response.headers, stream=raw)
     kept = [
         (RENAMED.get(name.lower(), name), value)
@@ -56,10 +56,10 @@ async def bound(response: httpx2.Response) -> None:
         if name.lower() in KEPT
     ]
     response.headers = httpx2.Headers([*kept, (b"content-type", b"application/json")])
-    response.stream = Unfolded(unfolded, limit, refused)
+    response.stream = DecompressedStream(unfolded, limit, refused)
 
 
-class Within(httpx2.AsyncByteStream):
+class LimitedStream(httpx2.AsyncByteStream):
     """The raw body, up to its limit.
 
     cut: truncate it there instead of raising TooLong.
@@ -77,7 +77,7 @@ class Within(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
-class Unfolded(httpx2.AsyncByteStream):
+class DecompressedStream(httpx2.AsyncByteStream):
     """The decompressed body, up to its limit."""
 
     def __init__(self, response: httpx2.Response, limit: int, cut: bool) -> None:

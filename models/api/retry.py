@@ -18,7 +18,7 @@ from typing import Any
 import openai
 
 from gauntlet.common.errors import GauntletError, ModelError, Stopped
-from gauntlet.common.sanitize import one_line, without, without_parts
+from gauntlet.common.sanitize import mask_secret, mask_secret_parts, one_line
 from gauntlet.models.api.ledger import Ledger, Tokens
 from gauntlet.models.api.response_limits import REDIRECTED, TooLong, most_bytes
 from gauntlet.models.api.sending import NOT_SENT, Cancelled, Sender
@@ -37,7 +37,7 @@ MARK = "[key]"
 
 
 @dataclass
-class Again(GauntletError):
+class RetryableError(GauntletError):
     """An attempt failed in a way that a retry may fix.
 
     lost: the request may have been answered and billed.
@@ -101,7 +101,7 @@ class Asker:
                 if self._ledger.claim(key, most):
                     return self._attempt(key, body, most)
                 self._pause(LOOK_SECONDS)
-            except Again as failed:
+            except RetryableError as failed:
                 pause = failed.after or wait * random.uniform(0.5, 1.0)
                 wait = min(2 * wait, LONGEST_WAIT)
                 hopeless = not failed.connected and not self._answers
@@ -125,10 +125,10 @@ class Asker:
         now = time.monotonic()
         hold = self._hold_until - now
         if self._hold_until > max(now, deadline):
-            raise Again(f"it asks to wait {hold:.0f} s more", after=hold)
+            raise RetryableError(f"it asks to wait {hold:.0f} s more", after=hold)
         self._pause(hold)
 
-    def _given_up(self, failed: Again, others_do: bool) -> ModelError:
+    def _given_up(self, failed: RetryableError, others_do: bool) -> ModelError:
         """The error for a reply that was given up: Stopped unless others got theirs meanwhile."""
         too_long = failed.after is not None and failed.after > self._patience
         hopeless = not failed.connected and not self._answers
@@ -147,7 +147,9 @@ class Asker:
             self._ledger.lost(key)
             raise self._never_again(key, body, error) from None
         except BaseException as error:
-            free = isinstance(error, ModelError) or (isinstance(error, Again) and not error.lost)
+            free = isinstance(error, ModelError) or (
+                isinstance(error, RetryableError) and not error.lost
+            )
             (self._ledger.refused if free else self._ledger.lost)(key)
             raise
         self._ledger.keep(key, text, usage(reply) or most)
@@ -173,17 +175,17 @@ class Asker:
             # A server that supports the header answers a repeated request from its cache.
             headers = {"Idempotency-Key": key.hex()}
             data = self._sender.post(self._wire.endpoint, body, headers, most_bytes(most))
-            return without(data.decode(errors="replace"), self._key, MARK)
+            return mask_secret(data.decode(errors="replace"), self._key, MARK)
         except Cancelled:
-            raise Again("the run ends", lost=True) from None
+            raise RetryableError("the run ends", lost=True) from None
         except openai.APITimeoutError as error:
             sent = not isinstance(error.__cause__, NOT_SENT)
-            raise Again("it did not answer in time", lost=sent, connected=sent) from None
+            raise RetryableError("it did not answer in time", lost=sent, connected=sent) from None
         except openai.APIConnectionError as error:
             sent = not isinstance(error.__cause__, NOT_SENT)
             why = "the connection was cut" if sent else "it cannot be reached"
             said = self._clean(str(error.__cause__ or error))
-            raise Again(f"{why} ({said})", lost=sent, connected=sent) from None
+            raise RetryableError(f"{why} ({said})", lost=sent, connected=sent) from None
         except openai.APIStatusError as error:
             raise self._status(error, frozenset(body)) from None
 
@@ -209,7 +211,7 @@ class Asker:
             if failed is None:
                 self._wire.texts(reply)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise Again(
+            raise RetryableError(
                 f"its reply cannot be read ({self._clean(str(error))})", lost=True
             ) from None
         if failed is not None:
@@ -227,7 +229,7 @@ class Asker:
                 with self._lock:
                     self._hold_until = max(self._hold_until, time.monotonic() + after)
             wish = "" if after is None else f", and asks to wait {after:g} s"
-            return Again(f"it goes on failing ({said}{wish})", after=after)
+            return RetryableError(f"it goes on failing ({said}{wish})", after=after)
         if status in (401, 403):
             state = "is not accepted" if self._key else "is not set"
             return Stopped(f"{self.who}: the key in the variable {KEY} {state} ({said})")
@@ -244,7 +246,7 @@ class Asker:
     def _clean(self, text: str) -> str:
         """One short printable line, without the key: some servers print it, or parts of it."""
         line = " ".join(text[:LONGEST].split())
-        return one_line(without_parts(line, self._key, MARK))
+        return one_line(mask_secret_parts(line, self._key, MARK))
 
     def _pause(self, seconds: float) -> None:
         if self._over.wait(max(0.0, seconds)):

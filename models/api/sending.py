@@ -20,7 +20,7 @@ import httpx2
 import openai
 
 from gauntlet.common.errors import GauntletError
-from gauntlet.models.api.response_limits import LIMIT, OF_AN_ERROR, bound
+from gauntlet.models.api.response_limits import LIMIT, OF_AN_ERROR, limit_response
 from gauntlet.models.api.wire import Body, Endpoint
 
 NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
@@ -49,7 +49,7 @@ class Sender:
             timeout=timeout,
             max_retries=0,
             http_client=openai.DefaultAsyncHttpx2Client(
-                limits=limits, follow_redirects=False, event_hooks={"response": [bound]}
+                limits=limits, follow_redirects=False, event_hooks={"response": [limit_response]}
             ),
         )
         self._over = False

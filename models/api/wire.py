@@ -50,7 +50,7 @@ class Reported:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ScoredPrompt:
     """A server's answer to one prompt of a Score: reported tokens, or sampled texts."""
 
     said: Reported | tuple[str, ...]

@@ -54,7 +54,7 @@ Difference = Callable[[int, int], float]
 the second number of tokens; raises one of `REFUSALS` if it cannot run them."""
 
 
-class Proof:
+class EquivalenceCheck:
     """What has been verified about one path of one network.
 
     proven: the length up to which all texts are verified.

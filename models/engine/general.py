@@ -77,7 +77,7 @@ class General:
             raise Unsupported("state, which is not keys and values")
         self.device: torch.device = network.device
         self.dtype: torch.dtype = network.dtype
-        self._network = twin(network)
+        self._network = weight_sharing_copy(network)
         rows = ROWS[self.device.type]
         self._tiles = Tiles(rows, ANSWERS) if invariant else Tiles(None, None)
         self._at_once = not invariant and self.device.type == "cuda"
@@ -182,7 +182,7 @@ def attention(
 ALL_ATTENTION_FUNCTIONS.register(NAME, attention)
 
 
-def twin(network: Any) -> Any:
+def weight_sharing_copy(network: Any) -> Any:
     """A copy of the network's modules and settings that shares its weights and uses this
     attention."""
     weights = (*network.parameters(), *network.buffers())

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from gauntlet.common.errors import ModelError
 from gauntlet.models.base import Generate, Generation
-from gauntlet.models.engine.equivalence_check import Proof, step_difference
+from gauntlet.models.engine.equivalence_check import EquivalenceCheck, step_difference
 from gauntlet.models.engine.kv_cache import KVCache
 from gauntlet.models.engine.layout import Piece
 from gauntlet.models.engine.memory import TEXTS_MOST, Least, Memory, alone, state_bytes
@@ -71,7 +71,7 @@ class Generator:
         self._plain = Reference(network, tokens)
         self._scorer = scorer if scorer and isinstance(scorer.engine, Flat) else None
         self.bytes = state_bytes(network.config, network.dtype.itemsize) if self._scorer else 0
-        self._proof = Proof(
+        self._proof = EquivalenceCheck(
             network,
             partial(step_difference, self._plain),
             Memory(network, least),

@@ -88,7 +88,7 @@ def load_network(
             network = _LOADED[key] = read_network(folder, name, dtype, place, **further)
             register(network, source)
         elif network is None:
-            network = owned(read_network(folder, name, dtype, place))
+            network = copy_weights(read_network(folder, name, dtype, place))
             if quantization == "fp8":
                 quantize(network, name)
             _LOADED[key] = network
@@ -99,7 +99,7 @@ def _stamp(folder: Path, name: str) -> tuple[Stamp, ...]:
     return tuple(map(Stamp.from_file, (folder / "config.json", *weight_files(folder, name))))
 
 
-def owned(network: Any) -> Any:
+def copy_weights(network: Any) -> Any:
     """The network with its CPU weights copied to private memory. The library maps them from the
     file, so overwriting the file would change them under the model."""
     for weight in (*network.parameters(), *network.buffers()):

@@ -23,7 +23,7 @@ import torch
 from gauntlet.common.errors import ModelError
 from gauntlet.models.base import Score, Scores
 from gauntlet.models.engine.attention import KeysValues
-from gauntlet.models.engine.equivalence_check import FIRST, Proof, probe, tree_difference
+from gauntlet.models.engine.equivalence_check import FIRST, EquivalenceCheck, probe, tree_difference
 from gauntlet.models.engine.general import General
 from gauntlet.models.engine.layout import Piece
 from gauntlet.models.engine.memory import Least, Memory, alone
@@ -62,7 +62,7 @@ class Packed:
     proof: up to which length the pass is verified against the plain scorer.
     """
 
-    proof: Proof
+    proof: EquivalenceCheck
 
     def __init__(
         self, network: Any, tokens: Tokens, invariant: bool = True, least: Least = alone
@@ -201,7 +201,7 @@ class Packed:
                 continue
             difference = partial(tree_difference, engine, self._plain)
             name = f"model {self.tokens.name!r} are scored one prompt at a time"
-            self.proof = Proof(network, difference, self.memory, name)
+            self.proof = EquivalenceCheck(network, difference, self.memory, name)
             if self.proof.covers(1):
                 self.engine = engine
                 if isinstance(engine, Portable):

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from gauntlet.common.errors import ModelError
 from gauntlet.models.engine.equivalence_check import TOLERANCE
-from gauntlet.models.engine.local import choose_device, owned, read_network
+from gauntlet.models.engine.local import choose_device, copy_weights, read_network
 from gauntlet.models.engine.memory import Least
 from gauntlet.models.engine.ragged_forward import FAMILIES
 
@@ -71,7 +71,7 @@ def load_part(folder: Path, name: str, dtype: str, device: str, rank: Rank) -> t
         if reason is None:
             if reasons and rank.number == 0:
                 LOG.warning("model %r is cut by %s: %s", name, by, "; ".join(reasons))
-            return owned(network), least
+            return copy_weights(network), least
         reasons.append(f"{by} cannot ({reason})")
         # The first attempt may have split some layers already.
         whole = None

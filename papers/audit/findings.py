@@ -63,6 +63,6 @@ def z_and_p_of_two(
     return z, float(norm.sf(z))
 
 
-def in_words(tests: Mapping[str, tuple[float, float]]) -> str:
+def format_tests(tests: Mapping[str, tuple[float, float]]) -> str:
     """Format z and p of every test."""
     return "; ".join(f"{model} z={z:.3f} p={p:.3g}" for model, (z, p) in tests.items())

@@ -11,7 +11,14 @@ import numpy as np
 from gauntlet.papers.audit.findings import Finding, Open
 from gauntlet.papers.gamebench.matches import WHERE
 from gauntlet.papers.gamebench.rows import ROUNDED, THEIR_DRAWS, rating_gap
-from gauntlet.papers.gamebench.tables import ALL, OVERALL, Again, columns, fields, heading
+from gauntlet.papers.gamebench.tables import (
+    ALL,
+    OVERALL,
+    PublishedResults,
+    columns,
+    fields,
+    heading,
+)
 from gauntlet.papers.published import paper
 from gauntlet.papers.verdicts import LEVEL
 from gauntlet.pipeline.tables.standings import Contest
@@ -37,7 +44,7 @@ def above(agent: str, other: str) -> list[str]:
     return [column for column in printed("columns") if found[agent, column] > found[other, column]]
 
 
-def truly(names: list[str]) -> str:
+def actual_games(names: list[str]) -> str:
     """Name the games whose numbers these printed columns really hold."""
     told = paper("gamebench")
     return ", ".join(sorted(heading(told, told["columns"][name]) for name in names)) or "none"
@@ -53,10 +60,10 @@ def gb_02() -> Finding:
     return (
         f"Table 1: {small} beats its CoT in {', '.join(claims['small_beats_cot'])}; {rap} is below "
         f"{cot} but in {', '.join(claims['rap_beats_cot'])}",
-        f"as printed {small} is above in {', '.join(ahead)}, really {truly(ahead)}; {rap} is above "
-        f"in {', '.join(behind)}, really {truly(behind)}",
-        {*claims["small_beats_cot"]} == {*ahead} == {*truly(ahead).split(", ")}
-        and {*claims["rap_beats_cot"]} == {*behind} == {*truly(behind).split(", ")},
+        f"as printed {small} is above in {', '.join(ahead)}, really {actual_games(ahead)}; {rap} "
+        f"is above in {', '.join(behind)}, really {actual_games(behind)}",
+        {*claims["small_beats_cot"]} == {*ahead} == {*actual_games(ahead).split(", ")}
+        and {*claims["rap_beats_cot"]} == {*behind} == {*actual_games(behind).split(", ")},
     )
 
 
@@ -69,14 +76,14 @@ def gb_03() -> Finding:
     behind = [column for column, (own, most) in best.items() if own < most]
     except_for = printed("captions")["human_not_best"]
     scores = ", ".join(
-        f"{truly([column])} {own:.2f}"
+        f"{actual_games([column])} {own:.2f}"
         for column, (own, _) in best.items()
-        if column in behind or truly([column]) == except_for
+        if column in behind or actual_games([column]) == except_for
     )
     return (
         f"App. C.1: the human has the best score in every game it played but {except_for}",
-        f"of {len(best)} games all but {truly(behind)}: {scores}",
-        truly(behind) == except_for,
+        f"of {len(best)} games all but {actual_games(behind)}: {scores}",
+        actual_games(behind) == except_for,
     )
 
 
@@ -84,10 +91,10 @@ def gb_04() -> Finding:
     scores, ratings = values("table2"), values("table1")
     rated = [place for place, score in scores.items() if np.isnan(score)]
     told = "; ".join(
-        f"{agent} in {truly([column for one, column in rated if one == agent])}"
+        f"{agent} in {actual_games([column for one, column in rated if one == agent])}"
         for agent in dict.fromkeys(agent for agent, _ in rated)
     )
-    alike = sorted({ratings[place] for place in rated if truly([place[1]]) == "ALS"})
+    alike = sorted({ratings[place] for place in rated if actual_games([place[1]]) == "ALS"})
     return (
         f"Table 1 rates all {len(printed('agents'))} agents in all {len(printed('columns'))} games",
         f"{len(rated)} of these ratings have no match behind them, as Table 2 shows: {told}; they "
@@ -123,7 +130,7 @@ def gb_11() -> Finding:
 # --- from the matches ---
 
 
-def gb_01(again: Again) -> Finding:
+def gb_01(again: PublishedResults) -> Finding:
     told = paper("gamebench")
 
     def scored(agent: str, game: str, value: float) -> bool:
@@ -144,7 +151,7 @@ def gb_01(again: Again) -> Finding:
     wrong = [column for column, game in told["columns"].items() if told["games"][column] != game]
     scores = [fitting("table2", scored, game) for game in (own_game, really)]
     ratings = [fitting("table1", rated, game) for game in (own_game, really)]
-    order = ", ".join(f"{column} is {truly([column])}" for column in wrong)
+    order = ", ".join(f"{column} is {actual_games([column])}" for column in wrong)
     return (
         f"Tables 1 and 2: columns {', '.join(told['columns'])}",
         f"as headed {scores[0]} of 63 scores and {ratings[0]} of 70 ratings are those of the "
@@ -154,7 +161,7 @@ def gb_01(again: Again) -> Finding:
     )
 
 
-def gb_06(again: Again) -> Finding:
+def gb_06(again: PublishedResults) -> Finding:
     matches, human = again.matches("hive"), again.agents.index("human")
     without = (matches.first != human) & (matches.second != human)
     ties = int((matches.scores[without] == 0.5).sum())
@@ -166,9 +173,9 @@ def gb_06(again: Again) -> Finding:
     )
 
 
-def gb_08(again: Again) -> Finding:
+def gb_08(again: PublishedResults) -> Finding:
     matches, names = again.contest.matches, again.agents
-    few = {name: again.played(name, ALL) for name in ("human", "gpt-4-rap")}
+    few = {name: again.match_count(name, ALL) for name in ("human", "gpt-4-rap")}
     strangers = [names[int(at)] for at in np.flatnonzero(matches.met[names.index("human")] == 0)]
     never = ", ".join(name for name in strangers if name != "human")
     low, high = again.ratings[ALL].limits
@@ -176,14 +183,14 @@ def gb_08(again: Again) -> Finding:
     middle = [names.index(name) for name in ("gpt-4-rap", "gpt-3.5-cot", "gpt-4-cot")]
     return (
         f"{len(matches)} matches order {len(names)} agents",
-        f"random is in {again.played('random', ALL)}, "
+        f"random is in {again.match_count('random', ALL)}, "
         f"{', '.join(f'{name} in {count}' for name, count in few.items())}; the human never meets "
         f"{never}. 90% limits: {told}: those in the middle overlap",
         max(low[middle]) > min(high[middle]),
     )
 
 
-def gb_09(again: Again) -> Finding:
+def gb_09(again: PublishedResults) -> Finding:
     names = again.agents
     games = [again.matches(game).means for game in again.contest.games]
     by_game = np.nanmean(np.array(games), axis=0)
@@ -200,7 +207,7 @@ def gb_09(again: Again) -> Finding:
     )
 
 
-def gb_10(again: Again) -> Finding:
+def gb_10(again: PublishedResults) -> Finding:
     low, high = again.ratings[ALL].limits
     human, rap = (again.agents.index(name) for name in ("human", "gpt-4-rap"))
     return (
@@ -218,7 +225,7 @@ CHECKS: dict[str, Callable[[], Finding]] = {
     "GB-11": gb_11,
 }
 
-OF_MATCHES: dict[str, Callable[[Again], Finding]] = {
+OF_MATCHES: dict[str, Callable[[PublishedResults], Finding]] = {
     "GB-01": gb_01,
     "GB-06": gb_06,
     "GB-08": gb_08,
@@ -253,6 +260,6 @@ def checks(
     if contest is None:
         missing = dict.fromkeys(OF_MATCHES, ("of the published matches", WHERE))
         return CHECKS, dict(sorted((OPEN | missing).items()))
-    again = Again(contest)
+    again = PublishedResults(contest)
     found = {name: partial(check, again) for name, check in OF_MATCHES.items()}
     return dict(sorted((CHECKS | found).items())), OPEN

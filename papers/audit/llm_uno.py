@@ -10,7 +10,7 @@ from typing import Any
 from scipy.stats import norm
 
 from gauntlet.games.uno import Uno
-from gauntlet.papers.audit.findings import ALPHA, Finding, in_words, z_and_p, z_and_p_of_two
+from gauntlet.papers.audit.findings import ALPHA, Finding, format_tests, z_and_p, z_and_p_of_two
 from gauntlet.papers.llm_uno.reproduction import example_rows
 from gauntlet.papers.published import paper
 
@@ -73,7 +73,7 @@ def lu_02() -> Finding:
     found = tests(SOLO, printed(SOLO_BASELINE)["value"])
     return (
         "every model beats 48.96% with at least one prompt at p < .05 (baseline taken as exact)",
-        in_words(found),
+        format_tests(found),
         all(p < ALPHA for _, p in found.values()),
     )
 
@@ -88,7 +88,7 @@ def lu_03() -> Finding:
     significant = {model for model, (_, p) in found.items() if p < ALPHA}
     return (
         "helping: only 70B cloze is significant, 1B and 24B come near (baseline taken as exact)",
-        f"{in_words(found)}; significant from {least} games on",
+        f"{format_tests(found)}; significant from {least} games on",
         significant == {"70B"},
     )
 
@@ -135,7 +135,7 @@ def lu_08() -> Finding:
     return (
         "a random second player wins 48.96% (10,000 games), and all four models beat that",
         f"{rate:.2%} in {GAMES:,} games of ours; 48.96% is {off:+.2f} standard errors off, within "
-        f"noise. Against ours: {in_words(found)}",
+        f"noise. Against ours: {format_tests(found)}",
         all(p < ALPHA for _, p in found.values()),
     )
 
@@ -169,7 +169,7 @@ def lu_14() -> Finding:
     return (
         "seat 1 wins 35.00% unaided (10,000 games), and 70B raises that significantly",
         f"{' / '.join(f'{rate:.2%}' for rate in rates)} in {GAMES:,} games of ours; 35.00% is "
-        f"{off:+.2f} standard errors off. Against ours: {in_words(found)}",
+        f"{off:+.2f} standard errors off. Against ours: {format_tests(found)}",
         found["70B"][1] < ALPHA,
     )
 

@@ -10,13 +10,13 @@ from gauntlet.papers.audit import llm_uno as audit_llm_uno
 from gauntlet.papers.audit import observer as audit_observer
 from gauntlet.papers.audit import talaga as audit_talaga
 from gauntlet.papers.audit import uno_arena as audit_uno_arena
-from gauntlet.papers.gamebench.matches import published
+from gauntlet.papers.gamebench.matches import load_matches
 from gauntlet.papers.reproductions import Reproduction, Settings
 
 
 def reproduce(settings: Settings) -> Reproduction:
     """Recompute every claim; plays nothing, whatever the settings."""
-    contest = published(settings.matches)
+    contest = load_matches(settings.matches)
     tables = [
         audit.findings(audit_llm_uno.CHECKS | audit_uno_arena.CHECKS, {}),
         audit.findings(audit_talaga.CHECKS, audit_talaga.OPEN),

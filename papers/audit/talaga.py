@@ -31,7 +31,7 @@ def rows(table: str) -> dict[str, dict[str, float]]:
     return {name: dict(zip(columns, line, strict=True)) for name, line in lines.items()}
 
 
-def won() -> dict[str, dict[str, float]]:
+def printed_win_rates() -> dict[str, dict[str, float]]:
     """Table 1: win rate of each player against each other one."""
     players, lines = printed("players"), printed("table1")["rows"]
     return {
@@ -41,11 +41,13 @@ def won() -> dict[str, dict[str, float]]:
 
 
 def row_mean(player: str) -> float:
-    return float(np.mean(list(won()[player].values())))
+    return float(np.mean(list(printed_win_rates()[player].values())))
 
 
 def column_mean(player: str) -> float:
-    return float(np.mean([line[player] for name, line in won().items() if name != player]))
+    return float(
+        np.mean([line[player] for name, line in printed_win_rates().items() if name != player])
+    )
 
 
 def ta_01() -> Finding:
@@ -53,7 +55,7 @@ def ta_01() -> Finding:
     told = [*table["wins"], *table["losses"]]
     found = [*map(row_mean, players), *map(column_mean, players)]
     off = [place for place, mean in enumerate(found) if abs(mean - told[place]) > ROUNDED + 1e-9]
-    rates = [rate for line in won().values() for rate in line.values()]
+    rates = [rate for line in printed_win_rates().values() for rate in line.values()]
     whole = sum((rate / HALF_PERCENT).is_integer() for rate in rates)
     return (
         f"Table 1: {len(told)} means of rows and columns, of {len(rates)} rates of "
@@ -65,15 +67,16 @@ def ta_01() -> Finding:
 
 
 def ta_02() -> Finding:
-    rates = [line["minmax"] for name, line in won().items() if name != "minmax"]
+    rates = [line["minmax"] for name, line in printed_win_rates().items() if name != "minmax"]
     ends = sum(lost(START, seat) for seat in (0, 1))
-    wins = np.mean([of_random(START, seat) for seat in (0, 1)])
+    wins = np.mean([win_chance_vs_random(START, seat) for seat in (0, 1)])
     return (
         f"MinMax loses {min(rates):g}% to {max(rates):g}%, {np.mean(rates):.2f}% in the mean",
         f"full-depth minimax on {GRID.size} x {GRID.size}, whatever best move it takes and "
         f"whatever the other plays, loses in {ends} final positions, so 0.00%; against random it "
         f"wins {wins:.2%} over both seats, exactly, and draws the rest (printed: "
-        f"{won()['minmax']['random']:g}%, and {won()['random']['minmax']:g}% lost)",
+        f"{printed_win_rates()['minmax']['random']:g}%, and "
+        f"{printed_win_rates()['random']['minmax']:g}% lost)",
         ends > 0,
     )
 
@@ -103,18 +106,18 @@ def lost(start: State, seat: int) -> int:
 
 
 @cache
-def of_random(state: State, seat: int) -> float:
+def win_chance_vs_random(state: State, seat: int) -> float:
     """Return the probability that minimax in this seat beats a uniformly random player."""
     movers = GRID.to_move(state)
     if not movers:
         return float(GRID.returns(state)[seat] > 0)
     free = [GRID.play(state, (cell,)) for cell in GRID.legal(state, movers[0])]
     after = list(best(state, seat)) if movers == (seat,) else free
-    return float(np.mean([of_random(one, seat) for one in after]))
+    return float(np.mean([win_chance_vs_random(one, seat) for one in after]))
 
 
 def ta_03() -> Finding:
-    claims, table = printed("table1")["claims"], won()
+    claims, table = printed("table1")["claims"], printed_win_rates()
     leads = {
         name: line["random"] - table["random"][name]
         for name, line in table.items()
@@ -133,7 +136,7 @@ def ta_03() -> Finding:
 
 
 def ta_04() -> Finding:
-    claims, table = printed("table1")["claims"], won()
+    claims, table = printed("table1")["claims"], printed_win_rates()
     worse, better = claims["worse"], claims["better"]
     one, other = table[worse][better], table[better][worse]
     losses = {name: column_mean(name) for name in (worse, better)}
@@ -159,7 +162,7 @@ def ta_05() -> Finding:
 
 def ta_10() -> Finding:
     table = rows("table2")
-    ps = {name: signs(row) for name, row in table.items()}
+    ps = {name: sign_test_p(row) for name, row in table.items()}
     step = ALPHA / len(ps)
     least = [name for name, p in ps.items() if p >= ALPHA]
     strict = [name for name, p in ps.items() if step <= p < ALPHA]
@@ -179,14 +182,17 @@ def ta_10() -> Finding:
     )
 
 
-def signs(row: Mapping[str, float]) -> float:
+def sign_test_p(row: Mapping[str, float]) -> float:
     """Return the p-value of the one-sided sign test of a row's wins among a hundred matches."""
     return float(sign_test(row["wins"], row["losses"], "above"))
 
 
 def ta_11() -> Finding:
     table = rows("table3")
-    sums = {name: (both(row, "wins"), both(row, "losses")) for name, row in table.items()}
+    sums = {
+        name: (sum_over_movers(row, "wins"), sum_over_movers(row, "losses"))
+        for name, row in table.items()
+    }
     fits = [name for name, pair in sums.items() if pair == tuple(rates(table[name]))]
     return (
         "Table 3: win rates beside counts by who moved first",
@@ -196,7 +202,7 @@ def ta_11() -> Finding:
     )
 
 
-def both(row: Mapping[str, float], end: str) -> float:
+def sum_over_movers(row: Mapping[str, float], end: str) -> float:
     """Return the sum over moving first and moving second."""
     return row[f"first_{end}"] + row[f"second_{end}"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gauntlet.papers.audit.findings import ALPHA, Finding, in_words, z_and_p, z_and_p_of_two
+from gauntlet.papers.audit.findings import ALPHA, Finding, format_tests, z_and_p, z_and_p_of_two
 from gauntlet.papers.published import paper
 from gauntlet.stats.correlation import pearson
 from gauntlet.stats.decisions import scaled_change
@@ -38,7 +38,7 @@ def best_first(table: Rows, column: str) -> list[str]:
     return sorted(table, key=lambda player: sign * table[player][column])
 
 
-def named(table: Rows, places: Mapping[str, str]) -> str:
+def format_places(table: Rows, places: Mapping[str, str]) -> str:
     """Format the player in a given place of each column, with its value."""
     return ", ".join(f"{c} {player} {table[player][c]:g}" for c, player in places.items())
 
@@ -88,11 +88,11 @@ def ua_03() -> Finding:
     return (
         f"Table 4, GPT-3.5: ODHR@2 {change['ODHR@2']:+.2f}%, ADR@2 {change['ADR@2']:+.2f}%",
         f"{new['ODHR@2']:.2f} - {old['ODHR@2']:.2f} = {hits:+.2f}; ADR@2 {rank:+.2f}%",
-        near(hits, change["ODHR@2"]) and near(rank, change["ADR@2"]),
+        printable_as(hits, change["ODHR@2"]) and printable_as(rank, change["ADR@2"]),
     )
 
 
-def near(value: float, printed: float) -> bool:
+def printable_as(value: float, printed: float) -> bool:
     """Return whether `value` can be printed with two decimals as `printed`: truncated, or computed
     from numbers rounded before."""
     return abs(value - printed) <= 0.01 + 1e-9
@@ -106,7 +106,7 @@ def ua_04() -> Finding:
         f"Table 5: without the strategy module ADR@4 changes by {change:+.2f}%",
         f"{new:.4f} - {old:.4f} = {new - old:+.4f}, over 3 is {rank:+.2f}%: "
         + ("worse, not better" if rank > 0 > change else "as printed"),
-        near(rank, change),
+        printable_as(rank, change),
     )
 
 
@@ -146,7 +146,7 @@ def supports(correlations: Mapping[str, float], claimed: Mapping[str, float]) ->
         min(correlations, key=correlations.__getitem__),
     }
     return extremes == set(claimed) and all(
-        near(correlations[column], r) for column, r in claimed.items()
+        printable_as(correlations[column], r) for column, r in claimed.items()
     )
 
 
@@ -164,8 +164,8 @@ def ua_07() -> Finding:
     second = {c: order[1] for c, order in places.items() if order[1] != claim["second"]}
     return (
         f"Table 2: {claim['best']} is best and {claim['second']} second in every column",
-        f"best else: {named(table, first) or 'none'}; second else: "
-        f"{named(table, second) or 'none'}",
+        f"best else: {format_places(table, first) or 'none'}; second else: "
+        f"{format_places(table, second) or 'none'}",
         not first and not second,
     )
 
@@ -177,7 +177,7 @@ def ua_08() -> Finding:
     own = [column for column, player in worst.items() if player == claim["player"]]
     return (
         f"Table 3: {claim['player']} is worst in {', '.join(claim['columns'])}",
-        f"worst are {named(table, others) or 'no others'}; {claim['player']} is worst in "
+        f"worst are {format_places(table, others) or 'no others'}; {claim['player']} is worst in "
         f"{', '.join(own)}",
         not others,
     )
@@ -202,7 +202,9 @@ def brackets(table: str, new: str, old: str) -> dict[tuple[str, str], bool]:
         for k in (2, 3, 4):
             column = f"ADR@{k}"
             before, after = lines[old.format(name)][column], lines[new.format(name)][column]
-            found[name, column] = near(float(scaled_change(after, before, k)), change[column])
+            found[name, column] = printable_as(
+                float(scaled_change(after, before, k)), change[column]
+            )
     return found
 
 
@@ -223,7 +225,7 @@ def ua_13() -> Finding:
     ps, step = [p for _, p in found.values()], ALPHA / len(found)
     return (
         "the results strongly support TUTRI over vanilla",
-        f"wins against 50%: {in_words(found)}; {sum(p < ALPHA for p in ps)} of {len(ps)} have "
+        f"wins against 50%: {format_tests(found)}; {sum(p < ALPHA for p in ps)} of {len(ps)} have "
         f"p < {ALPHA:g}, {sum(p < step for p in ps)} have p < {step:g} (Bonferroni)",
         all(p < ALPHA for p in ps),
     )
@@ -241,7 +243,7 @@ def ua_14() -> Finding:
     return (
         f"both modules are needed: {whole['WR']:.1f}% wins fall to "
         + " and ".join(f"{row['WR']:.1f}%" for row in less.values()),
-        f"{in_words(found)}; ODHR@2 changes by {hits} points",
+        f"{format_tests(found)}; ODHR@2 changes by {hits} points",
         all(p < ALPHA for _, p in found.values()),
     )
 
@@ -253,8 +255,8 @@ def ua_15() -> Finding:
     fail = [name for name in above if found[name][1] >= ALPHA]
     return (
         f"players that win over 50% play with understanding: {', '.join(above)}",
-        f"{in_words(found)}; not significant: {', '.join(fail) or 'none'}. A random player's own "
-        "rate in the second seat, which need not be 50%, is not printed",
+        f"{format_tests(found)}; not significant: {', '.join(fail) or 'none'}. A random player's "
+        "own rate in the second seat, which need not be 50%, is not printed",
         not fail,
     )
 

@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from gauntlet.papers.gamebench.tables import ALL, Again, heading
+from gauntlet.papers.gamebench.tables import ALL, PublishedResults, heading
 from gauntlet.pipeline.tables import plot_style
 from gauntlet.pipeline.tables.plot_style import ACCENT, COLOURS, GROUND, MUTED
 from gauntlet.pipeline.tables.ratings import MARKS
@@ -34,7 +34,7 @@ TITLES = {
 }
 
 
-def figures(reported: Mapping[str, Any], again: Again) -> Iterator[tuple[str, Figure]]:
+def figures(reported: Mapping[str, Any], again: PublishedResults) -> Iterator[tuple[str, Figure]]:
     """Yield every figure with its name."""
     yield "gamebench_fig1a", proportional(reported, again)
     yield "gamebench_fig1b", overall(again)
@@ -43,7 +43,7 @@ def figures(reported: Mapping[str, Any], again: Again) -> Iterator[tuple[str, Fi
         yield f"gamebench_app_l_{game}", panels(again, game)
 
 
-def proportional(reported: Mapping[str, Any], again: Again) -> Figure:
+def proportional(reported: Mapping[str, Any], again: PublishedResults) -> Figure:
     """Fig. 1a: exp(rating) of every agent over that of the best, by game."""
     games = list(reported["games"].values())
     figure, axes = plot_style.canvas(3.4)
@@ -51,7 +51,7 @@ def proportional(reported: Mapping[str, Any], again: Again) -> Figure:
         colour = COLOURS[at % len(COLOURS)]
         for place, game in enumerate(games):
             worth = np.exp(again.ratings[game].mean)
-            inside = colour if again.played(agent, game) else GROUND
+            inside = colour if again.match_count(agent, game) else GROUND
             look: dict[str, Any] = {"mec": colour, "mfc": inside, "ms": 5, "mew": 1.0}
             spot = place + 0.08 * (at - (len(again.agents) - 1) / 2)
             axes.plot(spot, worth[at] / worth.max(), MARKS[at], **look)
@@ -63,7 +63,7 @@ def proportional(reported: Mapping[str, Any], again: Again) -> Figure:
     return figure
 
 
-def overall(again: Again) -> Figure:
+def overall(again: PublishedResults) -> Figure:
     """Fig. 1b: overall ratings over draws."""
     figure, axes = plot_style.canvas(2.8)
     boxes(axes, again, ALL)
@@ -73,14 +73,14 @@ def overall(again: Again) -> Figure:
     return figure
 
 
-def boxes(axes: Axes, again: Again, game: str) -> None:
+def boxes(axes: Axes, again: PublishedResults, game: str) -> None:
     """Draw median, quartiles and the middle 90% of the draws, the lowest mean first."""
     found = again.ratings[game]
     order = np.argsort(found.mean)
     told = [_box(found, again.agents[at], at) for at in order]
     drawn = axes.bxp(told, showfliers=False, patch_artist=True, widths=0.5)
     for box, at in zip(drawn["boxes"], order, strict=True):
-        played = again.played(again.agents[at], game)
+        played = again.match_count(again.agents[at], game)
         box.set(facecolor=ACCENT if played else GROUND, edgecolor=ACCENT, linewidth=0.8)
     for part in ("whiskers", "caps"):
         for line in drawn[part]:
@@ -97,10 +97,10 @@ def _box(bootstrapped: Bootstrapped, name: str, at: int) -> dict[str, Any]:
     return {"label": name, "fliers": [], **dict(zip(names, quantiles, strict=True))}
 
 
-def counts(reported: Mapping[str, Any], again: Again) -> Figure:
+def counts(reported: Mapping[str, Any], again: PublishedResults) -> Figure:
     """Fig. 2: matches by agent and by game."""
     figure, axes = plot_style.panels(1, 2, 2.6)
-    by_agent = {agent: again.played(agent, ALL) for agent in again.agents}
+    by_agent = {agent: again.match_count(agent, ALL) for agent in again.agents}
     by_game = {heading(reported, game): len(again.matches(game)) for game in again.contest.games}
     for one, found, title in zip(axes, (by_agent, by_game), ("by agent", "by game"), strict=True):
         ordered = sorted(found.items(), key=lambda item: item[1])
@@ -115,7 +115,7 @@ def counts(reported: Mapping[str, Any], again: Again) -> Figure:
     return figure
 
 
-def panels(again: Again, game: str) -> Figure:
+def panels(again: PublishedResults, game: str) -> Figure:
     """Appendix L for one game: matches, points, win probabilities, ratings."""
     figure, axes = plot_style.panels(2, 2, 5.6)
     matches, names = again.matches(game), list(again.agents)

@@ -26,13 +26,13 @@ WHERE = (
 )
 
 
-def lacking(file: Path | None = None) -> str:
+def missing_file_message(file: Path | None = None) -> str:
     """Return a message on where to get the file of `published` if it is missing, else ""."""
     where = file or FILE
     return "" if where.exists() else f"{where}: {WHERE}"
 
 
-def published(file: Path | None = None) -> Contest | None:
+def load_matches(file: Path | None = None) -> Contest | None:
     """Read the matches of a file, by default FILE; None if no file was given and FILE is missing.
 
     Players are in the paper's order and under its names, games in the file's order. Raises

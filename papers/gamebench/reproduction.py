@@ -16,8 +16,8 @@ from rich.console import RenderableType
 from gauntlet.common.disk import write_atomically
 from gauntlet.papers.gamebench import rows, views
 from gauntlet.papers.gamebench.figures import figures
-from gauntlet.papers.gamebench.matches import WHERE, published
-from gauntlet.papers.gamebench.tables import Again, corrected, table
+from gauntlet.papers.gamebench.matches import WHERE, load_matches
+from gauntlet.papers.gamebench.tables import PublishedResults, corrected, table
 from gauntlet.papers.published import Row, frame, paper
 from gauntlet.papers.reproductions import Reproduction, Settings
 from gauntlet.pipeline.config.compose import CONF
@@ -41,8 +41,8 @@ TABLES = ("table1", "table2")
 
 def reproduce(settings: Settings) -> Reproduction:
     """Make and write everything. Raises UserError for an invalid match file."""
-    told, contest = paper("gamebench"), published(settings.matches)
-    again = None if contest is None else Again(contest)
+    told, contest = paper("gamebench"), load_matches(settings.matches)
+    again = None if contest is None else PublishedResults(contest)
     own = round_robin(settings)
     found = frame([*lines(again, own)])
     tables, drawn = settings.out / "tables", settings.out / "figures"
@@ -59,7 +59,7 @@ def reproduce(settings: Settings) -> Reproduction:
                 right = corrected(told, one).to_csv()
                 write_atomically(tables / f"gamebench_{name}_corrected.csv", right)
                 shown.append(views.table_view(told, one, name))
-            shown += rated_better(settings, again)
+            shown += project_ratings(settings, again)
         if own is not None:
             shown += map(sheet_view, rating_sheets(own))
             plot_style.save_png(
@@ -68,7 +68,7 @@ def reproduce(settings: Settings) -> Reproduction:
     return Reproduction(found, [*shown, views.summary(found)], [tables, drawn])
 
 
-def lines(again: Again | None, own_ratings: Results | None) -> Iterator[Row]:
+def lines(again: PublishedResults | None, own_ratings: Results | None) -> Iterator[Row]:
     """Yield every row of gamebench.csv."""
     told = paper("gamebench")
     yield from rows.setting_rows(told, again)
@@ -81,7 +81,7 @@ def lines(again: Again | None, own_ratings: Results | None) -> Iterator[Row]:
         yield from rows.own_rows(own_ratings)
 
 
-def rated_better(settings: Settings, again: Again) -> Iterator[RenderableType]:
+def project_ratings(settings: Settings, again: PublishedResults) -> Iterator[RenderableType]:
     """Rate the published matches with this project's method: a tie is half a win for each, players
     without a match get no rating, and ratings without each single game are included."""
     found = rate_contest(again.contest, partial(rated, by="match"))

@@ -7,8 +7,16 @@ from dataclasses import replace
 from math import isnan
 from typing import Any
 
-from gauntlet.papers.gamebench.tables import ALL, Again, fields
-from gauntlet.papers.published import Entry, Row, alone, compared, exact, not_run, only_drawn
+from gauntlet.papers.gamebench.tables import ALL, PublishedResults, fields
+from gauntlet.papers.published import (
+    Entry,
+    Row,
+    exact_row,
+    not_run,
+    only_drawn,
+    unreferenced_row,
+    with_verdict,
+)
 from gauntlet.papers.verdicts import Estimate, Gap, of_draws
 from gauntlet.pipeline.tables.registry import Results
 from gauntlet.stats.bradley_terry import ALPHA
@@ -20,17 +28,19 @@ ROUNDED = 0.005 + 1e-9
 """Rounding error of a printed rating or score."""
 
 
-def setting_rows(reported: Mapping[str, Any], again: Again | None) -> Iterator[Row]:
+def setting_rows(reported: Mapping[str, Any], again: PublishedResults | None) -> Iterator[Row]:
     """Settings that affect the ratings; those of games and agents are not in the match file."""
     own = {"bootstrap_B": DRAWS, "ci": LEVEL, "ilsr_alpha": ALPHA}
     if again is not None:
         own |= {"games": len(again.contest.games), "agents": len(again.agents)}
     for printed in reported["settings"]:
         entry, name = {**printed, "kind": "setting"}, printed["id"].rpartition(".")[2]
-        yield exact(entry, own[name]) if name in own else not_run(entry)
+        yield exact_row(entry, own[name]) if name in own else not_run(entry)
 
 
-def table_rows(reported: Mapping[str, Any], name: str, again: Again | None) -> Iterator[Row]:
+def table_rows(
+    reported: Mapping[str, Any], name: str, again: PublishedResults | None
+) -> Iterator[Row]:
     """Yield Table 1 or 2, one row per field under its printed column; n: matches of the agent, the
     same for both sides. Fields that are blank in print have no reference."""
     for agent, column, game, value in fields(reported, name):
@@ -38,23 +48,23 @@ def table_rows(reported: Mapping[str, Any], name: str, again: Again | None) -> I
         if again is None:
             yield not_run(entry)
             continue
-        n = again.played(agent, game)
+        n = again.match_count(agent, game)
         if name == "table1":
             yield replace(rating_row(entry, again, agent, game), n=n, published_n=n)
         elif isnan(value):
-            yield alone(entry, Estimate(again.score(agent, game)), n)
+            yield unreferenced_row(entry, Estimate(again.score(agent, game)), n)
         else:
-            yield replace(exact(entry, again.score(agent, game), ROUNDED), n=n, published_n=n)
+            yield replace(exact_row(entry, again.score(agent, game), ROUNDED), n=n, published_n=n)
 
 
-def rating_row(entry: Entry, again: Again, agent: str, game: str) -> Row:
+def rating_row(entry: Entry, again: PublishedResults, agent: str, game: str) -> Row:
     """The row of a rating, a mean of random draws on both sides; 0 is the mean agent's rating."""
     ours = again.rating(agent, game)
     gap = rating_gap(again, agent, game, entry["value"])
-    return compared(alone(entry, Estimate(ours)), {**entry, "without": 0.0}, gap)
+    return with_verdict(unreferenced_row(entry, Estimate(ours)), {**entry, "without": 0.0}, gap)
 
 
-def rating_gap(again: Again, agent: str, game: str, value: float) -> Gap:
+def rating_gap(again: PublishedResults, agent: str, game: str, value: float) -> Gap:
     """Return our rating minus a printed one, with the errors of both numbers of draws."""
     sd, ours = again.spread(agent, game), again.rating(agent, game)
     return of_draws(ours, again.draws, value, THEIR_DRAWS, sd, ROUNDED)
@@ -64,20 +74,20 @@ def category_rows(reported: Mapping[str, Any]) -> Iterator[Row]:
     """Table 3: printed totals against the number of listed games."""
     for name, category in reported["table3"].items():
         entry = {"id": f"gamebench.table3.{name}", "kind": "recount", "value": category["total"]}
-        yield exact(entry, len(category["games"]))
+        yield exact_row(entry, len(category["games"]))
 
 
-def count_rows(reported: Mapping[str, Any], again: Again | None) -> Iterator[Row]:
+def count_rows(reported: Mapping[str, Any], again: PublishedResults | None) -> Iterator[Row]:
     """Fig. 2: matches by game, by agent, and in total."""
     where, kind = "gamebench.fig2.matches", {"kind": "recount"}
     for game, count in reported["matches"]["games"].items():
         entry = {"id": f"{where}.game.{game}", "value": count, **kind}
-        yield exact(entry, len(again.matches(game))) if again else not_run(entry)
+        yield exact_row(entry, len(again.matches(game))) if again else not_run(entry)
     for agent, count in reported["matches"]["agents"].items():
         entry = {"id": f"{where}.agent.{agent}", "value": count, **kind}
-        yield exact(entry, again.played(agent, ALL)) if again else not_run(entry)
+        yield exact_row(entry, again.match_count(agent, ALL)) if again else not_run(entry)
     entry = {"id": f"{where}.total", "value": reported["matches"]["total"], **kind}
-    yield exact(entry, len(again.contest.matches)) if again else not_run(entry)
+    yield exact_row(entry, len(again.contest.matches)) if again else not_run(entry)
 
 
 def figure_rows(reported: Mapping[str, Any]) -> Iterator[Row]:
@@ -90,11 +100,11 @@ def own_rows(ratings: Results) -> Iterator[Row]:
     """Our own players over the nine games, which the paper does not have: with 90% intervals."""
     for row in ratings["ratings"].to_dict("records"):
         where, rating = f"gamebench.own.{row['player']}.Overall", _rating(row)
-        yield alone({"id": f"{where}.rating"}, rating, row["matches"])
-        yield alone({"id": f"{where}.score"}, Estimate(row["score"]), row["matches"])
+        yield unreferenced_row({"id": f"{where}.rating"}, rating, row["matches"])
+        yield unreferenced_row({"id": f"{where}.score"}, Estimate(row["score"]), row["matches"])
     for row in ratings["ratings_by_game"].to_dict("records"):
         where = f"gamebench.own.{row['player']}.{row['game']}"
-        yield alone({"id": f"{where}.rating"}, _rating(row), row["matches"])
+        yield unreferenced_row({"id": f"{where}.rating"}, _rating(row), row["matches"])
 
 
 def _rating(row: Mapping[Any, Any]) -> Estimate:

@@ -24,7 +24,7 @@ TABLE_COLUMNS = [
 
 
 @dataclass(frozen=True)
-class Again:
+class PublishedResults:
     """The published matches, and the scores and ratings that the paper computes from them."""
 
     contest: Contest
@@ -48,7 +48,7 @@ class Again:
             for game in (ALL, *self.contest.games)
         }
 
-    def played(self, agent: str, game: str) -> int:
+    def match_count(self, agent: str, game: str) -> int:
         return int(self.matches(game).met.sum(1)[self.agents.index(agent)])
 
     def ties(self, agent: str, game: str) -> int:
@@ -87,14 +87,14 @@ def fields(reported: Mapping[str, Any], table: str) -> Iterator[tuple[str, str, 
             yield agent, column, game, np.nan if value is None else value
 
 
-def table(reported: Mapping[str, Any], again: Again, name: str) -> pd.DataFrame:
+def table(reported: Mapping[str, Any], again: PublishedResults, name: str) -> pd.DataFrame:
     """Return Table 1 or 2 next to ours. corrected: ours, empty if the agent has no match; low,
     high: its limits. If all matches of an agent in a game are `ties`, the game says nothing about
     it."""
     rows = []
     for agent, column, game, value in fields(reported, name):
         ours = again.rating(agent, game) if name == "table1" else again.score(agent, game)
-        played, at = again.played(agent, game), again.agents.index(agent)
+        played, at = again.match_count(agent, game), again.agents.index(agent)
         ends = (
             again.ratings[game].limits
             if name == "table1"

@@ -11,7 +11,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from gauntlet.papers.llm_uno.settings import recent_moves, setting_rows
-from gauntlet.papers.published import Row, counted, exact, frame, measured, not_run, paper, view
+from gauntlet.papers.published import (
+    Row,
+    exact_row,
+    frame,
+    mean_row,
+    not_run,
+    paper,
+    share_row,
+    view,
+)
 from gauntlet.papers.reproductions import Reproduction, Settings, available, read_csv
 from gauntlet.papers.verdicts import Estimate
 from gauntlet.pipeline.tables.plot_style import save_png
@@ -104,7 +113,7 @@ def without_effects(reported: dict[str, Any]) -> dict[str, Any]:
 def _seat_row(entry: dict[str, Any], seats: pd.DataFrame) -> Row:
     row = seats[(seats["seats"] == entry["seats"]) & (seats["seat"] == entry["seat"])].iloc[0]
     share = Estimate(row["win_rate"], row["ci_low"], row["ci_high"])
-    return counted(entry, share, row["games"], row["games"])
+    return share_row(entry, share, row["games"], row["games"])
 
 
 def _cell(entry: dict[str, Any], cells: pd.DataFrame) -> pd.Series[Any] | None:
@@ -119,7 +128,7 @@ def _cell_row(entry: dict[str, Any], cells: pd.DataFrame) -> Row:
     if row is None:
         return not_run(entry)
     share = Estimate(row["win_rate"], row["ci_low"], row["ci_high"])
-    return counted(entry, share, row["matches"], row["deals"])
+    return share_row(entry, share, row["matches"], row["deals"])
 
 
 def _gain_row(entry: dict[str, Any], cells: pd.DataFrame) -> Row:
@@ -127,7 +136,7 @@ def _gain_row(entry: dict[str, Any], cells: pd.DataFrame) -> Row:
     if row is None:
         return not_run(entry)
     ends = (row[name] - row["baseline"] for name in ("win_rate", "ci_low", "ci_high"))
-    return measured(entry, Estimate(*ends), row["matches"], row["deals"])
+    return mean_row(entry, Estimate(*ends), row["matches"], row["deals"])
 
 
 def _significant_row(reported: dict[str, Any], cells: pd.DataFrame) -> Row:
@@ -137,7 +146,7 @@ def _significant_row(reported: dict[str, Any], cells: pd.DataFrame) -> Row:
     there = [_cell(cell, cells) for cell in published]
     if any(row is None for row in there):
         return not_run(entry)
-    return exact(entry, sum(_p(row) < LOW for row in there if row is not None))
+    return exact_row(entry, sum(_p(row) < LOW for row in there if row is not None))
 
 
 def _p(row: pd.Series[Any]) -> float:
@@ -154,7 +163,9 @@ def example_rows(example: dict[str, Any]) -> list[Row]:
             sums[(shift + place) % count] += share
     within = (len(example["received"]) + 1) * PRINT
     pairs = zip(example["sums"], sums, strict=True)
-    return [exact({**entry, "kind": "recount"}, round(total, 4), within) for entry, total in pairs]
+    return [
+        exact_row({**entry, "kind": "recount"}, round(total, 4), within) for entry, total in pairs
+    ]
 
 
 def figures(seats: pd.DataFrame, cells: pd.DataFrame, models: Sequence[str]) -> dict[str, Figure]:

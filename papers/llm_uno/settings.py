@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from gauntlet.papers.published import Row, exact, not_run
+from gauntlet.papers.published import Row, exact_row, not_run
 from gauntlet.pipeline.log.folder import Folder
 
 
@@ -17,7 +17,7 @@ def recent_moves(folder: Path) -> dict[str, int]:
     name, the newest's. Read from the identity of the cells as played."""
     place = Folder(folder)
     found = {}
-    for about in place.abouts():
+    for about in place.sweep_cells():
         for player in place.description(about)["identity"]["players"]:
             method = player["agent"].get("method", {})
             if "moves" in method:
@@ -48,4 +48,4 @@ def setting_rows(reported: dict[str, Any], cells: pd.DataFrame, alpha: float) ->
 def _row(entry: dict[str, Any], ours: Sequence[float]) -> Row:
     if not ours:
         return not_run(entry)
-    return exact(entry, max(ours, key=lambda value: abs(value - entry["value"])))
+    return exact_row(entry, max(ours, key=lambda value: abs(value - entry["value"])))

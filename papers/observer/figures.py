@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from gauntlet.games.rock_paper_scissors.strategies import CODES, grid
-from gauntlet.papers.observer.runs import Watched, implied, same
+from gauntlet.papers.observer.runs import WatchedMatch, implied_outcomes, same_outcomes
 from gauntlet.pipeline.tables import plot_style
 from gauntlet.pipeline.tables.plot_style import ACCENT, COLOURS, CONTRAST, DASHES, MUTED
 from gauntlet.stats import observation
@@ -25,9 +25,9 @@ BESIDE = 0.15
 """Vertical offset of the marks from a strategy's row: player 2 below, player 1 above."""
 
 
-def told_apart(match_up: str, note: str = "pairs") -> str:
+def match_up_label(match_up: str, note: str = "pairs") -> str:
     """Label a match-up with the number of pairs of the grid that no loss tells from it."""
-    return f"{match_up} ({int(same(match_up.split('-')).sum())} {note} alike)"
+    return f"{match_up} ({int(same_outcomes(match_up.split('-')).sum())} {note} alike)"
 
 
 def curves(table: pd.DataFrame, panels: Sequence[tuple[str, str, str]], title: str) -> Figure:
@@ -44,7 +44,7 @@ def curves(table: pd.DataFrame, panels: Sequence[tuple[str, str, str]], title: s
                 drawn = rows[column].rolling(SMOOTH, min_periods=1).mean()
                 look = {"color": COLOURS[at % len(COLOURS)], "ls": DASHES[at % len(DASHES)]}
                 one.plot(rows["guess"], drawn, lw=1.1, label=observer, **look)
-        one.set_title(told_apart(match_up))
+        one.set_title(match_up_label(match_up))
         one.set_xlabel("guess")
         one.set_ylabel(name)
         one.set_yscale("symlog", linthresh=SMALL)
@@ -57,14 +57,14 @@ def curves(table: pd.DataFrame, panels: Sequence[tuple[str, str, str]], title: s
 
 def heat_map(pair: Sequence[str], mode: observation.Mode) -> Figure:
     """Draw the Union loss of every guess about one truth (ringed); dots mark the same outcomes."""
-    table = observation.union(implied(*pair), grid(), grid().reshape(-1, 3), mode)
+    table = observation.union(implied_outcomes(*pair), grid(), grid().reshape(-1, 3), mode)
     figure, axes = plot_style.canvas(min(4.6, 1.0 + plot_style.width()))
     image = axes.imshow(table, "viridis_r", aspect="equal", vmin=0)
     axes.set_xticks(range(len(CODES)), CODES)
     axes.set_yticks(range(len(CODES)), CODES)
     axes.set_xlabel("guess for player 2")
     axes.set_ylabel("guess for player 1")
-    alike, (row, column) = same(pair), map(CODES.index, pair)
+    alike, (row, column) = same_outcomes(pair), map(CODES.index, pair)
     for one, other in np.argwhere(alike):
         if (one, other) != (row, column):
             axes.plot(other, one, ".", color="white", ms=2.5)
@@ -78,7 +78,7 @@ def heat_map(pair: Sequence[str], mode: observation.Mode) -> Figure:
     return figure
 
 
-def timeline(matches: Sequence[Watched]) -> Figure:
+def timeline(matches: Sequence[WatchedMatch]) -> Figure:
     """Draw what one observer guessed after each round, one panel per match: a mark for each player,
     and lines for the truth."""
     across = 1 if plot_style.narrow() else len(matches)
@@ -90,7 +90,7 @@ def timeline(matches: Sequence[Watched]) -> Figure:
         one.set_yticks(range(len(CODES)), CODES)
         one.set_ylim(len(CODES) - 0.5, -0.5)
         one.set_xlabel("guess")
-        one.set_title(told_apart("-".join(match.pair)))
+        one.set_title(match_up_label("-".join(match.pair)))
     plot_style.add_legend(figure, 2)
     plot_style.set_title(
         figure,
@@ -99,7 +99,7 @@ def timeline(matches: Sequence[Watched]) -> Figure:
     return figure
 
 
-def _guessed(axes: Axes, match: Watched, seat: int, colour: str) -> None:
+def _guessed(axes: Axes, match: WatchedMatch, seat: int, colour: str) -> None:
     known = [(at, guess[seat]) for at, guess in enumerate(match.guesses, 1) if guess]
     beside = BESIDE * (2 * seat - 1)
     axes.axhline(CODES.index(match.pair[seat]) + beside, color=colour, lw=0.6, alpha=0.6)

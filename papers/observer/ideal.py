@@ -28,13 +28,15 @@ def sir(pair: str, react: str = "lag1", window: int = 50, runs: int = RUNS) -> F
     game = RockPaperScissors(rounds=ROUNDS, react=react)
     hands = strategies.play_rounds(game.together(pair), runs, ROUNDS, np.random.default_rng(SEED))
     named = [
-        right(strategies.likelihoods(hands[seat], hands[1 - seat]), CODES.index(code), window)
+        correct_probability(
+            strategies.likelihoods(hands[seat], hands[1 - seat]), CODES.index(code), window
+        )
         for seat, code in enumerate(pair)
     ]
     return np.asarray((named[0] * named[1]).mean(axis=1))
 
 
-def right(chances: Floats, truth: int, window: int) -> Floats:
+def correct_probability(chances: Floats, truth: int, window: int) -> Floats:
     """Return the probability that each guess is the true strategy: float64 (runs, guesses)."""
     never = summed(chances == 0, window)
     logs = summed(np.log(np.where(chances == 0, 1.0, chances)), window)

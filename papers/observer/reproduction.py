@@ -20,7 +20,7 @@ from gauntlet.common.disk import write_atomically
 from gauntlet.games.rock_paper_scissors import strategies
 from gauntlet.games.rock_paper_scissors.strategies import UNIFORM
 from gauntlet.papers.observer import figures, rows, views
-from gauntlet.papers.observer.runs import Watched, watched
+from gauntlet.papers.observer.runs import WatchedMatch, watched_matches
 from gauntlet.papers.observer.totals import by_round, totals, unions
 from gauntlet.papers.published import Row, frame, paper
 from gauntlet.papers.reproductions import Reproduction, Settings, available
@@ -74,22 +74,24 @@ def reproduce(settings: Settings) -> Reproduction:
     return Reproduction(found, [*views_of(base, extras, here)], [tables, drawn])
 
 
-def played(settings: Settings, models: Sequence[str], extra: Extra | None = None) -> list[Watched]:
+def played(
+    settings: Settings, models: Sequence[str], extra: Extra | None = None
+) -> list[WatchedMatch]:
     """Return all matches watched: by the observers without a model, then by each model, in separate
     folders."""
     name, words = (f"_{extra.name}", extra.words) if extra else ("", ())
     agents: dict[str, tuple[str, ...]] = {"": (f"agent={ABLE if extra else ALL}",)}
     agents |= {model: ("agent=llm", f"model={model}") for model in models}
-    found: list[Watched] = []
+    found: list[WatchedMatch] = []
     for model, who in agents.items():
         folder = f"observer{name}{'_' * bool(model)}{model}"
         sizes = (f"deals={settings.deals}", *who, *words)
-        found += watched(settings.run("observer_table1", folder, *sizes), model)
+        found += watched_matches(settings.run("observer_table1", folder, *sizes), model)
     return found
 
 
 def files(
-    base: Sequence[Watched], extras: Mapping[Extra, Sequence[Watched]]
+    base: Sequence[WatchedMatch], extras: Mapping[Extra, Sequence[WatchedMatch]]
 ) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield the tables, including the data of the figures, with their names."""
     yield "table1", totals(base)
@@ -100,7 +102,7 @@ def files(
         yield extra.name, totals(matches)
 
 
-def drawings(base: Sequence[Watched]) -> Iterator[tuple[str, Figure]]:
+def drawings(base: Sequence[WatchedMatch]) -> Iterator[tuple[str, Figure]]:
     """Yield every figure with its file name."""
     table = by_round(base)
     match_ups = list(dict.fromkeys("-".join(one.pair) for one in base))
@@ -122,8 +124,8 @@ def drawings(base: Sequence[Watched]) -> Iterator[tuple[str, Figure]]:
 
 def lines(
     reported: Mapping[str, Any],
-    base: Sequence[Watched],
-    extras: Mapping[Extra, Sequence[Watched]],
+    base: Sequence[WatchedMatch],
+    extras: Mapping[Extra, Sequence[WatchedMatch]],
     models: Sequence[str],
 ) -> Iterator[Row]:
     """Yield every row of observer.csv."""
@@ -138,7 +140,7 @@ def lines(
     yield from rows.figure_rows(reported)
 
 
-def played_settings(base: Sequence[Watched], models: Sequence[str]) -> dict[str, float]:
+def played_settings(base: Sequence[WatchedMatch], models: Sequence[str]) -> dict[str, float]:
     """Return the paper's settings by name, as played; model settings only if a model was played."""
     game, deals = base[0].game, len({one.deal for one in base})
     span = max(observation.WORTH) - min(observation.WORTH)
@@ -167,7 +169,9 @@ def played_settings(base: Sequence[Watched], models: Sequence[str]) -> dict[str,
 
 
 def views_of(
-    base: Sequence[Watched], extras: Mapping[Extra, Sequence[Watched]], models: Sequence[str]
+    base: Sequence[WatchedMatch],
+    extras: Mapping[Extra, Sequence[WatchedMatch]],
+    models: Sequence[str],
 ) -> Iterator[RenderableType]:
     deals = len({one.deal for one in base})
     yield views.table1_view(totals(base), f"Table 1, told the last 50 rounds, {deals} matches each")

@@ -10,9 +10,17 @@ import pandas as pd
 from gauntlet.games.rock_paper_scissors import HANDS, RockPaperScissors
 from gauntlet.games.rock_paper_scissors.strategies import ANSWERS
 from gauntlet.papers.observer import ideal
-from gauntlet.papers.observer.runs import same
+from gauntlet.papers.observer.runs import same_outcomes
 from gauntlet.papers.observer.totals import PERCENT
-from gauntlet.papers.published import Row, alone, exact, measured, not_run, only_drawn, proven
+from gauntlet.papers.published import (
+    Row,
+    exact_row,
+    known_share_row,
+    mean_row,
+    not_run,
+    only_drawn,
+    unreferenced_row,
+)
 from gauntlet.papers.verdicts import Estimate
 from gauntlet.stats.means import limits
 
@@ -29,7 +37,7 @@ def records(frame: pd.DataFrame) -> Iterator[dict[str, Any]]:
         yield {str(name): value for name, value in row.items()}
 
 
-def behind(match_up: str) -> str:
+def match_up_id(match_up: str) -> str:
     """Convert a match-up to its form in ids: H-C is H_vs_C."""
     return match_up.replace("-", "_vs_")
 
@@ -41,9 +49,9 @@ def setting_rows(reported: Mapping[str, Any], played: Mapping[str, float]) -> It
         if name not in played:
             yield not_run(entry)
         elif "value" in entry:
-            yield exact(entry, played[name], ROUNDED)
+            yield exact_row(entry, played[name], ROUNDED)
         else:
-            yield alone(entry, Estimate(played[name]))
+            yield unreferenced_row(entry, Estimate(played[name]))
 
 
 def table1_rows(reported: Mapping[str, Any], frame: pd.DataFrame) -> Iterator[Row]:
@@ -61,19 +69,21 @@ def table1_rows(reported: Mapping[str, Any], frame: pd.DataFrame) -> Iterator[Ro
             yield _sir(entry, ours.loc[(match_up, model)]) if played else not_run(entry)
     for row in records(frame):
         if row["observer"] not in table["rows"]:
-            where = f"observer_rps.table1.{row['observer']}.{behind(row['match_up'])}"
-            yield _sir({"id": f"{where}.sir", **_before(reported, row, "lag1", 50)}, row)
+            where = f"observer_rps.table1.{row['observer']}.{match_up_id(row['match_up'])}"
+            yield _sir({"id": f"{where}.sir", **_earlier_reference(reported, row, "lag1", 50)}, row)
         yield from part_rows("table1", row)
 
 
 def part_rows(part: str, row: Mapping[str, Any]) -> Iterator[Row]:
     """Yield the other results of an observer and match-up: SIR treating guesses as independent,
     each player, the class, and the losses."""
-    where = f"observer_rps.{part}.{row['observer']}.{behind(row['match_up'])}"
+    where = f"observer_rps.{part}.{row['observer']}.{match_up_id(row['match_up'])}"
     each = Estimate(row["sir"], row["exact_low"], row["exact_high"])
-    yield alone({"id": f"{where}.sir_by_guess"}, each, row["guesses"], row["deals"])
+    yield unreferenced_row({"id": f"{where}.sir_by_guess"}, each, row["guesses"], row["deals"])
     for name in (*PARTS, *LOSSES):
-        yield alone({"id": f"{where}.{name}"}, Estimate(row[name]), row["deals"], row["deals"])
+        yield unreferenced_row(
+            {"id": f"{where}.{name}"}, Estimate(row[name]), row["deals"], row["deals"]
+        )
 
 
 def extra_rows(
@@ -81,26 +91,28 @@ def extra_rows(
 ) -> Iterator[Row]:
     """SIR with another window or other reactions."""
     for row in records(frame):
-        where = f"observer_rps.{part}.{row['observer']}.{behind(row['match_up'])}.sir"
-        yield _sir({"id": where, **_before(reported, row, react, window)}, row)
+        where = f"observer_rps.{part}.{row['observer']}.{match_up_id(row['match_up'])}.sir"
+        yield _sir({"id": where, **_earlier_reference(reported, row, react, window)}, row)
 
 
 def _sir(entry: dict[str, Any], row: Mapping[str, Any]) -> Row:
     found, deals = Estimate(row["sir"], row["deal_low"], row["deal_high"]), int(row["deals"])
-    return measured(entry, found, deals, deals)
+    return mean_row(entry, found, deals, deals)
 
 
-def _before(
+def _earlier_reference(
     reported: Mapping[str, Any], row: Mapping[str, Any], react: str, window: int
 ) -> dict[str, Any]:
     """Return the ideal observer's result in our earlier runs, if they have it."""
     known = reported["ideal"]["sir"].get(row["match_up"], {}).get(react, {})
     if row["observer"] != "likeliest" or window not in known:
         return {}
-    return _older(reported, row["match_up"], react, window)
+    return _earlier_result(reported, row["match_up"], react, window)
 
 
-def _older(reported: Mapping[str, Any], match_up: str, react: str, window: int) -> dict[str, Any]:
+def _earlier_result(
+    reported: Mapping[str, Any], match_up: str, react: str, window: int
+) -> dict[str, Any]:
     """Return our own earlier result."""
     found = reported["ideal"]["sir"][match_up]
     return {
@@ -118,10 +130,10 @@ def ideal_rows(reported: Mapping[str, Any]) -> Iterator[Row]:
             for window in windows:
                 runs = ideal.sir(match_up.replace("-", ""), react, window)
                 each = (float(runs.mean()), *map(float, limits(runs, (0.0, 1.0))))
-                where = f"observer_rps.ideal.{behind(match_up)}.{react}.window{window}.sir"
-                entry = {"id": where, **_older(reported, match_up, react, window)}
+                where = f"observer_rps.ideal.{match_up_id(match_up)}.{react}.window{window}.sir"
+                entry = {"id": where, **_earlier_result(reported, match_up, react, window)}
                 found = Estimate(*(PERCENT * one for one in each))
-                yield measured(entry, found, len(runs), len(runs))
+                yield mean_row(entry, found, len(runs), len(runs))
 
 
 def table2_rows(reported: Mapping[str, Any]) -> Iterator[Row]:
@@ -134,7 +146,7 @@ def table2_rows(reported: Mapping[str, Any]) -> Iterator[Row]:
             where = f"{snippet['model']}_r{snippet['round']}.P{snippet['player']}.{hand}"
             entry: dict[str, Any] = {"id": f"observer_rps.table2.{where}", "value": share}
             entry |= {"n": table["window"], "without": 1 / len(HANDS)}
-            yield proven(entry, chance)
+            yield known_share_row(entry, chance)
 
 
 def table3_rows(reported: Mapping[str, Any]) -> Iterator[Row]:
@@ -143,10 +155,10 @@ def table3_rows(reported: Mapping[str, Any]) -> Iterator[Row]:
     for code, mix in reported["table3"]["mixes"].items():
         for at, hand in enumerate(HANDS):
             entry = {"id": f"observer_rps.table3.{code}.mix.{hand}", "value": mix[at]}
-            yield exact({**entry, "kind": "setting"}, mixes[code][at])
+            yield exact_row({**entry, "kind": "setting"}, mixes[code][at])
     for code, ahead in reported["table3"]["rules"].items():
         entry = {"id": f"observer_rps.table3.{code}.rule", "value": ahead, "kind": "setting"}
-        yield exact(entry, ANSWERS[code])
+        yield exact_row(entry, ANSWERS[code])
 
 
 def outcome_rows(reported: Mapping[str, Any]) -> Iterator[Row]:
@@ -156,12 +168,14 @@ def outcome_rows(reported: Mapping[str, Any]) -> Iterator[Row]:
         ours = RockPaperScissors().outlook((one, other))
         for name, value, found in zip(("win", "draw", "loss"), chances, ours, strict=True):
             entry = {"id": f"observer_rps.derived.{match_up}.outcome.{name}", "value": value}
-            yield exact({**entry, "kind": "own_derivation"}, found, ROUNDED)
+            yield exact_row({**entry, "kind": "own_derivation"}, found, ROUNDED)
         entry = {
             "id": f"observer_rps.derived.{match_up}.alike",
             "value": reported["alike"][match_up],
         }
-        yield exact({**entry, "kind": "own_derivation"}, float(same((one, other)).sum()))
+        yield exact_row(
+            {**entry, "kind": "own_derivation"}, float(same_outcomes((one, other)).sum())
+        )
 
 
 def figure_rows(reported: Mapping[str, Any]) -> Iterator[Row]:

@@ -27,7 +27,7 @@ UNKNOWN = np.full(3, np.nan)
 
 
 @dataclass(frozen=True)
-class Watched:
+class WatchedMatch:
     """One match that an observer watched.
 
     pair: the codes of both players. observer: its name in tables; for a model, the model's.
@@ -46,27 +46,31 @@ class Watched:
     @cached_property
     def outcomes(self) -> Floats:
         """The outcomes that each guess implies, float64 (guesses, 3); nan for a null one."""
-        return np.array([UNKNOWN if guess is None else implied(*guess) for guess in self.guesses])
+        return np.array(
+            [UNKNOWN if guess is None else implied_outcomes(*guess) for guess in self.guesses]
+        )
 
     def union(
         self, mode: Mode = "fixed", over: Grid = "global", eps: float = observation.EPS
     ) -> Floats:
         """Return the Union loss of each guess; nan for a null one."""
         every = grid().reshape(-1, 3)
-        return observation.union(implied(*self.pair), self.outcomes, every, mode, over, eps)
+        return observation.union(
+            implied_outcomes(*self.pair), self.outcomes, every, mode, over, eps
+        )
 
 
-def implied(strategy: str, other: str) -> Floats:
+def implied_outcomes(strategy: str, other: str) -> Floats:
     """Return [win, draw, loss] of the first of two strategies."""
     found: Floats = grid()[CODES.index(strategy), CODES.index(other)]
     return found
 
 
-def watched(folder: Path, model: str = "") -> Iterator[Watched]:
+def watched_matches(folder: Path, model: str = "") -> Iterator[WatchedMatch]:
     """Yield every match of an output_dir; model: the observer's name if it uses a model. Raises
     ValueError for a log of games other than watched rock-paper-scissors with the players named."""
     place = Folder(folder)
-    for about in place.abouts():
+    for about in place.sweep_cells():
         game = recorded_game(place.description(about)["identity"]["game"])
         if not (isinstance(game, Watch) and isinstance(game.of, RockPaperScissors)):
             raise ValueError(f"{folder} holds other games than watched rock-paper-scissors")
@@ -75,7 +79,9 @@ def watched(folder: Path, model: str = "") -> Iterator[Watched]:
             guesses = tuple(_guess(game, decision) for decision in record.decisions)
             name = model or about.players[0]
             figures = {measure: own for measure, (own,) in record.measures.items()}
-            yield Watched(game, (one, other), name, record.deal, guesses, record.decisions, figures)
+            yield WatchedMatch(
+                game, (one, other), name, record.deal, guesses, record.decisions, figures
+            )
 
 
 def _guess(game: Watch, decision: DecisionRecord) -> tuple[str, str] | None:
@@ -86,6 +92,6 @@ def _guess(game: Watch, decision: DecisionRecord) -> tuple[str, str] | None:
     return one, other
 
 
-def same(pair: Sequence[str]) -> NDArray[np.bool_]:
+def same_outcomes(pair: Sequence[str]) -> NDArray[np.bool_]:
     """Return which pairs have this one's outcomes, so that no loss tells them apart: (19, 19)."""
-    return observation.alike(grid(), implied(pair[0], pair[1]))
+    return observation.alike(grid(), implied_outcomes(pair[0], pair[1]))

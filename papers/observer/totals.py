@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from gauntlet.games.rock_paper_scissors.strategies import grid
-from gauntlet.papers.observer.runs import Watched, implied, same
+from gauntlet.papers.observer.runs import WatchedMatch, implied_outcomes, same_outcomes
 from gauntlet.stats import observation
 from gauntlet.stats.means import limits
 from gauntlet.stats.observation import EPS, Grid, Mode
@@ -30,15 +30,15 @@ SHARES = {"player1": "sir_1", "player2": "sir_2", "same_outcome": "same_outcome"
 """Columns in percent, mapped to the measures of a match."""
 
 
-def totals(matches: Iterable[Watched]) -> pd.DataFrame:
+def totals(matches: Iterable[WatchedMatch]) -> pd.DataFrame:
     """Return one row per observer and match-up, from the measures of its matches. Rates in percent
     of guesses; `deal_*` is the 95% interval of the mean over deals, `exact_*` Clopper and Pearson's
     treating guesses as independent. MEDIANS are medians over deals, all others means. `blind`: no
     loss depends on the guess about one of the players."""
-    return pd.DataFrame([_row(own) for own in grouped(matches)])
+    return pd.DataFrame([_row(own) for own in group_matches(matches)])
 
 
-def grouped(matches: Iterable[Watched]) -> Iterator[list[Watched]]:
+def group_matches(matches: Iterable[WatchedMatch]) -> Iterator[list[WatchedMatch]]:
     """Yield the matches of each match-up and observer, in order of first appearance."""
     every = list(matches)
     order = list(dict.fromkeys((one.pair, one.observer) for one in every))
@@ -47,7 +47,7 @@ def grouped(matches: Iterable[Watched]) -> Iterator[list[Watched]]:
         yield list(own)
 
 
-def _row(matches: list[Watched]) -> dict[str, object]:
+def _row(matches: list[WatchedMatch]) -> dict[str, object]:
     each, guesses = pd.DataFrame([dict(one.measures) for one in matches]), matches[0].guesses
     right, total = each["sir"].to_numpy(float), len(matches) * len(guesses)
     exact = clopper_pearson(round(float(right.sum()) * len(guesses)), total)
@@ -69,23 +69,23 @@ def _row(matches: list[Watched]) -> dict[str, object]:
     }
 
 
-def unions(matches: Iterable[Watched]) -> pd.DataFrame:
+def unions(matches: Iterable[WatchedMatch]) -> pd.DataFrame:
     """Return the mean Union of each observer and match-up for every mode, grid and eps, and the
     observer's rank in its match-up, 1 the lowest loss."""
     rows = [
         {"match_up": "-".join(own[0].pair), "observer": own[0].observer, "mode": mode,
          "grid": over, "eps": eps,
          "union": observation.mean(np.concatenate([one.union(mode, over, eps) for one in own])),
-         "alike": int(same(own[0].pair).sum())}
-        for own in grouped(matches)
-        for mode, over, eps in ways()
+         "alike": int(same_outcomes(own[0].pair).sum())}
+        for own in group_matches(matches)
+        for mode, over, eps in union_variants()
     ]  # fmt: skip
     table = pd.DataFrame(rows)
     by = table.groupby(["match_up", "mode", "grid", "eps"])["union"]
     return table.assign(place=by.rank(method="min").astype("Int64"))
 
 
-def ways() -> Iterator[tuple[Mode, Grid, float]]:
+def union_variants() -> Iterator[tuple[Mode, Grid, float]]:
     """Yield every variant of Union; `raw` has no grid."""
     for mode in get_args(Mode):
         for over in get_args(Grid) if mode != "raw" else ("global",):
@@ -93,11 +93,11 @@ def ways() -> Iterator[tuple[Mode, Grid, float]]:
                 yield mode, over, eps
 
 
-def by_round(matches: Iterable[Watched]) -> pd.DataFrame:
+def by_round(matches: Iterable[WatchedMatch]) -> pd.DataFrame:
     """The mean over deals of each loss after every guess, and the share naming both players."""
     parts = []
-    for own in grouped(matches):
-        truth, guesses = implied(*own[0].pair), np.array([one.outcomes for one in own])
+    for own in group_matches(matches):
+        truth, guesses = implied_outcomes(*own[0].pair), np.array([one.outcomes for one in own])
         scaled = observation.scaled_cross_entropy(truth, guesses, EVERY)
         named = [[guess == one.pair for guess in one.guesses] for one in own]
         columns = {
@@ -114,7 +114,7 @@ def by_round(matches: Iterable[Watched]) -> pd.DataFrame:
                 match_up="-".join(own[0].pair),
                 observer=own[0].observer,
                 guess=range(1, guesses.shape[1] + 1),
-                alike=int(same(own[0].pair).sum()),
+                alike=int(same_outcomes(own[0].pair).sum()),
             )
         )
     return pd.concat(parts, ignore_index=True)

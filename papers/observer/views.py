@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from gauntlet.common.terminal import WrappedTable
-from gauntlet.papers.observer.runs import Watched
+from gauntlet.papers.observer.runs import WatchedMatch
 
 NOTE = (
     "SIR: guesses that name both players, in %, with the 95% interval of the mean over deals, and "
@@ -42,7 +42,7 @@ def table1_view(frame: pd.DataFrame, title: str) -> RenderableType:
     return Group(Text(title, "bold"), shown)
 
 
-def reasons(matches: Iterable[Watched]) -> pd.DataFrame:
+def reasons(matches: Iterable[WatchedMatch]) -> pd.DataFrame:
     """Return the reasons that observers gave, with the round, their guess and the truth."""
     columns = ["match_up", "observer", "deal", "round", "guess", "right", "reasoning"]
     rows = []

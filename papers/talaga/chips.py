@@ -42,7 +42,7 @@ def curves(folder: Path) -> pd.DataFrame:
 
 def _rows(folder: Path) -> Iterator[tuple[Any, ...]]:
     place = Folder(folder)
-    for about in place.abouts():
+    for about in place.sweep_cells():
         game = recorded_game(place.description(about)["identity"]["game"])
         assert isinstance(game, Holdem)
         players = [model_name(name) for name in about.players]
@@ -106,7 +106,7 @@ def hands_won(folder: Path) -> Counted:
     """Return, by player and opponent, the player's share of the hands won by one side alone, with
     its 95% interval by deals; the number of hands, and of deals."""
     place, found = Folder(folder), {}
-    for about in place.abouts():
+    for about in place.sweep_cells():
         other, own = map(model_name, about.players)
         taken: list[np.ndarray] = []
         deals: list[int] = []

@@ -45,7 +45,7 @@ def costs(folders: Iterable[Path]) -> pd.DataFrame:
     found: dict[tuple[str, str], Cost] = {}
     for folder in dict.fromkeys(folders):
         place = Folder(folder)
-        for about in place.abouts():
+        for about in place.sweep_cells():
             seatings = seatings_of(recorded_game(place.description(about)["identity"]["game"]))
             kind, players = (
                 about.labels["game"].partition("[")[0],

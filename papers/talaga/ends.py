@@ -66,26 +66,26 @@ def model_name(name: str) -> str:
 def sides(folder: Path) -> dict[str, tuple[str, str]]:
     """Return the measured player and its opponent, by name of cell."""
     found = {}
-    for about in Folder(folder).abouts():
+    for about in Folder(folder).sweep_cells():
         other, own = map(model_name, about.players)
         found[about.name] = (own, other)
     return found
 
 
-def met(folder: Path) -> dict[tuple[str, str], dict[str, Ends]]:
+def results_by_pair(folder: Path) -> dict[tuple[str, str], dict[str, Ends]]:
     """The results of each two players of an output_dir with finished matches, for both sides."""
     who, found = sides(folder), dict[tuple[str, str], dict[str, Ends]]()
-    table, matches = read_csv(folder / "outcomes.csv"), played(folder)
+    table, matches = read_csv(folder / "outcomes.csv"), match_table(folder)
     for _, row in table[table["matches"] > 0].iterrows():
         own, other = who[row["cell"]]
         both = matches[(matches["player"] == own) & (matches["opponent"] == other)]
         ends = _ends(row, both if row["moved"] == "all" else both[both["moved"] == row["moved"]])
-        found.setdefault((other, own), {})[TURNED[row["moved"]]] = turned(ends)
+        found.setdefault((other, own), {})[TURNED[row["moved"]]] = opponent_view(ends)
         found.setdefault((own, other), {})[row["moved"]] = ends
     return found
 
 
-def played(folder: Path) -> pd.DataFrame:
+def match_table(folder: Path) -> pd.DataFrame:
     """Return every two-player match for both sides: player, opponent, moved, deal and end, the sign
     of the player's return."""
     return pd.DataFrame(_played(folder), columns=["player", "opponent", "moved", "deal", "end"])
@@ -93,7 +93,7 @@ def played(folder: Path) -> pd.DataFrame:
 
 def _played(folder: Path) -> Iterator[tuple[Any, ...]]:
     place = Folder(folder)
-    for about in place.abouts():
+    for about in place.sweep_cells():
         names = [model_name(name) for name in about.players]
         for record in place.matches(about.stem):
             for at in (0, 1):
@@ -118,7 +118,7 @@ def _share(value: float, games: int) -> Estimate:
     return Estimate(PERCENT * value, PERCENT * float(limits.low), PERCENT * float(limits.high))
 
 
-def turned(ends: Ends) -> Ends:
+def opponent_view(ends: Ends) -> Ends:
     """Return the same results from the other side."""
     independent = {**ends.independent, "win": ends.independent["loss"],
                    "loss": ends.independent["win"]}  # fmt: skip
@@ -126,9 +126,9 @@ def turned(ends: Ends) -> Ends:
     return Ends(ends.games, ends.deals, independent, ends.loss, ends.draw, ends.win, lead)
 
 
-def means(folder: Path) -> dict[str, Ends]:
+def results_by_player(folder: Path) -> dict[str, Ends]:
     """The results of each player of a round robin over all opponents; none unless all met."""
-    found, matches = {}, played(folder)
+    found, matches = {}, match_table(folder)
     for _, row in read_csv(folder / "standings.csv").iterrows():
         player = model_name(row["player"])
         found[player] = _ends(row, matches[matches["player"] == player])

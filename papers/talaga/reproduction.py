@@ -21,7 +21,7 @@ from gauntlet.papers.reproductions import Reproduction, Settings, available
 from gauntlet.papers.talaga import chips, rows
 from gauntlet.papers.talaga.costs import COLUMNS as COSTS
 from gauntlet.papers.talaga.costs import costs
-from gauntlet.papers.talaga.ends import Ends, Met, means, met
+from gauntlet.papers.talaga.ends import Ends, Met, results_by_pair, results_by_player
 from gauntlet.papers.talaga.figures import Pairs, chip_curves
 from gauntlet.papers.talaga.views import cost_view, table1_view
 from gauntlet.papers.verdicts import COMPARED
@@ -51,7 +51,7 @@ PANELS = {
 
 
 @dataclass(frozen=True)
-class Played:
+class TableResults:
     """Results of a model, or of the scripted players.
 
     met: in Tic-Tac-Toe. over: Table 1's players over all their opponents. hands: hands won. chips:
@@ -93,19 +93,19 @@ def run(settings: Settings, experiment: str, folder: str, *words: str) -> Path:
     return settings.run(f"talaga_{experiment}", f"talaga_{folder}", *sizes, *words)
 
 
-def without_model(settings: Settings) -> Played:
+def without_model(settings: Settings) -> TableResults:
     """Play the scripted players, and the scripted actors of the ablation."""
     players, ablation, matches = (
         run(settings, name, name) for name in ("players", "ablation", "chips")
     )
-    return Played(
-        {**met(players), **met(ablation)},
+    return TableResults(
+        {**results_by_pair(players), **results_by_pair(ablation)},
         hands=chips.hands_won(matches),
         chips=chips.curves(matches),
     )
 
 
-def with_model(settings: Settings, model: str) -> Played:
+def with_model(settings: Settings, model: str) -> TableResults:
     """Play all experiments of one model."""
 
     def go(experiment: str, *words: str) -> Path:
@@ -115,9 +115,9 @@ def with_model(settings: Settings, model: str) -> Played:
     table3, table4, fig1 = go("table3"), go("table4"), go("fig1")
     go("fig1", "seats.0.player=tot", "prompt=react")
     every = (table1, table2, table3, table4, fig1)
-    return Played(
-        {**met(table1), **met(table2), **met(table3)},
-        means(table1),
+    return TableResults(
+        {**results_by_pair(table1), **results_by_pair(table2), **results_by_pair(table3)},
+        results_by_player(table1),
         chips.hands_won(table4),
         pd.concat([chips.curves(table4), chips.curves(fig1)], ignore_index=True),
         costs(every),
@@ -131,7 +131,7 @@ def played_settings(table1: Path, table2: Path, table4: Path) -> dict[str, float
     sizes = {"benchmark_matches_per_pair": table1, "talaga_matches_per_pair": table2,
              "poker_trials": table4}  # fmt: skip
     for name, folder in sizes.items():
-        stems = [about.stem for about in Folder(folder).abouts()]
+        stems = [about.stem for about in Folder(folder).sweep_cells()]
         found[name] = min(sum(1 for _ in Folder(folder).matches(stem)) for stem in stems)
     method = _method(table2, "talaga")
     keys = {"k": "k", "n_first": "n1", "n_next": "n2", "votes": "votes",
@@ -143,17 +143,17 @@ def played_settings(table1: Path, table2: Path, table4: Path) -> dict[str, float
         _method(table2, "tot")[key] for key in ("samples", "votes")
     )
     place = Folder(table4)
-    game = place.description(place.abouts()[0])["identity"]["game"]
+    game = place.description(place.sweep_cells()[0])["identity"]["game"]
     return {**found, "stack": game["stack"]}
 
 
 def _method(folder: Path, player: str) -> Mapping[str, Any]:
     """Return the settings of a player's method, from the identity of a cell with that player."""
     place = Folder(folder)
-    for about in place.abouts():
+    for about in place.sweep_cells():
         players = place.description(about)["identity"]["players"]
         for name, told in zip(about.players, players, strict=True):
-            if rows.ours(player) in name.replace("[", ".").split("."):
+            if rows.our_name(player) in name.replace("[", ".").split("."):
                 found: Mapping[str, Any] = told["agent"]["method"]
                 return found
     raise KeyError(player)
@@ -161,19 +161,19 @@ def _method(folder: Path, player: str) -> Mapping[str, Any]:
 
 def lines(
     reported: Mapping[str, Any],
-    scripted: Played,
-    played: Mapping[str, Played],
+    scripted: TableResults,
+    played: Mapping[str, TableResults],
     models: Sequence[str],
 ) -> Iterator[Row]:
     """Yield every row of talaga.csv. models: those requested, available or not."""
-    first = next(iter(played.values()), Played({}))
+    first = next(iter(played.values()), TableResults({}))
     yield from rows.setting_rows(reported, first.settings)
     yield from rows.table1_rows(reported, scripted.met)
     yield from rows.stand_in_rows(reported, scripted.met)
     yield from rows.actor_rows(scripted.met)
     yield from rows.chip_rows({"scripted": chips.finals(scripted.chips)})
     for model in models:
-        own = played.get(model, Played({}))
+        own = played.get(model, TableResults({}))
         yield from rows.table1_rows(reported, own.met, model)
         yield from rows.mean_rows(reported, own.over, model)
         yield from rows.table2_rows(reported, own.met, model)
@@ -187,7 +187,9 @@ def lines(
         yield from rows.cost_rows(own.costs, model)
 
 
-def figures(scripted: Played, played: Mapping[str, Played]) -> Iterator[tuple[str, Any]]:
+def figures(
+    scripted: TableResults, played: Mapping[str, TableResults]
+) -> Iterator[tuple[str, Any]]:
     """Draw the chips of the scripted players, and of every model in the layout of the paper."""
     names = list(dict.fromkeys(scripted.chips["player"]))
     own = {f"{name} against": [(name, other) for other in names if other != name] for name in names}
@@ -196,7 +198,9 @@ def figures(scripted: Played, played: Mapping[str, Played]) -> Iterator[tuple[st
         yield f"talaga_chips_{model}", chip_curves(chips.spread(one.chips), PANELS, chips.STACK)
 
 
-def files(scripted: Played, played: Mapping[str, Played]) -> Iterator[tuple[str, pd.DataFrame]]:
+def files(
+    scripted: TableResults, played: Mapping[str, TableResults]
+) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield the figures' data, and the costs of moves."""
     for name, one in {"": scripted, **played}.items():
         yield f"chips{'_' * bool(name)}{name}", chips.spread(one.chips)
@@ -205,7 +209,7 @@ def files(scripted: Played, played: Mapping[str, Played]) -> Iterator[tuple[str,
 
 
 def views(
-    reported: Mapping[str, Any], frame: pd.DataFrame, played: Mapping[str, Played]
+    reported: Mapping[str, Any], frame: pd.DataFrame, played: Mapping[str, TableResults]
 ) -> Iterator[RenderableType]:
     judged = frame["verdict"].isin(COMPARED)
     in_square = frame["id"].str.contains(r"\.table1\..*\.vs\..*\.win_rate\.")

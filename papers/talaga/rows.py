@@ -16,13 +16,13 @@ import pandas as pd
 from gauntlet.papers.published import (
     Entry,
     Row,
-    alone,
-    counted,
-    exact,
-    measured,
+    exact_row,
+    known_share_row,
+    mean_row,
     not_run,
     only_drawn,
-    proven,
+    share_row,
+    unreferenced_row,
 )
 from gauntlet.papers.talaga.ends import PERCENT, TURNED, Counted, Ends, Met
 from gauntlet.papers.verdicts import Estimate
@@ -58,7 +58,7 @@ PER_SIDE = 50
 """Matches of Table 3 where one side moved first; its wins there are counts."""
 
 
-def ours(player: str) -> str:
+def our_name(player: str) -> str:
     return NAMES.get(player, player)
 
 
@@ -71,14 +71,14 @@ def table1_rows(reported: Mapping[str, Any], met: Met, model: str = "") -> Itera
     for name, line in rows.items():
         for other, value in zip(players, line, strict=True):
             if value is not None and bool(model) != ({name, other} == {*SCRIPTED}):
-                where = f"talaga.table1.{name}.vs.{other}.win_rate{behind(model)}"
+                where = f"talaga.table1.{name}.vs.{other}.win_rate{model_suffix(model)}"
                 entry: dict[str, Any] = {
                     "id": where,
                     "value": value,
                     "n": reported["table1"]["games"],
                 }
                 entry["without"] = CHANCE
-                row = _share(entry, met.get((ours(name), ours(other))), "all", "win")
+                row = _share(entry, met.get((our_name(name), our_name(other))), "all", "win")
                 yield unbeaten(entry, row) if other == UNBEATEN else row
 
 
@@ -86,7 +86,7 @@ def unbeaten(entry: Entry, played: Row) -> Row:
     """The row of losses of full-depth minimax, which are provably 0: TA-02 checks all lines."""
     if played.verdict == "not_run":
         return played
-    return replace(proven(entry, 0.0, PERCENT), n=played.n, deals=played.deals)
+    return replace(known_share_row(entry, 0.0, PERCENT), n=played.n, deals=played.deals)
 
 
 def stand_in_rows(reported: Mapping[str, Any], met: Met) -> Iterator[Row]:
@@ -113,10 +113,10 @@ def mean_rows(reported: Mapping[str, Any], means: Mapping[str, Ends], model: str
     table = reported["table1"]
     for column, end in (("wins", "win"), ("losses", "loss")):
         for name, value in zip(reported["players"], table[column], strict=True):
-            where = f"talaga.table1.{name}.avg_{end}_rate{behind(model)}"
+            where = f"talaga.table1.{name}.avg_{end}_rate{model_suffix(model)}"
             games = table["games"] * (len(reported["players"]) - 1)
             entry: dict[str, Any] = {"id": where, "value": value, "n": games, "without": CHANCE}
-            found = means.get(ours(name))
+            found = means.get(our_name(name))
             row = _share(entry, {"all": found} if found else None, "all", end)
             yield unbeaten(entry, row) if (name, end) == (UNBEATEN, "loss") else row
 
@@ -127,15 +127,15 @@ def table2_rows(reported: Mapping[str, Any], met: Met, model: str) -> Iterator[R
     without = {"wins": CHANCE, "losses": CHANCE, "draws": DRAWN, "margin": 0.0}
     for place, column in enumerate(table["columns"]):
         for other, line in table["rows"].items():
-            where = f"talaga.table2.vs_{other}.{TABLE2[column]}{behind(model)}"
+            where = f"talaga.table2.vs_{other}.{TABLE2[column]}{model_suffix(model)}"
             entry: dict[str, Any] = {"id": where, "value": line[place], "n": table["games"]}
             entry |= {"without": without[column], "error": margin_error(line, table["games"])}
-            found = met.get(("talaga", ours(other)))
+            found = met.get(("talaga", our_name(other)))
             end = {"wins": "win", "losses": "loss", "draws": "draw"}.get(column, column)
             yield _share(entry, found, "all", end)
             if column == "margin" and other == reported["abstract"]["opponent"]:
                 value = reported["abstract"]["advantage"]
-                entry |= {"id": f"talaga.abstract.advantage{behind(model)}", "value": value}
+                entry |= {"id": f"talaga.abstract.advantage{model_suffix(model)}", "value": value}
                 yield _share(entry, found, "all", end)
 
 
@@ -155,7 +155,7 @@ def table3_rows(reported: Mapping[str, Any], met: Met, model: str) -> Iterator[R
         scale = 1.0 if moved == "all" else PER_SIDE / 100
         chance = without[moved if end == "win" else TURNED[moved]]
         for variant, line in table["rows"].items():
-            where = f"talaga.table3.{variant}.{name}{behind(model)}"
+            where = f"talaga.table3.{variant}.{name}{model_suffix(model)}"
             entry: dict[str, Any] = {"id": where, "value": line[place]}
             entry |= {"n": table["games"] if moved == "all" else PER_SIDE}
             entry["without"] = scale * chance
@@ -176,15 +176,15 @@ def table4_rows(reported: Mapping[str, Any], hands: Counted, model: str) -> Iter
     table = reported["table4"]
     for column, name in (("wins", "talaga_hand_win_rate"), ("losses", "other_hand_win_rate")):
         for other, line in table["rows"].items():
-            where = f"talaga.table4.vs_{other}.{name}{behind(model)}"
+            where = f"talaga.table4.vs_{other}.{name}{model_suffix(model)}"
             entry: dict[str, Any] = {"id": where, "value": line[table["columns"].index(column)]}
-            share, *sizes = hands.get(("talaga", ours(other)), (None, 0, 0))
+            share, *sizes = hands.get(("talaga", our_name(other)), (None, 0, 0))
             if share is None:
                 yield not_run(entry)
             else:
                 if column == "losses":
                     share = Estimate(100 - share.value, 100 - share.high, 100 - share.low)
-                yield alone(entry, share, *sizes)
+                yield unreferenced_row(entry, share, *sizes)
 
 
 def figure_rows(
@@ -192,7 +192,7 @@ def figure_rows(
 ) -> Iterator[Row]:
     """The figures, which print no number; finals_by_figure: ours, as in `chip_rows`."""
     for figure in reported["figures"]:
-        entry = {"id": f"talaga.{figure}.curves{behind(model)}"}
+        entry = {"id": f"talaga.{figure}.curves{model_suffix(model)}"}
         yield only_drawn(entry) if finals_by_figure.get(figure) else not_run(entry)
 
 
@@ -200,23 +200,23 @@ def chip_rows(finals_by_figure: Mapping[str, Counted], model: str = "") -> Itera
     """Final chips of each pair, by the figure that shows it."""
     for figure, finals in finals_by_figure.items():
         for (own, other), (share, games, deals) in finals.items():
-            where = f"talaga.{figure}.{own}.vs.{other}.final_chips{behind(model)}"
-            yield alone({"id": where}, share, games, deals)
+            where = f"talaga.{figure}.{own}.vs.{other}.final_chips{model_suffix(model)}"
+            yield unreferenced_row({"id": where}, share, games, deals)
 
 
 def cost_rows(costs: pd.DataFrame, model: str) -> Iterator[Row]:
     """Cost of a move, which the paper does not report. n is the number of decisions."""
     for _, cost in costs.iterrows():
         for name in ("calls", "tokens_in", "tokens_out"):
-            where = f"talaga.cost.{cost['game']}.{cost['method']}.{name}{behind(model)}"
-            yield alone({"id": where}, Estimate(cost[name]), int(cost["decisions"]))
+            where = f"talaga.cost.{cost['game']}.{cost['method']}.{name}{model_suffix(model)}"
+            yield unreferenced_row({"id": where}, Estimate(cost[name]), int(cost["decisions"]))
 
 
 def setting_rows(reported: Mapping[str, Any], played: Mapping[str, float]) -> Iterator[Row]:
     """Compare the paper's settings, by name, with those played."""
     for printed in reported["settings"]:
         entry, name = {**printed, "kind": "setting"}, printed["id"].rpartition(".")[2]
-        yield exact(entry, played[name]) if name in played else not_run(entry)
+        yield exact_row(entry, played[name]) if name in played else not_run(entry)
 
 
 def _share(
@@ -233,9 +233,9 @@ def _share(
     share: Estimate = getattr(ends, end)
     own = Estimate(*(scale * one for one in (share.value, share.low, share.high)))
     if end == "margin":
-        return measured(entry, own, ends.games, ends.deals, entry.get("error"))
-    return counted(entry, own, ends.games, ends.deals, scale * PERCENT, ends.independent[end])
+        return mean_row(entry, own, ends.games, ends.deals, entry.get("error"))
+    return share_row(entry, own, ends.games, ends.deals, scale * PERCENT, ends.independent[end])
 
 
-def behind(model: str) -> str:
+def model_suffix(model: str) -> str:
     return f".{model}" if model else ""

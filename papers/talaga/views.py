@@ -11,7 +11,7 @@ from rich.text import Text
 
 from gauntlet.common.terminal import WrappedTable
 from gauntlet.papers.talaga.ends import Met
-from gauntlet.papers.talaga.rows import ours
+from gauntlet.papers.talaga.rows import our_name
 
 
 def table1_view(reported: Mapping[str, Any], met: Met, model: str) -> RenderableType:
@@ -22,7 +22,7 @@ def table1_view(reported: Mapping[str, Any], met: Met, model: str) -> Renderable
     for name, line in reported["table1"]["rows"].items():
         cells = []
         for other, value in zip(reported["players"], line, strict=True):
-            ends = met.get((ours(name), ours(other)))
+            ends = met.get((our_name(name), our_name(other)))
             mine = f"{ends['all'].win.value:.0f}" if ends else "-"
             cells.append("" if value is None else f"{mine} ({value:g})")
         shown.add_row(name, *cells)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from gauntlet.papers.reproductions import read_csv
 from gauntlet.papers.uno_arena.changes import Change, change, ranked, side
-from gauntlet.papers.uno_arena.lines import Line, line, measured, newest, printed, with_names
+from gauntlet.papers.uno_arena.lines import Line, line, newest, printed, read_metrics, with_names
 from gauntlet.papers.uno_arena.tables import Block
 
 TABLES = ("table2", "table3", "table3_rotated", "table4", "table5")
@@ -44,7 +44,7 @@ def our_block(
     under `five` that of the paper's five models at one table."""
     if table not in folders:
         return Block("ours", {})
-    found = measured(folders[table], threshold, fallbacks)
+    found = read_metrics(folders[table], threshold, fallbacks)
     if table in ("table4", "table5"):
         ranks = ranked(folders[table], threshold, fallbacks)
         return _against_vanilla(folders[table], table, found, ranks)
@@ -54,7 +54,7 @@ def our_block(
     for _, own in found.groupby(["key", "player"], sort=False):
         lines[_player(table, own, found)] = line(own)
     if table == "table3" and "five" in folders:
-        together = measured(folders["five"], threshold, fallbacks)
+        together = read_metrics(folders["five"], threshold, fallbacks)
         lines |= {str(who): line(own) for who, own in together.groupby("who")}
     return Block("ours", lines)
 
@@ -98,7 +98,7 @@ def _rows(frame: pd.DataFrame, key: str, player: int) -> pd.DataFrame:
     return frame[(frame["key"] == key) & (frame["player"] == player)]
 
 
-def wanted(table: str, scripted: Sequence[str], models: Sequence[str]) -> list[str]:
+def expected_players(table: str, scripted: Sequence[str], models: Sequence[str]) -> list[str]:
     """Return the players that a table has with these models."""
     if table == "table2":
         return [*scripted, *models]
@@ -111,7 +111,7 @@ def wanted(table: str, scripted: Sequence[str], models: Sequence[str]) -> list[s
     return [seat.format(model) for model in models for seat in seats]
 
 
-def traced(folder: Path) -> pd.DataFrame:
+def read_traces(folder: Path) -> pd.DataFrame:
     """Return traces.csv with `who`, for the cells that count."""
     stands = with_names(read_csv(folder / "metrics" / "traces.csv", "key", "name"))
     return stands[stands["key"].isin(newest(folder))]

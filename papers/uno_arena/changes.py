@@ -101,7 +101,7 @@ def side(folder: Path, ranks: pd.DataFrame, key: str, player: int) -> Side:
 def wins_by_deck(folder: Path, key: str, player: int) -> pd.Series[float]:
     """The share of games that a player of a cell won on each deck. A shared win counts in full."""
     place = Folder(folder)
-    stem = {about.key: about.stem for about in place.abouts()}[key]
+    stem = {about.key: about.stem for about in place.sweep_cells()}[key]
     won: dict[str, tuple[int, bool]] = {}
     for record in place.matches(stem):
         seat = (player + record.rotation) % len(record.returns)

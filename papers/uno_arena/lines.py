@@ -60,11 +60,11 @@ def line_id(reported: Mapping[str, Any], name: str) -> str:
 def newest(folder: Path) -> set[str]:
     """Return the keys of the cells that count: the newest of those with the same name, ignoring
     overrides in brackets."""
-    abouts = Folder(folder).abouts()
+    abouts = Folder(folder).sweep_cells()
     return set({BRACKETS.sub("", about.name): about.key for about in abouts}.values())
 
 
-def measured(folder: Path, threshold: float, fallbacks: str) -> pd.DataFrame:
+def read_metrics(folder: Path, threshold: float, fallbacks: str) -> pd.DataFrame:
     """Return the rows of an output_dir's metrics.csv for the cells that count, with values from the
     true cards. `who` is the name of a scripted player or a model, `prompt` the model's prompt, ""
     for a scripted player."""

@@ -25,10 +25,10 @@ from gauntlet.papers.uno_arena.blocks import (
     FIVE,
     TABLES,
     Fallbacks,
+    expected_players,
     our_block,
     paper_block,
-    traced,
-    wanted,
+    read_traces,
 )
 from gauntlet.papers.uno_arena.lines import Lines
 from gauntlet.papers.uno_arena.rows import change_rows, correlation_rows, table_rows, trace_rows
@@ -66,7 +66,7 @@ def reproduce(settings: Settings) -> Reproduction:
         judge(settings, folder, everybody=folder != folders["table2"])
     told, tables, drawn = paper("uno_arena"), settings.out / "tables", settings.out / "figures"
     blocks = {table: our_block(folders, table, THRESHOLDS[table]) for table in TABLES}
-    stands = traced(folders["table2"])
+    stands = read_traces(folders["table2"])
     tables.mkdir(exist_ok=True)
     for table in TABLES:
         file = tables / f"uno_arena_{table}.csv"
@@ -161,7 +161,7 @@ def rows(
 ) -> Iterator[Row]:
     """Yield every row of uno_arena.csv. models: those requested, available or not."""
     for table in TABLES:
-        asked = wanted(table, SCRIPTED, models)
+        asked = expected_players(table, SCRIPTED, models)
         yield from table_rows(reported, table, blocks[table].lines, asked)
         if table in ("table4", "table5"):
             yield from change_rows(reported, table, blocks[table], asked)

@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gauntlet.papers.published import Row, alone, compared, counted, exact, measured, not_run
+from gauntlet.papers.published import (
+    Row,
+    exact_row,
+    mean_row,
+    not_run,
+    share_row,
+    unreferenced_row,
+    with_verdict,
+)
 from gauntlet.papers.uno_arena.lines import Lines, printed
 from gauntlet.papers.uno_arena.tables import Block
 from gauntlet.papers.verdicts import Estimate, of_means
@@ -36,7 +44,7 @@ def table_rows(
     theirs = printed(reported, table) if table in reported else {}
     for player in dict.fromkeys([*theirs, *ours, *wanted]):
         for column in reported["columns"]:
-            where = f"uno_arena.{table}.{player}.{short(column)}"
+            where = f"uno_arena.{table}.{player}.{column_id(column)}"
             entry = _entry(where, theirs, player, column, without_skill(table, column))
             if player in ours:
                 line = ours[player]
@@ -54,12 +62,12 @@ def change_rows(
     asked = [name(player) for player in wanted if not player.endswith(NOT_CHANGED[table])]
     for player in dict.fromkeys([*theirs, *found, *asked]):
         for column in reported["columns"]:
-            where = f"uno_arena.{table}.{player}.delta_{short(column)}"
+            where = f"uno_arena.{table}.{player}.delta_{column_id(column)}"
             entry = _entry(where, theirs, player, column, 0.0)
             if player in found:
                 change = ours.changes[found[player]]
                 games = ours.lines[found[player]].games
-                yield measured(entry, change.measures[column], games, games // A_DECK[table])
+                yield mean_row(entry, change.measures[column], games, games // A_DECK[table])
             else:
                 yield not_run(entry)
 
@@ -89,11 +97,11 @@ def name(player: str) -> str:
 def _row(entry: dict[str, Any], estimate: Estimate, games: int, each: int) -> Row:
     """Win rates are over games, all else over decisions, many per game; each: games per deck."""
     if entry["id"].endswith(".wr"):
-        return counted(entry, estimate, games, games // each, 100)
-    return measured(entry, estimate, games, games // each)
+        return share_row(entry, estimate, games, games // each, 100)
+    return mean_row(entry, estimate, games, games // each)
 
 
-def short(column: str) -> str:
+def column_id(column: str) -> str:
     """Shorten a column for ids: ODHR@2 is odhr2."""
     return column.lower().replace("@", "")
 
@@ -107,7 +115,7 @@ def correlation_rows(reported: Mapping[str, Any], ours: Mapping[str, Lines]) -> 
     there = ours[claim["table"]]
     theirs = printed(reported, claim["table"])
     for column in reported["columns"][1:]:
-        entry: dict[str, Any] = {"id": f"uno_arena.fig2.pearson.wr_{short(column)}"}
+        entry: dict[str, Any] = {"id": f"uno_arena.fig2.pearson.wr_{column_id(column)}"}
         if column in claim["strongest"]:
             entry |= {"value": claim["strongest"][column], "without": 0.0}
         if theirs.keys() <= there.keys():
@@ -117,11 +125,11 @@ def correlation_rows(reported: Mapping[str, Any], ours: Mapping[str, Lines]) -> 
             yield not_run(entry)
     for table, lines in ours.items():
         for column, value in claim["strongest"].items():
-            where = f"uno_arena.fig2.printed.{table}.wr_{short(column)}"
+            where = f"uno_arena.fig2.printed.{table}.wr_{column_id(column)}"
             found = correlation(printed(reported, table), column).estimate
-            yield exact({"id": where, "kind": "recount", "value": value}, found, WITHIN)
+            yield exact_row({"id": where, "kind": "recount", "value": value}, found, WITHIN)
         for column in reported["columns"][1:] if lines else ():
-            where = f"uno_arena.fig2.ours.{table}.wr_{short(column)}"
+            where = f"uno_arena.fig2.ours.{table}.wr_{column_id(column)}"
             yield _correlated({"id": where}, correlation(lines, column), 0)
 
 
@@ -137,14 +145,14 @@ def _correlated(entry: dict[str, Any], correlation: Correlation, players: int) -
     """Test on the atanh(r) scale, approximately normal; the variance is 1 / (players - 3)."""
     value = entry.get("value", np.nan)
     told = {**entry, "n": players}
-    row = alone(
+    row = unreferenced_row(
         told, Estimate(correlation.estimate, correlation.low, correlation.high), correlation.n
     )
     if np.isnan([value, correlation.estimate, correlation.low]).any():
         return row
     ends = (atanh(np.clip(r, -ALMOST, ALMOST)) for r in (correlation[0], *correlation[2:]))
     gap = of_means(Estimate(*ends), inf, atanh(value), correlation.n - 3, players - 3)
-    judged = compared(row, {**entry, "value": atanh(value)}, gap)
+    judged = with_verdict(row, {**entry, "value": atanh(value)}, gap)
     return replace(
         judged, gap=correlation.estimate - value, gap_low=nan, gap_high=nan, matters=abs(value)
     )
@@ -168,4 +176,4 @@ def trace_rows(
             at = int(np.nanargmin(falls)) if len(falls) > 1 else 0
             start = f"uno_arena.fig3.{model}.deck{number}"
             for name, value in (("largest_drop", -falls[at]), ("random_gain_there", rises[at])):
-                yield alone({"id": f"{start}.{name}"}, Estimate(value), 1, 1)
+                yield unreferenced_row({"id": f"{start}.{name}"}, Estimate(value), 1, 1)

@@ -17,14 +17,14 @@ from omegaconf import OmegaConf
 from gauntlet.common.errors import UserError, raised, raised_at, suggest
 from gauntlet.pipeline.config import read, resolved, secrets
 from gauntlet.pipeline.config.jobs import Configs, explained, plain
-from gauntlet.pipeline.config.output_dir import own_folder
+from gauntlet.pipeline.config.output_dir import default_folder
 from gauntlet.pipeline.config.read import (
     GROUPS,
     RENAMED,
     CellConfig,
     Node,
     SweepConfig,
-    fitting,
+    fitting_seats,
     missing_choice,
 )
 from gauntlet.pipeline.config.yaml_files import CONF as CONF
@@ -89,7 +89,7 @@ def _composed(asked: argparse.Namespace) -> tuple[Sequence[CellConfig], SweepCon
 
         cells = [cell for job in jobs for cell in read.read_cells(job, find)]
         sweep = read.read_sweep([job.config for job in jobs])
-        folder = own_folder(sweep.output_dir, typed, own, choices, listed)
+        folder = default_folder(sweep.output_dir, typed, own, choices, listed)
     config = {**resolved.document(jobs), "output_dir": str(folder)}
     return cells, replace(sweep, output_dir=folder, config=config)
 
@@ -163,7 +163,7 @@ def _refuse_word(word: str) -> None:
     if value == "null" and key in (*GROUPS, "launch", "tracking"):
         raise missing_choice(key, None)
     if key == "game.num_seats":
-        named = fitting(lambda seats: str(seats) == value)
+        named = fitting_seats(lambda seats: str(seats) == value)
         more = "seats=NAME; seats.2={player: random} adds one to seats=solo"
         raise UserError(f"{word}: as many play as sit in {named or more}")
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from gauntlet.common.errors import UserError, raised, raised_at, suggest
 from gauntlet.common.ids import PACKAGE, ROOMS, dotted_name
-from gauntlet.pipeline.config.values import checked
+from gauntlet.pipeline.config.values import check_value
 
 OWN_PACKAGES = tuple(PACKAGE + room for room in ROOMS)
 TARGET = "_target_"
@@ -76,7 +76,7 @@ class _Builder(NamedTuple):
                 known = fields.keys() - (own.keys() - arguments.keys())
                 raise UserError(f"{where}.{key} is not a setting{suggest(key, known)}")
             built = self.built(value, f"{where}.{key}", depth - 1)
-            arguments[key] = checked(built, hints[key], f"{where}.{key}")
+            arguments[key] = check_value(built, hints[key], f"{where}.{key}")
         own |= arguments
         for name, field in fields.items():
             required = field.default is field.default_factory is dataclasses.MISSING

@@ -17,7 +17,7 @@ LONGEST = 60
 """Most characters that a folder name may add to the experiment's."""
 
 
-def own_folder(
+def default_folder(
     folder: Path,
     typed: Sequence[Override],
     own: DictConfig,

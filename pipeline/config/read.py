@@ -26,7 +26,7 @@ from gauntlet.pipeline.config.players import (
 )
 from gauntlet.pipeline.config.players import Node as Node
 from gauntlet.pipeline.config.values import MOST_PLAYED as MOST_PLAYED
-from gauntlet.pipeline.config.values import checked, settings, shown
+from gauntlet.pipeline.config.values import check_value, format_value, settings
 from gauntlet.pipeline.config.yaml_files import CONF
 
 GROUPS = ("game", "agent", "model", "prompt", "seats")
@@ -260,7 +260,7 @@ def read_sweep(plains: Sequence[Node]) -> SweepConfig:
     return sweep
 
 
-def fitting(fits: Callable[[int], bool]) -> str:
+def fitting_seats(fits: Callable[[int], bool]) -> str:
     """The seatings in conf/seats whose number of seats fits, as typed: "seats=play or solo"; "" if
     none."""
     files = sorted(CONF.glob("seats/*.yaml"))
@@ -291,7 +291,7 @@ def _values(plain: Node) -> dict[str, Any]:
 
 def missing_choice(group: str, value: Any) -> UserError:
     return UserError(
-        f"{group} is {shown(value)}; a run needs one: {group}=NAME "
+        f"{group} is {format_value(value)}; a run needs one: {group}=NAME "
         "(python -m pipeline.run --help lists them)"
     )
 
@@ -300,7 +300,7 @@ def _kind(group: str, node: Any, kinds: Mapping[str, Mapping[str, Any]]) -> Node
     """The checked node of a group whose `kind` determines its settings."""
     if not isinstance(node, Mapping):
         raise missing_choice(group, node)
-    kind = checked(node.get("kind"), Literal[tuple(kinds)], f"{group}.kind")
+    kind = check_value(node.get("kind"), Literal[tuple(kinds)], f"{group}.kind")
     return settings(node, {"kind": str, **kinds[kind]}, f"{group}.", optional=True)
 
 

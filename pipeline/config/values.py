@@ -19,7 +19,7 @@ MOST_PLAYED = 10**8
 UNIONS = (typing.Union, types.UnionType)
 
 
-def checked(value: Any, hint: Any, where: str) -> Any:
+def check_value(value: Any, hint: Any, where: str) -> Any:
     """Convert `value` to its annotation: an integer may stand for a float, a list for a tuple.
     Objects built from nodes are checked here, plain values by msgspec. Raises UserError."""
     kind, arguments = typing.get_origin(hint) or hint, typing.get_args(hint)
@@ -30,19 +30,19 @@ def checked(value: Any, hint: Any, where: str) -> Any:
     if kind in UNIONS:
         for option in arguments:
             with suppress(UserError):
-                return checked(value, option, where)
+                return check_value(value, option, where)
     elif kind is tuple and isinstance(value, (list, tuple)):
         return _items(value, arguments, where)
     elif isinstance(kind, type) and issubclass(kind, Mapping) and isinstance(value, Mapping):
         of = arguments[1] if arguments else Any
-        return {key: checked(item, of, f"{where}.{key}") for key, item in value.items()}
+        return {key: check_value(item, of, f"{where}.{key}") for key, item in value.items()}
     elif _is_object(value) or _is_protocol(kind):
         if _is_object(value) and _fits(value, kind):
             return value
     else:
         with suppress(msgspec.ValidationError):
             return msgspec.convert(value, hint)
-    raise UserError(f"{where} is {shown(value)}; it must be {_words(hint)}")
+    raise UserError(f"{where} is {format_value(value)}; it must be {_words(hint)}")
 
 
 def settings(
@@ -51,7 +51,9 @@ def settings(
     """The checked values of a node with exactly these keys, or if `optional` some of them. `where`
     ends in a dot. Raises UserError."""
     if not isinstance(node, Mapping):
-        raise UserError(f"{where[:-1]} is {shown(node)}; it must have the keys {', '.join(hints)}")
+        raise UserError(
+            f"{where[:-1]} is {format_value(node)}; it must have the keys {', '.join(hints)}"
+        )
     for key in node:
         if key not in hints:
             raise UserError(f"{where}{key} is not a key of the config{suggest(str(key), hints)}")
@@ -59,11 +61,13 @@ def settings(
         if key not in node and not optional:
             raise UserError(f"{where}{key} is missing; a run needs it: {where}{key}=VALUE")
     return {
-        key: checked(node[key], hint, f"{where}{key}") for key, hint in hints.items() if key in node
+        key: check_value(node[key], hint, f"{where}{key}")
+        for key, hint in hints.items()
+        if key in node
     }
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """The value as it is written in a config."""
     if value is None or isinstance(value, bool):
         return "null" if value is None else str(value).lower()
@@ -77,7 +81,7 @@ def _items(value: Any, hints: tuple[Any, ...], where: str) -> tuple[Any, ...]:
     if len(value) != len(hints):
         raise UserError(f"{where} has {len(value)} items; it must have {len(hints)}")
     numbered = enumerate(zip(value, hints, strict=True))
-    return tuple(checked(item, hint, f"{where}.{n}") for n, (item, hint) in numbered)
+    return tuple(check_value(item, hint, f"{where}.{n}") for n, (item, hint) in numbered)
 
 
 def _fits(thing: Any, kind: Any) -> bool:

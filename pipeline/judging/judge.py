@@ -51,7 +51,7 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Stand:
+class TracePoint:
     """The position after a ply: every seat's chance to be among the winners from the true cards,
     and the deciding seat's chance with the cards hidden from it redealt."""
 
@@ -65,7 +65,7 @@ class Stand:
 
 
 @dataclass(frozen=True)
-class Work:
+class JudgeSettings:
     """How to judge: playouts per option, the players to judge, and how many deals to trace."""
 
     seed: Seed
@@ -89,7 +89,9 @@ class Choice:
     move: Action
 
 
-def judge(game: Game[Any], work: Work, record: MatchRecord) -> tuple[list[Judged], list[Stand]]:
+def judge(
+    game: Game[Any], work: JudgeSettings, record: MatchRecord
+) -> tuple[list[Judged], list[TracePoint]]:
     """The decisions of the judged players in a match, and its trace if it is to be traced.
 
     Raises UserError if the game no longer plays as recorded.
@@ -150,12 +152,14 @@ def _judge_choice(
     )
 
 
-def _stand(record: MatchRecord, choice: Choice, true: np.ndarray, visible: np.ndarray) -> Stand:
+def _stand(
+    record: MatchRecord, choice: Choice, true: np.ndarray, visible: np.ndarray
+) -> TracePoint:
     seat, taken = choice.decision.seat, _taken(choice)
     after = tuple(true[taken].mean(axis=0).tolist())
     place = (record.match, record.deal, choice.ply, seat)
     told = choice.decision.options[taken]
-    return Stand(*place, told, after, float(visible[taken, :, seat].mean()))
+    return TracePoint(*place, told, after, float(visible[taken, :, seat].mean()))
 
 
 def _taken(choice: Choice) -> int:
@@ -164,7 +168,7 @@ def _taken(choice: Choice) -> int:
 
 
 def _results(
-    game: Game[Any], record: MatchRecord, choice: Choice, work: Work
+    game: Game[Any], record: MatchRecord, choice: Choice, work: JudgeSettings
 ) -> tuple[np.ndarray, np.ndarray]:
     """The winners after each option, from the true cards and from redealt hidden cards, each of
     shape (options, playouts, seats)."""

@@ -18,13 +18,13 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from gauntlet.pipeline.judging.judge import Judged, Stand, Work
+from gauntlet.pipeline.judging.judge import Judged, JudgeSettings, TracePoint
 from gauntlet.pipeline.judging.recorded_cells import RecordedCell
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.plan.cells import digest
 from gauntlet.pipeline.plan.fingerprint import code_of_game
 
-Found = tuple[list[Judged], list[Stand]]
+Found = tuple[list[Judged], list[TracePoint]]
 
 
 class Line(msgspec.Struct):
@@ -34,7 +34,7 @@ class Line(msgspec.Struct):
     record: str
     traced: bool
     judged: list[dict[str, Any]]
-    trace: list[Stand]
+    trace: list[TracePoint]
 
 
 DECODER = msgspec.json.Decoder(Line)
@@ -48,7 +48,7 @@ class JudgementCache:
     traces: int
 
     @classmethod
-    def from_cell(cls, folder: Path, cell: RecordedCell, work: Work) -> JudgementCache:
+    def from_cell(cls, folder: Path, cell: RecordedCell, work: JudgeSettings) -> JudgementCache:
         code = code_of_game(cell.game).fingerprint
         way = digest([work.playouts, sorted(work.players), work.seed, code])
         return cls(folder / "judged" / f"{cell.about.stem}-{way}.jsonl", work.traces)

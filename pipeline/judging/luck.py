@@ -44,9 +44,9 @@ from gauntlet.pipeline.judging.references import (
     games_of,
     references,
 )
-from gauntlet.pipeline.log.metadata_files import parsed, to_bytes
+from gauntlet.pipeline.log.metadata_files import parse_object, to_bytes
 from gauntlet.pipeline.log.results import Adjusted, CellInfo, CellResults
-from gauntlet.pipeline.plan.baseline import scripted, with_reference
+from gauntlet.pipeline.plan.baseline import policies_with_baseline, scripted_policies
 from gauntlet.pipeline.plan.cells import Cell
 from gauntlet.pipeline.plan.rng import DEAL, LUCK, stream
 
@@ -101,7 +101,7 @@ def refusal(cell: Cell) -> str:
         return "its playouts judge one player's decisions by one player's results"
     if cell.baseline is None:
         return "there is no baseline to compare with"
-    for number, policy in enumerate(scripted(cell)):
+    for number, policy in enumerate(scripted_policies(cell)):
         if number not in cell.subjects and policy is None:
             return (
                 f"player {number}, {cell.players[number].name}, is no scripted policy of the game, "
@@ -125,7 +125,7 @@ def adjust(
         before = read(folder, result.about) or Luck("")
         first, *later = references(folder, cell, result, before.later, seed)
         fresh = Luck("", first.policy, PLAYOUTS, first.rate, first.error, {}, later)
-        found = still_good(before, fresh, result)
+        found = reusable_advantages(before, fresh, result)
         wanted = {outcome.match for outcome in result.outcomes} - found.keys()
         games = games_of(folder, result.about, wanted) if wanted else []
         for reference in fresh.references:
@@ -134,7 +134,7 @@ def adjust(
         keep(folder, result.about, replace(fresh, advantages=found))
 
 
-def still_good(before: Luck, fresh: Luck, result: CellResults) -> dict[str, float]:
+def reusable_advantages(before: Luck, fresh: Luck, result: CellResults) -> dict[str, float]:
     """The earlier advantages whose reference is unchanged."""
     if before.playouts != fresh.playouts:
         return {}
@@ -168,7 +168,7 @@ def advantage(cell: Cell, played: Played, seed: Seed) -> float:
     game = cell.game
     seat, measured = cell.seats_of((*cell.subjects, *cell.measured), played.rotation)
     assert isinstance(game, Adjustable)
-    policies = with_reference(cell)
+    policies = policies_with_baseline(cell)
     return game.advantage(
         game.deal(stream(seed, game, played.deal, DEAL)),
         played.moves,
@@ -189,7 +189,7 @@ def read(folder: Path, about: CellInfo) -> Luck | None:
     """A cell's stored luck adjustment; None if missing or damaged."""
     path = folder / "luck" / f"{about.stem}.json"
     try:
-        return convert(parsed(path.read_bytes()), Luck)
+        return convert(parse_object(path.read_bytes()), Luck)
     except FileNotFoundError:
         return None
     except (OSError, ValueError):
@@ -197,7 +197,7 @@ def read(folder: Path, about: CellInfo) -> Luck | None:
         return None
 
 
-def attach(folder: Path, results: Sequence[CellResults]) -> list[CellResults]:
+def with_adjustment(folder: Path, results: Sequence[CellResults]) -> list[CellResults]:
     """The results with their stored luck adjustment."""
     return [replace(result, adjusted=adjusted(folder, result)) for result in results]
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gauntlet.pipeline.judging.judge import Judged, Stand
+from gauntlet.pipeline.judging.judge import Judged, TracePoint
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.stats.decisions import Decisions, Tie, by_chance, ranks, score
 from gauntlet.stats.means import limits, per_deal
@@ -60,7 +60,7 @@ class JudgedCell:
     seatings: tuple[tuple[int, ...], ...]
     records: tuple[MatchRecord, ...]
     judged: tuple[Judged, ...]
-    trace: tuple[Stand, ...]
+    trace: tuple[TracePoint, ...]
 
     def seating(self, rotation: int) -> tuple[int, ...]:
         """The player in each seat, in the match of this number of a deal (`Cell.rotations`)."""

@@ -12,7 +12,7 @@ from msgspec import structs
 from gauntlet.common.errors import UserError
 from gauntlet.games.base import Game
 from gauntlet.games.capabilities import seatings_of
-from gauntlet.games.playouts import lack
+from gauntlet.games.playouts import no_playouts_reason
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.recorded import recorded_game
 from gauntlet.pipeline.log.results import CellInfo, CellResults
@@ -48,16 +48,16 @@ def cell_of(folder: Path, result: CellResults) -> RecordedCell:
     about = result.about
     described = Folder(folder).description(about)
     game = recorded_game(described["identity"]["game"])
-    if reason := lack(game):
+    if reason := no_playouts_reason(game):
         raise UserError(f"{about.name}: {reason}")
     wanted = {outcome.match for outcome in result.outcomes}
     matches = Folder(folder).matches(about.stem)
-    found = {record.match: slim(record) for record in matches if record.match in wanted}
+    found = {record.match: strip_prompts(record) for record in matches if record.match in wanted}
     records = sorted(found.values(), key=lambda record: (record.deal, record.rotation))
     return RecordedCell(about, game, tuple(described["players"]), tuple(records))
 
 
-def slim(record: MatchRecord) -> MatchRecord:
+def strip_prompts(record: MatchRecord) -> MatchRecord:
     """The record without prompts and replies."""
     decisions = tuple(structs.replace(one, asked=(), notes={}) for one in record.decisions)
     return structs.replace(record, statics={}, preparation=(), decisions=decisions, clock=None)

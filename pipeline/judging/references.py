@@ -23,7 +23,7 @@ from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellInfo, CellResults
 from gauntlet.pipeline.log.schema import MatchRecord
-from gauntlet.pipeline.plan.baseline import measure, with_reference
+from gauntlet.pipeline.plan.baseline import measure, policies_with_baseline
 from gauntlet.pipeline.plan.cells import Cell, digest
 from gauntlet.pipeline.plan.rng import DEAL, stream
 
@@ -136,7 +136,7 @@ def learned_reference(
 def mean(cell: Cell, deals: int) -> tuple[float, float]:
     """The mean result of the cell's learnt baseline in the subject's place, and its standard error
     by deal, from simulated deals, each in every seating."""
-    game, policies = cell.game, with_reference(cell)
+    game, policies = cell.game, policies_with_baseline(cell)
     assert isinstance(game, Imitating)
 
     def part(number: int) -> np.ndarray:

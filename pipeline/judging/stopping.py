@@ -85,14 +85,16 @@ def decide(
         target = expect.above(rate)
         stop = sprt(figures.tolist(), rate, target, expect.alpha / cells, 1 - expect.power)
     elif sweep.stop == "precision":
-        values, null = judged(folder, cell, result, sweep.seed)
+        values, null = deal_values(folder, cell, result, sweep.seed)
         stop = precision(values, null, sweep.expect.half_width, sweep.expect.alpha)
     else:
         return None
     return stop and replace(stop, deals=int(deals[stop.deals - 1]) + 1)
 
 
-def judged(folder: Path, cell: Cell, result: CellResults, seed: Seed) -> tuple[list[float], float]:
+def deal_values(
+    folder: Path, cell: Cell, result: CellResults, seed: Seed
+) -> tuple[list[float], float]:
     """Each deal's luck-adjusted or raw figure, in order, and the baseline's (infinity if none).
     Both are rescaled to the measure's range; a win rate is unchanged."""
     base, low, span = result.about.baseline, result.about.measure.low, _span(result.about)
@@ -155,7 +157,7 @@ def settle(
     }
     about = {"rule": sweep.stop, **asdict(sweep.expect)}
     write_atomically(path, to_bytes({**about, "cells": kept}))
-    return cut(folder, results)
+    return cut_at_stop(folder, results)
 
 
 def _stop_entry(sweep: SweepConfig, about: CellInfo, stop: Stop | None) -> dict[str, Any] | None:
@@ -167,7 +169,7 @@ def _stop_entry(sweep: SweepConfig, about: CellInfo, stop: Stop | None) -> dict[
     return {**asdict(stop), "target": sweep.expect.above(about.baseline.rate)}
 
 
-def cut(folder: Path, results: Sequence[CellResults]) -> list[CellResults]:
+def cut_at_stop(folder: Path, results: Sequence[CellResults]) -> list[CellResults]:
     """The results without the deals after a cell's stop, marked if there is a stopping rule."""
     found = Folder(folder).stop
     stops: Mapping[str, Any] = found.get("cells", {})

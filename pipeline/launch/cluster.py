@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from gauntlet.common.errors import ModelError, Stopped, UserError, WorkerLost
-from gauntlet.common.process import collect_seldom
+from gauntlet.common.process import raise_gc_threshold
 from gauntlet.models.base import Model, ModelSource, Paid
 from gauntlet.pipeline.config.read import Node
 from gauntlet.pipeline.launch.devices import allot, name_of
@@ -112,7 +112,7 @@ class _Actor:
                 return source.load()
             return ShardGroup(source, places, planned)
 
-        collect_seldom()
+        raise_gc_threshold()
         self._refusal: Stopped | None = None
         try:
             planned.check_code(plan.cells)

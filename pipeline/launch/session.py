@@ -133,7 +133,7 @@ def _start(workers: int | None, token: Path) -> None:
     import ray
 
     cores = max(len(os.sched_getaffinity(0)), workers or 1)
-    room(workers or cores)
+    check_resources(workers or cores)
     new_token(token)
     _set(starting(token, loopback=True))
     with _none_left():
@@ -164,7 +164,7 @@ def _end_autoscaler() -> None:
                 process.kill()
 
 
-def room(workers: int) -> None:
+def check_resources(workers: int) -> None:
     """Raise this process's soft limit of file descriptors to the hard one. Raises UserError if
     that, or the memory, is too small for a Ray with this many workers."""
     files = FILES + FILES_A_WORKER * workers

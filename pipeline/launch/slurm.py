@@ -62,7 +62,7 @@ class Job:
     requeues: int
 
 
-def hand_over(cells: Sequence[CellConfig], sweep: SweepConfig, arguments: Sequence[str]) -> int:
+def submit_sweep(cells: Sequence[CellConfig], sweep: SweepConfig, arguments: Sequence[str]) -> int:
     """Write the job script of a sweep and submit it, or with `dry_run` only print it.
 
     arguments: the command line, to be run again inside the job. Returns status 0. Raises UserError

@@ -89,7 +89,7 @@ def notes(folder: Path, changed: Changed) -> list[str]:
     return [unknown] * bool(changed.unknown) + [accepted] * bool(changed.changes)
 
 
-def accepted(folder: Path) -> list[str]:
+def accepted_changes(folder: Path) -> list[str]:
     """One line for each time that a user accepted changed code."""
     return [
         f"code changed after {line['matches']:,} match(es) and was accepted on {line['when']}: "

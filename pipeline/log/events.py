@@ -19,7 +19,7 @@ from typing import Any
 
 from msgspec.json import encode
 
-from gauntlet.common.sanitize import SHORTEST, visible, without, without_parts
+from gauntlet.common.sanitize import SHORTEST, mask_secret, mask_secret_parts, visible
 from gauntlet.pipeline.log.folder import Folder
 
 PROJECT = logging.getLogger("gauntlet")
@@ -52,7 +52,7 @@ def event(name: str, level: int = logging.INFO, **data: Any) -> None:
 
 
 @contextmanager
-def logged(folder: Path) -> Iterator[None]:
+def log_events(folder: Path) -> Iterator[None]:
     """Append every event, and every warning of the project, to <folder>/run.log meanwhile."""
     lines = _Lines(Folder(folder).events_file)
     added = [(EVENTS, lines), (PROJECT, lines), (PROJECT, logging.lastResort)]
@@ -72,18 +72,18 @@ def redact(text: str, environment: Mapping[str, str] | None = None) -> str:
     """Remove control characters and secrets from a text: whatever looks like a key or password, and
     the values of environment variables whose names suggest one, whole, encoded or in part."""
     for secret in _secrets(os.environ if environment is None else environment):
-        text = (without if PATH.match(secret) else without_parts)(text, secret, CUT)
+        text = (mask_secret if PATH.match(secret) else mask_secret_parts)(text, secret, CUT)
     for shape in SHAPES:
         text = shape.sub(lambda found: (found.group(1) if found.re.groups else "") + CUT, text)
     return visible(text)
 
 
-def cleaned(data: Any) -> Any:
+def redact_data(data: Any) -> Any:
     """Plain data with every text redacted, and every value whose key names a secret cut."""
     if isinstance(data, Mapping):
         return {str(key): _cleaned_entry(str(key), value) for key, value in data.items()}
     if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
-        return [cleaned(item) for item in data]
+        return [redact_data(item) for item in data]
     if data is None or isinstance(data, (bool, int, float)):
         return data
     return redact(str(data))
@@ -91,7 +91,7 @@ def cleaned(data: Any) -> Any:
 
 def _cleaned_entry(key: str, value: Any) -> Any:
     secret = SECRET_NAME.search(key) and not COUNT_NAME.search(key)
-    return CUT if secret and isinstance(value, str) else cleaned(value)
+    return CUT if secret and isinstance(value, str) else redact_data(value)
 
 
 def _secrets(environment: Mapping[str, str]) -> list[str]:
@@ -119,7 +119,7 @@ class _Lines(logging.Handler):
             "time": f"{told}.{milliseconds}Z",
             "level": record.levelname.lower(),
             "event": record.getMessage(),
-            **cleaned(getattr(record, "data", {})),
+            **redact_data(getattr(record, "data", {})),
         }
         try:
             with self._path.open("ab") as file:

@@ -29,15 +29,15 @@ from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.log.lines import LINES, Lines
 from gauntlet.pipeline.log.metadata_files import (
     LOGS,
+    CellDescription,
     Claim,
-    Described,
     Event,
-    Paired,
     Status,
     Stops,
+    TablesConfig,
     line_reader,
-    parsed,
-    plain,
+    parse_object,
+    parse_plain,
 )
 from gauntlet.pipeline.log.outcomes import Measures, Outcomes, outcome
 from gauntlet.pipeline.log.reading import Reader, records
@@ -97,7 +97,7 @@ class Folder:
         return self.path / f"{name}.jsonl"
 
     @property
-    def played(self) -> bool:
+    def has_sweep(self) -> bool:
         """Whether a sweep was started here."""
         return self.claim.exists()
 
@@ -125,15 +125,15 @@ class Folder:
         return found
 
     @property
-    def described(self) -> bool:
+    def has_cells(self) -> bool:
         """Whether a run got as far as describing its cells."""
         return any(self.cells_folder.glob("*.json"))
 
-    def abouts(self) -> list[CellInfo]:
+    def sweep_cells(self) -> list[CellInfo]:
         """The folder's sweep cells, oldest first. Raises UserError if no cell is described."""
-        return [about for about in self.every_cell() if about.role == "sweep"]
+        return [about for about in self.all_cells() if about.role == "sweep"]
 
-    def every_cell(self) -> list[CellInfo]:
+    def all_cells(self) -> list[CellInfo]:
         """As `abouts`, with controls and noise cells."""
         files = sorted(self.cells_folder.glob("*.json"))
         found = [(file, *_description(file)) for file in files]
@@ -208,7 +208,7 @@ class Folder:
                     kept.add(outcome(record, measures))
             left_out += reader.left_out
         if left_out:
-            WARNINGS.warning(damaged(left_out, self.path))
+            WARNINGS.warning(damaged_lines_warning(left_out, self.path))
         return found
 
     def lines(self, name: str) -> list[dict[str, Any]]:
@@ -235,7 +235,7 @@ class Folder:
     @property
     def comparisons(self) -> str:
         """The latest run's rule for pairing cells; "auto" by default."""
-        return str((_object(self.tables_file, Paired) or {}).get("comparisons", "auto"))
+        return str((_object(self.tables_file, TablesConfig) or {}).get("comparisons", "auto"))
 
     @property
     def status(self) -> dict[str, Any] | None:
@@ -245,7 +245,7 @@ class Folder:
     @property
     def events(self) -> list[dict[str, Any]]:
         """The events of run.log, oldest first."""
-        return _objects(self.events_file, lambda line: plain(line, Event))
+        return _objects(self.events_file, lambda line: parse_plain(line, Event))
 
 
 def check_schema(folder: Path, claimed: Mapping[str, Any]) -> None:
@@ -268,7 +268,7 @@ def key_of(stem: str) -> str:
     return stem.rpartition("-")[2]
 
 
-def damaged(lines: int, folder: Path) -> str:
+def damaged_lines_warning(lines: int, folder: Path) -> str:
     """A reader's warning about the lines that it left out."""
     return (
         f"{lines:,} damaged line(s) of {folder} left out: `python -m pipeline.verify` names them, "
@@ -279,7 +279,7 @@ def damaged(lines: int, folder: Path) -> str:
 def _description(file: Path) -> tuple[dict[str, Any], CellInfo]:
     """A cell's description, as data and as CellInfo. Raises UserError."""
     try:
-        data = parsed(file.read_bytes(), Described)
+        data = parse_object(file.read_bytes(), CellDescription)
         return data, CellInfo.read(data)
     except (OSError, ValueError) as error:
         raise UserError(
@@ -301,6 +301,6 @@ def _objects(file: Path, read: Callable[[bytes], dict[str, Any]]) -> list[dict[s
 
 def _object(file: Path, kind: type) -> dict[str, Any] | None:
     try:
-        return parsed(file.read_bytes(), kind)
+        return parse_object(file.read_bytes(), kind)
     except (OSError, ValueError):
         return None

@@ -12,7 +12,7 @@ from gauntlet.pipeline.log.schema import MatchRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LinePosition:
     """The byte offset and length of a record's line in its file."""
 
     file: Path
@@ -21,7 +21,7 @@ class Place:
 
 
 @dataclass
-class Tail:
+class RecordFollower:
     """Reads each record of a folder once over repeated calls."""
 
     folder: Folder
@@ -34,7 +34,7 @@ class Tail:
         """The number of damaged lines so far."""
         return sum(reader.left_out for reader in self._readers.values())
 
-    def new(self) -> Iterator[tuple[MatchRecord, Place]]:
+    def new_matches(self) -> Iterator[tuple[MatchRecord, LinePosition]]:
         """The matches logged since the last call; an unterminated line waits for the next."""
         for path in self.folder.record_files():
             now = path.stat()
@@ -48,7 +48,7 @@ class Tail:
                 for line in file:
                     if not line.endswith(b"\n"):
                         break
-                    place = Place(path, start, len(line))
+                    place = LinePosition(path, start, len(line))
                     start += len(line)
                     for record in whole_records(self._readers[path], [line]):
                         if isinstance(record, MatchRecord) and record.match not in self.seen:

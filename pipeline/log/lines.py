@@ -7,13 +7,13 @@ from typing import Any
 
 from msgspec.json import Decoder, encode
 
-from gauntlet.common.disk import sealed
+from gauntlet.common.disk import add_checksum
 from gauntlet.pipeline.log.schema import MatchRecord, Record
 
 
 def line(data: Record | Mapping[str, Any]) -> bytes:
     """Encode a record or plain data as a line with its checksum; infinities become null."""
-    return sealed(encode(data)) + b"\n"
+    return add_checksum(encode(data)) + b"\n"
 
 
 class Lines:

@@ -34,7 +34,7 @@ Result = tuple[float, float]
 
 
 @dataclass
-class Running:
+class CellProgress:
     """A cell's figures so far. Means cover the gap-free deals only: short games end first."""
 
     rotations: int
@@ -83,7 +83,7 @@ class Running:
         return self.won / self.judged if self.judged else None
 
 
-class Live:
+class RunStatus:
     """The status of one run, written while it goes; as a context manager it marks a failure."""
 
     def __init__(
@@ -94,7 +94,7 @@ class Live:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._path, self._plan, self._clock = Folder(folder).status_file, plan, clock
-        self.cells: dict[str, Running] = {}
+        self.cells: dict[str, CellProgress] = {}
         self._planned: dict[str, int] = {}
         self.add(plan, outcomes)
         self.state: State = "loading"
@@ -107,14 +107,14 @@ class Live:
 
     def add(self, plan: Plan, outcomes: Iterable[Outcome]) -> None:
         """Add the cells of this plan; `outcomes` are already in the log."""
-        cells = {cell.key: Running(len(cell.rotations)) for cell in plan.cells}
+        cells = {cell.key: CellProgress(len(cell.rotations)) for cell in plan.cells}
         self._planned |= {cell.key: plan.deals * len(cell.rotations) for cell in plan.cells}
         for outcome in outcomes:
             if outcome.cell in cells and outcome.deal < plan.deals:
                 cells[outcome.cell].add(outcome)
         self.cells |= cells
 
-    def __enter__(self) -> Live:
+    def __enter__(self) -> RunStatus:
         self.write()
         return self
 
@@ -142,7 +142,7 @@ class Live:
         """Set how the run ended and, if it failed, why."""
         self.state, self.error = state, redact(error) if error else None
 
-    def about(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """What is planned, and where it runs."""
         keys = ("experiment", "deals", "host", "process")
         data = self._data()

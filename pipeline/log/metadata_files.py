@@ -11,7 +11,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from msgspec import Meta, convert
 
-from gauntlet.common.disk import sealed, unsealed
+from gauntlet.common.disk import add_checksum, strip_checksum
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.log.schema import Deal, MatchId, Rotation
 from gauntlet.pipeline.plan.cells import match_id
@@ -54,7 +54,7 @@ class Labels(TypedDict):
     prompt: str
 
 
-class Described(TypedDict):
+class CellDescription(TypedDict):
     """cells/<cell>.json, besides the fields that `CellInfo.read` takes."""
 
     key: str
@@ -78,7 +78,7 @@ class Stops(TypedDict):
     cells: dict[str, StoppedAt | None]
 
 
-class Paired(TypedDict):
+class TablesConfig(TypedDict):
     """tables.json."""
 
     comparisons: str
@@ -92,7 +92,7 @@ class Event(TypedDict):
     event: str
 
 
-class Ran(TypedDict):
+class RunInfo(TypedDict):
     """A line of runs.jsonl. command: the command line without secrets, if the run had one."""
 
     started: str
@@ -113,14 +113,14 @@ class FailedMatch(TypedDict):
     error: str
 
 
-class Played(TypedDict):
+class CodeVersion(TypedDict):
     """A line of code.jsonl: a code fingerprint and the hash of each file it covers."""
 
     code: str
     files: dict[str, str]
 
 
-class Accepted(TypedDict):
+class AcceptedChange(TypedDict):
     """A line of accepted.jsonl; each change is a file, its hash then and its hash now."""
 
     when: str
@@ -130,21 +130,21 @@ class Accepted(TypedDict):
 
 
 LOGS: Mapping[str, type] = {
-    "runs": Ran,
+    "runs": RunInfo,
     "failed_matches": FailedMatch,
-    "code": Played,
-    "accepted": Accepted,
+    "code": CodeVersion,
+    "accepted": AcceptedChange,
 }
 """The small logs by name."""
 
 
-def parsed(text: bytes, kind: type | None = None) -> dict[str, Any]:
+def parse_object(text: bytes, kind: type | None = None) -> dict[str, Any]:
     """Parse a file or line and drop its checksum. Raises ValueError with a readable reason if it is
     damaged or not of this kind."""
-    return plain(unsealed(text), kind)
+    return parse_plain(strip_checksum(text), kind)
 
 
-def plain(text: bytes, kind: type | None = None) -> dict[str, Any]:
+def parse_plain(text: bytes, kind: type | None = None) -> dict[str, Any]:
     """As `parsed`, for text without a checksum."""
     try:
         data = json.loads(text)
@@ -161,7 +161,7 @@ def plain(text: bytes, kind: type | None = None) -> dict[str, Any]:
 
 def to_bytes(data: Mapping[str, Any], **options: Any) -> bytes:
     """Encode a small file for `parsed`."""
-    return sealed(json.dumps(data, **options).encode())
+    return add_checksum(json.dumps(data, **options).encode())
 
 
 def line_reader(name: str, seed: Seed | None) -> Callable[[bytes], dict[str, Any]]:
@@ -171,7 +171,7 @@ def line_reader(name: str, seed: Seed | None) -> Callable[[bytes], dict[str, Any
     def read(line: bytes) -> dict[str, Any]:
         if not line.endswith(b"\n"):
             raise ValueError("it is cut off")
-        data = parsed(line, LOGS.get(name))
+        data = parse_object(line, LOGS.get(name))
         if name == "failed_matches" and seed is not None:
             place = data["deal"], data["rotation"]
             if data["match"] != match_id(data["cell"], seed, *place):

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gauntlet.common.errors import UserError
-from gauntlet.games.capabilities import WIN, with_score
+from gauntlet.games.capabilities import WIN, add_match_score
 from gauntlet.models.exchanges import Exchange, ScoreExchange
 from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
 
@@ -96,7 +96,7 @@ def outcome(record: MatchRecord, measures: Measures = WINS) -> Outcome:
     """The outcome of a record. Raises UserError if the record lacks its cell's measure."""
     seats = record.measured
     others = [seat for seat in range(len(record.returns)) if seat not in seats]
-    gave = with_score(record.measures, record.returns)
+    gave = add_match_score(record.measures, record.returns)
     asked = measures.get(record.cell, WIN.name)
     if asked not in gave:
         raise UserError(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from msgspec.structs import force_setattr
 
-from gauntlet.common.disk import unsealed
+from gauntlet.common.disk import strip_checksum
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.log.lines import Lines
 from gauntlet.pipeline.log.results import CellInfo
@@ -44,7 +44,7 @@ class Reader:
         self._lines += 1
         if not line.endswith(b"\n"):
             raise ValueError("it is cut off")
-        record = self.kinds.record(unsealed(line))
+        record = self.kinds.record(strip_checksum(line))
         self._check(record)
         if isinstance(record, MatchRecord) and not self._first(record.deal, record.rotation):
             raise ValueError("its match is there twice")

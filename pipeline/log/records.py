@@ -23,15 +23,15 @@ from gauntlet.pipeline.log.folder import Folder, check_schema, key_of
 from gauntlet.pipeline.log.lines import LINES, Lines, line
 from gauntlet.pipeline.log.metadata_files import (
     LOGS,
+    CellDescription,
     Claim,
-    Described,
     line_reader,
-    parsed,
+    parse_object,
     to_bytes,
 )
 from gauntlet.pipeline.log.outcomes import Outcome, Outcomes, outcome
 from gauntlet.pipeline.log.reading import Reader
-from gauntlet.pipeline.log.recovery import mended
+from gauntlet.pipeline.log.recovery import repair_lines
 from gauntlet.pipeline.log.results import CellInfo, measures
 from gauntlet.pipeline.log.schema import MatchRecord, Record
 from gauntlet.pipeline.plan.cells import SCHEMA, Cell, Task
@@ -50,14 +50,14 @@ class Log:
         disk: Disk = DISK,
         clock: Callable[[], float] = time.monotonic,
         kinds: Lines = LINES,
-        abouts: Sequence[CellInfo] = (),
+        infos: Sequence[CellInfo] = (),
     ) -> None:
         """Take the lock, move damaged lines aside and read the log. Records files of cells that are
-        neither described in the folder nor in `abouts` are left alone. Raises UserError.
+        neither described in the folder nor in `infos` are left alone. Raises UserError.
 
-        abouts: the cells to be played.
+        infos: the cells to be played.
         """
-        self.folder, self._measures = folder, measures(abouts)
+        self.folder, self._measures = folder, measures(infos)
         self.notes: list[str] = []
         self.outcomes: dict[str, Outcomes] = {}
         self._place = Folder(folder, kinds)
@@ -68,7 +68,7 @@ class Log:
             disk.make(self._place.cells_folder)
             self._lock = _locked(folder, disk)
             try:
-                self._open(seed, kinds, {about.stem: about for about in abouts})
+                self._open(seed, kinds, {about.stem: about for about in infos})
                 for named in (folder, records):  # a killed run may not have synced them
                     disk.sync_folder(named)
             except BaseException:
@@ -156,7 +156,9 @@ class Log:
 
     def _described(self, stem: str) -> CellInfo | None:
         try:
-            return CellInfo.read(parsed(self._disk.read(self._place.cell_file(stem)), Described))
+            return CellInfo.read(
+                parse_object(self._disk.read(self._place.cell_file(stem)), CellDescription)
+            )
         except (OSError, ValueError):
             return None
 
@@ -165,7 +167,7 @@ class Log:
         place, disk, foreign = self._place, self._disk, list[str]()
         for path in disk.logs(self.folder):
             if path.stem in LOGS:
-                for _ in mended(disk, path, line_reader(path.stem, seed), self.notes):
+                for _ in repair_lines(disk, path, line_reader(path.stem, seed), self.notes):
                     pass
             else:
                 foreign.append(path.name)
@@ -204,7 +206,7 @@ class _File:
         """Yield the records; note damaged lines, whose matches are replayed, and lost texts."""
         needed: set[str] = set()
         then = "; those matches are played again"
-        for record in mended(self._disk, self.path, reader.record, notes, then):
+        for record in repair_lines(self._disk, self.path, reader.record, notes, then):
             self._note(record)
             needed |= record.named
             yield record
@@ -249,7 +251,7 @@ def _claim(place: Folder, seed: Seed, disk: Disk) -> None:
         write_atomically(path, mine, disk)
         return
     try:
-        theirs = parsed(disk.read(path), Claim)
+        theirs = parse_object(disk.read(path), Claim)
     except ValueError as error:
         raise UserError(f"{path} is damaged: {error}; it should read {mine.decode()}") from error
     check_schema(place.path, theirs)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from gauntlet.common.disk import Disk, append, mend, write_atomically
+from gauntlet.common.disk import Disk, append, recover_lines, write_atomically
 
 SHOWN = 3
 """How many damaged lines a note lists one by one."""
@@ -14,7 +14,7 @@ SHOWN = 3
 T = TypeVar("T")
 
 
-def mended(
+def repair_lines(
     disk: Disk, path: Path, read: Callable[[bytes], T], notes: list[str], then: str = ""
 ) -> Iterator[T]:
     """Yield `read(line)` for each line. A torn last line is cut off. Lines for which `read` raises
@@ -23,7 +23,7 @@ def mended(
     then: a clause for the note, saying what happens to them.
     """
     damaged: dict[int, tuple[bytes, str]] = {}
-    for number, line in enumerate(mend(disk, path), start=1):
+    for number, line in enumerate(recover_lines(disk, path), start=1):
         try:
             one = read(line)
         except ValueError as why:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from msgspec import convert
 
-from gauntlet.games.capabilities import WIN, Measure, judgeable_by
+from gauntlet.games.capabilities import WIN, Measure, judgeable_measures
 from gauntlet.pipeline.config.read import TWO_SIDED, Declared
 from gauntlet.pipeline.log.outcomes import Measures, Outcomes
 from gauntlet.pipeline.log.schema import ROTATIONS, SEATS
@@ -73,7 +73,7 @@ class CellInfo:
             baseline=baseline,
             deal_key=_words(*deal_key(cell.game)),
             helping=cell.players[cell.subjects[0]].helps is not None,
-            measure={one.name: one for one in judgeable_by(cell.game)}[cell.measure],
+            measure={one.name: one for one in judgeable_measures(cell.game)}[cell.measure],
             measured=len(cell.measured),
             samples=cell.samples,
             step=cell.rotations.step,
@@ -137,7 +137,7 @@ class CellInfo:
 
 
 @dataclass(frozen=True)
-class SameName(CellInfo):
+class SameNameCell(CellInfo):
     """One of several cells of a folder with the same name: its key is part of its name, but not of
     its file names."""
 
@@ -146,11 +146,11 @@ class SameName(CellInfo):
         return stem(self.name.removesuffix(f" {self.key}"), self.key)
 
 
-def told_apart(results: Sequence[CellResults]) -> list[CellResults]:
+def disambiguate_names(results: Sequence[CellResults]) -> list[CellResults]:
     """The results with the key appended to every cell name that occurs more than once."""
     times = Counter(result.about.name for result in results)
     return [
-        replace(one, about=SameName(**{**vars(one.about), "name": f"{name} {one.about.key}"}))
+        replace(one, about=SameNameCell(**{**vars(one.about), "name": f"{name} {one.about.key}"}))
         if times[name := one.about.name] > 1
         else one
         for one in results

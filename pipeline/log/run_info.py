@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gauntlet.pipeline.log.events import cleaned, redact
+from gauntlet.pipeline.log.events import redact, redact_data
 from gauntlet.pipeline.plan.cells import Plan
 
 PACKAGES = ("torch", "transformers", "ray", "numpy", "numba")
 
 
-def about_this_run(plan: Plan, matches: int, command: str = "") -> dict[str, Any]:
+def run_entry(plan: Plan, matches: int, command: str = "") -> dict[str, Any]:
     """Start time, host, command, versions and the number of matches to be played."""
     return {
         **({"command": command} if command else {}),
@@ -35,14 +35,14 @@ def about_this_run(plan: Plan, matches: int, command: str = "") -> dict[str, Any
     }
 
 
-def typed(program: str, words: Sequence[str]) -> str:
+def command_line(program: str, words: Sequence[str]) -> str:
     """A shell-quoted command line with secrets cut out."""
     return shlex.join([*program.split(), *map(_without_secrets, words)])
 
 
 def _without_secrets(word: str) -> str:
     key, equals, value = word.partition("=")
-    (kept,) = cleaned({key: value}).values()
+    (kept,) = redact_data({key: value}).values()
     return redact(f"{key}={kept}" if equals else word)
 
 

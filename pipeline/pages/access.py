@@ -29,7 +29,7 @@ POLICY = (
 compiled in the page."""
 
 
-class Doors:
+class OriginCheck:
     """Middleware that checks Host and Origin of requests and live connections.
 
     hosts: names of this server besides the loopback ones and the address that a connection came to.

@@ -10,7 +10,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import ArrayLike
 
-from gauntlet.common.markup import tag, together
+from gauntlet.common.markup import join_markup, tag
 from gauntlet.games.drawing import picture
 from gauntlet.pipeline.pages.run_status import Estimate
 from gauntlet.pipeline.tables.formatting import Scale
@@ -65,7 +65,7 @@ def intervals(found: Sequence[Estimate]) -> Markup:
         low, high = _range([[one.mean, one.low, one.high, one.baseline] for one in cells], 0.05)
         rows = (_interval(one, low, high) for one in cells)
         groups.append(tag("div", *rows, class_="intervals", role="list"))
-    return together(*groups)
+    return join_markup(*groups)
 
 
 def growth(found: Sequence[Estimate], scale: Scale) -> Markup:
@@ -85,7 +85,7 @@ def growth(found: Sequence[Estimate], scale: Scale) -> Markup:
     if scale.share:
         low, high = max(low, 0.0), min(high, 1.0)
     axes = Axes(640, 260, (0.0, max(float(each[0, -1]) for each in data)), (low, high))
-    label = "; ".join(f"{one.name}: {one.told}" for one in cells)
+    label = "; ".join(f"{one.name}: {one.text}" for one in cells)
     note = f"raw {scale.words} after so many deals; bands: 95% intervals, each of one look"
     note += "; dashed: baseline" * bool(baselines)
     return _chart(label, curves, axes, scale.mean, baselines, note)
@@ -113,7 +113,9 @@ def _chart(
 ) -> Markup:
     """A chart with its legend. text: formats a value of the vertical axis."""
     rows = [
-        together(axes.line(value, "grid"), _word(text(value), LEFT - 6, axes.up(value) + 4, "end"))
+        join_markup(
+            axes.line(value, "grid"), _word(text(value), LEFT - 6, axes.up(value) + 4, "end")
+        )
         for value in _ticks(*axes.y)
     ]
     columns = [
@@ -131,7 +133,7 @@ def _chart(
         class_="chart",
     )
     names = [tag("span", one.name, class_=f"series-{at}") for at, one in enumerate(curves, 1)]
-    return together(drawing, tag("div", *names, tag("span", note) if note else "", class_="key"))
+    return join_markup(drawing, tag("div", *names, tag("span", note) if note else "", class_="key"))
 
 
 def _curve(curve: Curve, at: int, axes: Axes) -> Markup:
@@ -150,7 +152,7 @@ def _curve(curve: Curve, at: int, axes: Axes) -> Markup:
         if not np.isnan(value):
             path += f"{'L' if down else 'M'}{across} {axes.up(value)}"
         down = not np.isnan(value)
-    return together(*parts, tag("path", d=path, class_=f"line series-{at}"))
+    return join_markup(*parts, tag("path", d=path, class_=f"line series-{at}"))
 
 
 def _interval(one: Estimate, low: float, high: float) -> Markup:
@@ -165,7 +167,7 @@ def _interval(one: Estimate, low: float, high: float) -> Markup:
         "div",
         tag("span", one.name, class_="name"),
         tag("span", *parts, class_="track", aria_hidden="true"),
-        tag("span", one.told, class_="told"),
+        tag("span", one.text, class_="told"),
         class_="interval",
         role="listitem",
     )

@@ -26,7 +26,7 @@ from gauntlet.games.base import Action, Game, Observation, TextAction
 
 
 @dataclass(frozen=True)
-class Laid:
+class TableReady:
     """The table is ready: the match folder, its earlier matches, and the players by seat."""
 
     folder: Path
@@ -36,7 +36,7 @@ class Laid:
 
 
 @dataclass(frozen=True)
-class Asked:
+class PersonTurn:
     """The person must decide.
 
     number: counts from 1 over all questions of a table; answers to earlier ones are ignored.
@@ -73,10 +73,10 @@ class Answer:
     lines: tuple[str, ...]
 
 
-News = Laid | Asked | Over
+News = TableReady | PersonTurn | Over
 
 
-def answer(asked: Asked, option: int, words: str = "") -> Answer:
+def answer(asked: PersonTurn, option: int, words: str = "") -> Answer:
     """The answer that takes an option, with its text for a text action."""
     wanted = isinstance(asked.options[option], TextAction)
     number = () if wanted and len(asked.options) == 1 else (str(option + 1),)

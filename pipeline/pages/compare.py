@@ -13,9 +13,9 @@ from gauntlet.common.errors import UserError
 from gauntlet.common.sanitize import visible
 from gauntlet.pipeline.compare import compare
 from gauntlet.pipeline.pages import charts, runs, sheets
-from gauntlet.pipeline.pages.frame import drawing, framed, note, part, words
+from gauntlet.pipeline.pages.frame import drawing, note, page_frame, section_heading, words
 from gauntlet.pipeline.pages.library import Library
-from gauntlet.pipeline.pages.run_status import Standing, standing
+from gauntlet.pipeline.pages.run_status import RunStatus, status_of_run
 from gauntlet.pipeline.tables.formatting import number, p_value
 from gauntlet.pipeline.tables.primary_test import read_difference
 from gauntlet.pipeline.tables.registry import Results
@@ -27,7 +27,7 @@ HEADINGS = ("A", "B", "deals", "A ahead", "B ahead", "A - B", "95% interval", "p
 def register(library: Library) -> None:
     @ui.page("/compare")
     async def page(a: str = "", b: str = "") -> None:
-        with framed("Compare", "Runs"):
+        with page_frame("Compare", "Runs"):
             words("h1", "Two runs side by side")
             with html.div().classes("line"):
                 names = await threads.io_bound(library.names) or []
@@ -65,7 +65,7 @@ async def _both(library: Library, first: str | None, second: str | None) -> None
                 if one:
                     runs.summary(one)
                     drawing(charts.intervals(one.estimates))
-    part("Paired on shared deals")
+    section_heading("Paired on shared deals")
     found = await threads.io_bound(_paired, library.outputs / first, library.outputs / second)
     waiting.delete()
     if isinstance(found, str):
@@ -75,10 +75,10 @@ async def _both(library: Library, first: str | None, second: str | None) -> None
         note(f"`python -m pipeline.compare {first} {second}`, in {library.outputs}, has it too.")
 
 
-def _standing(library: Library, name: str) -> Standing:
+def _standing(library: Library, name: str) -> RunStatus:
     shelf = library.shelf(name)
     shelf.refresh()
-    return standing(name, shelf)
+    return status_of_run(name, shelf)
 
 
 def _paired(first: Path, second: Path) -> list[list[sheets.Cell]] | str:

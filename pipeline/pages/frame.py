@@ -21,7 +21,7 @@ COOKIE = "gauntlet_theme"
 
 
 @contextmanager
-def framed(title: str, within: str = "") -> Iterator[ui.element]:
+def page_frame(title: str, within: str = "") -> Iterator[ui.element]:
     """A page with this title; elements created inside go to its main part, which is yielded.
 
     within: the entry of PLACES it belongs to, if that is not its title.
@@ -50,7 +50,7 @@ def note(text: str, warning: bool = False) -> TextElement:
     return words("div", text).classes("warning" if warning else "note")
 
 
-def part(title: str) -> None:
+def section_heading(title: str) -> None:
     words("h2", title).classes("part")
 
 

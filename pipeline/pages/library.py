@@ -18,7 +18,7 @@ from msgspec.structs import force_setattr
 from gauntlet.common.errors import UserError
 from gauntlet.pipeline.judging import stopping
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.follow import Place
+from gauntlet.pipeline.log.follow import LinePosition
 from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
 from gauntlet.pipeline.log.reading import whole_records
 from gauntlet.pipeline.log.results import CellResults, collect
@@ -35,7 +35,7 @@ DEEP = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class MatchEntry:
     """A match as shown in lists, and the position of its line.
 
     margin: the smallest lead of a subject's decision over the second best; None if none was scored.
@@ -43,7 +43,7 @@ class Kept:
 
     ended: Outcome
     margin: float | None
-    place: Place
+    place: LinePosition
 
 
 @dataclass
@@ -54,7 +54,7 @@ class Shelf(Status):
     reading: whether a thread is reading it.
     """
 
-    kept: dict[str, Kept] = field(default_factory=dict)
+    kept: dict[str, MatchEntry] = field(default_factory=dict)
     outcomes: dict[str, Outcomes] = field(default_factory=dict)
     fault: str = ""
     reading: bool = False
@@ -88,9 +88,9 @@ class Shelf(Status):
 
     def results(self) -> list[CellResults]:
         """The current cells as the tables would have them. Raises UserError."""
-        abouts = self.folder.abouts() if self.folder.described else []
+        abouts = self.folder.sweep_cells() if self.folder.has_cells else []
         found = collect(abouts, dict(self.outcomes), self.folder.failed_matches)
-        return stopping.cut(self.folder.path, found)
+        return stopping.cut_at_stop(self.folder.path, found)
 
     def match(self, match: str) -> MatchView:
         """The match with this id, replayed. Raises UserError."""
@@ -103,7 +103,7 @@ class Shelf(Status):
             )
         return match_view(self.folder, record)
 
-    def _record(self, kept: Kept) -> MatchRecord | None:
+    def _record(self, kept: MatchEntry) -> MatchRecord | None:
         """The record with the texts its prompts share; None if its line is gone."""
         place = kept.place
         with place.file.open("rb") as file:
@@ -116,13 +116,13 @@ class Shelf(Status):
                 return record
         return None
 
-    def _take(self, record: MatchRecord, place: Place, ended: Outcome) -> None:
+    def _take(self, record: MatchRecord, place: LinePosition, ended: Outcome) -> None:
         super()._take(record, place, ended)
         own = (one for one in record.decisions if one.seat in record.subjects and not one.forced)
         margins = [one.margin for one in own if one.margin is not None]
         self._statics.setdefault(place.file, {}).update(record.statics)
         self.outcomes.setdefault(record.cell, Outcomes(record.cell)).add(ended)
-        self.kept[record.match] = Kept(ended, min(margins, default=None), place)
+        self.kept[record.match] = MatchEntry(ended, min(margins, default=None), place)
 
 
 class Library:

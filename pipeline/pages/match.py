@@ -11,7 +11,7 @@ from nicegui import run as threads
 from gauntlet.common.errors import UserError
 from gauntlet.common.sanitize import one_line, visible
 from gauntlet.games.drawing import style_of
-from gauntlet.pipeline.pages.frame import framed, note, words
+from gauntlet.pipeline.pages.frame import note, page_frame, words
 from gauntlet.pipeline.pages.library import Library, Shelf
 from gauntlet.pipeline.pages.matches import link
 from gauntlet.pipeline.pages.runs import link as run_link
@@ -30,7 +30,7 @@ SCROLL = """
 def register(library: Library) -> None:
     @ui.page("/match")
     def page(run: str = "", id: str = "", ply: int = 0) -> None:
-        with framed(f"Match {id}", "Matches"):
+        with page_frame(f"Match {id}", "Matches"):
             words("h1", f"Match {id}")
             waiting = note("looking for it in the log ...")
             place = tags.div()

@@ -17,15 +17,15 @@ from nicegui import run as threads
 from nicegui.elements.mixins.value_element import ValueElement
 
 from gauntlet.common.sanitize import visible
-from gauntlet.pipeline.log.folder import damaged
+from gauntlet.pipeline.log.folder import damaged_lines_warning
 from gauntlet.pipeline.pages import sheets
-from gauntlet.pipeline.pages.frame import framed, note, words
-from gauntlet.pipeline.pages.library import Kept, Library, Shelf
+from gauntlet.pipeline.pages.frame import note, page_frame, words
+from gauntlet.pipeline.pages.library import Library, MatchEntry, Shelf
 from gauntlet.pipeline.pages.runs import EVERY
 from gauntlet.pipeline.tables.formatting import Scale, short
 
 RESULTS = ("all", "lost", "won", "drawn", "shared")
-ORDERS: dict[str, Callable[[Kept], Any]] = {
+ORDERS: dict[str, Callable[[MatchEntry], Any]] = {
     "deal": lambda kept: (kept.ended.deal, kept.ended.rotation, kept.ended.cell),
     "smallest margin": lambda kept: (kept.margin is None, kept.margin or 0.0),
     "most fallbacks": lambda kept: -kept.ended.fallbacks,
@@ -56,12 +56,12 @@ class Choice:
     said: str = ""
     order: str = "deal"
 
-    def of(self, kept: Iterable[Kept]) -> list[Kept]:
+    def of(self, kept: Iterable[MatchEntry]) -> list[MatchEntry]:
         """The matching ones, in order. Raises OSError."""
         found = sorted(filter(self._wanted, kept), key=ORDERS[self.order])
         return _holding(found, self.said) if self.said.strip() else found
 
-    def _wanted(self, one: Kept) -> bool:
+    def _wanted(self, one: MatchEntry) -> bool:
         ended = one.ended
         return (
             (not self.cell or ended.cell == self.cell)
@@ -71,14 +71,14 @@ class Choice:
             and self._named(one)
         )
 
-    def _named(self, one: Kept) -> bool:
+    def _named(self, one: MatchEntry) -> bool:
         word = self.text.strip().lower()
         if word.startswith("deal"):
             return word.removeprefix("deal").strip() in ("", str(one.ended.deal))
         return one.ended.match.startswith(word)
 
 
-def _holding(kept: Iterable[Kept], words: str) -> list[Kept]:
+def _holding(kept: Iterable[MatchEntry], words: str) -> list[MatchEntry]:
     """Those whose lines contain the words in JSON encoding; options count too."""
     wanted = encode(words.strip().lower())[1:-1]
     found = []
@@ -94,7 +94,7 @@ def _holding(kept: Iterable[Kept], words: str) -> list[Kept]:
     return found
 
 
-def result(one: Kept) -> str:
+def result(one: MatchEntry) -> str:
     """The result for the measured seats; "shared" if only some of them won."""
     won = one.ended.won
     if won in (0.0, 1.0):
@@ -128,7 +128,7 @@ def register(library: Library) -> None:
             *(cell, result if result in RESULTS else "all", fallbacks, margin, text, said),
             order if order in ORDERS else "deal",
         )
-        with framed("Matches"):
+        with page_frame("Matches"):
             words("h1", "Matches")
             names = await threads.io_bound(library.names) or []
             if not names:
@@ -145,7 +145,7 @@ class _List:
 
     def __init__(self, shelf: Shelf, name: str, names: list[str], choice: Choice) -> None:
         self._shelf, self._name, self._choice = shelf, name, choice
-        self._found: list[Kept] = []
+        self._found: list[MatchEntry] = []
         self._seen, self._drawn = -1, ""
         self._filters(names)
         self._told = note("reading the log ...")
@@ -230,7 +230,9 @@ class _List:
         self._told.text = f"{found:,} of {self._seen:,} matches{reading}"
         if not self._seen and not reading:
             self._told.text = "This run has no finished match yet."
-        left_out = damaged(shelf.left_out, shelf.folder.path) if shelf.left_out else ""
+        left_out = (
+            damaged_lines_warning(shelf.left_out, shelf.folder.path) if shelf.left_out else ""
+        )
         self._warned.text = shelf.fault or left_out
 
 
@@ -240,7 +242,7 @@ def link(run: str, match: str, ply: int | None = None) -> str:
     return f"/match?{urlencode({'run': run, 'id': match, **at})}"
 
 
-def _cells(one: Kept, cell: str, scale: Scale | None) -> list[sheets.Cell]:
+def _cells(one: MatchEntry, cell: str, scale: Scale | None) -> list[sheets.Cell]:
     ended = one.ended
     told = [
         *(ended.match, visible(cell), f"{ended.deal}", f"{ended.rotation}", result(one)),

@@ -20,10 +20,10 @@ from gauntlet.pipeline.pages.frame import (
     button,
     choices,
     drawing,
-    framed,
     note,
     number,
-    part,
+    page_frame,
+    section_heading,
     select,
     text_block,
     words,
@@ -164,31 +164,31 @@ def _match(scene: Scene, guesses: Sequence[Guessed]) -> None:
     with html.div().classes("p-columns"):
         for seat, name in enumerate(scene.players):
             with html.div():
-                part(f"Player {name}")
+                section_heading(f"Player {name}")
                 guess = now.guess[seat] if now.guess else None
                 row = now.posterior[seat], scene.truth[seat], guess
                 drawing(watched.draw_beliefs(name, scene.codes, *row))
         with html.div():
-            part("Steps")
+            section_heading("Steps")
             drawing(watched.draw_steps(scene.players, _done(guesses)))
         if losses is not None and len(scene.players) == 2:
             with html.div():
-                part("Union loss of every guess")
+                section_heading("Union loss of every guess")
                 found = scene.players, scene.codes, losses, scene.truth, now.guess
                 drawing(watched.draw_losses(*found))
     most = len(guesses) + now.steps - now.shown
     with html.div().classes("p-columns"):
         if scene.losses:
             with html.div():
-                part("Losses")
+                section_heading("Losses")
                 lines = {name: _costs(scene, name, guesses) for name in LOSSES}
                 drawing(charts.course("losses", lines, most))
         with html.div():
-            part("Belief in the truth")
+            section_heading("Belief in the truth")
             drawing(charts.course("belief in the truth", _beliefs(scene, guesses), most))
     reasons = [(one.shown, one.reasoning) for one in guesses if one.reasoning]
     if reasons:
-        part("Reasoning")
+        section_heading("Reasoning")
         text_block("\n".join(f"step {step}: {told}" for step, told in reversed(reasons)))
 
 
@@ -264,7 +264,7 @@ def register(outputs: Path) -> None:
 
     @ui.page("/observe")
     def page() -> None:
-        with framed("Observe"):
+        with page_frame("Observe"):
             words("h1", "Observe")
             note("Scripted players play; an observer says, step by step, who plays how.")
             for follower in followers.values():
@@ -273,7 +273,7 @@ def register(outputs: Path) -> None:
 
     @ui.page("/observe/{name}")
     def followed(name: str) -> None:
-        with framed("Observe"):
+        with page_frame("Observe"):
             if name in followers:
                 show(followers[name])
             else:
@@ -283,7 +283,7 @@ def register(outputs: Path) -> None:
 
 def _setup(outputs: Path, followers: dict[str, Follower]) -> None:
     wish = Wish()
-    part("A match to watch")
+    section_heading("A match to watch")
     with html.div().classes("p-form"):
         select("Game", [one for one in choices("game") if one.startswith(WATCHING)], wish, "game")
         for label, key in (("Player 1", "first"), ("Player 2", "second")):

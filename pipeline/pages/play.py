@@ -11,7 +11,16 @@ from pathlib import Path
 from nicegui import html, ui
 
 from gauntlet.pipeline.config.output_dir import short
-from gauntlet.pipeline.pages.frame import button, choices, framed, note, number, part, select, words
+from gauntlet.pipeline.pages.frame import (
+    button,
+    choices,
+    note,
+    number,
+    page_frame,
+    section_heading,
+    select,
+    words,
+)
 from gauntlet.pipeline.pages.table import Table, show
 
 WATCHING = "watch_"
@@ -79,7 +88,7 @@ def register(outputs: Path) -> None:
 
     @ui.page("/play")
     def page() -> None:
-        with framed("Play"):
+        with page_frame("Play"):
             words("h1", "Play")
             note("You against any player in any game, recorded as any other match.")
             _open(tables)
@@ -87,7 +96,7 @@ def register(outputs: Path) -> None:
 
     @ui.page("/play/{name}")
     def table(name: str) -> None:
-        with framed("Play"):
+        with page_frame("Play"):
             if name in tables:
                 show(tables[name])
             else:
@@ -98,14 +107,14 @@ def register(outputs: Path) -> None:
 def _open(tables: dict[str, Table]) -> None:
     playing = [table for table in tables.values() if table.ended is None]
     if playing:
-        part("Open tables")
+        section_heading("Open tables")
     for table in playing:
         ui.link(table.name, f"/play/{table.id}")
 
 
 def _setup(outputs: Path, tables: dict[str, Table]) -> None:
     wish = Wish()
-    part("A new table")
+    section_heading("A new table")
     with html.div().classes("p-form"):
         game = select("Game", choices("game"), wish, "game")
         number("Players", wish, "seats", 2, MOST_SEATS, lambda: others.refresh())

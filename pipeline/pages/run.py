@@ -16,9 +16,16 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from gauntlet.common.errors import UserError
 from gauntlet.common.sanitize import one_line, visible
 from gauntlet.pipeline.pages import charts, runs, sheets
-from gauntlet.pipeline.pages.frame import drawing, framed, note, part, text_block, words
+from gauntlet.pipeline.pages.frame import (
+    drawing,
+    note,
+    page_frame,
+    section_heading,
+    text_block,
+    words,
+)
 from gauntlet.pipeline.pages.library import Library, Shelf
-from gauntlet.pipeline.pages.run_status import Estimate, Standing, estimates, glance, standing
+from gauntlet.pipeline.pages.run_status import Estimate, RunStatus, estimates, glance, status_of_run
 from gauntlet.pipeline.status import Row
 from gauntlet.pipeline.tables import parser
 from gauntlet.pipeline.tables.formatting import percent, short
@@ -38,7 +45,7 @@ ASIDE = 5
 class View:
     """The current contents of the page."""
 
-    standing: Standing
+    standing: RunStatus
     rows: tuple[Row, ...]
     estimates: tuple[Estimate, ...]
     aside: tuple[str, ...]
@@ -59,7 +66,7 @@ def register(library: Library) -> None:
 
     @ui.page("/run")
     async def page(name: str = "") -> None:
-        with framed(name or "Run", "Runs"):
+        with page_frame(name or "Run", "Runs"):
             try:
                 shelf = library.shelf(name)
             except UserError as error:
@@ -79,7 +86,7 @@ class _Board:
         self._files: list[str] = []
         self._top = html.div()
         self._reading = note("reading the log ...")
-        part("Cells")
+        section_heading("Cells")
         self._table = sheets.sheet(HEADINGS, [])
         self._charts = html.div()
         self._aside = html.div()
@@ -95,7 +102,7 @@ class _Board:
         self._reading.set_visibility(found.reading)
         self._reading.text = f"reading the log: {len(self._shelf.kept):,} matches so far"
         cells = [_cells(row, found.estimates) for row in found.rows]
-        shown = str((cells, [one.told for one in found.estimates], found.aside))
+        shown = str((cells, [one.text for one in found.estimates], found.aside))
         if shown != self._before:
             self._before = shown
             sheets.fill(self._table, HEADINGS, cells)
@@ -129,7 +136,7 @@ def look(name: str, shelf: Shelf) -> View:
     if len(told) > ASIDE:
         told = [*told[:ASIDE], f"and {len(told) - ASIDE:,} further: failed_matches.jsonl"]
     return View(
-        standing(name, shelf),
+        status_of_run(name, shelf),
         tuple(shelf.rows),
         tuple(estimates(shelf, curves=True)) if not shelf.fault else (),
         tuple(told),
@@ -186,7 +193,7 @@ async def _views(name: str, folder: Path) -> None:
         with html.p():
             ui.link("the report of this run", _file(name, "report.html"), new_tab=True)
     if figures:
-        part("Figures")
+        section_heading("Figures")
         for figure in figures:
             with html.figure().classes("figure"):
                 told = figure.removesuffix(".png").replace("_", " ")
@@ -194,7 +201,7 @@ async def _views(name: str, folder: Path) -> None:
     if EXAMPLES in files:
         await _unclear_replies(name, files[EXAMPLES])
     if tables:
-        part("Tables")
+        section_heading("Tables")
         first = "summary.csv" if "summary.csv" in tables else tables[0]
         chosen = ui.select(tables, value=first, label="table").classes("find").props("dense")
         place = html.div()
@@ -231,7 +238,7 @@ async def _unclear_replies(run: str, file: Path) -> None:
         return
     if found is None or found.empty or list(found) != [*parser.EXAMPLE_COLUMNS]:
         return
-    part("Replies, looked at")
+    section_heading("Replies, looked at")
     note("Of each cell the first few that were not plainly read; all are counted in parser.csv.")
     for cell, rows in list(found.groupby("cell", sort=False))[:CELLS]:
         words("h3", str(cell))

@@ -9,7 +9,7 @@ import pandas as pd
 
 from gauntlet.common.errors import UserError
 from gauntlet.pipeline.judging import luck
-from gauntlet.pipeline.log.folder import damaged
+from gauntlet.pipeline.log.folder import damaged_lines_warning
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.pages.library import SUMMARY, Shelf
 from gauntlet.pipeline.status import Row, headline, pace
@@ -48,7 +48,7 @@ class Estimate:
     curve: np.ndarray | None = None
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         if np.isnan(self.mean):
             return "no deal is complete yet"
         return (
@@ -61,7 +61,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Standing:
+class RunStatus:
     """The overview of a run.
 
     state: one word.
@@ -94,12 +94,12 @@ def state_of(shelf: Shelf) -> str:
     return str(shelf.run.get("state", "unknown"))
 
 
-def standing(name: str, shelf: Shelf) -> Standing:
+def status_of_run(name: str, shelf: Shelf) -> RunStatus:
     """The state from what was read of the folder so far."""
     told = [shelf.fault] if shelf.fault else []
     if shelf.left_out:
-        told.append(damaged(shelf.left_out, shelf.folder.path))
-    return Standing(
+        told.append(damaged_lines_warning(shelf.left_out, shelf.folder.path))
+    return RunStatus(
         name=name,
         state=state_of(shelf),
         headline=headline(shelf).partition(": ")[2],
@@ -110,7 +110,7 @@ def standing(name: str, shelf: Shelf) -> Standing:
     )
 
 
-def glance(name: str, shelf: Shelf) -> Standing:
+def glance(name: str, shelf: Shelf) -> RunStatus:
     """The state without reading the log, if that has not been read yet."""
     shelf.glance()
     over = shelf.run.get("state") == "finished" and not shelf.rows
@@ -119,10 +119,10 @@ def glance(name: str, shelf: Shelf) -> Standing:
             return finished(name, shelf)
         except (OSError, ValueError, KeyError):
             pass  # fall back to the log
-    return standing(name, shelf)
+    return status_of_run(name, shelf)
 
 
-def finished(name: str, shelf: Shelf) -> Standing:
+def finished(name: str, shelf: Shelf) -> RunStatus:
     """The state of a finished run, from its tables alone. Raises OSError or ValueError if they
     cannot be read."""
     summary = pd.read_csv(shelf.folder.path / SUMMARY)
@@ -154,7 +154,7 @@ def finished(name: str, shelf: Shelf) -> Standing:
     said = headline(shelf).partition(": ")[2]
     if shelf.simulated:
         said = "counted by compiled games; no match of them was kept"
-    return Standing(name, state_of(shelf), said, done, 1.0, tuple(found), told)
+    return RunStatus(name, state_of(shelf), said, done, 1.0, tuple(found), told)
 
 
 def _spent(shelf: Shelf) -> tuple[float, float]:
@@ -179,7 +179,7 @@ def estimates(shelf: Shelf, curves: bool = False) -> list[Estimate]:
     try:
         found = shelf.results()
         if shelf.run.get("state") not in LIVE:
-            found = luck.attach(shelf.folder.path, found)
+            found = luck.with_adjustment(shelf.folder.path, found)
         results = {result.about.key: result for result in found}
     except UserError:
         return []

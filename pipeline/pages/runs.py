@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 from nicegui import background_tasks, html, run, ui
 
 from gauntlet.pipeline.pages import charts
-from gauntlet.pipeline.pages.frame import drawing, framed, note, words
+from gauntlet.pipeline.pages.frame import drawing, note, page_frame, words
 from gauntlet.pipeline.pages.library import SUMMARY, Library
-from gauntlet.pipeline.pages.run_status import Standing, glance
+from gauntlet.pipeline.pages.run_status import RunStatus, glance
 
 EVERY = 2.0
 """Seconds between updates, the interval at which runs report."""
@@ -25,7 +25,7 @@ def register(library: Library) -> None:
 
     @ui.page("/")
     async def page() -> None:
-        with framed("Runs"):
+        with page_frame("Runs"):
             words("h1", "Runs")
             wanted = ui.input("Find a run by its name").classes("find").props("dense clearable")
             told = note("looking ...")
@@ -51,7 +51,7 @@ class _Board:
         self._place = place
         self._cards: dict[str, _Card] = {}
 
-    def show(self, found: list[Standing]) -> None:
+    def show(self, found: list[RunStatus]) -> None:
         """Show exactly these runs, in this order."""
         for name in self._cards.keys() - {one.name for one in found}:
             self._cards.pop(name).box.delete()
@@ -75,7 +75,7 @@ class _Card:
                 ui.link(name, link(name))
             self._body = html.div()
 
-    def show(self, one: Standing) -> None:
+    def show(self, one: RunStatus) -> None:
         if str(one) == self._before:
             return
         self._before = str(one)
@@ -87,7 +87,7 @@ class _Card:
                 note(f"and {len(one.estimates) - ESTIMATES:,} further cells")
 
 
-def summary(one: Standing) -> None:
+def summary(one: RunStatus) -> None:
     with html.div().classes("line"):
         words("span", one.state).classes(f"state {one.state}")
         note(one.headline)
@@ -113,7 +113,7 @@ def _told(library: Library, names: list[str], chosen: list[str]) -> str:
     return f"{shown:,} of {len(names):,} run(s) under {library.outputs}"
 
 
-def _glances(library: Library, names: list[str]) -> list[Standing]:
+def _glances(library: Library, names: list[str]) -> list[RunStatus]:
     """The states available without reading logs."""
     return [glance(name, library.shelf(name)) for name in names]
 

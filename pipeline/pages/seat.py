@@ -32,8 +32,8 @@ from gauntlet.models.human import POLL_SECONDS, PersonModel, Terminal
 from gauntlet.pipeline.config.compose import compose
 from gauntlet.pipeline.config.read import CellConfig, SweepConfig
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.run_info import typed
-from gauntlet.pipeline.pages.child import Answer, Asked, Laid, News, Over
+from gauntlet.pipeline.log.run_info import command_line
+from gauntlet.pipeline.pages.child import Answer, News, Over, PersonTurn, TableReady
 from gauntlet.pipeline.plan.cells import Cell, Plan, Player, Task
 
 
@@ -74,7 +74,7 @@ class Line(PersonModel):
         assert turn is not None, "a person is asked where none has to move"
         self._asked += 1
         seen = turn.observation
-        self.tell(Asked(self._asked, turn.game, seen, turn.options, self.played))
+        self.tell(PersonTurn(self._asked, turn.game, seen, turn.options, self.played))
         while not self.gone.is_set():
             with suppress(queue.Empty):
                 found = self._answers.get(timeout=POLL_SECONDS)
@@ -137,9 +137,9 @@ def at_page(line: Line, first: int, folder: Path, plan: Plan) -> Plan:
 
     (cell,) = plan.cells
     there = Folder(folder)
-    before = frozenset(one.match for one in there.matches()) if there.played else frozenset()
+    before = frozenset(one.match for one in there.matches()) if there.has_sweep else frozenset()
     names = tuple(player.name for player in cell.players)
-    line.tell(Laid(folder, before, names, cell.subjects[0]))
+    line.tell(TableReady(folder, before, names, cell.subjects[0]))
     laid = replace(cell, players=tuple(map(seated, cell.players)))
     return FromDeal((laid,), plan.deals, plan.seed, first)
 
@@ -152,7 +152,7 @@ def play(connected: Callable[[int, Path, Plan], Plan], first: int, words: Sequen
             run_sweep,  # slow to import, so the config is checked first
         )
 
-        command = typed("python -m pipeline.run", words)
+        command = command_line("python -m pipeline.run", words)
         return run_sweep.run(cells, sweep, command, partial(connected, first, sweep.output_dir))
 
     return compose(words, run)

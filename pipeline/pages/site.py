@@ -10,7 +10,7 @@ from nicegui import ui
 
 from gauntlet.games import drawing
 from gauntlet.pipeline.pages import compare, match, matches, observe, play, run, runs
-from gauntlet.pipeline.pages.access import Doors
+from gauntlet.pipeline.pages.access import OriginCheck
 from gauntlet.pipeline.pages.frame import STYLE
 from gauntlet.pipeline.pages.library import Library
 from gauntlet.pipeline.viewer import html
@@ -22,7 +22,7 @@ ICON = (
 )
 
 
-def site(outputs: Path, hosts: Iterable[str] = ()) -> Doors:
+def site(outputs: Path, hosts: Iterable[str] = ()) -> OriginCheck:
     """The pages for the folders under `outputs`. hosts: further names of this server."""
     register(outputs)
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
@@ -34,7 +34,7 @@ def site(outputs: Path, hosts: Iterable[str] = ()) -> Doors:
         tailwind=False,
         show_welcome_message=False,
     )
-    return Doors(app, hosts)
+    return OriginCheck(app, hosts)
 
 
 def register(outputs: Path) -> None:

@@ -18,8 +18,8 @@ from gauntlet.common.sanitize import visible
 from gauntlet.games.base import Game, TextAction
 from gauntlet.games.drawing import draw_facts, draw_state, draw_view, style_of
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.pages.child import Answer, Asked, Child, Laid, News, Over, answer
-from gauntlet.pipeline.pages.frame import button, drawing, note, part, text_block, words
+from gauntlet.pipeline.pages.child import Answer, Child, News, Over, PersonTurn, TableReady, answer
+from gauntlet.pipeline.pages.frame import button, drawing, note, section_heading, text_block, words
 from gauntlet.pipeline.pages.matches import link
 from gauntlet.pipeline.viewer.match import MatchView, match_view
 
@@ -34,8 +34,8 @@ class Table(Child):
     module = "gauntlet.pipeline.pages.seat"
 
     def __init__(self, name: str, words: Sequence[str], first: int = 0) -> None:
-        self.laid: Laid | None = None
-        self.asked: Asked | None = None
+        self.laid: TableReady | None = None
+        self.asked: PersonTurn | None = None
         self.over: Over | None = None
         self._known = 0
         self._answering = threading.Lock()
@@ -72,7 +72,7 @@ class Table(Child):
         self.changes += 1
 
     def take_in(self, news: News) -> None:
-        if isinstance(news, Laid):
+        if isinstance(news, TableReady):
             self.laid = news
         elif isinstance(news, Over):
             self.over, self._known = news, 0
@@ -123,7 +123,7 @@ class Shown:
         else:
             self._say(asked, option, words.strip())
 
-    def _say(self, asked: Asked, option: int, words: str = "") -> None:
+    def _say(self, asked: PersonTurn, option: int, words: str = "") -> None:
         self.speaking = None
         if not self.table.answer(answer(asked, option, words)):
             ui.notify("another page has answered that already", type="warning")
@@ -214,12 +214,12 @@ def _outcome(table: Table, over: Over) -> str:
     return f"The match is over: won by {' and '.join(winners) or 'nobody'}."
 
 
-def _asked(shown: Shown, asked: Asked) -> None:
+def _asked(shown: Shown, asked: PersonTurn) -> None:
     _drawing(shown, asked.game, draw_view(asked.game, asked.observation))
     if shown.table.moves:
-        part("Since your last decision")
+        section_heading("Since your last decision")
         text_block("\n".join(shown.table.moves))
-    part("Your options")
+    section_heading("Your options")
     with html.div().classes("p-options"):
         for number, name in enumerate(asked.observation.options):
             label = visible(f"{number + 1}  {name}" if number < KEYS else name)
@@ -240,7 +240,7 @@ def _drawing(shown: Shown, game: Game[Any], drawn: Markup) -> None:
     drawing(drawn)
 
 
-def _words(shown: Shown, asked: Asked, option: int) -> None:
+def _words(shown: Shown, asked: PersonTurn, option: int) -> None:
     wanted = asked.options[option]
     assert isinstance(wanted, TextAction)
     field = ui.input(f"Your words: {wanted.text.ask}").classes("p-wide").props("autofocus")
@@ -253,7 +253,7 @@ def _words(shown: Shown, asked: Asked, option: int) -> None:
     button("Say it", say)
 
 
-def _more(asked: Asked) -> None:
+def _more(asked: PersonTurn) -> None:
     """Everything a model would be shown, as text."""
     seen = asked.observation
     with ui.expansion("In words"):

@@ -21,14 +21,14 @@ from gauntlet.games.capabilities import (
     Scored,
     Simulated,
     has_draws,
-    judgeable_by,
-    judged,
+    judgeable_measures,
     measures_of,
+    values_with_score,
 )
-from gauntlet.games.playouts import aimed, played, policies_of, simulate
+from gauntlet.games.playouts import play_game, policies_of, simulate, targeted_policy
 from gauntlet.pipeline.config.read import Seed
-from gauntlet.pipeline.plan.cells import Cell, seeded
-from gauntlet.pipeline.plan.time_budget import FEW, SECONDS, UNSEEN, Patience, Watch
+from gauntlet.pipeline.plan.cells import Cell, seed_of_deal
+from gauntlet.pipeline.plan.time_budget import FEW, SECONDS, UNSEEN, ProgressCallbacks, TimeBudget
 
 GAMES, FEWEST, A_DEAL = 1_000_000, 100_000, 1_000
 """Simulated games for the baseline of a self-simulating game: a thousand for each deal of the
@@ -90,7 +90,7 @@ Table = tuple[tuple[str, ...], tuple[int, ...]]
 """A rotation: the policy of each seat, and the seats whose results count."""
 
 
-def enough(deals: int) -> int:
+def enough_games(deals: int) -> int:
     """Simulated games that measure a baseline for `deals` deals."""
     return min(GAMES, max(FEWEST, A_DEAL * deals))
 
@@ -99,7 +99,7 @@ def measure(
     cell: Cell,
     seed: Seed,
     games: int = GAMES,
-    watch: Watch = UNSEEN,
+    watch: ProgressCallbacks = UNSEEN,
     slow: float = math.inf,
 ) -> Baseline | None:
     """The cell's baseline. None if the cell has none, another player is not a scripted policy, or
@@ -118,7 +118,7 @@ def measure(
     if cell.baseline not in known:
         hint = suggest(cell.baseline, known)
         raise UserError(f"baseline={cell.baseline} is not a scripted player of this game{hint}")
-    policies = with_reference(cell)
+    policies = policies_with_baseline(cell)
     if any(policy is None for policy in policies):
         return None
     tables = tuple(
@@ -128,7 +128,7 @@ def measure(
         )
         for rotation, seating in enumerate(cell.seatings)
     )
-    seed, _ = seeded(seed, 0)
+    seed, _ = seed_of_deal(seed, 0)
     game: Any = cell.game  # frozen, so it can be a cache key
     own = {one.name for one in measures_of(game)}
     drawn = cell.measure == MATCH_SCORE.name and has_draws(game) and cell.measure not in own
@@ -139,20 +139,20 @@ def measure(
     return _played(cell.baseline, game, tables, cell.measure, seed, watch, slow)
 
 
-def scripted(cell: Cell) -> list[str | None]:
+def scripted_policies(cell: Cell) -> list[str | None]:
     """The scripted policy that plays like each of a cell's players, or None."""
     return [scripted_policy(player.agent) for player in cell.players]
 
 
-def with_reference(cell: Cell) -> list[str | None]:
+def policies_with_baseline(cell: Cell) -> list[str | None]:
     """As `scripted`, with the baseline in each subject's place and aimed at the same seat."""
-    policies = scripted(cell)
+    policies = scripted_policies(cell)
     for subject in cell.subjects:
         policies[subject] = cell.baseline
         if cell.baseline is not None:
             try:
                 at = cell.players[subject].helps
-                policies[subject] = aimed(cell.game, cell.baseline, subject, at)
+                policies[subject] = targeted_policy(cell.game, cell.baseline, subject, at)
             except ValueError as error:
                 raise UserError(f"baseline={cell.baseline}: {error}") from error
     return policies
@@ -165,7 +165,7 @@ def _counted(
     name: str,
     games: int,
     seed: int,
-    watch: Watch,
+    watch: ProgressCallbacks,
     slow: float,
 ) -> Baseline | None:
     """From `games` games that the game simulates itself; for a slow game until the error is
@@ -218,13 +218,13 @@ def _in_turns(
     tables: Sequence[Table],
     name: str,
     seed: int,
-    watch: Watch,
+    watch: ProgressCallbacks,
     slow: float,
 ) -> Baseline | None:
     """As many games of each table as make the error small, or as time allows."""
     most = math.ceil(1 / (2 * ERROR) ** 2 / len(tables))
     counts, games = [np.zeros(game.num_seats + 1, np.int64) for _ in tables], 0
-    patience = Patience(slow)
+    patience = TimeBudget(slow)
     while games < most and not patience.ends(games):
         own = np.random.default_rng((seed, games)).integers(2**62)
         for count, (policies, _) in zip(counts, tables, strict=True):
@@ -260,14 +260,14 @@ def _played(
     tables: Sequence[Table],
     name: str,
     seed: int,
-    watch: Watch,
+    watch: ProgressCallbacks,
     slow: float,
 ) -> Baseline | None:
     """As many deals as make the error small, or as time allows, each in every rotation."""
-    (figure,) = (one for one in judgeable_by(game) if one.name == name)
+    (figure,) = (one for one in judgeable_measures(game) if one.name == name)
     span = figure.high - figure.low
     deals: list[tuple[float, float]] = []
-    plies, patience = 0, Patience(slow)
+    plies, patience = 0, TimeBudget(slow)
     while not _enough(deals, span) and plies < PLIES and not patience.ends(len(deals)):
         for deal in range(len(deals), len(deals) + BATCH):
             won, got, took = _dealt(game, tables, name, seed, deal)
@@ -284,7 +284,12 @@ def _played(
 
 
 def _announce(
-    baseline: Baseline, game: Game[Any], name: str, deals: int, watch: Watch, short: bool
+    baseline: Baseline,
+    game: Game[Any],
+    name: str,
+    deals: int,
+    watch: ProgressCallbacks,
+    short: bool,
 ) -> Baseline | None:
     """The baseline, with a message if its error is not small; None if there were too few deals."""
     told = f"baseline {baseline.policy} of {getattr(game, 'name', type(game).__name__)}"
@@ -306,8 +311,8 @@ def _dealt(
     """Play one deal in every rotation: mean of wins, mean of the measure, number of plies."""
     wins, got, plies = [], [], 0
     for policies, seats in tables:
-        last, took = played(game, policies, seed, deal)
-        found = judged(game, last)
+        last, took = play_game(game, policies, seed, deal)
+        found = values_with_score(game, last)
         wins += [found[WIN.name][seat] for seat in seats]
         got += [found[name][seat] for seat in seats]
         plies += took

@@ -11,12 +11,12 @@ from gauntlet.agents.human import Human
 from gauntlet.agents.prompting.base import Method
 from gauntlet.common.errors import ModelError, UserError, suggest
 from gauntlet.games.base import Game
-from gauntlet.games.capabilities import judgeable_by, seatings_of
+from gauntlet.games.capabilities import judgeable_measures, seatings_of
 from gauntlet.models.base import ModelSource
 from gauntlet.models.human import Terminal
 from gauntlet.pipeline.config.nodes import build, takes
 from gauntlet.pipeline.config.players import Node, SeatConfig
-from gauntlet.pipeline.config.read import CellConfig, fitting
+from gauntlet.pipeline.config.read import CellConfig, fitting_seats
 from gauntlet.pipeline.plan.cells import Cell, Player
 from gauntlet.pipeline.plan.identity import cell_identity, model_identity
 
@@ -79,7 +79,7 @@ def _labels(config: CellConfig, players: Sequence[Player], subject: int) -> dict
 
 def _measure(name: str | None, game: Game[Any]) -> str:
     """The named measure, or the game's default."""
-    known = [measure.name for measure in judgeable_by(game)]
+    known = [measure.name for measure in judgeable_measures(game)]
     if name is None:
         return known[0]
     if name not in known:
@@ -96,7 +96,7 @@ def _game(config: CellConfig) -> Game[Any]:
     try:
         game = _seating(config, node, len(config.seats))
     except UserError as error:
-        named = fitting(lambda seats: _seats(config, node, seats))
+        named = fitting_seats(lambda seats: _seats(config, node, seats))
         raise UserError(f"{error}; {named} would do" if named else str(error)) from error
     _check_seatings(game)
     return game

@@ -158,7 +158,7 @@ def stem(name: str, key: str) -> str:
     return f"{name[:100]}-{key}"
 
 
-def seeded(seed: Seed, deal: int) -> tuple[int, int]:
+def seed_of_deal(seed: Seed, deal: int) -> tuple[int, int]:
     """The seed of a deal, and the deal's number among that seed's deals."""
     seeds = seed if isinstance(seed, tuple) else (seed,)
     return seeds[deal % len(seeds)], deal // len(seeds)
@@ -166,7 +166,7 @@ def seeded(seed: Seed, deal: int) -> tuple[int, int]:
 
 def match_id(cell: str, seed: Seed, deal: int, rotation: int) -> str:
     """The id of a match, from its cell's key and its place."""
-    return digest([cell, *seeded(seed, deal), rotation])
+    return digest([cell, *seed_of_deal(seed, deal), rotation])
 
 
 def digest(data: Any) -> str:

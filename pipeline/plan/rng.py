@@ -15,9 +15,9 @@ import numpy as np
 
 from gauntlet.common.ids import class_id
 from gauntlet.games.base import Game
-from gauntlet.games.capabilities import deal_key_of, retold_of
+from gauntlet.games.capabilities import base_game_of, deal_key_of
 from gauntlet.pipeline.config.read import Seed
-from gauntlet.pipeline.plan.cells import digest, seeded
+from gauntlet.pipeline.plan.cells import digest, seed_of_deal
 
 DEAL, CHOICE, LUCK, JUDGE, WORDS = range(5)
 """The purpose of a random stream; no two purposes share one."""
@@ -35,7 +35,7 @@ def stream(seed: Seed, game: Game[Any], deal: int, *purpose: int) -> np.random.G
 
 def streams(seed: Seed, game: Game[Any], deal: int) -> Callable[..., np.random.Generator]:
     """`stream` for one deal, as a function of the purpose, for callers that need many."""
-    one, number = seeded(seed, deal)
+    one, number = seed_of_deal(seed, deal)
     start = [*_words(one), *_words(_number(deal_key(game))), *_words(number)]
 
     def make(*purpose: int) -> np.random.Generator:
@@ -55,7 +55,7 @@ def _words(number: int) -> list[int]:
 def deal_key(game: Game[Any]) -> tuple[str | int, ...]:
     """What a deal depends on besides the seed and its number: the id of the game's class, its seats
     and, if one class holds several games, which one. A renamed game has the key of its original."""
-    own = retold_of(game)
+    own = base_game_of(game)
     module, _, name = class_id(type(own)).rpartition(".")
     key = deal_key_of(own)
     return (module, name, own.num_seats, *([key] if key else []))

@@ -20,13 +20,13 @@ FEW = 30
 """Fewest deals for a meaningful standard error. If fewer fit into SECONDS, there is no baseline."""
 
 
-def enough_of_a_slow_one(deals: int) -> int:
+def enough_slow_deals(deals: int) -> int:
     """Enough deals of a slow game for a sweep of `deals` deals."""
     return max(ENOUGH, ENOUGH_A_DEAL * deals)
 
 
 @dataclass(frozen=True)
-class Watch:
+class ProgressCallbacks:
     """Progress callbacks, which change no result: `reach` gets the games played and the expected
     total; `say` gets a line on what fell short."""
 
@@ -34,10 +34,10 @@ class Watch:
     say: Callable[[str], None] = field(compare=False)
 
 
-UNSEEN = Watch(lambda done, total: None, lambda line: None)
+UNSEEN = ProgressCallbacks(lambda done, total: None, lambda line: None)
 
 
-class Patience:
+class TimeBudget:
     """Starts timing when created. slow: enough deals of a slow game."""
 
     def __init__(self, slow: float) -> None:

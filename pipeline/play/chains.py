@@ -70,7 +70,7 @@ def _gathered(asks: Sequence[Ask]) -> Chain[tuple[Reply, ...]]:
     return tuple(replies[ask] for ask in asks)
 
 
-def joined(chains: Sequence[Chain[Result]]) -> Chain[list[Result]]:
+def run_concurrently(chains: Sequence[Chain[Result]]) -> Chain[list[Result]]:
     """Run chains concurrently, each on its own replies; return their results in order."""
     if len(chains) == 1:
         return [(yield from chains[0])]

@@ -21,7 +21,7 @@ Span = tuple[float, float]
 
 
 @dataclass
-class Watch:
+class MatchTimer:
     """Times of a match's asks, started with the match. Simultaneous seats are asked in turns, while
     the record lists their decisions one after another."""
 

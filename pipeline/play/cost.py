@@ -16,7 +16,7 @@ def shards_of(source: ModelSource) -> int:
     return int(getattr(source, "shards", 1))
 
 
-def shared_out(seconds: float, replies: Sequence[object]) -> list[float]:
+def split_cost(seconds: float, replies: Sequence[object]) -> list[float]:
     """Split the seconds of a batch over its replies, in proportion to tokens read and written.
 
     A failed request counts as one token. Work that a batch does once for many is split too.

@@ -7,14 +7,14 @@ from typing import Any
 
 from gauntlet.agents.base import Decision, Notified, Turn
 from gauntlet.games.base import Action, TextAction, TextMove, default_text_move
-from gauntlet.games.capabilities import measured
+from gauntlet.games.capabilities import measure_values
 from gauntlet.models.exchanges import Exchange
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.log.exchanges import margin
 from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
 from gauntlet.pipeline.plan.cells import Cell, Task
 from gauntlet.pipeline.plan.rng import CHOICE, DEAL, WORDS, streams
-from gauntlet.pipeline.play.chains import Chain, answer_questions, joined
+from gauntlet.pipeline.play.chains import Chain, answer_questions, run_concurrently
 
 Made = tuple[Action, DecisionRecord]
 """A move and the record of its decision."""
@@ -27,7 +27,7 @@ def play(cell: Cell, task: Task, seed: Seed) -> Chain[MatchRecord]:
     """
     table = Table(cell, task, seed)
     state = yield from table.played()
-    yield from joined(table.endings(state))
+    yield from run_concurrently(table.endings(state))
     return table.record(state)
 
 
@@ -48,7 +48,7 @@ class Table:
         game = self.cell.game
         state = game.deal(self.stream(DEAL))
         while seats := game.to_move(state):
-            made = yield from joined([self.turn(state, seat) for seat in seats])
+            made = yield from run_concurrently([self.turn(state, seat) for seat in seats])
             self.decisions += [decision for _, decision in made]
             state = game.play(state, [move for move, _ in made])
         return state
@@ -105,7 +105,7 @@ class Table:
             subjects=cell.seats_of(cell.subjects, task.rotation),
             measured=cell.seats_of(cell.measured, task.rotation),
             returns=tuple(cell.game.returns(state)),
-            measures=measured(cell.game, state),
+            measures=measure_values(cell.game, state),
             plies=sum(self.turns),
             decisions=tuple(self.decisions),
             statics=dict(sorted(self.statics.items())),

@@ -14,7 +14,7 @@ from gauntlet.agents.base import Prepared
 from gauntlet.models.exchanges import Exchange
 from gauntlet.pipeline.log.schema import MatchRecord, Preparation
 from gauntlet.pipeline.plan.cells import Cell, Player
-from gauntlet.pipeline.play.chains import Chain, answer_questions, joined
+from gauntlet.pipeline.play.chains import Chain, answer_questions, run_concurrently
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Ready:
 def prepare(cell: Cell) -> Chain[Ready]:
     """Prepare the cell's players concurrently, each in its seat of rotation 0."""
     ready = Ready(cell)
-    players = yield from joined(
+    players = yield from run_concurrently(
         [_prepared(cell, number, player, ready) for number, player in enumerate(cell.players)]
     )
     ready.cell = replace(cell, players=tuple(players))

@@ -17,7 +17,7 @@ from typing import Protocol
 from gauntlet.models.answering import answer_each
 from gauntlet.models.base import Concurrent, Model, Reply
 from gauntlet.pipeline.play.chains import Ask
-from gauntlet.pipeline.play.cost import shared_out
+from gauntlet.pipeline.play.cost import split_cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class SlotQueue:
 
     def _serve(self) -> None:
         while (ask := self._waiting.get()) is not None and not self._closed.is_set():
-            self._deliver(answered_all(self._model, [ask]))
+            self._deliver(answer_batch(self._model, [ask]))
 
 
 class BatchQueue:
@@ -121,7 +121,7 @@ class BatchQueue:
 
     def _serve(self) -> None:
         while batch := self._next():
-            self._deliver(answered_all(self._model, batch))
+            self._deliver(answer_batch(self._model, batch))
 
     def _next(self) -> list[Ask]:
         """Wait for the next batch; [] after closing."""
@@ -136,13 +136,13 @@ class BatchQueue:
             return batch
 
 
-def answered_all(model: Model, asks: Sequence[Ask]) -> list[Delivery]:
+def answer_batch(model: Model, asks: Sequence[Ask]) -> list[Delivery]:
     """Answer a batch, and share out its cost."""
     started = time.perf_counter()
     replies = answer_each(model, [ask.request for ask in asks])
     ended = time.perf_counter()
     took = ended - started
-    costs = shared_out(took, replies)
+    costs = split_cost(took, replies)
     return [
         Delivery(ask, reply, took / len(asks), cost, started, ended)
         for ask, reply, cost in zip(asks, replies, costs, strict=True)

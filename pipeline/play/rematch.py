@@ -30,12 +30,12 @@ BESIDE = ("seconds", "device_seconds", "clock", "preparation", "statics")
 """Record fields that do not follow from its deal and replies."""
 
 
-class Unrecorded(UserError):
+class QuestionMismatch(UserError):
     """The players ask something other than what was logged."""
 
 
 @dataclass(frozen=True)
-class Again:
+class Replayer:
     """A cell with prepared players, ready to replay its matches."""
 
     cell: Cell
@@ -48,13 +48,13 @@ class Again:
         seed: Seed,
         preparation: Sequence[Preparation],
         statics: Mapping[str, str],
-    ) -> Again:
+    ) -> Replayer:
         """preparation: the logged preparation exchanges. Raises Unrecorded if the players ask
         something else."""
         asked = [one for each in preparation for one in each.asked]
         ready = run(prepare(cell), _replies(asked, statics))
         if [*differences(decode(encode(preparation)), decode(encode(ready.asked)))]:
-            raise Unrecorded("they ask something else")
+            raise QuestionMismatch("they ask something else")
         return cls(ready.cell, seed)
 
     def differences(self, record: MatchRecord) -> list[Difference]:
@@ -76,7 +76,7 @@ def _replies(exchanges: Iterable[Exchange], statics: Mapping[str, str]) -> Calla
     def answer(ask: Ask) -> Reply:
         replies = kept[key(ask.request)]
         if not replies:
-            raise Unrecorded("it asks a question that the record does not hold")
+            raise QuestionMismatch("it asks a question that the record does not hold")
         return replies.popleft()
 
     return answer

@@ -28,7 +28,7 @@ from gauntlet.pipeline.log.lines import check
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.plan.cells import Cell, Task
 from gauntlet.pipeline.play.chains import Answered, Ask, Chain
-from gauntlet.pipeline.play.clock import Watch
+from gauntlet.pipeline.play.clock import MatchTimer
 from gauntlet.pipeline.play.cost import shards_of
 from gauntlet.pipeline.play.match import play
 from gauntlet.pipeline.play.prepare import Ready, prepare
@@ -65,7 +65,7 @@ class _Running:
     ended: Callable[[_Running, Any], None]
     seconds: float = 0.0
     device_seconds: float = 0.0
-    watch: Watch = field(default_factory=Watch)
+    watch: MatchTimer = field(default_factory=MatchTimer)
     over: bool = False
 
 

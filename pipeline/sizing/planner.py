@@ -32,7 +32,7 @@ from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.plan.baseline import measure
 from gauntlet.pipeline.plan.deals import planned_deals
 from gauntlet.pipeline.sizing.hardware import GIB, Device, Shape, devices, shape_of
-from gauntlet.pipeline.sizing.workload import SAMPLE, Cast, Work, beside_it, cast, sampled
+from gauntlet.pipeline.sizing.workload import SAMPLE, Cast, Work, cast, control_casts, sampled
 from gauntlet.pipeline.tables.claims import planned_tests
 from gauntlet.pipeline.tables.formatting import short
 
@@ -232,7 +232,7 @@ def loads(cells: Sequence[CellConfig], sweep: SweepConfig) -> tuple[list[Load], 
 
 def _played(casts: Sequence[Cast], sweep: SweepConfig) -> list[Cast]:
     """The cells, and their controls that also use a checkpoint, without duplicates."""
-    every = [*casts, *(other for acted in casts for other in beside_it(acted, sweep))]
+    every = [*casts, *(other for acted in casts for other in control_casts(acted, sweep))]
     return list({acted.cell.key: acted for acted in reversed(every)}.values())[::-1]
 
 

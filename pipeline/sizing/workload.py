@@ -97,7 +97,7 @@ def cast(config: CellConfig, checkpoints: list[Checkpoint]) -> Cast:
     return Cast(cell, sources)
 
 
-def beside_it(acted: Cast, sweep: SweepConfig) -> list[Cast]:
+def control_casts(acted: Cast, sweep: SweepConfig) -> list[Cast]:
     """The controls that the sweep adds to the cell, if they also use a checkpoint."""
     found = []
     for cell in controls_and_noise(acted.cell, sweep).values():

@@ -16,7 +16,7 @@ from rich.console import Console
 from gauntlet.pipeline.config.read import SweepConfig
 from gauntlet.pipeline.judging.stopping import StopRule
 from gauntlet.pipeline.launch.placement import HERE
-from gauntlet.pipeline.log.live import Live
+from gauntlet.pipeline.log.live import RunStatus
 from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.log.results import CellInfo, CellResults
 from gauntlet.pipeline.plan.cells import Cell, Plan
@@ -38,7 +38,7 @@ def play(
     results: Sequence[CellResults],
     sweep: SweepConfig,
     log: Log,
-    live: Live,
+    live: RunStatus,
 ) -> int:
     """Play the controls' missing matches, up to the last complete deal of `results`. Returns how
     many are left if interrupted, else 0. Raises UserError, Halted."""

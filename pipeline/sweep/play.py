@@ -11,15 +11,15 @@ from gauntlet.pipeline.judging.stopping import StopRule
 from gauntlet.pipeline.launch.cluster import patience, started
 from gauntlet.pipeline.launch.placement import asks_a_person, stages
 from gauntlet.pipeline.log.events import event, redact
-from gauntlet.pipeline.log.live import Live
+from gauntlet.pipeline.log.live import RunStatus
 from gauntlet.pipeline.log.progress import Bar
 from gauntlet.pipeline.log.records import Log
-from gauntlet.pipeline.log.run_info import about_this_run
+from gauntlet.pipeline.log.run_info import run_entry
 from gauntlet.pipeline.plan.cells import Plan, Task
 from gauntlet.pipeline.play.driver import AHEAD, Driver, lease_size
 from gauntlet.pipeline.play.scheduler import Finished
 from gauntlet.pipeline.sweep.preflight import Preflight
-from gauntlet.pipeline.sweep.signals import stop_asked
+from gauntlet.pipeline.sweep.signals import stop_event
 from gauntlet.pipeline.tracking.follow import live_tracking
 
 VERBS = ("playing", "played")
@@ -40,7 +40,7 @@ def play_missing(
     sweep: SweepConfig,
     log: Log,
     rule: StopRule,
-    live: Live,
+    live: RunStatus,
     command: str | None,
     verbs: tuple[str, str] = VERBS,
 ) -> bool:
@@ -80,8 +80,8 @@ def play_missing(
             raise KeyboardInterrupt
 
     if command is not None:
-        log.append_line("runs", about_this_run(plan, left, command))
-    event("start", matches=left, launch=sweep.launch, **live.about())
+        log.append_line("runs", run_entry(plan, left, command))
+    event("start", matches=left, launch=sweep.launch, **live.summary())
     preflight = Preflight(out, plan, log, sweep, rule.stopped)
     admission = preflight.admission
     try:
@@ -90,7 +90,7 @@ def play_missing(
                 left = missing(plan, log, rule.stopped)
                 with (
                     started(stage.launch, plan, sweep.concurrent_matches) as workers,
-                    stop_asked() as stop,
+                    stop_event() as stop,
                     Bar(out, left, asks_a_person(plan.sources), *verbs) as bar,
                 ):
                     live.play(len(workers))

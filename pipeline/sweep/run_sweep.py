@@ -19,18 +19,18 @@ from gauntlet.pipeline.judging import luck, stopping
 from gauntlet.pipeline.launch.cluster import patience
 from gauntlet.pipeline.launch.placement import paid, resolve_launch
 from gauntlet.pipeline.log import code, failed_matches, same_name_cells
-from gauntlet.pipeline.log.events import cleaned, event, logged
+from gauntlet.pipeline.log.events import event, log_events, redact_data
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.live import Live
+from gauntlet.pipeline.log.live import RunStatus
 from gauntlet.pipeline.log.progress import Waiting
 from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.log.results import CellInfo, CellResults, collect
-from gauntlet.pipeline.plan.baseline import GAMES, Baseline, enough, measure
+from gauntlet.pipeline.plan.baseline import GAMES, Baseline, enough_games, measure
 from gauntlet.pipeline.plan.build import build_cells
 from gauntlet.pipeline.plan.cells import Cell, Plan
 from gauntlet.pipeline.plan.control_cells import controls_and_noise
 from gauntlet.pipeline.plan.deals import planned_deals
-from gauntlet.pipeline.plan.time_budget import Watch, enough_of_a_slow_one
+from gauntlet.pipeline.plan.time_budget import ProgressCallbacks, enough_slow_deals
 from gauntlet.pipeline.sweep import controls
 from gauntlet.pipeline.sweep.announce import announce
 from gauntlet.pipeline.sweep.play import missing, play_missing
@@ -50,12 +50,12 @@ def run(
     cell_configs: Sequence[CellConfig],
     sweep: SweepConfig,
     command: str = "",
-    seated: Callable[[Plan], Plan] = as_planned,
+    replace_plan: Callable[[Plan], Plan] = as_planned,
 ) -> int:
     """Play and judge a sweep. Returns the exit status; raises UserError.
 
-    command: the command line, for the log. seated: returns the plan to play, for players that the
-    plan cannot know, such as a person at a web page; cells keep their keys.
+    command: the command line, for the log. replace_plan: returns the plan to play, for players that
+    the plan cannot know, such as a person at a web page; cells keep their keys.
     """
     out = console()
     cells = build_cells(cell_configs)
@@ -68,29 +68,29 @@ def run(
     control_cells = controls.distinct(cells, named_controls)
     every = (*cells, *control_cells)
     changed = code.compare(sweep.output_dir, every, sweep.allow_code_change)
-    baselines = measured(out, cells, sweep)
+    baselines = measure_baselines(out, cells, sweep)
     abouts = [
         CellInfo.from_cell(cell, baselines[cell.key], own)
         for cell, own in zip(cells, named_controls, strict=True)
     ]
     every_about = [*abouts, *(CellInfo.from_cell(control, None) for control in control_cells)]
     deals = planned_deals(sweep, cells, baselines, planned_tests(abouts))
-    plan = seated(Plan(cells, deals, sweep.seed))
+    plan = replace_plan(Plan(cells, deals, sweep.seed))
     sweep = resolve_launch(sweep, plan.sources)
     stopping.check(sweep, abouts)
     patience(sweep.launch)
     claims.check(sweep.comparisons, (cell.name for cell in cells))
     halted, left_controls = None, 0
     with (
-        Log(sweep.output_dir, sweep.seed, abouts=every_about) as log,
-        logged(log.folder),
-        Live(log.folder, plan, chain.from_iterable(log.outcomes.values())) as live,
+        Log(sweep.output_dir, sweep.seed, infos=every_about) as log,
+        log_events(log.folder),
+        RunStatus(log.folder, plan, chain.from_iterable(log.outcomes.values())) as live,
     ):
         for note in log.notes:
             out.print(note)
             event("log mended", logging.WARNING, note=note)
         code.describe(log, every, every_about, changed)
-        described = {about.key: about for about in Folder(log.folder).every_cell()}
+        described = {about.key: about for about in Folder(log.folder).all_cells()}
         abouts = [described[about.key] for about in abouts]  # with the controls of earlier runs
         for note in (
             *code.notes(sweep.output_dir, changed),
@@ -98,9 +98,9 @@ def run(
         ):
             out.print(note)
         claims.save_rule(log.folder, sweep.comparisons)
-        config = resolved.as_yaml(cleaned(sweep.config))
+        config = resolved.as_yaml(redact_data(sweep.config))
         write_atomically(Folder(log.folder).config_file, config)
-        played = max(result.complete_deals for result in in_the_log(abouts, log))
+        played = max(result.complete_deals for result in logged_results(abouts, log))
         announce(out, plan, sweep, baselines, missing(plan, log), played)
         rule = stopping.StopRule(sweep, plan, abouts, log)
         try:
@@ -109,10 +109,10 @@ def run(
             interrupted, halted = True, error
         log.sync()
         live.judge()
-        results, entries = in_the_log(abouts, log), Folder(log.folder).failed_matches
+        results, entries = logged_results(abouts, log), Folder(log.folder).failed_matches
         results = stopping.settle(log.folder, cells, results, sweep)
         luck.adjust(log.folder, cells, results, sweep.seed, out.print)
-        results = luck.attach(log.folder, results)
+        results = luck.with_adjustment(log.folder, results)
         failure = None if interrupted else failed_matches.nothing_played(results, entries)
         if not interrupted and not failure:
             try:
@@ -147,17 +147,19 @@ def run(
     return INTERRUPTED if interrupted else 0
 
 
-def measured(out: Console, cells: Sequence[Cell], sweep: SweepConfig) -> dict[str, Baseline | None]:
+def measure_baselines(
+    out: Console, cells: Sequence[Cell], sweep: SweepConfig
+) -> dict[str, Baseline | None]:
     """The baseline of each cell, by its key, as precise as this many deals need."""
     games, slow = GAMES, math.inf
     if sweep.deals != "auto":
-        games, slow = enough(sweep.deals), enough_of_a_slow_one(sweep.deals)
+        games, slow = enough_games(sweep.deals), enough_slow_deals(sweep.deals)
     with Waiting(out, "baseline", "games") as waiting:
-        watch = Watch(waiting.reach, out.print)
+        watch = ProgressCallbacks(waiting.reach, out.print)
         return {cell.key: measure(cell, sweep.seed, games, watch, slow) for cell in cells}
 
 
-def in_the_log(abouts: Sequence[CellInfo], log: Log) -> list[CellResults]:
+def logged_results(abouts: Sequence[CellInfo], log: Log) -> list[CellResults]:
     """The cells with all their gap-free deals, including those beyond what this run asks for: the
     same as `views.results_of` for later readers of the folder."""
     return collect(abouts, log.outcomes, Folder(log.folder).failed_matches)

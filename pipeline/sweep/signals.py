@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def stop_asked() -> Iterator[threading.Event]:
+def stop_event() -> Iterator[threading.Event]:
     """Yield an event that SIGINT and SIGTERM set, and restore the handlers afterwards."""
     asked = threading.Event()
     numbers = (signal.SIGINT, signal.SIGTERM)

@@ -23,7 +23,7 @@ from gauntlet.pipeline.config.read import SweepConfig
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.progress import Waiting
 from gauntlet.pipeline.log.results import CellInfo
-from gauntlet.pipeline.plan.baseline import Baseline, measure, scripted
+from gauntlet.pipeline.plan.baseline import Baseline, measure, scripted_policies
 from gauntlet.pipeline.plan.cells import Cell, digest
 from gauntlet.pipeline.tables.formatting import as_integer, percent
 from gauntlet.pipeline.tables.primary_test import ESTIMATE, RAW, measure_columns
@@ -46,7 +46,7 @@ def run(out: Console, cells: Sequence[Cell], sweep: SweepConfig) -> None:
         raise UserError("simulate=true needs a number of deals, not auto")
     if isinstance(sweep.seed, tuple) or any(cell.samples > 1 for cell in cells):
         raise UserError("simulate=true takes one seed and samples=1; ask for more deals instead")
-    if Folder(folder).played:
+    if Folder(folder).has_sweep:
         raise UserError(f"{folder} holds played matches; choose another output_dir")
     with Waiting(out, "simulating", "games") as waiting:
         counts = [wins_by_seat(cell, games, sweep.seed, waiting.reach) for cell in cells]
@@ -81,7 +81,7 @@ def wins_by_seat(
     something other than wins and draws, or has a player that is not one of the game's scripted
     ones.
     """
-    players = scripted(cell)
+    players = scripted_policies(cell)
     drawn = cell.measure == MATCH_SCORE.name and has_draws(cell.game)
     if not (cell.measure == WIN.name or drawn):
         raise UserError(f"simulate=true counts wins, and {cell.name} is judged by {cell.measure}")

@@ -31,7 +31,7 @@ def other_cells(results: Results) -> Mapping[str, CellResults]:
     if not keys:
         return {}
     log = Folder(results.folder)
-    abouts = [about for about in log.every_cell() if about.key in keys]
+    abouts = [about for about in log.all_cells() if about.key in keys]
     cells = collect(abouts, log.outcomes(measures(abouts)), log.failed_matches)
     return {result.about.key: result for result in cells}
 

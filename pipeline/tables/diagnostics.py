@@ -19,7 +19,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from gauntlet.common.disk import write_atomically
-from gauntlet.common.markup import tag, together
+from gauntlet.common.markup import join_markup, tag
 from gauntlet.common.sanitize import visible
 from gauntlet.games.capabilities import Measure
 from gauntlet.models.exchanges import Exchange, ScoreExchange
@@ -78,7 +78,7 @@ class Sample:
         """With its situation, its options, and the first prompt of every request."""
         shorten = partial(clip, command=command)
         where = f"Deal {self.deal}, rotation {self.rotation}. All of it: "
-        above = together(
+        above = join_markup(
             tag("p", where, tag("code", command), class_="note"),
             tag("pre", shorten(self.situation)),
         )

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+UNBOUNDED = "no limit"
+"""The end of an interval that the data do not bound."""
+
+
 def as_integer(number: float) -> float:
     """An int if the number is integral: `wins` counts shares of a win with several players."""
     return int(number) if number == int(number) else number
@@ -32,6 +36,8 @@ def amount(value: float, sign: str = "") -> str:
     """A number of any size in about four digits; `sign` "+" marks positive numbers too."""
     if np.isnan(value):
         return "-"
+    if np.isinf(value):
+        return UNBOUNDED
     size = int(f"{value:.3e}".partition("e")[2])
     return f"{value:{sign},.{min(max(3 - size, 0), 6)}f}"
 

@@ -11,7 +11,7 @@ import pandas as pd
 from gauntlet.games.capabilities import MATCH_SCORE, WIN
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
-from gauntlet.pipeline.plan.cells import seeded
+from gauntlet.pipeline.plan.cells import seed_of_deal
 from gauntlet.pipeline.tables import sheets
 from gauntlet.pipeline.tables.formatting import as_integer
 from gauntlet.pipeline.tables.primary_test import interval
@@ -203,7 +203,7 @@ def seeds(results: Results) -> Iterator[dict[str, Any]]:
     if isinstance(seed, tuple):
         for result in results.cells:
             deals = result.outcomes.column("deal")
-            own = np.array([seeded(seed, int(deal))[0] for deal in deals], int)
+            own = np.array([seed_of_deal(seed, int(deal))[0] for deal in deals], int)
             for one in dict.fromkeys(seed):
                 yield {**_mean_row(result, own == one), "seed": one}
 

@@ -17,7 +17,7 @@ from msgspec.json import encode
 
 from gauntlet.common.disk import replacing, write_atomically
 from gauntlet.common.errors import extra
-from gauntlet.games.capabilities import with_score
+from gauntlet.games.capabilities import add_match_score
 from gauntlet.models.exchanges import Exchange, ScoreExchange, TextExchange
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
@@ -101,7 +101,7 @@ def _match(result: CellResults, record: MatchRecord) -> Row:
 
 def match_row(result: CellResults, record: MatchRecord) -> Row:
     """A row of matches.parquet."""
-    measures = with_score(record.measures, record.returns)
+    measures = add_match_score(record.measures, record.returns)
     measure = result.about.measure.name
     win, value = (
         sum(measures[name][seat] for seat in record.measured) / len(record.measured)

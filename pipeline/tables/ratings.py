@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from gauntlet.common.disk import write_atomically
 from gauntlet.pipeline.tables import plot_style
-from gauntlet.pipeline.tables.formatting import percent
+from gauntlet.pipeline.tables.formatting import UNBOUNDED, percent
 from gauntlet.pipeline.tables.plot_style import ACCENT, COLOURS, MUTED
 from gauntlet.pipeline.tables.registry import (
     ROWS,
@@ -34,8 +34,6 @@ from gauntlet.stats.ratings import Ratings, without_each
 
 Rate = Callable[[Matches], Ratings]
 NAMES = ("ratings", "ratings_by_game", "ratings_pairs", "ratings_left_out")
-UNBOUNDED = "no limit"
-"""The end of an interval without a bound: the player won, or lost, everything."""
 SQUARE = 8
 """The most players whose pairwise chances a terminal shows."""
 PART = "players of one part alone can be compared; empty without a rating"

@@ -28,7 +28,7 @@ from gauntlet.games.capabilities import WIN
 from gauntlet.pipeline.config.read import GROUPS
 from gauntlet.pipeline.judging import luck, stopping
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.results import CellResults, collect, measures, told_apart
+from gauntlet.pipeline.log.results import CellResults, collect, disambiguate_names, measures
 from gauntlet.pipeline.tables.formatting import Scale
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Results:
     @classmethod
     def load(cls, folder: Path) -> Results:
         """The results of an output_dir. Raises UserError."""
-        return cls(folder, told_apart(load_cells(folder)))
+        return cls(folder, disambiguate_names(load_cells(folder)))
 
     def __getitem__(self, name: str) -> pd.DataFrame:
         """The table of this name."""
@@ -131,9 +131,9 @@ def load_cells(folder: Path) -> list[CellResults]:
     """Every cell of an output_dir with its gap-free deals, up to where it was stopped. Raises
     UserError."""
     log = Folder(folder)
-    abouts = log.abouts()
+    abouts = log.sweep_cells()
     cells = collect(abouts, log.outcomes(measures(abouts)), log.failed_matches)
-    return luck.attach(folder, stopping.cut(folder, cells))
+    return luck.with_adjustment(folder, stopping.cut_at_stop(folder, cells))
 
 
 def short_names(table: pd.DataFrame) -> list[str]:
@@ -292,7 +292,7 @@ def sheets(results: Results, medium: str) -> Iterator[tuple[Table, Sheet]]:
 
 def write_tables(folder: Path, cells: Sequence[CellResults]) -> Results:
     """Writes every table as CSV; deletes those that no longer have rows."""
-    results = Results(folder, told_apart(cells))
+    results = Results(folder, disambiguate_names(cells))
     for entry in tables().values():
         if not entry.elsewhere:
             file, frame = folder / entry.file, results[entry.name]

@@ -139,7 +139,7 @@ def notes(folder: Path) -> list[str]:
     code was accepted."""
     differences = run_differences(Folder(folder).lines("runs"))
     lines = [f"The records are of runs that differ: {differences}."] if differences else []
-    lines += [f"{line}." for line in code.accepted(folder)]
+    lines += [f"{line}." for line in code.accepted_changes(folder)]
     return [line[0].upper() + line[1:] for line in lines]
 
 

@@ -335,9 +335,9 @@ def load_contest(folders: Sequence[Path]) -> Contest:
     rows: dict[str, MatchRow] = {}
     names, omitted = PlayerNames(), 0
     for log in map(Folder, dict.fromkeys(path.resolve() for path in folders)):
-        abouts = log.abouts()
+        abouts = log.sweep_cells()
         outcomes = log.outcomes({about.key: MATCH_SCORE.name for about in abouts})
-        for result in stopping.cut(log.path, collect(abouts, outcomes, log.failed_matches)):
+        for result in stopping.cut_at_stop(log.path, collect(abouts, outcomes, log.failed_matches)):
             about = result.about
             if opponents(about) is None or not about.even:
                 omitted += 1

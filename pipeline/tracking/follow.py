@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Literal
 from gauntlet.pipeline.config.read import Node
 from gauntlet.pipeline.log.events import event
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.live import Live
+from gauntlet.pipeline.log.live import RunStatus
 from gauntlet.pipeline.plan.cells import Cell
-from gauntlet.pipeline.tracking.played import begun
+from gauntlet.pipeline.tracking.played import started_at
 from gauntlet.pipeline.tracking.store import (
     CELL_TAG,
     LIVE_TAG,
@@ -73,7 +73,7 @@ class Follower:
     _runs: list[tuple[str, str]] = field(default_factory=list)
     """The key of a cell, or WHOLE, and the id of its open run."""
 
-    def offer(self, live: Live) -> None:
+    def offer(self, live: RunStatus) -> None:
         """Log the metrics if there is a store, the previous ones are logged, and it is time."""
         if self.store is None or time.monotonic() - self._offered < OFFER_SECONDS:
             return
@@ -119,7 +119,7 @@ class Follower:
         client, place = open_store(str(self.store)), Folder(self.folder)
         forget_live(client, place.id)
         runs = place.lines("runs")
-        starts = {cell.key: begun(runs, cell.key) or time.time() for cell in self.cells}
+        starts = {cell.key: started_at(runs, cell.key) or time.time() for cell in self.cells}
         parents: dict[str, tuple[str, str]] = {}
         made_runs: list[tuple[str, str]] = []
         tags = {TAG: place.id, LIVE_TAG: "yes"}
@@ -142,7 +142,7 @@ class Follower:
         return client
 
 
-def figures(live: Live) -> Figures:
+def figures(live: RunStatus) -> Figures:
     """The metrics to log now for each cell and the sweep: a step and values."""
     found: dict[str, tuple[int, dict[str, float]]] = {}
     for key, cell in live.cells.items():

@@ -16,7 +16,7 @@ from gauntlet.pipeline.tracking.store import (
     client_of,
     log_values,
     runs_of,
-    there,
+    store_exists,
     usable,
 )
 
@@ -34,7 +34,7 @@ def add_metrics(folder: Path, store: str) -> bool:
     does not have the sweep. Raises UserError if the store cannot be used, or metrics.csv is
     damaged.
     """
-    if not there(store):
+    if not store_exists(store):
         return False
     with usable(store, folder):
         client = client_of(store)

@@ -25,7 +25,7 @@ def of_cell(runs: Lines, key: str) -> list[Mapping[str, Any]]:
     return [run for run, cells in told if not isinstance(cells, list) or key in cells]
 
 
-def begun(runs: Lines, key: str) -> float | None:
+def started_at(runs: Lines, key: str) -> float | None:
     """The start of the first run that had the cell to play, in seconds since 1970; None if
     unknown."""
     return min(_starts(of_cell(runs, key)), default=None)
@@ -45,7 +45,7 @@ def spans(place: Folder, abouts: Sequence[CellInfo], runs: Lines) -> list[Span]:
     said = (place.status or {}).get("updated")
     found = []
     for about in abouts:
-        file, start = place.records_file(about.stem), begun(runs, about.key)
+        file, start = place.records_file(about.stem), started_at(runs, about.key)
         ends = [file.stat().st_mtime] if file.exists() else []
         ends += [] if said is None else [float(said)]
         end = min(ends, default=time.time() if start is None else start)

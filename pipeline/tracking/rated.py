@@ -17,7 +17,7 @@ from gauntlet.pipeline.tracking.store import (
     client_of,
     log_values,
     runs_of,
-    there,
+    store_exists,
     usable,
 )
 
@@ -31,7 +31,7 @@ def add_ratings(folders: Sequence[Path], store: str, written: Path, ratings: pd.
     interval as a tag. Returns how many of the folders the store has. Raises UserError if it cannot
     be used.
     """
-    if not there(store):
+    if not store_exists(store):
         return 0
     players = [(f"rating/{_plain(row['player'])}", row) for row in ratings.to_dict("records")]
     values = {

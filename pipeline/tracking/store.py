@@ -107,7 +107,7 @@ def tracking_uri(store: str | Path) -> str:
     return f"sqlite:///{(Path(store) / 'mlflow.db').resolve()}"
 
 
-def there(store: str) -> bool:
+def store_exists(store: str) -> bool:
     return _address(store) or (Path(store) / "mlflow.db").exists()
 
 

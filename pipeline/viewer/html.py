@@ -13,7 +13,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from gauntlet.common.markup import tag, together
+from gauntlet.common.markup import join_markup, tag
 from gauntlet.common.sanitize import one_line
 from gauntlet.games.base import Game
 from gauntlet.games.drawing import STYLE as DRAWING_STYLE
@@ -33,20 +33,20 @@ def style(match: MatchView | None = None) -> Markup:
 
 def plies(match: MatchView) -> Markup:
     parts = [
-        together(tag("h2", f"Ply {each.number}", id=f"ply-{each.number}"), ply(match.game, each))
+        join_markup(tag("h2", f"Ply {each.number}", id=f"ply-{each.number}"), ply(match.game, each))
         for each in match.plies
     ]
-    return together(*parts, tag("h2", "Over", id="over"), ending(match))
+    return join_markup(*parts, tag("h2", "Over", id="over"), ending(match))
 
 
 def ply(game: Game[Any], ply: Ply) -> Markup:
     """A state and the decisions taken in it."""
-    return together(_state(game, ply.state, ply.text), *map(decision, ply.decisions))
+    return join_markup(_state(game, ply.state, ply.text), *map(decision, ply.decisions))
 
 
 def ending(match: MatchView) -> Markup:
     state = _state(match.game, match.end_state, match.end_text)
-    return together(state, tag("p", f"{match.outcome.capitalize()}."))
+    return join_markup(state, tag("p", f"{match.outcome.capitalize()}."))
 
 
 def decision(
@@ -80,7 +80,9 @@ def decision(
 def excerpt(view: DecisionView, title: str, below: str, shorten: Callable[[str], str]) -> Markup:
     """A decision as a line that unfolds to its last prompt. below: a command."""
     last = view.firsts[-1]
-    summary = together(f"{title} -> {last.answer} => ", tag("b", view.move), f" ({view.outcome})")
+    summary = join_markup(
+        f"{title} -> {last.answer} => ", tag("b", view.move), f" ({view.outcome})"
+    )
     return tag(
         "details",
         tag("summary", summary),
@@ -94,7 +96,7 @@ def _state(game: Game[Any], state: Any, text: str) -> Markup:
     if not has_drawing(game):
         return tag("pre", text)
     words = tag("details", tag("summary", "in words"), tag("pre", text))
-    return together(draw_state(game, state), words)
+    return join_markup(draw_state(game, state), words)
 
 
 def _how(view: DecisionView) -> str:
@@ -118,7 +120,7 @@ def _options(view: DecisionView) -> Markup:
             tag("b", option) if at == view.chosen else option
             for at, option in enumerate(view.options)
         )
-        listed = Markup(", ").join(together(name) for name in names)
+        listed = Markup(", ").join(join_markup(name) for name in names)
         return tag("p", "options: ", listed, class_="note")
     scored = zip(view.scores, bars, strict=True)
     zero = next(bar[0] + (score < 0) * bar[1] for score, bar in scored if bar and score is not None)
@@ -170,16 +172,16 @@ def _prompt(
     """The reply, and the folded prompt with its scored answers."""
     reply = Markup()
     if prompt.reply is not None:
-        reading = together(" -> ", tag("b", one_line(prompt.reading))) if prompt.reading else ""
+        reading = join_markup(" -> ", tag("b", one_line(prompt.reading))) if prompt.reading else ""
         line = tag("p", f"reply {number}", reading, class_="note")
-        reply = together(line, tag("pre", shorten(prompt.reply)))
+        reply = join_markup(line, tag("pre", shorten(prompt.reply)))
     answers = [
         f"{answer.word} {answer.probability:.4f}"
         + ("" if answer.option is None else f" ({options[answer.option]})")
         for answer in prompt.answers
     ]
     summary = f"prompt {number}{': ' if answers else ''}{', '.join(answers)}"
-    return together(
+    return join_markup(
         reply, tag("details", tag("summary", summary), tag("pre", shorten(prompt.text)))
     )
 

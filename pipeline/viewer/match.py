@@ -15,7 +15,7 @@ from typing import Any
 
 from gauntlet.common.errors import UserError
 from gauntlet.games.base import Game, move_with
-from gauntlet.games.capabilities import WIN, seatings_of, with_score
+from gauntlet.games.capabilities import WIN, add_match_score, seatings_of
 from gauntlet.models.exchanges import Exchange, TextExchange
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.log.folder import Folder
@@ -228,7 +228,7 @@ def decision_view(
 
 def _scores(cell: Mapping[str, Any], record: MatchRecord) -> tuple[str, Sequence[float]] | None:
     name = CellInfo.read(cell).measure.name
-    scores = with_score(record.measures, record.returns).get(name)
+    scores = add_match_score(record.measures, record.returns).get(name)
     return None if name == WIN.name or scores is None else (name, scores)
 
 

@@ -26,7 +26,7 @@ from gauntlet.agents.prompting.rap import Rap
 from gauntlet.agents.prompting.words import CUE
 from gauntlet.agents.random import Random
 from gauntlet.games.base import Game, TextAction
-from gauntlet.games.capabilities import Headed
+from gauntlet.games.capabilities import HasRuleHeadings
 from gauntlet.games.watch import Watch
 from gauntlet.models.base import Request, Score
 from gauntlet.pipeline.config.read import Node
@@ -222,7 +222,7 @@ def rules(agent: Agent, turn: Turn) -> tuple[str, ...]:
     """The part of the rules that must be in the prompt: for a model that may ask further, the
     summary and the headings."""
     game = turn.game
-    if isinstance(getattr(agent, "method", None), Base) and isinstance(game, Headed):
+    if isinstance(getattr(agent, "method", None), Base) and isinstance(game, HasRuleHeadings):
         return (game.rules_summary, *game.rules_headings)
     return (turn.observation.rules,)
 

@@ -250,7 +250,7 @@ def test_thoughts_take_no_attempt_and_may_be_missing() -> None:
 @given(st.text(max_size=60), st.sampled_from(["", '{"action": ', '{"action": "Explain(']))
 def test_no_text_at_all_is_an_error(text: str, before: str) -> None:
     reading = read(before + text, HEADED, Hints().rules_headings)
-    assert reading.taken == (isinstance(reading.note, int) and not reading.fault)
+    assert reading.is_final == (isinstance(reading.note, int) and not reading.fault)
 
 
 def test_luck_seeds_the_replies() -> None:

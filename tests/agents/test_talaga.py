@@ -12,7 +12,7 @@ import pytest
 
 from gauntlet.agents.actors import LookAhead, Perfect, Playouts, Scripted
 from gauntlet.agents.base import Answer, Decision, Goal, Question, Turn
-from gauntlet.agents.gather import together
+from gauntlet.agents.gather import gather_all
 from gauntlet.agents.lookahead import Node, Thought
 from gauntlet.agents.minimax import Minimax
 from gauntlet.agents.prompting.talaga import Talaga
@@ -233,7 +233,7 @@ def thought(name: str, questions: int) -> Generator[Question, Answer, list[str]]
 
 
 def test_thoughts_side_by_side_are_asked_at_once_and_hear_their_own() -> None:
-    thinking = together([thought("a", 2), thought("b", 0), thought("c", 1)])
+    thinking = gather_all([thought("a", 2), thought("b", 0), thought("c", 1)])
     echo = lambda asked: Generation(asked.prompt.changing, 1, 1)  # noqa: E731
     heard, asked = questions(thinking, lambda several: tuple(map(echo, several)))
     assert heard == [["a0", "a1"], [], ["c0"]]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gauntlet.agents.base import Decision, Goal
 from gauntlet.agents.llm import LLM
-from gauntlet.agents.prompting.answers import named
+from gauntlet.agents.prompting.answers import parse_option
 from gauntlet.agents.prompting.vanilla import Vanilla
 from gauntlet.models.base import Generate
 from tests.agents.play import drive, saying, turn_with
@@ -37,7 +37,7 @@ def decide(text: str, method: Vanilla | None = None) -> Decision:
     ],
 )
 def test_a_reply_names_an_option_by_number_or_name(reply: str, option: int) -> None:
-    assert named(reply, OPTIONS) == option
+    assert parse_option(reply, OPTIONS) == option
 
 
 @pytest.mark.parametrize(
@@ -60,23 +60,23 @@ def test_a_reply_names_an_option_by_number_or_name(reply: str, option: int) -> N
     ],
 )
 def test_a_reply_without_a_readable_action_is_malformed(reply: str) -> None:
-    assert named(reply, OPTIONS) == "malformed"
+    assert parse_option(reply, OPTIONS) == "malformed"
 
 
 @pytest.mark.parametrize("action", ["0", "4", "-1", "01", "red 8", "", "red"])
 def test_an_action_that_is_no_option_is_illegal(action: str) -> None:
-    assert named(json.dumps({"action": action}), OPTIONS) == "illegal"
+    assert parse_option(json.dumps({"action": action}), OPTIONS) == "illegal"
 
 
 def test_of_equal_options_the_first_is_meant_and_a_number_stays_a_number() -> None:
-    assert named('{"action": "red 7"}', ("wild", "red 7", "red 7")) == 1
-    assert named('{"action": "2"}', ("2", "1")) == 1
+    assert parse_option('{"action": "red 7"}', ("wild", "red 7", "red 7")) == 1
+    assert parse_option('{"action": "2"}', ("2", "1")) == 1
 
 
 @given(st.text(max_size=80))
 def test_no_text_at_all_is_an_error(text: str) -> None:
     for reply in (text, "{" + text + "}", '{"action": ' + text + "}"):
-        answer = named(reply, OPTIONS)
+        answer = parse_option(reply, OPTIONS)
         assert answer in ("malformed", "illegal", *range(len(OPTIONS)))
 
 

@@ -12,7 +12,7 @@ from gauntlet.agents.base import Decision, Goal
 from gauntlet.agents.human import ATTEMPTS as PATIENCE
 from gauntlet.agents.human import Human
 from gauntlet.agents.llm import LLM
-from gauntlet.agents.prompting.base import Asking, Method, Unusable, role, told_facts
+from gauntlet.agents.prompting.base import Asking, Method, Unusable, format_facts, role
 from gauntlet.agents.prompting.cloze import Cloze
 from gauntlet.agents.prompting.samples import sampled_turns
 from gauntlet.agents.prompting.vanilla import Vanilla
@@ -197,4 +197,4 @@ def test_role_and_team_stand_in_the_first_lines() -> None:
 
 def test_a_fact_of_several_lines_stands_below_its_name() -> None:
     facts = (Fact("Heap", "3"), Fact("Board", "x o\n. x"))
-    assert told_facts(facts) == "Heap: 3\nBoard:\nx o\n. x\n"
+    assert format_facts(facts) == "Heap: 3\nBoard:\nx o\n. x\n"

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from gauntlet.agents.actors import decided
+from gauntlet.agents.actors import scripted_decision
 from gauntlet.agents.one_ply import OnePly
 from gauntlet.games.base import Action, Game, TextAction
-from gauntlet.games.capabilities import MATCH_SCORE, measured, seatings_of, with_score
+from gauntlet.games.capabilities import MATCH_SCORE, add_match_score, measure_values, seatings_of
 from gauntlet.games.playouts import scripted_move
 from tests.agents.play import moved, turn_at
 
@@ -31,7 +31,9 @@ def scores(game: Game[Any], first: str, second: str, deals: int, seed: int = 0) 
                 state = game.play(
                     state, [_move(game, state, seat, players[seat], rng) for seat in seats]
                 )
-            score = with_score(measured(game, state), game.returns(state))[MATCH_SCORE.name]
+            score = add_match_score(measure_values(game, state), game.returns(state))[
+                MATCH_SCORE.name
+            ]
             own.append(score[seating.index(0)])
         found.append(np.mean(own))
     return np.array(found)
@@ -43,4 +45,4 @@ def _move(game: Game[Any], state: Any, seat: int, player: str, rng: np.random.Ge
     turn = turn_at(game, state, seat)
     if len(turn.options) == 1 and not isinstance(turn.options[0], TextAction):
         return turn.options[0]
-    return moved(turn, decided(OnePly().decide(turn, rng)), 0)
+    return moved(turn, scripted_decision(OnePly().decide(turn, rng)), 0)

@@ -17,12 +17,12 @@ from scipy.stats import chisquare, kstest
 
 from gauntlet.common.errors import IllegalAction
 from gauntlet.games.base import Fact, TextAction, TextMove, default_text_move
-from gauntlet.games.capabilities import measured, nothing_hidden
+from gauntlet.games.capabilities import measure_values, nothing_hidden
 from gauntlet.games.openspiel import OpenSpiel, engine
 from gauntlet.games.openspiel.engine import GameNotes, entries, notes_of
 from gauntlet.games.openspiel.game import catalogue, usual_seats
-from gauntlet.games.openspiel.words import meant, returns, wanted
-from gauntlet.games.playouts import lack, sample
+from gauntlet.games.openspiel.words import matching_name, move_spec, returns
+from gauntlet.games.playouts import no_playouts_reason, sample
 from gauntlet.pipeline.config.nodes import build as build_node
 from gauntlet.pipeline.plan.identity import describe, node_of
 from tests.games.adapters import CHECKS, Check, conforms, keeps_the_contract
@@ -126,7 +126,7 @@ def test_openspiel_comes_to_the_same_by_the_same_actions(name: str) -> None:
             now, left = left[:count], left[count:]
             state.apply_actions(now) if count > 1 else state.apply_action(*now)
         assert state.is_terminal()
-        assert measured(game, last)["utility"] == tuple(state.returns())
+        assert measure_values(game, last)["utility"] == tuple(state.returns())
 
 
 def test_a_deal_is_the_same_whoever_plays_and_others_are_others() -> None:
@@ -145,7 +145,7 @@ def test_a_deal_is_the_same_whoever_plays_and_others_are_others() -> None:
 
 
 def test_chance_is_as_likely_as_openspiel_says() -> None:
-    shares = [engine.luck(seed, number) for seed in range(100) for number in range(20)]
+    shares = [engine.hashed_uniform(seed, number) for seed in range(100) for number in range(20)]
     assert kstest(shares, "uniform").pvalue > 1e-4
     game = OpenSpiel(name="liars_dice")
     dice = Counter(game.deal(np.random.default_rng(seed)).actions for seed in range(1800))
@@ -249,11 +249,11 @@ def test_a_file_that_the_game_is_read_from_counts(tmp_path: Path) -> None:
 
 def test_a_typed_move_is_one_of_the_legal_ones_however_it_is_spaced() -> None:
     names = ("B d4", "bxc3", "Bxc3", "e4")
-    assert [meant(text, names) for text in ("b D4", "bxc3", "Bxc3", "BXC3", " e4", "e5")] == [
-        *("B d4", "bxc3", "Bxc3", "", "e4", "")
-    ]
-    assert wanted(names).fault("e5") == "is none of the 4 legal moves"
-    assert sorted(wanted(names).examples) == sorted(names)
+    assert [
+        matching_name(text, names) for text in ("b D4", "bxc3", "Bxc3", "BXC3", " e4", "e5")
+    ] == [*("B d4", "bxc3", "Bxc3", "", "e4", "")]
+    assert move_spec(names).fault("e5") == "is none of the 4 legal moves"
+    assert sorted(move_spec(names).examples) == sorted(names)
 
 
 def test_moves_are_typed_where_they_are_many_and_taken_as_typed() -> None:
@@ -312,8 +312,12 @@ def test_returns_are_what_is_written(name: str) -> None:
 def test_what_can_be_played_on_from_what_a_seat_knows() -> None:
     assert nothing_hidden(OpenSpiel(name="connect_four"))
     assert not nothing_hidden(OpenSpiel(name="backgammon"))
-    assert lack(OpenSpiel(name="backgammon")) == lack(OpenSpiel(name="leduc_poker")) == ""
-    assert "no `sample`" in lack(OpenSpiel(name="liars_dice"))
+    assert (
+        no_playouts_reason(OpenSpiel(name="backgammon"))
+        == no_playouts_reason(OpenSpiel(name="leduc_poker"))
+        == ""
+    )
+    assert "no `sample`" in no_playouts_reason(OpenSpiel(name="liars_dice"))
 
 
 def test_luck_to_come_is_drawn_anew() -> None:

@@ -13,7 +13,7 @@ import pytest
 from gauntlet.common.errors import IllegalAction, UserError
 from gauntlet.games.base import TextMove, default_text_move
 from gauntlet.games.textarena import State, TextArena
-from gauntlet.games.textarena.live import Live, Luck, started
+from gauntlet.games.textarena.live import Live, RandomState, start_env
 from gauntlet.games.textarena.words import WRITTEN
 from gauntlet.pipeline.plan.identity import describe, node_of
 from tests.games.adapters import keeps_the_contract
@@ -68,7 +68,7 @@ def forget(monkeypatch: pytest.MonkeyPatch) -> None:
     from gauntlet.games.textarena import game
     from gauntlet.games.transition_cache import TransitionCache
 
-    monkeypatch.setattr(game, "KEPT_HERE", TransitionCache(started, Live.after))
+    monkeypatch.setattr(game, "KEPT_HERE", TransitionCache(start_env, Live.after))
 
 
 @pytest.mark.parametrize("name", ["KuhnPoker", "IndianPoker"])
@@ -94,12 +94,12 @@ def test_luck_that_is_not_lent_is_found_out(monkeypatch: pytest.MonkeyPatch) -> 
     """The test above catches an adapter that lets the library use the process's random state."""
 
     @contextmanager
-    def left(self: Luck) -> Iterator[None]:
+    def left(self: RandomState) -> Iterator[None]:
         yield
 
     calm = transcript(TextArena(name="KuhnPoker"), 5, lambda: None)
     forget(monkeypatch)
-    monkeypatch.setattr(Luck, "lent", left)
+    monkeypatch.setattr(RandomState, "activated", left)
     assert transcript(TextArena(name="KuhnPoker"), 5, disturb) != calm
 
 
@@ -116,7 +116,7 @@ def test_what_the_library_calls_invalid_is_illegal_and_costs_nothing() -> None:
     assert game.to_move(after) == (1,)
     with pytest.raises(IllegalAction):
         game.play(after, [TextMove(0, "[4]")])
-    live = started("TicTacToe-v0", 2, 0)
+    live = start_env("TicTacToe-v0", 2, 0)
     assert live.after("[9]").after("[9]").over  # left alone, the library ends the match
 
 

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from gauntlet.common.errors import IllegalAction
 from gauntlet.games.base import Action, TextMove
 from gauntlet.games.codenames import Codenames, rules
-from gauntlet.games.codenames.clues import ASSOCIATIONS, BY_NOUN, NOUNS, PARTS, wanted
+from gauntlet.games.codenames.clues import ASSOCIATIONS, BY_NOUN, NOUNS, PARTS, clue_spec
 from gauntlet.games.codenames.players import sample_key
 from gauntlet.games.codenames.rules import ASSASSIN, BLUE, NEUTRAL, RED, STOP, State
-from gauntlet.games.playouts import played
+from gauntlet.games.playouts import play_game
 from tests.games.cases import seeds, walk
 
 GAME, FOUR, PAPER_BUGS = Codenames(), Codenames(4), Codenames(paper_bugs=True)
@@ -61,7 +61,7 @@ BOARD = ("cherry", "knife", "mouse", "stone", "rocket", "television", *NOUNS[:15
 )
 def test_a_clue_that_is_a_board_word_its_form_or_part_is_refused(text: str) -> None:
     state = State(BOARD, KEY)
-    assert wanted(BOARD, False).fault(text)
+    assert clue_spec(BOARD, False).fault(text)
     with pytest.raises(IllegalAction):
         GAME.play(state, (TextMove(1, text),))
 
@@ -216,7 +216,7 @@ def test_a_key_leans_to_what_the_clues_say() -> None:
 
 def test_greedy_clues_go_with_as_many_own_words_as_they_say_and_not_the_assassin() -> None:
     for number in range(40):
-        end, _ = played(GAME, ["greedy", "greedy"], 8, number)
+        end, _ = play_game(GAME, ["greedy", "greedy"], 8, number)
         before: set[int] = set()
         for turn in end.turns:
             fits = {p for p, word in enumerate(end.words) if word in ASSOCIATIONS[turn.clue]}

@@ -23,20 +23,20 @@ from gauntlet.games.base import (
 from gauntlet.games.capabilities import (
     MATCH_SCORE,
     WIN,
-    Headed,
+    HasRuleHeadings,
     Measured,
     Sampled,
     Simulated,
     Speaking,
     Valued,
+    add_match_score,
     full_rules,
     has_draws,
-    judgeable_by,
-    measured,
+    judgeable_measures,
+    measure_values,
     measures_of,
     nothing_hidden,
     seatings_of,
-    with_score,
 )
 from gauntlet.games.playouts import policies_of, probabilities, sample, simulate
 from gauntlet.games.uno import Uno
@@ -122,7 +122,7 @@ def test_every_measure_is_a_figure_a_seat_in_its_range(
     assert len(known) == len(measures_of(game))
     assert known[WIN.name] == WIN
     for match in matches:
-        figures = measured(game, match.last)
+        figures = measure_values(game, match.last)
         assert figures.keys() == known.keys()
         for name, own in figures.items():
             assert len(own) == game.num_seats
@@ -182,7 +182,9 @@ def test_what_a_position_is_worth_is_a_share_and_at_the_end_the_score(
     for match in matches:
         for state, _, _ in match.plies:
             assert all(0 <= game.worth(state, seat) <= 1 for seat in seats)
-        scores = with_score(measured(game, match.last), game.returns(match.last))["match_score"]
+        scores = add_match_score(measure_values(game, match.last), game.returns(match.last))[
+            "match_score"
+        ]
         assert [game.worth(match.last, seat) for seat in seats] == pytest.approx(list(scores))
 
 
@@ -193,14 +195,14 @@ def test_a_game_that_can_be_drawn_says_so_and_is_judged_by_its_score(
     for match in matches:
         returns = game.returns(match.last)
         if has_draws(game):
-            assert judgeable_by(game)[0] == MATCH_SCORE
+            assert judgeable_measures(game)[0] == MATCH_SCORE
             assert max(returns) > 0 or set(returns) == {0.0}
         elif not (isinstance(game, Measured) or getattr(game, "paper_bugs", False)):
             assert 0.0 not in returns
 
 
 def test_rules_are_a_summary_and_headings(game: Game[Any]) -> None:
-    if not isinstance(game, Headed):
+    if not isinstance(game, HasRuleHeadings):
         pytest.skip("tells its rules as a whole")
     state = game.deal(np.random.default_rng(0))
     assert game.observe(state, game.to_move(state)[0]).rules == full_rules(game)

@@ -10,7 +10,7 @@ import pytest
 
 from gauntlet.agents.search import Search
 from gauntlet.games.base import parse_move
-from gauntlet.games.capabilities import WIN, measured, measures_of
+from gauntlet.games.capabilities import WIN, measure_values, measures_of
 from gauntlet.games.compiling import derive
 from gauntlet.games.holdem import Holdem, State, game, rules
 from gauntlet.games.holdem.playouts import DEAL, believe, make_belief
@@ -94,7 +94,7 @@ def test_a_match_ends_with_all_chips_or_is_flagged() -> None:
     state = after(short, "RAISE_3BB", "FOLD")
     assert short.to_move(state) == ()
     assert short.returns(state) == (0.01, -0.01)
-    found = measured(short, state)
+    found = measure_values(short, state)
     assert found["capped"] == (1.0, 1.0)
     assert found[WIN.name] == (1.0, 0.0)
     assert found["bb_per_hand"] == (1.0, -1.0)

@@ -111,8 +111,8 @@ def test_names_are_told_apart_and_found_again(base: Game[Any]) -> None:
             seen, plain = game.observe(state, seat), base.observe(state, seat)
             by_action = dict(zip(base.legal(state, seat), plain.options, strict=True))
             for action, option in zip(game.legal(state, seat), seen.options, strict=True):
-                assert game._words.back(option) == by_action[action]
-            assert [game._words.back(said) for said in seen.history] == list(plain.history)
+                assert game._words.restore(option) == by_action[action]
+            assert [game._words.restore(said) for said in seen.history] == list(plain.history)
 
 
 @settings(max_examples=40)
@@ -122,7 +122,7 @@ def test_renaming_is_injective_and_comes_back(words: list[str], seed: int) -> No
     assert len(set(made.new)) == len(words)
     assert not set(map(str.casefold, made.new)) & set(words)
     text = " and ".join([*words, "one two"])
-    assert made.back(made.there(text)) == text
+    assert made.restore(made.rename(text)) == text
 
 
 def test_another_seed_is_another_game_under_the_same_deals() -> None:
@@ -139,7 +139,7 @@ def test_cells_of_a_grid_are_told_in_their_order() -> None:
     """A player who does not know the old names can still tell which cells make a line."""
     game = under(TicTacToe())
     seen = game.observe(game.deal(RNG), 0)
-    names = [game._words.there(f"C{column}R{row}") for row in "123" for column in "123"]
+    names = [game._words.rename(f"C{column}R{row}") for row in "123" for column in "123"]
     assert f"row by row, 3 in a row: {', '.join(names)}." in seen.rules
 
 
@@ -157,4 +157,4 @@ def test_words_are_typed_in_the_new_names() -> None:
     assert game.play(state, [default_text_move(open_option, RNG)])[1] in ("high", "low")
     assert open_option.text.fault("x" * 99)
     title = game._words.new[0]
-    assert game.move_within(TextMove(1, title)) == TextMove(1, "SumGuess")
+    assert game.base_move(TextMove(1, title)) == TextMove(1, "SumGuess")

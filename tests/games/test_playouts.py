@@ -11,7 +11,7 @@ from scipy.stats import binomtest, chi2_contingency, fisher_exact
 from gauntlet.common.errors import UserError
 from gauntlet.games.base import Observation, TextMove
 from gauntlet.games.playouts import (
-    lack,
+    no_playouts_reason,
     play_on,
     policies_of,
     probabilities,
@@ -186,8 +186,8 @@ def test_what_a_game_lacks_is_told_in_one_line() -> None:
     assert results(game, state, 0, RANDOM, 3, 0, hidden=False).shape == (9, 3, 2)
     with pytest.raises(UserError, match=r"^Bare cannot be played on .* no `sample`.*$") as told:
         results(game, state, 0, RANDOM, 3, 0, hidden=True)
-    assert str(told.value) == lack(game)
-    assert "\n" not in lack(game)
+    assert str(told.value) == no_playouts_reason(game)
+    assert "\n" not in no_playouts_reason(game)
 
 
 def test_open_actions_take_an_example_or_what_was_said() -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gauntlet.games.playouts import played, probabilities, results
+from gauntlet.games.playouts import play_game, probabilities, results
 from gauntlet.games.santorini import Santorini, State, rules, words
 from gauntlet.games.santorini.game import both
 from tests.games.cases import seeds, walk
@@ -178,6 +178,6 @@ def played_on(state: State, number: int) -> bool:
 
 @given(st.integers(0, 10_000))
 def test_a_game_ends_within_a_hundred_turns(number: int) -> None:
-    state, plies = played(GAME, ["random", "random"], 9, number)
+    state, plies = play_game(GAME, ["random", "random"], 9, number)
     assert plies <= 4 + 2 * 100
     assert sum(state.cells[:25]) <= 100

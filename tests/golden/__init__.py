@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gauntlet.agents.prompting.base import told_facts
+from gauntlet.agents.prompting.base import format_facts
 from gauntlet.games.air_land_sea import AirLandSea
 from gauntlet.games.arctic_scavengers import ArcticScavengers
 from gauntlet.games.are_you_the_traitor import AreYouTheTraitor
@@ -57,7 +57,7 @@ def _turn(game: Game[Any], state: Any, seat: int, choice: int, move: Action) -> 
     seen = game.observe(state, seat)
     who = f", {seen.role}" * bool(seen.role)
     lines = [f"player {seat}{who} is told:"]
-    lines += [f"    {line}" for line in told_facts(seen.facts).splitlines()]
+    lines += [f"    {line}" for line in format_facts(seen.facts).splitlines()]
     lines += [f"    last move: {seen.history[-1] if seen.history else 'none'}"]
     said = f": {move.text}" if isinstance(move, TextMove) else ""
     return [

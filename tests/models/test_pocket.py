@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaForCausalLM
 
-from gauntlet.agents.prompting.answers import named
+from gauntlet.agents.prompting.answers import parse_option
 from gauntlet.agents.prompting.base import Method
 from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.games.uno import rules
@@ -26,7 +26,7 @@ from gauntlet.training.pocket.evaluate import answers, play
 from gauntlet.training.pocket.gamebench import course as gamebench
 from gauntlet.training.pocket.teacher import FEATURES, Network, playout, teach
 from gauntlet.training.pocket.tokenizer import train_tokenizer
-from gauntlet.training.pocket.trees import LessonTree, Target, collate, visible, wanted
+from gauntlet.training.pocket.trees import LessonTree, Target, collate, target_matrix, visible
 from gauntlet.training.pocket.writing import (
     CLOZE,
     COUNTERFACTUAL,
@@ -163,7 +163,7 @@ def test_a_conversation_is_taught_as_it_is_held(writer: Writer, talked: list[Les
         tree = writer.talk(lesson, method, np.random.default_rng(seed))
         assert tree.stem == writer.encode("".join(text for turn in turns for text in turn))
         read = [writer.backend.decode([tree.stem[place + 1]]) for place in tree.places[:-1]]
-        said = [named(reply, lesson.turn.observation.options) for _, reply in turns]
+        said = [parse_option(reply, lesson.turn.observation.options) for _, reply in turns]
         assert [int(one) - 1 for one in read if one.isdigit()] == said
 
 
@@ -300,7 +300,7 @@ def test_padding_is_never_an_answer() -> None:
 def test_targets_lie_in_the_order_of_the_answers() -> None:
     one = Target(np.array([2]), np.ones(1))
     two = Target(np.array([0, 3]), np.array([0.25, 0.75]))
-    found = wanted([LessonTree([1], (), [0], [one]), LessonTree([1], (), [0], [two])], 4)
+    found = target_matrix([LessonTree([1], (), [0], [one]), LessonTree([1], (), [0], [two])], 4)
     assert found.tolist() == [[0, 0, 1, 0], [0.25, 0, 0, 0.75]]
 
 

@@ -28,14 +28,14 @@ from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine.local import Local
 from gauntlet.training.pocket import train
 from gauntlet.training.pocket.duel import course, evaluate
-from gauntlet.training.pocket.duel.asked import exchanges
 from gauntlet.training.pocket.duel.cards import Cards
 from gauntlet.training.pocket.duel.course import Encoder, common, tree
 from gauntlet.training.pocket.duel.evaluate import METHODS, play
 from gauntlet.training.pocket.duel.marks import NAMES, Marks, completing, lined
 from gauntlet.training.pocket.duel.phrases import phrase_tokenizer
+from gauntlet.training.pocket.duel.prompt_parsing import parse_prompt
+from gauntlet.training.pocket.duel.replies import exchanges
 from gauntlet.training.pocket.duel.tables import card_turns, grid_lessons
-from gauntlet.training.pocket.duel.told import read
 from gauntlet.training.pocket.duel.tutor import knowing, reply
 from tests.agents.play import drive
 
@@ -85,7 +85,7 @@ def tutored(request: Request) -> Reply:
 def test_a_position_is_read_back_as_it_is() -> None:
     for turn in sample_turns(grid_lessons, 40, 1):
         state = turn.observation.view
-        found = Marks(read(first_prompt(turn))).state
+        found = Marks(parse_prompt(first_prompt(turn))).state
         assert (found, len(found.moves)) == (state, len(state.moves))
 
 
@@ -110,19 +110,19 @@ def test_a_prompt_of_no_game_is_refused() -> None:
     (turn,) = sample_turns(grid_lessons, 1, 1)
     prompt = first_prompt(turn)
     with pytest.raises(ValueError, match="without a player and a game"):
-        read(type(prompt)("Rules: none\n", prompt.changing))
+        parse_prompt(type(prompt)("Rules: none\n", prompt.changing))
 
 
 def test_the_tutor_moves_perfectly() -> None:
     for turn in sample_turns(grid_lessons, 60, 2):
-        (move,) = {turn.observation.options.index(Marks(read(first_prompt(turn))).best())}
+        (move,) = {turn.observation.options.index(Marks(parse_prompt(first_prompt(turn))).best())}
         scores = drive(Minimax(), turn, tutored)[0].scores
         assert scores[move] == max(scores)
 
 
 def test_the_tutor_plays_hold_em_as_the_tight_player() -> None:
     for turn in sample_turns(card_turns, 80, 3):
-        told = Cards(read(first_prompt(turn))).best()
+        told = Cards(parse_prompt(first_prompt(turn))).best()
         chances = probabilities(turn.game, "tight", turn.observation)
         assert turn.observation.options[int(np.argmax(chances))] == told
 

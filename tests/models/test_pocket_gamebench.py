@@ -30,7 +30,7 @@ from gauntlet.models.engine.local import Local
 from gauntlet.training.pocket import train
 from gauntlet.training.pocket.gamebench import evaluate, tables
 from gauntlet.training.pocket.gamebench.course import Writer, prompt_text
-from gauntlet.training.pocket.gamebench.phrases import spoken
+from gauntlet.training.pocket.gamebench.phrases import reply_text
 from gauntlet.training.pocket.gamebench.tables import TABLES, Lesson, lessons, words, worths
 from gauntlet.training.pocket.writing import softmax
 from tests.agents.play import drive
@@ -81,8 +81,8 @@ def test_the_answer_that_is_taught_is_legal_and_what_the_search_likes(name: str)
     for lesson in sample_lessons(name):
         assert lesson.logits.shape == (len(lesson.turn.options),)
         best = int(lesson.logits.argmax())
-        reading = read(spoken(best + 1, lesson.words[best]), lesson.turn, {})
-        assert (reading.taken, reading.option, reading.text) == (True, best, lesson.words[best])
+        reading = read(reply_text(best + 1, lesson.words[best]), lesson.turn, {})
+        assert (reading.is_final, reading.option, reading.text) == (True, best, lesson.words[best])
 
 
 def test_the_teacher_is_the_search_that_plays() -> None:
@@ -151,7 +151,7 @@ LONGEST = 1200
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text())
 def test_any_reply_encodes_and_decodes(text: str, tokenizer: PreTrainedTokenizerFast) -> None:
-    reply = spoken(3, text or "nothing")
+    reply = reply_text(3, text or "nothing")
     ids = tokenizer.backend_tokenizer.encode(reply).ids
     assert json.loads(tokenizer.decode(ids))["action"] == "3"
 
@@ -161,7 +161,7 @@ def test_any_reply_encodes_and_decodes(text: str, tokenizer: PreTrainedTokenizer
 
 @EVERY
 def test_it_answers_base_in_its_form(name: str, model: Local) -> None:
-    taken = [one.taken for one in readings(model, name, 12)]
+    taken = [one.is_final for one in readings(model, name, 12)]
     assert sum(taken) >= len(taken) - 1
 
 

@@ -24,9 +24,9 @@ from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine.local import Local
 from gauntlet.training.pocket import train
 from gauntlet.training.pocket.observer import course, rounds, words
-from gauntlet.training.pocket.observer.asked import Question, QuestionSampler, questions
 from gauntlet.training.pocket.observer.course import Writer
 from gauntlet.training.pocket.observer.evaluate import decide_all, turns, watch, watching
+from gauntlet.training.pocket.observer.replies import Question, QuestionSampler, questions
 
 
 @pytest.fixture(scope="module")

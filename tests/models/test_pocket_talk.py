@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gauntlet.agents.llm import LLM
-from gauntlet.agents.prompting.answers import named
+from gauntlet.agents.prompting.answers import parse_option
 from gauntlet.agents.prompting.tutri import Tutri
 from gauntlet.agents.prompting.vanilla import Vanilla
 from gauntlet.games.uno.game import Uno
@@ -59,7 +59,7 @@ def test_fewer_than_one_reply_in_a_hundred_names_no_option(model: Local, method:
         def answer(request: Request, options: tuple[str, ...] = options) -> Reply:
             assert isinstance(request, Generate)
             (reply,) = model.answer([request])
-            found = named(reply.text, options)  # type: ignore[union-attr]
+            found = parse_option(reply.text, options)  # type: ignore[union-attr]
             read["read" if isinstance(found, int) else found] += 1
             return reply
 

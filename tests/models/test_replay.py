@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from gauntlet.common.disk import sealed
+from gauntlet.common.disk import add_checksum
 from gauntlet.common.errors import ModelError
 from gauntlet.models.base import Generate, Generation, Prompt, Score, Scores
 from gauntlet.models.replay import Replay
@@ -40,7 +40,7 @@ WRITTEN = {
 
 def line(*exchanges, statics=None):
     told = {"statics": statics or {}, "decisions": [{"asked": list(exchanges)}]}
-    return sealed(json.dumps(told).encode()).decode() + "\n"
+    return add_checksum(json.dumps(told).encode()).decode() + "\n"
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.json import encode
 
-from gauntlet.common.disk import sealed
+from gauntlet.common.disk import add_checksum
 from gauntlet.common.errors import ModelError
 from gauntlet.models.base import Dialogue, Generate, Generation, Model, Prompt, Reply
 from gauntlet.models.checkpoint import Checkpoint
@@ -114,7 +114,7 @@ def logged(tmp_path: Path, *pairs: tuple[Generate, Reply]) -> Model:
     statics: dict[str, str] = {}
     asked = [exchange(*pair, statics) for pair in pairs]
     line = encode({"statics": statics, "decisions": [{"asked": asked}]})
-    (tmp_path / "cell.jsonl").write_bytes(sealed(line) + b"\n")
+    (tmp_path / "cell.jsonl").write_bytes(add_checksum(line) + b"\n")
     return Replay(str(tmp_path)).load()
 
 

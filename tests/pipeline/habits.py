@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gauntlet.agents.base import Decision, Turn
-from gauntlet.agents.prompting.answers import named
+from gauntlet.agents.prompting.answers import parse_option
 from gauntlet.agents.prompting.base import Asking
 from gauntlet.agents.prompting.vanilla import Vanilla, first_prompt
 from gauntlet.models.base import Generate, Generation
@@ -21,5 +21,5 @@ class Silent(Vanilla):
         options = turn.observation.options
         reply = yield Generate(first_prompt(turn, self.moves), self.max_tokens)
         assert isinstance(reply, Generation), reply
-        answer = named(reply.text, options)
+        answer = parse_option(reply.text, options)
         return Decision(answer if isinstance(answer, int) else len(options) - 1, attempts=1)

@@ -28,7 +28,7 @@ def control_matches(folder: Path) -> dict[str, MatchRecord]:
 def _matches(folder: Path, wanted: Callable[[CellInfo], bool]) -> dict[str, MatchRecord]:
     """Records by match id, without times and preparation; fails on duplicates."""
     found: dict[str, MatchRecord] = {}
-    stems = [about.stem for about in Folder(folder).every_cell() if wanted(about)]
+    stems = [about.stem for about in Folder(folder).all_cells() if wanted(about)]
     for record in (one for stem in stems for one in Folder(folder).matches(stem)):
         assert record.match not in found, f"match {record.match} is in the log twice"
         asked = (one for decision in record.decisions for one in decision.asked)

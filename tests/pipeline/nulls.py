@@ -59,11 +59,11 @@ class Nulls:
         """Rewrite every cell's log."""
         place = Folder(self.folder)
         first, last = (_drawn(rng, ends, deals) for ends in (FIRST, LAST))
-        for about, often in zip(place.abouts(), self.habits, strict=True):
+        for about, often in zip(place.sweep_cells(), self.habits, strict=True):
             by_habit = rng.random(deals) < often
             own = _drawn(rng, _as_baseline(about), deals)
             _write(place, about, np.where(by_habit, first, own))
-        controls = [about for about in place.every_cell() if about.role == "control"]
+        controls = [about for about in place.all_cells() if about.role == "control"]
         for about, worth in zip(controls, (first, last), strict=False):
             _write(place, about, worth)
 
@@ -109,7 +109,7 @@ def _said(results: Results) -> Iterator[str]:
     page = (folder / "report.html").read_text(encoding="utf-8")
     yield html.unescape(re.sub(r"<[^>]+>", " ", page))
     run = finished(folder.name, Shelf(Folder(folder)))
-    yield " ".join([run.headline, *(one.told for one in run.estimates), *run.warnings])
+    yield " ".join([run.headline, *(one.text for one in run.estimates), *run.warnings])
     yield notes.of_sweep(folder, summary, results.cached(answers), None)
     for result, (_, row) in zip(results.cells, summary.iterrows(), strict=True):
         yield notes.of_a_cell(results, row, result.about.helping)

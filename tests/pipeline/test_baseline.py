@@ -18,9 +18,9 @@ from gauntlet.games.holdem import Holdem
 from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.games.uno import Uno
 from gauntlet.pipeline.plan import baseline, time_budget
-from gauntlet.pipeline.plan.baseline import ERROR, LEAST, Baseline, enough, measure
+from gauntlet.pipeline.plan.baseline import ERROR, LEAST, Baseline, enough_games, measure
 from gauntlet.pipeline.plan.cells import Cell, Player
-from gauntlet.pipeline.plan.time_budget import Watch
+from gauntlet.pipeline.plan.time_budget import ProgressCallbacks
 from tests.games.bare import Bare, Judged, SumGuess, endless
 
 
@@ -61,7 +61,7 @@ def test_a_score_is_counted_by_wins_and_draws() -> None:
     ("deals", "games"), [(1, 100_000), (400, 400_000), (2_000, 1_000_000), (10**6, 1_000_000)]
 )
 def test_more_deals_are_worth_a_sharper_baseline(deals: int, games: int) -> None:
-    assert enough(deals) == games
+    assert enough_games(deals) == games
 
 
 def test_another_game_is_played_until_the_error_is_small() -> None:
@@ -145,7 +145,7 @@ def baseline_and_messages(
 ) -> tuple[Baseline | None, list[str]]:
     """Return the baseline of a game, and the output about it."""
     told = list[str]()
-    watch = Watch(lambda done, total: None, told.append)
+    watch = ProgressCallbacks(lambda done, total: None, told.append)
     return measure(cell(game, Random(), Random(), measure=name), 7, 1, watch, slow), told
 
 
@@ -197,7 +197,7 @@ def test_a_slow_game_that_plays_itself_is_played_until_the_error_is_small(
     monkeypatch.setattr(baseline, "_quick", lambda *_: False)
     told: list[tuple[int, int]] = []
     slow = cell(Uno(), Rule(), Random())
-    known = measure(slow, 7, watch=Watch(lambda *reached: told.append(reached), print))
+    known = measure(slow, 7, watch=ProgressCallbacks(lambda *reached: told.append(reached), print))
     assert known is not None
     assert known.games == 10_000
     assert known.error <= ERROR

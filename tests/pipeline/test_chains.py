@@ -21,8 +21,15 @@ from gauntlet.pipeline.log.exchanges import exchange
 from gauntlet.pipeline.log.schema import Clock, MatchRecord
 from gauntlet.pipeline.plan.cells import digest
 from gauntlet.pipeline.plan.rng import deal_key, stream, streams
-from gauntlet.pipeline.play.chains import Answered, Ask, Chain, answer_questions, joined, run
-from gauntlet.pipeline.play.clock import Watch
+from gauntlet.pipeline.play.chains import (
+    Answered,
+    Ask,
+    Chain,
+    answer_questions,
+    run,
+    run_concurrently,
+)
+from gauntlet.pipeline.play.clock import MatchTimer
 from gauntlet.pipeline.play.match import margin, play
 from gauntlet.pipeline.play.scheduler import Scheduler
 from tests.pipeline.asking import (
@@ -80,8 +87,8 @@ def test_a_match_comes_out_the_same_in_any_order_of_replies(game: Any, chance: A
 
 @given(chance=st.randoms(use_true_random=False))
 def test_nested_chains_return_their_results_in_their_order(chance: random.Random) -> None:
-    inner = joined([asking("c", "d"), asking()])
-    outer: Chain[Any] = joined([asking("a", "b"), inner, asking("e")])
+    inner = run_concurrently([asking("c", "d"), asking()])
+    outer: Chain[Any] = run_concurrently([asking("a", "b"), inner, asking("e")])
     assert in_order(outer, chance.randrange) == [["a", "b"], [["c", "d"], []], ["e"]]
 
 
@@ -119,7 +126,7 @@ def test_a_single_request_is_sent_a_reply_and_a_tuple_of_one_a_tuple() -> None:
 
 
 def test_a_seat_goes_on_while_the_other_ones_reply_is_late() -> None:
-    chain = joined([asking("a", "b", "c"), asking("late")])
+    chain = run_concurrently([asking("a", "b", "c"), asking("late")])
     first, late = next(chain)
     for text in "bc":
         (first,) = chain.send(Answered(first, fakes_reply(first)))
@@ -136,7 +143,7 @@ def test_an_error_of_one_chain_is_the_error_of_all() -> None:
         raise ValueError("bad card")
 
     with pytest.raises(ValueError, match="bad card"):
-        run(joined([asking("b", "c"), broken()]), fakes_reply)
+        run(run_concurrently([asking("b", "c"), broken()]), fakes_reply)
 
 
 def test_an_answer_that_runs_out_is_not_the_end_of_the_chain() -> None:
@@ -157,7 +164,7 @@ def test_a_player_without_a_model_that_asks_is_named() -> None:
 def test_times_follow_the_record_where_seats_are_asked_in_turns() -> None:
     texts = ("own 1", "other 1", "other 2", "own 2", "heard at the end")
     asks = {text: ask(text) for text in texts}
-    watch = Watch(began=1000.0)
+    watch = MatchTimer(began=1000.0)
     for number, text in enumerate(texts):
         watch.register(asks[text])
         watch.answered(asks[text], watch._zero + number, watch._zero + number + 0.5)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from msgspec.json import decode, encode
 
-from gauntlet.common.disk import sealed
+from gauntlet.common.disk import add_checksum
 from gauntlet.pipeline import export, ratings, report, status, track, verify
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.schema import Record
@@ -78,7 +78,7 @@ def edits(folder: Path) -> list[Edit]:
                 told = change(copy.deepcopy(lines[0]))
             if told is not None and told != lines[at]:
                 told.pop("crc32", None)
-                text = sealed(json.dumps(told).encode()) + b"\n"
+                text = add_checksum(json.dumps(told).encode()) + b"\n"
                 found.append(Edit(what, file.name, at, text))
     return found
 

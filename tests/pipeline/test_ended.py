@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gauntlet.games.capabilities import MATCH_SCORE, Measure, judgeable_by, with_score
+from gauntlet.games.capabilities import MATCH_SCORE, Measure, add_match_score, judgeable_measures
 from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.pipeline import report
 from gauntlet.pipeline.log.folder import Folder
@@ -137,10 +137,10 @@ def test_the_end_of_a_record() -> None:
 
 
 def test_every_game_can_be_judged_by_the_match_score() -> None:
-    assert [one.name for one in judgeable_by(TicTacToe())] == ["match_score", "win"]
-    assert [one.name for one in judgeable_by(Harvest())] == ["score", "win", "match_score"]
-    assert with_score({}, (1.0, 0.0, -0.5)) == {"match_score": (1.0, 0.5, 0.0)}
-    assert with_score({"match_score": (3.0,)}, (1.0,)) == {"match_score": (3.0,)}
+    assert [one.name for one in judgeable_measures(TicTacToe())] == ["match_score", "win"]
+    assert [one.name for one in judgeable_measures(Harvest())] == ["score", "win", "match_score"]
+    assert add_match_score({}, (1.0, 0.0, -0.5)) == {"match_score": (1.0, 0.5, 0.0)}
+    assert add_match_score({"match_score": (3.0,)}, (1.0,)) == {"match_score": (3.0,)}
 
 
 CHIPS = [3.0, 1.0, 4.0, -1.0, 5.0, 9.0, 2.0]

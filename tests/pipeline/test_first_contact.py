@@ -173,7 +173,7 @@ def test_a_small_machine_is_told_before_ray_starts(
     monkeypatch.setattr(resource, "getrlimit", lambda which: limits if which == asked else much)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=2**20))
     with pytest.raises(UserError, match=re.escape(line)):
-        session.room(workers=2)
+        session.check_resources(workers=2)
 
 
 ABOVE = Declared("above")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gauntlet.common.disk import sealed
+from gauntlet.common.disk import add_checksum
 from gauntlet.common.errors import UserError
 from gauntlet.pipeline import compare, export, metrics, ratings, report, status, track, verify
 from gauntlet.pipeline.log.folder import Folder
@@ -26,10 +26,10 @@ from tests.pipeline.test_records import only_file
 def test_a_folder_tells_what_a_sweep_left(sweep: Sweep, folder: Path) -> None:
     assert sweep("prompt=cloze", "deals=2") == 0
     place = Folder(folder)
-    (about,) = place.abouts()
+    (about,) = place.sweep_cells()
     assert place.seed == 1
-    assert place.played
-    assert not Folder(folder.parent / "none").played
+    assert place.has_sweep
+    assert not Folder(folder.parent / "none").has_sweep
     assert place.cell(about.key)["name"] == about.name
     assert len(place.lines("runs")) == 1
     assert place.failed_matches == []
@@ -227,7 +227,7 @@ def test_a_record_that_differs_is_told_in_few_words(
     record = json.loads(first)
     del record["crc32"]
     record["decisions"][0]["options"][0] = "x" * 10**6
-    path.write_bytes(b"".join([sealed(json.dumps(record).encode()) + b"\n", *others]))
+    path.write_bytes(b"".join([add_checksum(json.dumps(record).encode()) + b"\n", *others]))
     assert verified(0).endswith("all is well\n")
     assert verify.main([str(folder), "--replay", "all"]) == 1
     told = capsys.readouterr().out.splitlines()
@@ -263,5 +263,5 @@ def test_a_description_is_that_of_its_key(
     cell.write_text(told)
     assert "it has no checksum" in verified(1)
     assert f"{cell} is damaged" in refusal(report.main([str(folder)]))
-    cell.write_bytes(sealed(told.encode()))
+    cell.write_bytes(add_checksum(told.encode()))
     assert "the identity that it tells is not that of its key" in verified(1)

@@ -17,8 +17,15 @@ from gauntlet.common.errors import UserError
 from gauntlet.papers import reproduce
 from gauntlet.papers.audit import gamebench as audit
 from gauntlet.papers.gamebench import matches, reproduction, rows
-from gauntlet.papers.gamebench.matches import FILE, published
-from gauntlet.papers.gamebench.tables import ALL, Again, columns, corrected, fields, table
+from gauntlet.papers.gamebench.matches import FILE, load_matches
+from gauntlet.papers.gamebench.tables import (
+    ALL,
+    PublishedResults,
+    columns,
+    corrected,
+    fields,
+    table,
+)
 from gauntlet.papers.published import Row, paper
 from gauntlet.pipeline.tables.ratings import rate_contest
 from gauntlet.stats.ratings import rated
@@ -32,10 +39,10 @@ TABLE1 = {"agrees": 65, "uninformative": 3, "differs": 2}
 
 
 @pytest.fixture(scope="module")
-def again() -> Again:
-    found = published(HERE)
+def again() -> PublishedResults:
+    found = load_matches(HERE)
     assert found is not None
-    return Again(found)
+    return PublishedResults(found)
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +61,7 @@ def read(file: Path) -> pd.DataFrame:
 
 
 @needs_matches
-def test_all_70_ratings_of_table_1(again: Again) -> None:
+def test_all_70_ratings_of_table_1(again: PublishedResults) -> None:
     """Each within the noise of both numbers of draws and its own, under the right headings: of 70
     at 5% three or four may lie outside by chance, and the two that do are no further off than
     expected of the largest of 70."""
@@ -69,14 +76,14 @@ def test_all_70_ratings_of_table_1(again: Again) -> None:
 
 
 @needs_matches
-def test_all_63_scores_of_table_2(again: Again) -> None:
+def test_all_63_scores_of_table_2(again: PublishedResults) -> None:
     found = table(PUBLISHED, again, "table2").dropna(subset=["printed"])
     assert len(found) == 63
     assert found["difference"].abs().max() <= 0.005 + 1e-9
 
 
 @needs_matches
-def test_seven_ratings_have_no_match_and_are_blank(again: Again) -> None:
+def test_seven_ratings_have_no_match_and_are_blank(again: PublishedResults) -> None:
     found = table(PUBLISHED, again, "table1")
     blank = found[found["matches"] == 0]
     assert len(blank) == 7
@@ -89,7 +96,7 @@ def test_seven_ratings_have_no_match_and_are_blank(again: Again) -> None:
 
 
 @needs_matches
-def test_the_headings_as_printed_do_not_fit(again: Again) -> None:
+def test_the_headings_as_printed_do_not_fit(again: PublishedResults) -> None:
     """The planted mistake is the authors' own: as headed, most scores are another game's."""
     games = {"Overall": ALL, **PUBLISHED["games"]}
     off = [
@@ -161,14 +168,14 @@ def test_a_file_that_is_none(tmp_path: Path, text: str | None, message: str) -> 
     if text is not None:
         file.write_text(text)
     with pytest.raises(UserError, match=message):
-        published(file)
+        load_matches(file)
 
 
 def test_our_own_ratings_are_lines_of_the_reproduction(tmp_path: Path) -> None:
     file = tmp_path / "matches.json"
     one = '{"game": "pit", "random": %s, "human": %s}'
     file.write_text(f"[{one % (1, 0)}, {one % (0, 1)}, {one % (0.25, 0.75)}]")
-    contest = published(file)
+    contest = load_matches(file)
     assert contest is not None
     found = list(rows.own_rows(rate_contest(contest, partial(rated, by="match"))))
     told: dict[str, Row] = {row.id: row for row in found}
@@ -193,7 +200,7 @@ FINDINGS = {
 
 @needs_matches
 @pytest.mark.parametrize("name", FINDINGS)
-def test_a_finding_comes_out_as_known(name: str, again: Again) -> None:
+def test_a_finding_comes_out_as_known(name: str, again: PublishedResults) -> None:
     check: Callable[[], Any] = (
         audit.CHECKS[name] if name in audit.CHECKS else partial(audit.OF_MATCHES[name], again)
     )
@@ -252,7 +259,9 @@ def test_another_number_in_print_changes_the_verdict(
 
 
 @needs_matches
-def test_the_right_headings_would_hold(again: Again, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_right_headings_would_hold(
+    again: PublishedResults, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told = paper("gamebench")
     order = {game: place for place, game in enumerate(columns(told).values())}
     for name in ("table1", "table2"):

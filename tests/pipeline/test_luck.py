@@ -136,7 +136,7 @@ def test_what_judges_a_deal_was_learnt_from_earlier_ones_alone(sweep: Sweep, fol
 def imitated(folder: Path, deals: int) -> str:
     """Return hold'em's reference from a cell's first deals, by its log alone."""
     place, game, seen = Folder(folder), Holdem(mode="hands", hands=2), []
-    (about,) = place.abouts()
+    (about,) = place.sweep_cells()
     for played in games_of(folder, about, set(matches(folder)[: 2 * deals])):
         seat = 1 - played.rotation  # the subject is player 1
         seen.append((game.deal(stream(place.seed, game, played.deal, DEAL)), played.moves, seat))

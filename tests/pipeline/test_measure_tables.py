@@ -258,7 +258,7 @@ def test_a_measure_from_0_to_1_is_told_in_percent(capsys: Capsys) -> None:
 @pytest.mark.parametrize(
     ("value", "words"),
     [(6, "6.000"), (0, "0.000"), (0.99999, "1.000"), (-12.3456, "-12.35"), (12345.6, "12,346"),
-     (0.001234, "0.001234"), (math.nan, "-")],
+     (0.001234, "0.001234"), (math.nan, "-"), (math.inf, "no limit"), (-math.inf, "no limit")],
 )  # fmt: skip
 def test_amounts_have_four_digits_or_so(value: float, words: str) -> None:
     assert amount(value) == words

@@ -15,9 +15,9 @@ from gauntlet.games.capabilities import WIN
 from gauntlet.games.uno import Uno
 from gauntlet.pipeline import compare, report, status
 from gauntlet.pipeline.judging.luck import refusal
-from gauntlet.pipeline.judging.stopping import judged
+from gauntlet.pipeline.judging.stopping import deal_values
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.live import Running
+from gauntlet.pipeline.log.live import CellProgress
 from gauntlet.pipeline.log.metadata_files import to_bytes
 from gauntlet.pipeline.log.outcomes import outcome
 from gauntlet.pipeline.log.results import CellInfo
@@ -48,7 +48,9 @@ def rows(folder: Path, name: str = "summary") -> list[dict[str, Any]]:
 
 def scores(folder: Path, prompt: str) -> np.ndarray:
     """Return the measured seat's score in a cell, by deal, directly from the records."""
-    (key,) = (about.key for about in Folder(folder).abouts() if about.labels["prompt"] == prompt)
+    (key,) = (
+        about.key for about in Folder(folder).sweep_cells() if about.labels["prompt"] == prompt
+    )
     found = {
         record.deal: record.measures["score"][record.measured[0]]
         for record in matches(folder).values()
@@ -104,7 +106,7 @@ def test_a_scored_game_is_judged_by_its_score(sweep: Sweep, folder: Path, capsys
 
 
 def test_the_score_is_followed_while_it_plays() -> None:
-    running = Running(rotations=1)
+    running = CellProgress(rotations=1)
     for one in scored("a", [4.0, 6.0, 8.0]).outcomes:
         running.add(one)
     assert (running.mean, running.win_rate) == (6.0, 0.0)
@@ -120,7 +122,7 @@ def test_a_team_is_judged_by_the_wins_and_the_turns_of_its_players(
     assert found["raw"] == np.mean(won)
     assert found["decisions"] == 2 * 40
     assert (found["raw_low"], found["raw_high"]) == pytest.approx(limits(won, (0, 1)))
-    (about,) = Folder(folder).abouts()
+    (about,) = Folder(folder).sweep_cells()
     assert (about.measured, about.measure) == (2, WIN)
 
 
@@ -130,7 +132,7 @@ def test_two_games_of_one_class_are_not_paired(
     """Two titles of one adapter are two games; two prompts in one title meet the same deals."""
     shelf = (*game("Shelf"), "deals=5")
     assert sweep(*shelf, "+game.title=one,two", "prompt=cloze") == 0
-    assert {about.deal_key for about in Folder(folder).abouts()} == {
+    assert {about.deal_key for about in Folder(folder).sweep_cells()} == {
         f"tests.pipeline.scored.Shelf, 2 seats, {title}" for title in ("one", "two")
     }
     assert not (folder / "pairs.csv").exists()
@@ -186,7 +188,7 @@ def test_precision_takes_any_measure_in_parts_of_its_range(
 def test_precision_looks_at_figures_in_parts_of_the_range(folder: Path) -> None:
     result, cell = scored("a", [4, 6, 10]), SimpleNamespace(game=None, labels={"game": "race"})
     folder.mkdir()
-    values, null = judged(folder, cell, result, 1)  # type: ignore[arg-type]
+    values, null = deal_values(folder, cell, result, 1)  # type: ignore[arg-type]
     assert (values, null) == ([0.4, 0.6, 1.0], np.inf)
 
 

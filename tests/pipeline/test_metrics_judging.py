@@ -16,7 +16,7 @@ from gauntlet.games.base import TextMove
 from gauntlet.games.rock_paper_scissors import RockPaperScissors
 from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.games.uno.arena import UnoArena
-from gauntlet.pipeline.judging.judge import Judged, Stand, Work, choices, judge
+from gauntlet.pipeline.judging.judge import Judged, JudgeSettings, TracePoint, choices, judge
 from gauntlet.pipeline.judging.metric_rows import Reading, decisions, figures
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.plan.rng import DEAL, stream
@@ -58,9 +58,9 @@ def records(once: Once) -> list[MatchRecord]:
     return list(matches(once("game=uno_arena", "agent=random", "deals=3")).values())
 
 
-def played(records: list[MatchRecord]) -> list[tuple[list[Judged], list[Stand]]]:
+def played(records: list[MatchRecord]) -> list[tuple[list[Judged], list[TracePoint]]]:
     """All decisions of both players, and every ply."""
-    work = Work(1, PLAYOUTS, frozenset((0, 1)), 99)
+    work = JudgeSettings(1, PLAYOUTS, frozenset((0, 1)), 99)
     return [judge(UnoArena(), work, record) for record in records]
 
 
@@ -105,7 +105,7 @@ def test_the_same_words_are_judged_that_were_said() -> None:
         decision(1, options=options[1], chosen=guess),
         returns=SumGuess().returns(last),
     )
-    (word, _), (stand, after) = judge(SumGuess(), Work(1, 500, frozenset((0, 1)), 1), told)
+    (word, _), (stand, after) = judge(SumGuess(), JudgeSettings(1, 500, frozenset((0, 1)), 1), told)
     near = sum(abs(guess - other) <= 1 for other in range(5)) / 5
     assert word.true[0, 0] / 500 == pytest.approx(1 / 5, abs=0.08)
     assert word.true[1, 1] / 500 == pytest.approx(near, abs=0.08)
@@ -113,7 +113,7 @@ def test_the_same_words_are_judged_that_were_said() -> None:
     assert after.true == (1.0, 1.0)
     low = (replace(told.decisions[0], text="low"), told.decisions[1])
     with pytest.raises(UserError, match="another version of SumGuess"):
-        judge(SumGuess(), Work(1, 5, frozenset((0, 1)), 1), replace(told, decisions=low))
+        judge(SumGuess(), JudgeSettings(1, 5, frozenset((0, 1)), 1), replace(told, decisions=low))
 
 
 def test_decisions_of_seats_that_move_at_once_are_judged_in_one_state(
@@ -123,7 +123,7 @@ def test_decisions_of_seats_that_move_at_once_are_judged_in_one_state(
     assert sweep("game=rock_paper_scissors", "game.rounds=3", "agent=random", "deals=2") == 0
     game = RockPaperScissors(rounds=3)
     for record in matches(folder).values():
-        judged, trace = judge(game, Work(1, PLAYOUTS, frozenset((0, 1)), 9), record)
+        judged, trace = judge(game, JudgeSettings(1, PLAYOUTS, frozenset((0, 1)), 9), record)
         assert [(one.ply, one.seat) for one in judged] == [(n, n % 2) for n in range(6)]
         assert len(trace) == 6
         for one in judged:

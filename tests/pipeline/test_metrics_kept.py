@@ -23,7 +23,7 @@ def judged(once: Once, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     own = judge.judge
 
-    def noted(game: Any, work: judge.Work, record: Any) -> Any:
+    def noted(game: Any, work: judge.JudgeSettings, record: Any) -> Any:
         found.append(record.match)
         return own(game, work, record)
 

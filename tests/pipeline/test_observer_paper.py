@@ -16,11 +16,11 @@ from rich.console import Console
 from gauntlet.games.rock_paper_scissors import RockPaperScissors
 from gauntlet.games.rock_paper_scissors.strategies import CODES, likelihoods
 from gauntlet.games.watch import Watch
-from gauntlet.games.watch.guesses import measure, outlook
+from gauntlet.games.watch.guesses import measure, policy_outcomes
 from gauntlet.papers import reproduce, reproductions
 from gauntlet.papers.observer import figures, ideal, rows, totals, views
 from gauntlet.papers.observer import reproduction as observer
-from gauntlet.papers.observer.runs import Watched, same, watched
+from gauntlet.papers.observer.runs import WatchedMatch, same_outcomes, watched_matches
 from gauntlet.papers.published import paper
 from gauntlet.papers.reproductions import read_csv
 from gauntlet.papers.verdicts import Estimate, of_means
@@ -36,15 +36,15 @@ PUBLISHED = paper("observer")
 GAME = Watch(of=RockPaperScissors(rounds=30))
 
 
-def match(pair: str, guesses: Sequence[str], who: str = "planted", deal: int = 0) -> Watched:
+def match(pair: str, guesses: Sequence[str], who: str = "planted", deal: int = 0) -> WatchedMatch:
     """Return a match with these guesses, "-" for none; a reason with the last."""
     made = tuple(None if one == "-" else (one[0], one[1]) for one in guesses)
     notes = [{}] * (len(guesses) - 1) + [{"reasoning": "all paper; no rock"}]
     decisions = tuple(decision(one, note) for one, note in zip(guesses, notes, strict=True))
     right, *said = [tuple(map(CODES.index, one)) if one else () for one in (pair, *made)]
-    known = outlook(GAME.of, GAME.policies)
+    known = policy_outcomes(GAME.of, GAME.policies)
     measures = measure(GAME.watched, GAME.policies, right, said, known)
-    return Watched(GAME, (pair[0], pair[1]), who, deal, made, decisions, measures)
+    return WatchedMatch(GAME, (pair[0], pair[1]), who, deal, made, decisions, measures)
 
 
 def decision(text: str, notes: dict[str, Any]) -> DecisionRecord:
@@ -77,7 +77,7 @@ def test_planted_guesses_come_to_what_they_are() -> None:
 
 
 def test_what_no_loss_tells_apart_is_flagged() -> None:
-    assert [int(same(pair).sum()) for pair in ("HC", "NG", "DY")] == [15, 6, 46]
+    assert [int(same_outcomes(pair).sum()) for pair in ("HC", "NG", "DY")] == [15, 6, 46]
     table = totals.totals([match(pair, [pair]) for pair in ("HC", "NG", "DY", "XZ")])
     assert table["blind"].tolist() == [False, False, True, False]
     found = [match("DY", ["DY", "AD"]), match("HC", HC[1])]
@@ -86,7 +86,7 @@ def test_what_no_loss_tells_apart_is_flagged() -> None:
     shown = text(views.table1_view(totals.totals(found), "Table 1"))
     assert "D-Y*" in shown
     assert "H-C*" not in shown
-    assert figures.told_apart("D-Y") == "D-Y (46 pairs alike)"
+    assert figures.match_up_label("D-Y") == "D-Y (46 pairs alike)"
 
 
 def text(view: Any) -> str:
@@ -161,7 +161,7 @@ def test_reasons_are_told_with_what_was_guessed() -> None:
     assert "no model gave reasons" in text(views.reasons_view(found.head(0), []))
 
 
-def played(settings: Any, models: Sequence[str], extra: Any = None) -> list[Watched]:
+def played(settings: Any, models: Sequence[str], extra: Any = None) -> list[WatchedMatch]:
     """What three observers guess, in two matches each of the match-ups that there are."""
     pairs = ("DY",) if extra and extra.name == "iid" else ("HC", "NG", "DY")
     names = ("likeliest", "nearest", *models)
@@ -238,12 +238,12 @@ def test_matches_are_read_from_their_log(sweep: Sweep, folder: Path) -> None:
     """Two observers of one match of H against C, which both see C always play paper."""
     words = ["experiment=observer_table1", "game.players=[H,C]", "game.of.rounds=24", "deals=1"]
     assert sweep(*words, "agent=nearest,likeliest") == 0
-    found = {one.observer: one for one in watched(folder)}
+    found = {one.observer: one for one in watched_matches(folder)}
     assert found.keys() == {"nearest", "likeliest"}
     for one in found.values():
         assert (one.pair, one.deal, len(one.guesses)) == (("H", "C"), 0, 14)
         assert {guess[1] for guess in one.guesses if guess} == {"C"}
-    assert {one.observer for one in watched(folder, "mine")} == {"mine"}
+    assert {one.observer for one in watched_matches(folder, "mine")} == {"mine"}
 
 
 @pytest.mark.slow
@@ -292,7 +292,7 @@ def test_windows_are_summed_as_guess_by_guess(pair: str, window: int) -> None:
         ]
     )
     np.testing.assert_allclose(chances[0], slow)
-    found = ideal.right(chances, CODES.index(pair[0]), window)
+    found = ideal.correct_probability(chances, CODES.index(pair[0]), window)
     for number in (0, 17, 49):
         end = ideal.WARMUP + number + 1
         with np.errstate(divide="ignore"):
@@ -314,5 +314,5 @@ def test_sums_over_a_window_are_those_of_its_rounds() -> None:
 def test_among_equally_likely_strategies_one_is_drawn() -> None:
     chances = np.full((1, 30, 4), 0.5)
     chances[..., 3] = 0.25
-    assert ideal.right(chances, 0, 20) == pytest.approx(1 / 3)
-    assert ideal.right(chances, 3, 20) == pytest.approx(0)
+    assert ideal.correct_probability(chances, 0, 20) == pytest.approx(1 / 3)
+    assert ideal.correct_probability(chances, 3, 20) == pytest.approx(0)

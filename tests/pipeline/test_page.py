@@ -58,7 +58,7 @@ def test_the_report_says_what_was_played_and_shows_prompts_folded(
     assert told["game"] == [
         "tic_tac_toe (games.tic_tac_toe.TicTacToe): 2 seats, size 3, win_length 3"
     ]
-    model = Folder(folder).abouts()[0].labels["model"]
+    model = Folder(folder).sweep_cells()[0].labels["model"]
     subject = f"llm.{model}.vanilla or llm.{model}.tutri"
     assert told["players by seat"] == [f"0 random; 1 {subject} (measured)"]
     assert (told["seed"], told["deals"]) == (["1"], ["3 a cell, 6 matches in all"])

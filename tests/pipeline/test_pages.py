@@ -20,11 +20,11 @@ from nicegui.testing import User
 from starlette.types import Receive, Scope, Send
 
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.metadata_files import parsed, to_bytes
+from gauntlet.pipeline.log.metadata_files import parse_object, to_bytes
 from gauntlet.pipeline.pages import __main__ as command
 from gauntlet.pipeline.pages import access, library, run_status
 from gauntlet.pipeline.pages.__main__ import configured
-from gauntlet.pipeline.pages.access import Doors
+from gauntlet.pipeline.pages.access import OriginCheck
 from tests.pipeline.conftest import Capsys
 from tests.pipeline.logs import matches
 from tests.pipeline.paged import DEALS, SCRIPT, played, several, visit
@@ -46,7 +46,7 @@ def rows(user: User) -> list[dict[str, object]]:
 def write_status(folder: Path, **data: object) -> None:
     """As if the latest run had written this into its status."""
     file = Folder(folder).status_file
-    file.write_bytes(to_bytes({**parsed(file.read_bytes()), **data}))
+    file.write_bytes(to_bytes({**parse_object(file.read_bytes()), **data}))
 
 
 def test_runs_are_listed_with_how_they_stand(outputs: Path) -> None:
@@ -114,7 +114,7 @@ def test_the_interim_figures_are_those_of_the_tables(outputs: Path) -> None:
     then = run_status.finished("whole", shelf).estimates
     assert len(now) == 2
     for one, other in zip(now, then, strict=True):
-        assert (one.name, one.deals, one.told) == (other.name, other.deals, other.told)
+        assert (one.name, one.deals, one.text) == (other.name, other.deals, other.text)
         assert one.curve is not None
         assert one.curve[:, -1] == pytest.approx([DEALS, one.mean, one.low, one.high])
 
@@ -125,12 +125,12 @@ def test_a_run_that_died_says_so(outputs: Path, tmp_path: Path) -> None:
     write_status(folder, state="playing", process=2**22 + 1)
     shelf = library.Library(tmp_path).shelf("dead")
     shelf.refresh()
-    found = run_status.standing("dead", shelf)
+    found = run_status.status_of_run("dead", shelf)
     assert found.state == "gone"
     assert "start it again to go on" in found.headline
     write_status(folder, state="failed", error=SCRIPT)
     shelf.refresh()
-    assert run_status.standing("dead", shelf).state == "failed"
+    assert run_status.status_of_run("dead", shelf).state == "failed"
 
 
 def test_matches_are_filtered_and_lead_to_their_pages(outputs: Path) -> None:
@@ -243,7 +243,7 @@ def test_only_a_browser_of_this_machine_gets_in(
 
     told = [(name.encode(), value.encode()) for name, value in headers.items()]
     scope = {"type": kind, "method": "GET", "headers": told, "server": ("127.0.0.1", 8050)}
-    asyncio.run(Doors(app, ["friend"])(scope, receive, send))
+    asyncio.run(OriginCheck(app, ["friend"])(scope, receive, send))
     assert bool(passed) == open_to
     if not open_to:
         assert sent[0].get("status", 1008) in (403, 421, 1008)

@@ -13,7 +13,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from gauntlet.games.playouts import played as played_by_rules
+from gauntlet.games.playouts import play_game as played_by_rules
 from gauntlet.games.santorini import Santorini
 from tests.pipeline.logs import matches
 from tests.pipeline.paged import SCRIPT, played, several

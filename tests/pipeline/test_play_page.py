@@ -22,7 +22,7 @@ from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.pipeline import replay, verify
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.pages import play
-from gauntlet.pipeline.pages.child import Answer, Asked, answer
+from gauntlet.pipeline.pages.child import Answer, PersonTurn, answer
 from gauntlet.pipeline.pages.play import Wish
 from gauntlet.pipeline.pages.seat import Line
 from gauntlet.pipeline.pages.table import Shown, Table
@@ -57,7 +57,7 @@ def test_a_whole_match_is_played_and_its_record_read_back(tmp_path: Path, capsys
         other = Shown(table)
         while not table.over:
             asked = await until(lambda: table.over or table.asked)
-            if isinstance(asked, Asked):
+            if isinstance(asked, PersonTurn):
                 names = asked.observation.options
                 assert len(names) > 1
                 await user.should_see(f"1  {names[0]}", retries=20)
@@ -125,7 +125,7 @@ def test_words_go_with_their_option_and_alone_where_there_is_no_other() -> None:
     game = TicTacToe()
     seen = game.observe(game.deal(np.random.default_rng(0)), 0)
     spoken = TextAction(0, TextSpec("a greeting", ("hello",)))
-    alone, among = (Asked(7, game, seen, options, 0) for options in ((spoken,), (spoken, 1)))
+    alone, among = (PersonTurn(7, game, seen, options, 0) for options in ((spoken,), (spoken, 1)))
     assert answer(alone, 0, "hello") == Answer(7, ("hello",))
     assert answer(among, 0, "hello") == Answer(7, ("1", "hello"))
     assert answer(among, 1) == Answer(7, ("2",))
@@ -134,7 +134,7 @@ def test_words_go_with_their_option_and_alone_where_there_is_no_other() -> None:
 class Still(Table):
     """A table without a process."""
 
-    def __init__(self, question: Asked) -> None:
+    def __init__(self, question: PersonTurn) -> None:
         self.ended, self.changes, self._answering = None, 0, threading.Lock()
         self.asked, self.sent = question, list[object]()
 
@@ -143,7 +143,7 @@ class Still(Table):
 
 
 def test_of_two_pages_the_first_answer_to_a_question_counts() -> None:
-    asked = Asked(7, TicTacToe(), turn().observation, turn().options, 0)
+    asked = PersonTurn(7, TicTacToe(), turn().observation, turn().options, 0)
     table = Still(asked)
     assert not table.answer(Answer(6, ("1",)))
     assert table.answer(answer(asked, 2))

@@ -16,14 +16,14 @@ import pytest
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from gauntlet.common.disk import sealed, unsealed
+from gauntlet.common.disk import add_checksum, strip_checksum
 from gauntlet.common.errors import ModelError, UserError
 from gauntlet.models.replay import Replay
 from gauntlet.pipeline import report, status, verify
 from gauntlet.pipeline.log import records
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.lines import LINES, Lines, line
-from gauntlet.pipeline.log.metadata_files import parsed, to_bytes
+from gauntlet.pipeline.log.metadata_files import parse_object, to_bytes
 from gauntlet.pipeline.log.outcomes import WINS
 from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.log.schema import MatchRecord, Record
@@ -97,7 +97,7 @@ STRANGERS = {
     "seed, deal and rotation": line(placed(TWO[1], seed=2)),
     "a text of its prompts is not the one": line(replace(TWO[1], statics={STATIC: "Rules!\n"})),
     "Expected `int`, got `float`": line(json.loads(encode(TWO[1])) | {"deal": 0.5}),
-    "it is nested too deeply": sealed(b'{"kind":"match","x":' + b"[" * 9_999 + b"}") + b"\n",
+    "it is nested too deeply": add_checksum(b'{"kind":"match","x":' + b"[" * 9_999 + b"}") + b"\n",
 }
 
 
@@ -195,7 +195,7 @@ def test_an_output_dir_belongs_to_one_seed(sweep: Sweep, folder: Path, refusal: 
 
 def test_an_output_dir_belongs_to_one_schema(sweep: Sweep, folder: Path, capsys: Capsys) -> None:
     sweep("game=tic_tac_toe")
-    claim = parsed((folder / "sweep.json").read_bytes())
+    claim = parse_object((folder / "sweep.json").read_bytes())
     (folder / "sweep.json").write_bytes(to_bytes({**claim, "schema": 1}))
     commands = (report.main, status.main, verify.main)
     for run in (
@@ -287,7 +287,7 @@ def test_minus_infinity_is_null_and_comes_back() -> None:
     asked = scored(logprobs=((-1.0, -math.inf),))
     text = line(ended(decided(1, asked=(asked,))))
     assert b'"logprobs":[[-1.0,null]]' in text
-    read = LINES.record(unsealed(text))
+    read = LINES.record(strip_checksum(text))
     assert isinstance(read, MatchRecord)
     (found,) = read.decisions[0].asked
     assert found.restored(read.statics) == asked.restored(read.statics)

@@ -15,7 +15,7 @@ from gauntlet.agents.prompting.cloze import Cloze
 from gauntlet.agents.prompting.counterfactual import Counterfactual
 from gauntlet.common.errors import UserError
 from gauntlet.games.base import Fact, Observation
-from gauntlet.games.capabilities import with_score
+from gauntlet.games.capabilities import add_match_score
 from gauntlet.games.uno import Uno
 from gauntlet.models.base import Scores
 from gauntlet.pipeline import replay
@@ -113,7 +113,7 @@ def test_the_end_tells_the_measure_that_the_run_counts(
     for match, record in matches(folder).items():
         capsys.readouterr()
         assert replay.main([match, "--in", str(folder), "--page", str(folder / "end.html")]) == 0
-        first, second = with_score(record.measures, record.returns)[measure]
+        first, second = add_match_score(record.measures, record.returns)[measure]
         told = f"{measure}: player 0 {first:.4g}, player 1 {second:.4g}"
         assert told in " ".join(capsys.readouterr().out.split())
         assert told in (folder / "end.html").read_text()

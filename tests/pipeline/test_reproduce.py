@@ -16,14 +16,14 @@ from gauntlet.papers.llm_uno import reproduction as llm_uno
 from gauntlet.papers.llm_uno.settings import setting_rows
 from gauntlet.papers.published import (
     COLUMNS,
-    alone,
-    counted,
-    exact,
+    exact_row,
     frame,
-    measured,
+    known_share_row,
+    mean_row,
     not_run,
     paper,
-    proven,
+    share_row,
+    unreferenced_row,
 )
 from gauntlet.papers.verdicts import (
     Estimate,
@@ -237,7 +237,7 @@ def printed(value: float, n: int, without: float = CHANCE) -> dict[str, object]:
 def test_two_shares_are_tested_and_the_gap_must_hide_nothing(
     value: float, theirs: int, wins: int, games: int, verdict: str, p: float
 ) -> None:
-    row = counted(printed(value, theirs), share(wins, games), games, games, 100)
+    row = share_row(printed(value, theirs), share(wins, games), games, games, 100)
     assert (row.verdict, row.n, row.deals, row.published_n) == (verdict, games, games, theirs)
     assert row.p_value == pytest.approx(p, rel=0.02)
     assert row.matters == pytest.approx(abs(value - CHANCE))
@@ -247,10 +247,10 @@ def test_two_shares_are_tested_and_the_gap_must_hide_nothing(
 def test_minimax_never_loses_however_few_games_were_played() -> None:
     """4.5% of 200 in print agrees with 0 of 20; it differs from a proven 0."""
     assert of_counts(0, 20, 9, 200).p_value == 1
-    row = proven(printed(4.5, 200), 0.0, 100)
+    row = known_share_row(printed(4.5, 200), 0.0, 100)
     assert (row.verdict, row.p_value) == ("differs", 0)
     assert (row.gap, row.ci_low, row.ci_high) == (-4.5, 0, 0)
-    assert proven(printed(0.0, 200), 0.0, 100).verdict == "agrees"
+    assert known_share_row(printed(0.0, 200), 0.0, 100).verdict == "agrees"
 
 
 def test_a_known_share_is_tested_by_the_error_of_theirs_alone() -> None:
@@ -270,7 +270,7 @@ def test_a_known_share_is_tested_by_the_error_of_theirs_alone() -> None:
 def test_means_over_deals_have_both_errors(reach: float, off: float, verdict: str) -> None:
     """The published 55 is 5 from no effect, from as many games as ours."""
     ours = Estimate(55 + off, 55 + off - reach, 55 + off + reach)
-    row = measured(printed(55, 500, 50), ours, 500, 100)
+    row = mean_row(printed(55, 500, 50), ours, 500, 100)
     assert row.verdict == verdict
     assert row.gap_high - row.gap == pytest.approx(reach * sqrt(2))
 
@@ -285,14 +285,14 @@ def test_p_is_at_the_level_where_the_interval_of_the_gap_ends_at_nothing() -> No
 def test_a_share_of_games_that_share_deals_is_a_mean_over_deals() -> None:
     """10 decks from both seats, all alike: 20 games that are no 20 coins."""
     entry, own = printed(57, 200, 50), Estimate(90, 40, 99)
-    assert counted(entry, own, 20, 10, 100) == measured(entry, own, 20, 10)
-    found = counted(entry, own, 20, 10, 100, independent=12)
+    assert share_row(entry, own, 20, 10, 100) == mean_row(entry, own, 20, 10)
+    found = share_row(entry, own, 20, 10, 100, independent=12)
     assert found.p_value == pytest.approx(of_counts(11, 12, 114, 200).p_value)
     assert found.gap == pytest.approx(90 - 57), "whatever whole count of 12 is nearest"
 
 
 def test_an_unknown_number_of_their_games_is_no_test() -> None:
-    row = measured({"id": "x", "value": 53.8, "without": 50}, Estimate(54, 50, 58), 45, 5)
+    row = mean_row({"id": "x", "value": 53.8, "without": 50}, Estimate(54, 50, 58), 45, 5)
     assert (row.verdict, row.published_n) == ("not_computable", 0)
     assert np.isnan(row.p_value)
 
@@ -309,7 +309,7 @@ def test_an_unknown_number_of_their_games_is_no_test() -> None:
 def test_exact_figures_are_equal_to_the_digits_in_print(
     value: float, ours: float, rounding: float, verdict: str
 ) -> None:
-    assert exact({"id": "x", "value": value}, ours, rounding).verdict == verdict
+    assert exact_row({"id": "x", "value": value}, ours, rounding).verdict == verdict
 
 
 def test_a_mean_of_draws_is_as_near_as_its_own_noise() -> None:
@@ -323,12 +323,12 @@ def test_a_mean_of_draws_is_as_near_as_its_own_noise() -> None:
 
 
 def test_only_results_are_in_the_headline() -> None:
-    result = measured(printed(55, 500, 50), Estimate(55, 54, 56), 500, 500)
-    wide = measured(printed(55, 500, 50), Estimate(55, 35, 75), 500, 500)
+    result = mean_row(printed(55, 500, 50), Estimate(55, 54, 56), 500, 500)
+    wide = mean_row(printed(55, 500, 50), Estimate(55, 35, 75), 500, 500)
     kinds = ("setting", "recount", "own_derivation", "own_earlier")
-    others = [exact({"id": "x", "kind": kind, "value": 1}, 1) for kind in kinds]
-    others += [exact({"id": "x", "kind": kind, "value": 1}, 2) for kind in kinds]
-    others += [not_run({"id": "x"}), alone({"id": "x"}, Estimate(1, 0, 2))]
+    others = [exact_row({"id": "x", "kind": kind, "value": 1}, 1) for kind in kinds]
+    others += [exact_row({"id": "x", "kind": kind, "value": 1}, 2) for kind in kinds]
+    others += [not_run({"id": "x"}), unreferenced_row({"id": "x"}, Estimate(1, 0, 2))]
     assert headline(frame([result, wide, *others])).startswith(
         "2 results are compared with the paper's: 1 agree, 0 differ, 1 uninformative."
     )

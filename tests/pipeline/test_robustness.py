@@ -13,7 +13,7 @@ from gauntlet.agents.random import Random
 from gauntlet.games.uno import Uno
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import Adjusted, CellResults
-from gauntlet.pipeline.plan.cells import Cell, Plan, Player, Task, seeded
+from gauntlet.pipeline.plan.cells import Cell, Plan, Player, Task, seed_of_deal
 from gauntlet.pipeline.plan.identity import cell_identity
 from gauntlet.pipeline.play.chains import run
 from gauntlet.pipeline.play.match import play
@@ -47,7 +47,7 @@ def test_the_deals_of_several_seeds_are_those_of_each() -> None:
     pooled = {task.match for task in Plan((own,), 6, (7, 8, 9)).tasks()}
     apart = {task.match for seed in (7, 8, 9) for task in Plan((own,), 2, seed).tasks()}
     assert pooled == apart
-    assert [seeded((7, 8, 9), deal) for deal in range(4)] == [(7, 0), (8, 0), (9, 0), (7, 1)]
+    assert [seed_of_deal((7, 8, 9), deal) for deal in range(4)] == [(7, 0), (8, 0), (9, 0), (7, 1)]
 
 
 def test_a_sample_has_the_deal_and_new_luck_of_play() -> None:

@@ -123,7 +123,7 @@ def test_a_copied_folder_ends_no_later_than_its_run_said(place: Path) -> None:
     from gauntlet.pipeline.tracking.played import spans
 
     folder = Folder(place / "out")
-    about = folder.abouts()[0]
+    about = folder.sweep_cells()[0]
     file, kept = folder.records_file(about.stem), folder.records_file(about.stem).stat()
     os.utime(file)
     try:

@@ -21,16 +21,16 @@ import pytest
 from gauntlet.common.errors import UserError
 from gauntlet.pipeline import status
 from gauntlet.pipeline.log import events
-from gauntlet.pipeline.log.events import event, logged, redact
+from gauntlet.pipeline.log.events import event, log_events, redact
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.follow import Tail
+from gauntlet.pipeline.log.follow import RecordFollower
 from gauntlet.pipeline.log.lines import line
-from gauntlet.pipeline.log.live import Running
-from gauntlet.pipeline.log.metadata_files import parsed, to_bytes
+from gauntlet.pipeline.log.live import CellProgress
+from gauntlet.pipeline.log.metadata_files import parse_object, to_bytes
 from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
 from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.log.results import measures
-from gauntlet.pipeline.log.run_info import typed
+from gauntlet.pipeline.log.run_info import command_line
 from gauntlet.pipeline.tables.formatting import duration
 from tests.pipeline.conftest import Capsys, Once, Sweep
 
@@ -46,7 +46,7 @@ def status_text(folder: Path, capsys: Capsys) -> str:
 def changed(folder: Path, **data: Any) -> None:
     """As if the latest run had written this into its file."""
     path = Folder(folder).status_file
-    path.write_bytes(to_bytes({**parsed(path.read_bytes()), **data}))
+    path.write_bytes(to_bytes({**parse_object(path.read_bytes()), **data}))
 
 
 def looked(folder: Path) -> status.Status:
@@ -57,7 +57,7 @@ def looked(folder: Path) -> status.Status:
 
 def outcomes_of(folder: Path) -> dict[str, Outcomes]:
     place = Folder(folder)
-    return place.outcomes(measures(place.abouts()))
+    return place.outcomes(measures(place.sweep_cells()))
 
 
 def test_a_finished_sweep_is_told_as_its_log_has_it(
@@ -139,12 +139,12 @@ def test_only_what_is_new_is_read_and_a_torn_line_waits(once: Once, folder: Path
     whole = path.read_bytes()
     first, rest = whole[: whole.index(b"\n") + 1], whole[whole.index(b"\n") + 1 :]
     path.write_bytes(first + rest[:100])
-    tail = Tail(Folder(folder))
+    tail = RecordFollower(Folder(folder))
     deals = [json.loads(line)["deal"] for line in whole.splitlines()]
-    assert [record.deal for record, _ in tail.new()] == deals[:1]
-    assert list(tail.new()) == []
+    assert [record.deal for record, _ in tail.new_matches()] == deals[:1]
+    assert list(tail.new_matches()) == []
     path.write_bytes(whole + first)
-    found = list(tail.new())
+    found = list(tail.new_matches())
     assert [record.deal for record, _ in found] == deals[1:], "each match once"
     lines = {whole[place.start : place.start + place.size] for _, place in found}
     assert lines == set(whole.splitlines(keepends=True)[1:])
@@ -206,7 +206,7 @@ def test_rates_wait_for_the_gap() -> None:
             f"{deal}/{rotation}", "cell", deal, rotation, value, won, won, 9, 5, 4, 0, 99, 0.1
         )
 
-    running = Running(rotations=2)
+    running = CellProgress(rotations=2)
     for deal in (1, 2):
         for rotation in (0, 1):
             running.add(outcome(deal, rotation, won=True))
@@ -278,7 +278,7 @@ def test_ordinary_words_stay(text: str) -> None:
 
 def test_nested_data_is_cleaned_and_counts_of_tokens_are_no_secret(folder: Path) -> None:
     folder.mkdir()
-    with logged(folder):
+    with log_events(folder):
         event(
             "x", launch={"api_key": "letmein", "list": ["sk-abcdefgh1234"]}, tokens=7, path=folder
         )
@@ -316,7 +316,7 @@ def test_a_disk_that_fails_is_told_and_so_is_the_end(
 def test_a_log_that_cannot_be_written_ends_nothing(folder: Path) -> None:
     folder.mkdir()
     (folder / "run.log").mkdir()
-    with logged(folder):
+    with log_events(folder):
         event("start")
 
 
@@ -324,7 +324,7 @@ def test_warnings_of_models_are_in_the_log_and_on_the_terminal(
     folder: Path, capsys: Capsys
 ) -> None:
     folder.mkdir()
-    with logged(folder):
+    with log_events(folder):
         logging.getLogger("gauntlet").warning("packs now hold %d tokens", 512)
         event("start")
     assert [line["event"] for line in Folder(folder).events] == [
@@ -337,7 +337,7 @@ def test_warnings_of_models_are_in_the_log_and_on_the_terminal(
 
 def test_a_command_is_kept_as_it_can_be_typed_again_without_secrets() -> None:
     words = ["deals=3", 'prompt.inputs=["N/A",""]', "model.api_key=short1", "prompt.max_tokens=64"]
-    command = typed("gauntlet run", [*words, "--my-token", "sk-abcdefghijkl"])
+    command = command_line("gauntlet run", [*words, "--my-token", "sk-abcdefghijkl"])
     told = shlex.split(command)
     assert told[:4] == ["gauntlet", "run", *words[:2]]
     assert told[4:] == [f"model.api_key={events.CUT}", words[3], "--my-token", events.CUT]

@@ -18,7 +18,7 @@ from gauntlet.papers.reproductions import read_csv
 from gauntlet.papers.talaga import chips, rows
 from gauntlet.papers.talaga import reproduction as talaga
 from gauntlet.papers.talaga.costs import costs
-from gauntlet.papers.talaga.ends import Ends, means, met, model_name
+from gauntlet.papers.talaga.ends import Ends, model_name, results_by_pair, results_by_player
 from gauntlet.papers.talaga.figures import chip_curves
 from gauntlet.papers.verdicts import Estimate
 from gauntlet.pipeline.log.folder import Folder
@@ -60,9 +60,9 @@ def ends(win: float, draw: float, loss: float, games: int = 10_000) -> Ends:
     return Ends(games, games, dict.fromkeys(("win", "draw", "loss"), games), *shares, lead)
 
 
-def as_printed(games: int = 10_000, off: float = 0.0) -> talaga.Played:
+def as_printed(games: int = 10_000, off: float = 0.0) -> talaga.TableResults:
     """Return results exactly as printed, or `off` points higher, wrapping from 100 to 0."""
-    name, found, over = rows.ours, dict[Any, Any](), {}
+    name, found, over = rows.our_name, dict[Any, Any](), {}
 
     def ends_of(*shares: float) -> Ends:
         return ends(*((share + off) % 100.001 for share in shares), games=games)
@@ -92,12 +92,14 @@ def as_printed(games: int = 10_000, off: float = 0.0) -> talaga.Played:
         }
     hands = {("talaga", name(other)): (Estimate(line[0], line[0] - 1, line[0] + 1), 500, 5)
              for other, line in PUBLISHED["table4"]["rows"].items()}  # fmt: skip
-    return talaga.Played(found, over, hands)
+    return talaga.TableResults(found, over, hands)
 
 
-def verdicts(played: talaga.Played) -> pd.Series[Any]:
+def verdicts(played: talaga.TableResults) -> pd.Series[Any]:
     """By row, of the paper's."""
-    scripted = talaga.Played({pair: played.met[pair] for pair in played.met if "random" in pair})
+    scripted = talaga.TableResults(
+        {pair: played.met[pair] for pair in played.met if "random" in pair}
+    )
     made = [*talaga.lines(PUBLISHED, scripted, {"mine": played}, ["mine"])]
     table = frame(made).set_index("id")
     assert table.index.is_unique
@@ -142,7 +144,7 @@ def test_one_wrong_figure_among_the_right_ones_differs_alone() -> None:
 
 
 def test_what_was_not_played_stays_empty() -> None:
-    made = frame([*talaga.lines(PUBLISHED, talaga.Played({}), {}, ["mine", "yours"])])
+    made = frame([*talaga.lines(PUBLISHED, talaga.TableResults({}), {}, ["mine", "yours"])])
     assert ids("mine") | ids("yours") <= set(made["id"])
     paper_lines = made[made["published"].notna() | made["id"].str.contains("curves")]
     assert set(paper_lines["verdict"]) == {"not_run"}
@@ -197,7 +199,7 @@ def test_chips_by_hand_are_those_of_the_matches(sweep: Sweep, folder: Path) -> N
         for seat in (0, 1):
             blinds, hands = (record.measures[name][seat] for name in ("bb_per_hand", "hands"))
             assert ended[f"{record.match}.{seat}"] == chips.STACK + round(2 * blinds * hands)
-    for about in Folder(folder).abouts():
+    for about in Folder(folder).sweep_cells():
         other, own = about.players
         for record in Folder(folder).matches(about.stem):
             for seat in (0, 1):
@@ -236,7 +238,7 @@ def test_tables_are_read_from_either_side_and_moves_are_counted(sweep: Sweep, fo
     """A method against another one, 3 deals from both seats, with a model that answers nothing."""
     assert sweep("experiment=talaga_table2", "seats.0.player=cot_sc", "prompt=direct",
                  "+model.texts=[Well.]", "deals=3") == 0  # fmt: skip
-    found = met(folder)
+    found = results_by_pair(folder)
     assert set(found) == {("direct", "cot_sc"), ("cot_sc", "direct")}
     own, other = found["direct", "cot_sc"], found["cot_sc", "direct"]
     wins = {"all": 0, "first": 0, "second": 0}
@@ -300,7 +302,9 @@ def test_figures_and_tables_are_written(reproduced: Path) -> None:
     }
     spent = pd.read_csv(reproduced / "tables" / "talaga_costs_fake.csv")
     assert {"tic_tac_toe", "holdem"} == set(spent["game"])
-    assert set(means(reproduced / "talaga_table1_fake")) == set(map(rows.ours, PLAYERS))
+    assert set(results_by_player(reproduced / "talaga_table1_fake")) == set(
+        map(rows.our_name, PLAYERS)
+    )
 
 
 def test_games_of_one_deal_against_several_others_are_no_games_of_their_own(
@@ -313,6 +317,6 @@ def test_games_of_one_deal_against_several_others_are_no_games_of_their_own(
     matches = [("random", other, "first", deal, 1.0 if deal == 0 else -1.0)
                for other in ("a", "b", "c") for deal in range(10)]  # fmt: skip
     monkeypatch.setattr("gauntlet.papers.talaga.ends._played", lambda _: iter(matches))
-    own = means(tmp_path)["random"]
+    own = results_by_player(tmp_path)["random"]
     assert (own.games, own.deals, own.independent["win"]) == (30, 10, 8)
     assert own.win.high > 40, "of thirty it would be 27%"

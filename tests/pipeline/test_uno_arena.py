@@ -16,7 +16,7 @@ from gauntlet.papers import reproductions
 from gauntlet.papers.published import paper
 from gauntlet.papers.uno_arena import reproduction as uno_arena
 from gauntlet.papers.uno_arena import tables as uno_arena_tables
-from gauntlet.papers.uno_arena.blocks import our_block, paper_block, traced
+from gauntlet.papers.uno_arena.blocks import our_block, paper_block, read_traces
 from gauntlet.papers.uno_arena.changes import Side, change, ranked
 from gauntlet.papers.uno_arena.lines import Line, printed
 from gauntlet.papers.uno_arena.rows import change_rows, correlation_rows, table_rows, trace_rows
@@ -114,7 +114,7 @@ def test_of_two_cells_of_one_name_the_one_described_last_counts(tmp_path: Path) 
     assert lines["dqn"].measures["WR"].value == pytest.approx(60)
     stands = [{"cell": "solo-dqn", "key": row["key"], "name": "dqn"} for row in rows]
     pd.DataFrame(stands).to_csv(there / "metrics" / "traces.csv", index=False)
-    assert set(traced(there)["key"]) == {"new"}
+    assert set(read_traces(there)["key"]) == {"new"}
 
 
 def test_win_rates_are_of_games_and_all_else_is_a_mean_over_decks() -> None:

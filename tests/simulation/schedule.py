@@ -133,7 +133,7 @@ class Schedule:
         done: set[str] = set()
         aside: set[str] = set()
         abouts = [*self.abouts.values()]
-        with Log(FOLDER, SEED, self.disk, self.world.clock, abouts=abouts) as log:
+        with Log(FOLDER, SEED, self.disk, self.world.clock, infos=abouts) as log:
             missing = [task for task in self.tasks if not log.has(task)]
             new = {cell for cell in self.abouts if not len(log.outcomes_of(cell))}
             queues = [iter([task for task in missing if task.cell == cell]) for cell in self.abouts]

@@ -12,7 +12,7 @@ import torch
 from gauntlet.agents.prompting.cloze import LETTERS
 from gauntlet.common.errors import UserError
 from gauntlet.games.playouts import results
-from gauntlet.training.environment.credit import seated
+from gauntlet.training.environment.credit import seat_policies
 from gauntlet.training.environment.environment import Environment
 from gauntlet.training.gradient import values
 from gauntlet.training.gradient.matches import Choice, play
@@ -37,7 +37,7 @@ def seat_values(table: Environment) -> Values:
 
 def test_random_players_win_as_often_as_is_known(table: Environment, seat_values: Values) -> None:
     table.reset(0, 0)
-    after = seat_values._after(seated(table.match), table.match.state)
+    after = seat_values._after(seat_policies(table.match), table.match.state)
     assert after.mean(axis=0) == pytest.approx(RANDOM_WINS, abs=5e-5)
     assert len(seat_values.known) == 5477  # every position but the empty grid
 
@@ -50,7 +50,7 @@ def test_advantages_are_those_of_playouts(opponent: str) -> None:
         own.reset(deal, seat)
         while len(own.options) > 6:
             own.step("A")
-        policies = seated(own.match)
+        policies = seat_policies(own.match)
         game, state = own.setting.cell.game, own.match.state
         score = {"hidden": False, "measure": "match_score"}
         got = results(game, state, seat, policies, 300, 1, **score)[:, :, seat].mean(axis=1)

@@ -14,11 +14,11 @@ import numpy as np
 
 from gauntlet.common.errors import UserError
 from gauntlet.games.base import Action, move_with
-from gauntlet.games.capabilities import Adjustable, nothing_hidden, with_score
+from gauntlet.games.capabilities import Adjustable, add_match_score, nothing_hidden
 from gauntlet.games.playouts import probabilities, results
 from gauntlet.pipeline.judging.luck import refusal
 from gauntlet.pipeline.log.schema import DecisionRecord
-from gauntlet.pipeline.plan.baseline import Baseline, measure, with_reference
+from gauntlet.pipeline.plan.baseline import Baseline, measure, policies_with_baseline
 from gauntlet.pipeline.plan.cells import Cell
 from gauntlet.pipeline.plan.rng import JUDGE, LUCK, stream
 from gauntlet.training.environment.match import Match
@@ -68,7 +68,7 @@ class Advantage:
         cell, task = self.setting.cell, match.table.task
         luck = stream(self.setting.seed, cell.game, task.deal, LUCK).integers(2**62)
         moves = [made.move for made in match.decisions]
-        policies = seated(match)
+        policies = seat_policies(match)
         return game.advantage(match.start, moves, seat, seat, policies, self.playouts, int(luck))
 
     def _playout_advantage(self, match: Match, ply: int) -> float:
@@ -78,7 +78,7 @@ class Advantage:
         if made.forced:
             return 0.0
         luck = stream(self.setting.seed, cell.game, match.table.task.deal, JUDGE, ply)
-        policies = seated(match)
+        policies = seat_policies(match)
         move = _move(made, cell.game.legal(state, made.seat))
         got = results(
             *(cell.game, state, made.seat, policies, self.playouts, int(luck.integers(2**62))),
@@ -91,9 +91,9 @@ class Advantage:
         return float(got[made.chosen] - usual @ got)
 
 
-def seated(match: Match) -> tuple[str, ...]:
+def seat_policies(match: Match) -> tuple[str, ...]:
     """Return the scripted policy of each seat of a match, with the baseline in the learner's."""
-    policies = with_reference(match.setting.cell)
+    policies = policies_with_baseline(match.setting.cell)
     return tuple(str(policies[player]) for player in match.seating)
 
 
@@ -101,10 +101,10 @@ def result(match: Match, seat: int) -> float:
     """Return the seat's score in the cell's measure; the match must be over."""
     record = match.record
     assert record is not None
-    return float(with_score(record.measures, record.returns)[match.setting.cell.measure][seat])
+    return float(add_match_score(record.measures, record.returns)[match.setting.cell.measure][seat])
 
 
-def unfit(cell: Cell) -> str:
+def no_advantage_reason(cell: Cell) -> str:
     """Return why decisions have no advantages to use as rewards; "" if they have."""
     if isinstance(cell.game, Adjustable):
         return refusal(cell)
@@ -114,16 +114,16 @@ def unfit(cell: Cell) -> str:
         return "playouts judge one learner, and another one sits at the table"
     if not nothing_hidden(cell.game):
         return f"{cell.labels['game']} has no playouts to judge luck by"
-    policies = with_reference(cell)
+    policies = policies_with_baseline(cell)
     if None in policies:
         name = cell.players[policies.index(None)].name
         return f"{name} is no scripted policy of the game, so that playouts cannot play it"
     return ""
 
 
-def checked(cell: Cell) -> None:
+def require_advantage(cell: Cell) -> None:
     """Raises UserError where `reward=advantage` is not possible."""
-    if reason := unfit(cell):
+    if reason := no_advantage_reason(cell):
         raise UserError(f"reward=advantage: {reason}")
 
 

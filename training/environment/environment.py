@@ -21,8 +21,8 @@ from gauntlet.training.environment.credit import (
     Advantage,
     Credit,
     Result,
-    checked,
     reference,
+    require_advantage,
     result,
 )
 from gauntlet.training.environment.match import Match
@@ -68,7 +68,7 @@ class Environment:
             )
         self._set_up(setting(game, opponents, prompt, seed, words), reward, playouts)
         if reward == "advantage":
-            checked(self.setting.cell)
+            require_advantage(self.setting.cell)
 
     def _set_up(self, setting: Setting, reward: Reward, playouts: int) -> None:
         self.setting, self.reward, self.playouts = setting, reward, playouts

@@ -14,7 +14,7 @@ from gauntlet.models.base import Generate, Generation, Prompt, Reply
 from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
 from gauntlet.pipeline.plan.cells import Task
 from gauntlet.pipeline.plan.rng import DEAL, stream
-from gauntlet.pipeline.play.chains import Answered, Ask, Chain, joined
+from gauntlet.pipeline.play.chains import Answered, Ask, Chain, run_concurrently
 from gauntlet.pipeline.play.match import Table
 from gauntlet.training.environment.outside import Outside
 from gauntlet.training.environment.setting import Setting
@@ -98,9 +98,9 @@ class Match:
         """Play like `pipeline.play.match.play`, but keep the states."""
         game, table = self.setting.cell.game, self.table
         while seats := game.to_move(self.state):
-            made = yield from joined([table.turn(self.state, seat) for seat in seats])
+            made = yield from run_concurrently([table.turn(self.state, seat) for seat in seats])
             table.decisions += [decision for _, decision in made]
             self.states += [self.state] * len(made)
             self.state = game.play(self.state, [move for move, _ in made])
-        yield from joined(table.endings(self.state))
+        yield from run_concurrently(table.endings(self.state))
         return table.record(self.state)

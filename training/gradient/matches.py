@@ -60,7 +60,7 @@ def play(
             worth = None if values is None else values.advantages(own.match, own.seat)
             _, reward, done, info = own.step(LETTERS[choice.letter])
             if worth is not None:
-                choice.worth = under_letters(worth, choice, own)
+                choice.worth = advantages_by_letter(worth, choice, own)
             choice.place = (info["seat"], len(active[own]))
             active[own].append((choice, reward))
             if done:
@@ -82,7 +82,7 @@ def choose(
     return [Choice(*each, (0, 0)) for each in zip(prompts, options, letters, strict=True)]
 
 
-def under_letters(worth: np.ndarray, choice: Choice, taken: Environment) -> np.ndarray:
+def advantages_by_letter(worth: np.ndarray, choice: Choice, taken: Environment) -> np.ndarray:
     """Reorder the options' advantages as shown in the prompt, where the answered letter denotes the
     option taken."""
     (*_, made) = (own for own in taken.match.decisions if own.seat == taken.seat and own.asked)

@@ -9,9 +9,9 @@ import numpy as np
 
 from gauntlet.common.errors import UserError
 from gauntlet.games.base import TextAction
-from gauntlet.games.capabilities import judged, nothing_hidden
+from gauntlet.games.capabilities import nothing_hidden, values_with_score
 from gauntlet.games.playouts import probabilities
-from gauntlet.training.environment.credit import checked, seated
+from gauntlet.training.environment.credit import require_advantage, seat_policies
 from gauntlet.training.environment.match import Match
 from gauntlet.training.environment.setting import Setting
 
@@ -28,7 +28,7 @@ class Values:
     """
 
     def __init__(self, setting: Setting) -> None:
-        checked(setting.cell)
+        require_advantage(setting.cell)
         self.game, self.measure = setting.cell.game, setting.cell.measure
         if not nothing_hidden(self.game):
             raise UserError(
@@ -40,7 +40,7 @@ class Values:
     def advantages(self, match: Match, seat: int) -> np.ndarray:
         """Return each option's advantage over the baseline, for the seat to move: float64 of shape
         (options,). Raises UserError if there are too many positions."""
-        policies = seated(match)
+        policies = seat_policies(match)
         after = self._after(policies, match.state)[:, seat]
         return np.asarray(after - self._chances(policies, match.state) @ after)
 
@@ -64,7 +64,7 @@ class Values:
         if self.game.to_move(state):
             found = self._chances(policies, state) @ self._after(policies, state)
         else:
-            found = np.array(judged(self.game, state)[self.measure], float)
+            found = np.array(values_with_score(self.game, state)[self.measure], float)
         self.known[policies, state] = found
         return found
 

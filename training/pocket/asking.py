@@ -6,17 +6,17 @@ from collections.abc import Generator, Sequence
 from typing import TypeVar
 
 from gauntlet.agents.base import Answer, Question
-from gauntlet.agents.gather import together
+from gauntlet.agents.gather import gather_all
 from gauntlet.models.base import Model
 
 T = TypeVar("T")
 
 
-def side_by_side(
+def run_parallel(
     chains: Sequence[Generator[Question, Answer, T]], model: Model | None
 ) -> Sequence[T]:
     """Return the result of each chain, in order. Without a model, chains must not make requests."""
-    thinking = together(chains)
+    thinking = gather_all(chains)
     try:
         question = next(thinking)
         while True:

@@ -79,7 +79,7 @@ def uno_lessons(network: Network, seats: int, rng: np.random.Generator) -> Itera
         return ratings(network, state.array, np.array(options))
 
     for _, turn, worth in learners_turns(game, rated, rng):
-        if matters(worth, STAKE, rng):
+        if is_worth_teaching(worth, STAKE, rng):
             yield Lesson(turn, worth / UNO_SCALE, THOUGHTS[CARD])
 
 
@@ -92,7 +92,7 @@ def arena_lessons(seats: int, rng: np.random.Generator) -> Iterator[Lesson]:
 
     for state, turn, worth in learners_turns(game, tried, rng):
         phase = state.array.item(PHASE)
-        if phase != CARD or matters(worth, ARENA_STAKE, rng):
+        if phase != CARD or is_worth_teaching(worth, ARENA_STAKE, rng):
             yield Lesson(turn, worth / ARENA_SCALE, THOUGHTS[phase])
 
 
@@ -122,7 +122,7 @@ def chances(game: UnoArena, state: Any, seat: int, rng: np.random.Generator) -> 
     return np.asarray((found >> seat & 1).mean(axis=1))
 
 
-def matters(worth: np.ndarray, stake: float, rng: np.random.Generator) -> bool:
+def is_worth_teaching(worth: np.ndarray, stake: float, rng: np.random.Generator) -> bool:
     """Return True more often the better the best option is than the mean."""
     return bool(rng.random() < (worth.max() - worth.mean()) / stake)
 

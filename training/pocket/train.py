@@ -43,7 +43,7 @@ from gauntlet.training.pocket.courses import (
 )
 from gauntlet.training.pocket.network import build, hidden_states, logprobs
 from gauntlet.training.pocket.teacher import teach
-from gauntlet.training.pocket.trees import LessonTree, collate, wanted
+from gauntlet.training.pocket.trees import LessonTree, collate, target_matrix
 
 MODELS = Path(__file__).parents[2] / "models"
 WEIGHTS = MODELS / "pocket" / "weights"
@@ -282,7 +282,7 @@ def loss_of(model: LlamaForCausalLM, trees: Sequence[LessonTree]) -> Tensor:
     batch = collate(trees)
     states = hidden_states(model, batch.ids, batch.positions, batch.seen, batch.asked, batch.early)
     found = logprobs(model, states[batch.real])
-    targets = wanted(trees, found.shape[-1])
+    targets = target_matrix(trees, found.shape[-1])
     each = functional.kl_div(found, targets, reduction="none").sum(-1)
     weights = [target.weight for tree in trees for target in tree.targets]
     return each @ torch.tensor(weights) / len(trees)

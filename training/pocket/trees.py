@@ -82,7 +82,7 @@ def collate(trees: Sequence[LessonTree]) -> Batch:
     return Batch(*map(torch.from_numpy, (ids, positions, visible(branch), asked, real, early)))
 
 
-def wanted(trees: Sequence[LessonTree], vocabulary: int) -> Tensor:
+def target_matrix(trees: Sequence[LessonTree], vocabulary: int) -> Tensor:
     """Return the targets of all trees in order, float32 of shape (targets, vocabulary)."""
     targets = [target for tree in trees for target in tree.targets]
     chances = np.zeros((len(targets), vocabulary), np.float32)

@@ -12,7 +12,7 @@ from functools import cached_property
 from gauntlet.games.holdem import words
 from gauntlet.games.holdem.policies import FAIR, GOOD, MARGIN, STRONG, kind, preflop, share_beaten
 from gauntlet.games.holdem.ranks import CATEGORY, bit, worth
-from gauntlet.training.pocket.duel.told import PromptFacts
+from gauntlet.training.pocket.duel.prompt_parsing import PromptFacts
 
 SEATS = re.compile(r"player \d(?: \(you\))? (\d+)")
 UNSEEN = 0.57

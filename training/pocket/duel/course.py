@@ -10,8 +10,8 @@ import numpy as np
 from transformers import PreTrainedTokenizerFast
 
 from gauntlet.agents.base import Turn
-from gauntlet.training.pocket.duel.asked import Exchange, exchanges
 from gauntlet.training.pocket.duel.phrases import phrase_tokenizer
+from gauntlet.training.pocket.duel.replies import Exchange, exchanges
 from gauntlet.training.pocket.duel.tables import card_turns, grid_lessons
 from gauntlet.training.pocket.trees import LessonTree, Target
 

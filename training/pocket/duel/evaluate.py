@@ -26,12 +26,12 @@ from gauntlet.agents.prompting.tot import Tot
 from gauntlet.agents.random import Random
 from gauntlet.agents.rule import Rule
 from gauntlet.games.base import Game
-from gauntlet.games.capabilities import measured, measures_of
+from gauntlet.games.capabilities import measure_values, measures_of
 from gauntlet.games.holdem import Holdem
 from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.models.base import Model
 from gauntlet.models.checkpoint import Checkpoint
-from gauntlet.training.pocket.asking import side_by_side
+from gauntlet.training.pocket.asking import run_parallel
 from gauntlet.training.pocket.data import turn_of
 from gauntlet.training.pocket.train import DUEL_WEIGHTS
 
@@ -76,7 +76,7 @@ def match(
             answers["decisions"] += own
         state = game.play(state, (turn.options[option],))
     name = measures_of(game)[0].name
-    return Played(float(measured(game, state)[name][seat]), answers)
+    return Played(float(measure_values(game, state)[name][seat]), answers)
 
 
 def play(
@@ -89,7 +89,7 @@ def play(
         for deal in range(deals)
         for seat in range(game.num_seats)
     ]
-    played = side_by_side(matches, model)
+    played = run_parallel(matches, model)
     answers: Counter[str] = sum((one.answers for one in played), Counter())
     return np.array([one.result for one in played]).reshape(deals, -1), answers
 

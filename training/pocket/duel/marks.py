@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 
 from gauntlet.agents.minimax import outcome
 from gauntlet.games.tic_tac_toe import State, TicTacToe
-from gauntlet.training.pocket.duel.told import PromptFacts
+from gauntlet.training.pocket.duel.prompt_parsing import PromptFacts
 
 GAME = TicTacToe()
 NAMES = tuple(f"C{cell % 3 + 1}R{cell // 3 + 1}" for cell in range(9))
@@ -46,7 +46,11 @@ class Marks:
     def worth(self, move: str) -> tuple[float, float, int]:
         cell = NAMES.index(move)
         after, sign = GAME.play(self.state, (cell,)), 1 - 2 * self.facts.seat
-        return sign * outcome(GAME, after), hope(after, self.facts.seat), -PREFERRED.index(cell)
+        return (
+            sign * outcome(GAME, after),
+            value_vs_random(after, self.facts.seat),
+            -PREFERRED.index(cell),
+        )
 
     def thought(self, move: str) -> str:
         """Return a line with the winning cell, the cell to block, and the move."""
@@ -72,7 +76,7 @@ class Marks:
         player: 0 to 100, in tens."""
         seat = self.facts.seat
         sure = (1 - 2 * seat) * outcome(GAME, self.state)
-        return round((sure + hope(self.state, seat) + 2) * 2.5) * 10
+        return round((sure + value_vs_random(self.state, seat) + 2) * 2.5) * 10
 
     def analysis(self) -> str:
         if not GAME.to_move(self.state):
@@ -87,11 +91,11 @@ class Marks:
         """Rate a move for the player who makes it: 0 to 100, in tens."""
         seat, move = self.facts.next
         after, sign = GAME.play(self.state, (NAMES.index(move),)), 1 - 2 * seat
-        return round((sign * outcome(GAME, after) + hope(after, seat) + 2) * 2.5) * 10
+        return round((sign * outcome(GAME, after) + value_vs_random(after, seat) + 2) * 2.5) * 10
 
 
 @lru_cache(maxsize=50_000)
-def hope(state: State, seat: int) -> float:
+def value_vs_random(state: State, seat: int) -> float:
     """Return `seat`'s mean return, -1 to 1, with perfect play against a random player, choosing
     among the best moves the one that maximises it."""
     movers = GAME.to_move(state)
@@ -99,9 +103,9 @@ def hope(state: State, seat: int) -> float:
         return GAME.returns(state)[seat]
     after = [GAME.play(state, (cell,)) for cell in GAME.legal(state, movers[0])]
     if movers[0] != seat:
-        return sum(hope(one, seat) for one in after) / len(after)
+        return sum(value_vs_random(one, seat) for one in after) / len(after)
     sign = 1 - 2 * seat
-    return max((sign * outcome(GAME, one), hope(one, seat)) for one in after)[1]
+    return max((sign * outcome(GAME, one), value_vs_random(one, seat)) for one in after)[1]
 
 
 @lru_cache(maxsize=50_000)

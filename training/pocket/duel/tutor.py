@@ -13,7 +13,7 @@ from gauntlet.agents.prompting.tot import PLAN, VOTE
 from gauntlet.models.base import Prompt
 from gauntlet.training.pocket.duel.cards import Cards
 from gauntlet.training.pocket.duel.marks import Marks
-from gauntlet.training.pocket.duel.told import PromptFacts, read
+from gauntlet.training.pocket.duel.prompt_parsing import PromptFacts, parse_prompt
 
 
 class Knowledge(Protocol):
@@ -65,7 +65,7 @@ OTHERWISE = {
 
 
 def knowing(prompt: Prompt) -> Knowledge:
-    told = read(prompt)
+    told = parse_prompt(prompt)
     return KNOWLEDGE[told.game](told)
 
 

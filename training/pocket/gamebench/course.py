@@ -22,7 +22,7 @@ from gauntlet.agents.prompting.counterfactual import VERDICTS
 from gauntlet.agents.prompting.gamebench import Base
 from gauntlet.models.base import Generate
 from gauntlet.training.pocket.duel.course import Encoder
-from gauntlet.training.pocket.gamebench.phrases import spoken, word_tokenizer
+from gauntlet.training.pocket.gamebench.phrases import reply_text, word_tokenizer
 from gauntlet.training.pocket.gamebench.tables import Lesson, Table, lessons, turns, words
 from gauntlet.training.pocket.trees import LessonTree, Target
 from gauntlet.training.pocket.writing import softmax
@@ -45,15 +45,17 @@ JUDGED = 2.0
 def tokenizer_of(tables: Sequence[Table], seed: int) -> PreTrainedTokenizerFast:
     """Return a tokenizer trained on QUESTIONS decisions of each game and the replies to them."""
     rng = np.random.default_rng((seed, 1))
-    texts = [spoken(number, "") for number in range(1, NUMBERS + 1)] * OFTEN
+    texts = [reply_text(number, "") for number in range(1, NUMBERS + 1)] * OFTEN
     texts += [f"{choice}\n {choice}" for choice in (*LETTERS, *VERDICTS, "yes", "no")] * OFTEN
     examples: set[str] = set()
     for table in tables:
         for turn in islice(turns(table.game, rng), 0, APART * QUESTIONS, APART):
             texts.append(prompt_text(turn, rng))
-            texts += [spoken(1, said) for said in words(turn, table.copied, rng) if said]
+            texts += [reply_text(1, said) for said in words(turn, table.copied, rng) if said]
             examples.update(text for wanted in textspecs(turn) for text in wanted.examples)
-    texts += [spoken(1, example) for example in sorted(examples) if len(example) <= LONG] * OFTEN
+    texts += [
+        reply_text(1, example) for example in sorted(examples) if len(example) <= LONG
+    ] * OFTEN
     return word_tokenizer(texts, MERGED, OFTEN, MOST)
 
 
@@ -97,7 +99,7 @@ class Writer:
         first, prompt = lines.index(ABOVE) + 1, [token for line in tokens for token in line]
         behind = np.cumsum([len(line) for line in tokens])[first : first + len(chances)] - 1
         option = int(rng.choice(len(chances), p=chances))
-        said = self.encode(spoken(option + 1, lesson.words[option]))
+        said = self.encode(reply_text(option + 1, lesson.words[option]))
         numbers = np.array([self.number(n) for n in range(1, len(chances) + 1)])
         head, _, *rest = (
             Target(np.array([token]), np.ones(1)) for token in (*said, self.encode.end)
@@ -120,5 +122,5 @@ class Writer:
 
     def number(self, number: int) -> int:
         """The token of an option's number in a reply. Raises ValueError if it is not one token."""
-        _, token, _ = self.encode(spoken(number, ""))
+        _, token, _ = self.encode(reply_text(number, ""))
         return token

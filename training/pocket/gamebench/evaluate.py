@@ -21,11 +21,11 @@ from gauntlet.agents.prompting.base import Method
 from gauntlet.agents.prompting.gamebench import Base
 from gauntlet.agents.rule import Rule
 from gauntlet.games.base import Game, move_with
-from gauntlet.games.capabilities import MATCH_SCORE, judged
+from gauntlet.games.capabilities import MATCH_SCORE, values_with_score
 from gauntlet.games.playouts import RANDOM
 from gauntlet.models.base import Model
 from gauntlet.models.checkpoint import Checkpoint
-from gauntlet.training.pocket.asking import side_by_side
+from gauntlet.training.pocket.asking import run_parallel
 from gauntlet.training.pocket.data import turn_of
 from gauntlet.training.pocket.gamebench.tables import GREEDY, TABLES, needs_model
 from gauntlet.training.pocket.train import GAMEBENCH_WEIGHTS
@@ -60,7 +60,7 @@ def match(
                     answers.update(decisions=1, fallbacks=decision.fallback)
             moves.append(move_with(turn.options[option], text))
         state = game.play(state, moves)
-    figures = judged(game, state)
+    figures = values_with_score(game, state)
     return Played(float(figures[MATCH_SCORE.name][seat]), answers)
 
 
@@ -79,7 +79,7 @@ def play(
         for deal in range(deals)
         for seat in range(game.num_seats)
     ]
-    played = side_by_side(matches, model)
+    played = run_parallel(matches, model)
     answers: Counter[str] = sum((one.answers for one in played), Counter())
     return np.array([one.score for one in played]).reshape(deals, -1), answers
 

@@ -72,7 +72,7 @@ def word_tokenizer(
     return with_pieces(tokenizer, texts, merged, often, most)
 
 
-def spoken(number: int, words: str) -> str:
+def reply_text(number: int, words: str) -> str:
     """The reply that takes the option of this number, from 1, with these words ("" for none)."""
     rest = WORDS + json.dumps(words) + END if words else CLOSE
     return f"{REPLY}{number}{rest}"

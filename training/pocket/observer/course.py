@@ -17,7 +17,7 @@ from transformers import PreTrainedTokenizerFast
 from gauntlet.games.rock_paper_scissors.strategies import CODES
 from gauntlet.training.pocket.duel.course import Encoder
 from gauntlet.training.pocket.duel.phrases import phrase_tokenizer
-from gauntlet.training.pocket.observer.asked import Question, questions
+from gauntlet.training.pocket.observer.replies import Question, questions
 from gauntlet.training.pocket.observer.rounds import posteriors
 from gauntlet.training.pocket.observer.words import CUTS, DROPPED, STEPS, phrases, reasons, reply
 from gauntlet.training.pocket.trees import LessonTree, Target

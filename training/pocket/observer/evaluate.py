@@ -22,7 +22,7 @@ from gauntlet.games.rock_paper_scissors import RockPaperScissors
 from gauntlet.games.watch import State, Watch
 from gauntlet.models.base import Model
 from gauntlet.models.checkpoint import Checkpoint
-from gauntlet.training.pocket.asking import side_by_side
+from gauntlet.training.pocket.asking import run_parallel
 from gauntlet.training.pocket.data import turn_of
 from gauntlet.training.pocket.train import OBSERVER_WEIGHTS
 
@@ -77,7 +77,7 @@ def decide_all(
         agent.decide(turn, np.random.default_rng((deal, n)))
         for n, turn in enumerate(turns, start=1)
     ]
-    return side_by_side(chains, model)
+    return run_parallel(chains, model)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -61,7 +61,7 @@ class PromptFacts:
         return [self.legal[one] if isinstance(one, int) else None for one in found]
 
 
-def read(prompt: Prompt) -> PromptFacts:
+def parse_prompt(prompt: Prompt) -> PromptFacts:
     """Parse a prompt. Raises ValueError if it names no seat or no game."""
     seat, game = SEAT.search(prompt.static), GAME.search(prompt.static)
     if seat is None or game is None:

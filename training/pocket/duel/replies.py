@@ -20,7 +20,7 @@ from gauntlet.agents.prompting.react import React
 from gauntlet.agents.prompting.talaga import Talaga
 from gauntlet.agents.prompting.tot import Tot
 from gauntlet.models.base import Dialogue, Generate, Generation, Prompt
-from gauntlet.training.pocket.duel.told import read
+from gauntlet.training.pocket.duel.prompt_parsing import parse_prompt
 from gauntlet.training.pocket.duel.tutor import reply
 
 METHODS: tuple[tuple[Method, float], ...] = (
@@ -70,14 +70,14 @@ def levels(method: Method, turn: Turn, rng: np.random.Generator) -> Iterator[lis
         requests = question if isinstance(question, tuple) else (question,)
         asked = [one for one in requests if isinstance(one, Generate)]
         yield [Exchange(one.prompt, reply(one.prompt)) for one in asked]
-        replies = tuple(sent(one, rng) for one in asked)
+        replies = tuple(sampled_reply(one, rng) for one in asked)
         try:
             question = asking.send(replies if isinstance(question, tuple) else replies[0])
         except StopIteration:
             return
 
 
-def sent(request: Generate, rng: np.random.Generator) -> Generation:
+def sampled_reply(request: Generate, rng: np.random.Generator) -> Generation:
     """Return the reply sent to the method: samples, some with random legal moves or none."""
     first, *others = (sample(request, rng) for _ in range(request.n))
     return Generation(first, 0, 0, tuple(others))
@@ -88,13 +88,13 @@ def sample(request: Generate, rng: np.random.Generator) -> str:
     dumb = request.n == 1 and prompt.cue != "Answer:" and not isinstance(prompt, Dialogue)
     if dumb and rng.random() < DUMB:
         return NOTHING
-    text = reply(prompt, whim(prompt, rng) if rng.random() < WHIM else None)
+    text = reply(prompt, random_move(prompt, rng) if rng.random() < WHIM else None)
     for stop in request.stop:
         text = text.partition(stop)[0]
     return text
 
 
-def whim(prompt: Prompt, rng: np.random.Generator) -> str | None:
+def random_move(prompt: Prompt, rng: np.random.Generator) -> str | None:
     """Return a random one of the moves listed in the prompt, if any."""
-    legal = read(prompt).legal
+    legal = parse_prompt(prompt).legal
     return legal[rng.integers(len(legal))] if legal else None
