@@ -16,20 +16,20 @@ from gauntlet.common.errors import suggest
 from gauntlet.common.process import as_process
 
 COMMANDS = {
-    "run": ("pipeline.run", "play a sweep, or what is missing of it"),
-    "plan": ("pipeline.plan.__main__", "what a sweep needs: memory, replicas, hours"),
-    "status": ("pipeline.status", "how a sweep is going, wherever it runs"),
-    "report": ("pipeline.report", "tables and report of all that a folder holds"),
-    "replay": ("pipeline.replay", "one match of a log, move by move"),
-    "compare": ("pipeline.compare", "the cells of two sweeps, paired on their deals"),
-    "ratings": ("pipeline.ratings", "ratings of the players of any sweeps, across games"),
-    "metrics": ("pipeline.metrics", "how good each decision was, by playouts"),
-    "verify": ("pipeline.verify", "whether every line of a folder is whole, and in its place"),
-    "track": ("pipeline.track", "MLflow runs from the records of a sweep"),
-    "export": ("pipeline.export", "matches and decisions as Parquet, with a data card"),
-    "pages": ("pipeline.pages.__main__", "runs, matches and games in a browser"),
-    "ui": ("pipeline.ui", "the MLflow UI on the runs of this folder"),
-    "reproduce": ("papers.reproduce", "a paper's numbers beside our own"),
+    "run": ("pipeline.run", "play a sweep, or resume it"),
+    "plan": ("pipeline.plan.__main__", "estimate a sweep's memory, replicas and hours"),
+    "status": ("pipeline.status", "show a sweep's progress"),
+    "report": ("pipeline.report", "write a folder's tables and report"),
+    "replay": ("pipeline.replay", "show one match, move by move"),
+    "compare": ("pipeline.compare", "compare the cells of two sweeps on shared deals"),
+    "ratings": ("pipeline.ratings", "rate the players of any sweeps, across games"),
+    "metrics": ("pipeline.metrics", "judge each decision by playouts"),
+    "verify": ("pipeline.verify", "check every line of a folder's log"),
+    "track": ("pipeline.track", "make MLflow runs from a sweep's records"),
+    "export": ("pipeline.export", "export matches and decisions as Parquet"),
+    "pages": ("pipeline.pages.__main__", "browse runs, matches and games"),
+    "ui": ("pipeline.ui", "open the MLflow UI on this folder's runs"),
+    "reproduce": ("papers.reproduce", "compare a paper's numbers with ours"),
 }
 COMPLETION = "completion"
 CONF = Path(__file__).parent / "conf"
@@ -78,7 +78,7 @@ def usage() -> str:
         "Experiments with language models that play games.\n\n"
         f"{told}\n  {COMPLETION:<11}a script that completes commands and settings in a shell:\n"
         f'{"":13}eval "$(gauntlet completion bash)", or zsh\n\n'
-        "gauntlet COMMAND --help tells more; --version tells the version."
+        "gauntlet COMMAND --help shows the details; --version the version."
     )
 
 

@@ -89,7 +89,7 @@ def require_inputs(name: str, settings: Settings) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m papers.reproduce", description="A paper's numbers beside our own."
+        prog="python -m papers.reproduce", description="Compare a paper's numbers with ours."
     )
     add = parser.add_argument
     add("paper", choices=PAPERS, help="what to reproduce")

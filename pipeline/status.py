@@ -228,7 +228,7 @@ def _notable(status: Status) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m pipeline.status", description="How a sweep is going, wherever it runs."
+        prog="python -m pipeline.status", description="Show a sweep's progress, wherever it runs."
     )
     parser.add_argument("output_dir", type=Path, help="the output_dir of a sweep")
     parser.add_argument("--watch", action="store_true", help="look again until the run has ended")

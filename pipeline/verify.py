@@ -83,7 +83,7 @@ def verify(folder: Path) -> Findings:
     """Check an output folder. Raises UserError if it holds no sweep."""
     place = Folder(folder)
     if not place.has_sweep and not place.cells_folder.is_dir():
-        raise UserError(f"{folder} holds no finished or begun sweep")
+        raise UserError(f"{folder} holds no sweep")
     found = Findings(place)
     try:
         seed = place.seed

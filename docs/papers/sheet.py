@@ -34,7 +34,7 @@ CLAIMS = ("id", "claim", "recomputed", "verdict")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python docs/papers/sheet.py", description="A paper's numbers beside our own."
+        prog="python docs/papers/sheet.py", description="Compare a paper's numbers with ours."
     )
     parser.add_argument("paper", help="as of python -m papers.reproduce, with all its options")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where played matches are kept")

@@ -133,6 +133,8 @@ def _find(node: Mapping[str, Any], where: str, packages: Sequence[str]) -> type[
     except BaseException as error:  # also SystemExit: a module must not end a run silently
         at = raised_at(error, allowed)
         why = f"{at}: {raised(error)}" if at else error
+        if isinstance(error, ModuleNotFoundError) and error.name == module.partition(".")[0]:
+            why = f"{why}; install the package, or put it in the current folder"
         raise UserError(f"{where}._target_ {target!r} cannot be loaded: {why}") from error
     if not (isinstance(cls, type) and dataclasses.is_dataclass(cls)):
         raise UserError(f"{where}._target_ {target!r} is not a dataclass")

@@ -138,7 +138,7 @@ class Folder:
         files = sorted(self.cells_folder.glob("*.json"))
         found = [(file, *_description(file)) for file in files]
         if not found:
-            raise UserError(f"{self.path} holds no finished or begun sweep")
+            raise UserError(f"{self.path} holds no sweep")
         named = {about.key for file, _, about in found if about.key == key_of(file.stem)}
         found = [
             (file, data, about)

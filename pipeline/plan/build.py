@@ -91,7 +91,7 @@ def _game(config: CellConfig) -> Game[Any]:
     node = dict(config.game)
     if config.paper_bugs:
         if "paper_bugs" not in node:
-            raise UserError(f"{config.labels['game']}: this game has no published slips")
+            raise UserError(f"{config.labels['game']}: this game has no published bugs")
         node["paper_bugs"] = True
     try:
         game = _seating(config, node, len(config.seats))

@@ -94,7 +94,7 @@ PARTS = {
     "game.num_seats=3": "as many play as sit in seats=coop, rule_rule_random, three_r",
     "game=tic_tac_toe game.size=100000": "size is 100000; a grid has 2 to 32 cells a side",
     "game=tic_tac_toe agent=rule": "has no scripted policy 'rule'",
-    "game=tic_tac_toe paper_bugs=true": "[paper_bugs=true]: this game has no published slips",
+    "game=tic_tac_toe paper_bugs=true": "[paper_bugs=true]: this game has no published bugs",
     "+game.rounds=3": "game.rounds is not a setting",
     "game.paper_bugs=7": "game.paper_bugs is 7; it must be true or false",
     "game._target_=os.system": "it must lie in gauntlet.agents, gauntlet.games, gauntlet.models",

@@ -151,7 +151,7 @@ def test_a_folder_without_a_sweep_is_one_line(
     command: Any, tmp_path: Path, refusal: Refusal
 ) -> None:
     folders = [str(tmp_path)] * (2 if command is compare else 1)
-    assert "holds no finished or begun sweep" in refusal(command.main(folders))
+    assert "holds no sweep" in refusal(command.main(folders))
 
 
 # --- verify
