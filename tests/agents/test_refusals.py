@@ -91,7 +91,7 @@ SETTINGS: list[tuple[Any, dict[str, Any], str]] = [
     (Talaga, {"reward": "luck"}, "reward is 'luck'"),
     (Talaga, {"temperature": 0.0}, "at temperature 0"),
     (Talaga, {"temperature": 0.0, "votes": 1, "samples": 1}, "temperature is 0"),
-    (Scripted, {"agent": Random(), "noise": 1.5}, "noise is 1.5; a chance lies from 0 to 1"),
+    (Scripted, {"agent": Random(), "noise": 1.5}, "noise is 1.5; a probability"),
     (Perfect, {"votes": 0}, "votes is 0"),
     (Playouts, {"playouts": 0}, "playouts is 0"),
     (Tutri, {"history": False, "strategy": False}, "is vanilla; use that"),
@@ -99,7 +99,7 @@ SETTINGS: list[tuple[Any, dict[str, Any], str]] = [
     (Vanilla, {"max_tokens": 0}, f"{NO_TOKENS}; a reply needs 1"),
     (DepthLimitedMinimax, {"depth": 0}, "depth is 0; it looks 1 to 6 plies ahead"),
     (DepthLimitedMinimax, {"depth": 7}, "depth is 7"),
-    (EpsilonRandom, {"agent": Random(), "noise": -0.1}, "noise is -0.1; a chance lies from 0 to 1"),
+    (EpsilonRandom, {"agent": Random(), "noise": -0.1}, "noise is -0.1; a probability"),
     (Cloze, {"wording": "ters"}, r"wording is 'ters'.*did you mean 'terse'"),
 ]
 

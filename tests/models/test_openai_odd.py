@@ -163,7 +163,7 @@ def test_a_server_that_asks_for_more_than_our_patience_ends_the_run_at_once(
     with opened(patience=2.0, in_flight=4) as model:
         script.faults = ("", "", "", "429")
         started = time.monotonic()
-        with pytest.raises(Stopped, match=r"asks to wait \d+ s.*is kept, the same command goes"):
+        with pytest.raises(Stopped, match=r"asks to wait \d+ s.*is kept; the same command"):
             model.answer(asks)
         assert time.monotonic() - started < 15
         assert model.spending().replies == len(served.billed)

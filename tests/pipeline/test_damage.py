@@ -81,7 +81,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sound]:
         with redirect_stdout(io.StringIO()):
             assert resume(base / "sound") == resume(base / "other", 2) == 0
         (run,) = Folder(base / "sound").lines("runs")
-        patched.setattr(play, "about_this_run", lambda plan, left, _: {**run, "matches": left})
+        patched.setattr(play, "run_entry", lambda plan, left, _: {**run, "matches": left})
         folder, others = base / "sound", Folder(base / "other").record_files()
         files = [path for part in LOGS for path in (folder / part).iterdir()]
         files += [folder / name for name in SMALL]

@@ -35,7 +35,7 @@ HOSTILE = r"50% of $x_1^2 & #2 {~} \input{/etc/passwd} <b>|" "" + '"é中\x1b[1m
     ],
 )
 def test_what_latex_would_obey_is_escaped(text: str, expected: str) -> None:
-    assert latex.escaped(text) == expected
+    assert latex.escape(text) == expected
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_who_beats_all_controls_is_judged_as_before() -> None:
 
 def test_a_rules_verdict_carries_the_warning() -> None:
     results, _ = claims_with(b=0.3)
-    results.made[verdicts] = {"b": "above the baseline"}
+    results.cache[verdicts] = {"b": "above the baseline"}
     _, row = (row for _, row in results["summary"].iterrows())
     said = cell_sentence(results, row, False)
     assert "b cloze: above the baseline, but not shown to do better than always the first" in said

@@ -43,10 +43,10 @@ def doubled_reply_accepted() -> Iterator[None]:
 
 @contextmanager
 def torn_line_kept() -> Iterator[None]:
-    def mend(disk_: Disk, path: Path) -> Iterator[bytes]:
+    def recover_lines(disk_: Disk, path: Path) -> Iterator[bytes]:
         return (line for line in disk_.lines(path) if line.endswith(b"\n"))
 
-    with patch.object(recovery, "mend", mend):
+    with patch.object(recovery, "recover_lines", recover_lines):
         yield
 
 

@@ -221,7 +221,7 @@ def test_every_seat_can_be_asked() -> None:
         ({"reward": "praise"}, "result or advantage"),
         ({"playouts": 0}, "1 or more"),
         ({"opponent": "self"}, "plays one seat"),
-        ({"words": ("seed=1,2", "paper_bugs=false,paper")}, "plays one cell"),
+        ({"words": ("seed=1,2", "paper_bugs=false,true")}, "plays one cell"),
     ],
 )
 def test_what_cannot_be_had_is_said_in_one_line(settings: dict[str, Any], why: str) -> None:
