@@ -53,6 +53,7 @@ check: $(DEV) ## lint and type-check
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+	$(VENV)/bin/mypy docs
 
 docs: $(VENV)/with-docs ## build the documentation into docs/_build/html
 	$(PY) -m sphinx -W --keep-going -n -q -b html docs docs/_build/html

@@ -128,7 +128,9 @@ def choices(group: str) -> Iterator[tuple[str, str, str]]:
         values = yaml.safe_load(text) or {}
         name = values.get("_target_", "")
         what = _comment(text) or (_summary(name) if name else "")
-        keys = [f"{key}={_short(value)}" for key, value in values.items() if _is_told(key, value)]
+        keys = [
+            f"{key}={_short(value)}" for key, value in values.items() if _can_be_set(key, value)
+        ]
         yield f"`{file.stem}`", what, ", ".join(map(_code, keys))
 
 
@@ -169,15 +171,15 @@ def _comment(text: str) -> str:
     return re.split(r"(?<=[.?:]) (?=[A-Z])", whole)[0]
 
 
-def _is_told(key: str, value: object) -> bool:
+def _can_be_set(key: str, value: object) -> bool:
     """Whether a key can be set from the command line: not a class, a mapping, or a list of them."""
     nested = value if isinstance(value, list) else [value]
     return key[0].isalpha() and key != "name" and not any(isinstance(one, dict) for one in nested)
 
 
 def _short(value: object) -> str:
-    said = yaml.safe_dump(value, default_flow_style=True, width=1000).removesuffix("\n...\n")
-    return said.strip()
+    text: str = yaml.safe_dump(value, default_flow_style=True, width=1000)
+    return text.removesuffix("\n...\n").strip()
 
 
 def _code(text: str) -> str:

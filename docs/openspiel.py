@@ -86,7 +86,7 @@ def row(game: OpenSpiel, speed: bool) -> tuple[str, ...]:
         "in secret" if game.secretive else "yes" if game.lucky else "none",
         hidden(game, met),
         str(round(met.plies / GAMES)),
-        "own words" if game.known.rules else "OpenSpiel's name",
+        "own words" if game.notes.rules else "OpenSpiel's name",
         works,
     )
     return (*own, *speeds(game)) if speed else own

@@ -129,7 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="", metavar="PART", help="of a page's name")
     given = parser.parse_args(arguments)
     outputs = given.outputs.resolve()
-    if not Folder(outputs / RUN).played:
+    if not Folder(outputs / RUN).has_sweep:
         print(f"gauntlet: {outputs} has no {RUN}; `make run` plays it", file=sys.stderr)
         return 2
     with served(outputs) as address, sync_playwright() as player:

@@ -203,7 +203,7 @@ def pairs(results: Results) -> str:
     interval, names = "95% interval", results.names
     rows = [["pair", "deals", "A only", "B only", "A - B", interval, "luck-adjusted", interval]]
     for _, row in results["pairs"].iterrows():
-        scale = results.scale(row)
+        scale = results.scale(row.to_dict())
         rows.append(
             [
                 f"{names[row['cell_a']]} - {names[row['cell_b']]}",

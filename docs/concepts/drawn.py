@@ -151,6 +151,7 @@ def lucky(result: CellResults) -> Figure:
             means = [100 * values[:count].mean() for count in deals]
             axes.plot(deals, means, color=colour, ls=dash, lw=1.4, label=name)
             axes.fill_between(deals, low, high, color=colour, alpha=0.15, lw=0)
+        assert result.about.baseline
         axes.axhline(
             100 * result.about.baseline.rate,
             color=plot_style.MUTED,
