@@ -187,8 +187,12 @@ def test_lists_outside_an_experiment_are_refused(
 def test_an_interrupt_in_a_user_s_module_stays_one(
     tmp_path: Path, capsys: Capsys, module: Module
 ) -> None:
-    """Ctrl-C arrives in a handler and not from a `raise`."""
-    name = module("import signal\nsignal.raise_signal(signal.SIGINT)\n")
+    """Ctrl-C arrives in a handler and not from a `raise`. A shell's background jobs ignore it."""
+    name = module(
+        "import signal\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "signal.raise_signal(signal.SIGINT)\n"
+    )
     node = (*BASE, f"game._target_={name}.Mine", f"packages=[{name}]")
     assert compose(node, lambda cells, _: len(build_cells(cells))) == 130
     assert "interrupted" in capsys.readouterr().err
