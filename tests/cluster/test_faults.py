@@ -190,7 +190,8 @@ def test_a_broken_mlflow_store(
     run = start_slowly(tmp_path / "out", *joined(cluster), mlflow, tracking="mlflow")
     done = in_the_middle(run, tmp_path / "out", calm)
     store.mkdir(exist_ok=True)
-    (store / "mlflow.db").write_bytes(b"not a database" * 1000)
+    for name in ("mlflow.db", "mlflow.db-wal"):  # sqlite would repair one by the other
+        (store / name).write_bytes(b"not a database" * 1000)
     go_on(tmp_path / "out")
     status, said = end(run)
     assert status == 0, said
