@@ -77,8 +77,8 @@ def client_of(store: str) -> MlflowClient:
 
     for chatty in ("mlflow", "alembic", "urllib3"):
         logging.getLogger(chatty).setLevel(logging.ERROR)
-    # It prints tracebacks of connections that break; what they break is reported here.
-    logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
+    for loud in ("mlflow.store", "sqlalchemy.pool"):  # tracebacks of errors that they also raise
+        logging.getLogger(loud).setLevel(logging.CRITICAL)
     return MlflowClient(tracking_uri(store))
 
 
