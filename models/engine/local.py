@@ -82,13 +82,12 @@ def load_network(
     with _LOADING:
         key = (_stamp(folder, name), dtype, place.type, quantization, offload)
         network = _LOADED.get(key)
-        if network is None and offload == "disk":
-            source = Source(name, _stamp(folder, name))
-            further = options(place, source.scratch)
-            network = _LOADED[key] = read_network(folder, name, dtype, place, **further)
-            register(network, source)
-        elif network is None:
-            network = copy_weights(read_network(folder, name, dtype, place))
+        if network is None:
+            source = Source(name, _stamp(folder, name)) if offload == "disk" else None
+            further = options(place, source.scratch) if source else {}
+            network = copy_weights(read_network(folder, name, dtype, place, **further))
+            if source:
+                register(network, source)
             if quantization == "fp8":
                 quantize(network, name)
             _LOADED[key] = network

@@ -112,8 +112,9 @@ def budget(network: Any, free: int) -> Budget:
 
 
 def is_offloaded(network: Any) -> bool:
-    """Whether some of the network's weights are on the disk."""
-    return "disk" in getattr(network, "hf_device_map", {}).values()
+    """Whether some of the network's weights are elsewhere, on disk or in the host's memory, and
+    come only while their module runs."""
+    return any(weight.is_meta for weight in network.parameters())
 
 
 def bytes_per_token(config: Any, itemsize: int) -> int:

@@ -23,7 +23,7 @@ from gauntlet.models.engine.files import Stamp
 from gauntlet.models.engine.memory import free_bytes, is_offloaded
 
 WEIGHTS_SHARE = 0.5
-"""Of the free memory, for the weights that stay in it."""
+"""The share of the free memory that holds weights."""
 
 
 @dataclass
@@ -42,22 +42,27 @@ class Source:
         weakref.finalize(self, shutil.rmtree, self.scratch, ignore_errors=True)
 
     def check(self) -> None:
-        """Raises Stopped where a file has changed."""
-        for stamp in self.stamps:
-            if Stamp.from_file(Path(stamp.file)) != stamp:
-                raise Stopped(
-                    f"the files of model {self.name!r} changed while its weights were read from "
-                    "them; put the old ones back and start the run again, or play the new ones as "
-                    "new cells"
-                )
+        """Raises Stopped if a file has changed or is gone."""
+        if not all(map(_is_unchanged, self.stamps)):
+            raise Stopped(
+                f"the files of model {self.name!r} changed while its weights were read from them; "
+                "put the old ones back and start the run again, or play the new ones as new cells"
+            )
+
+
+def _is_unchanged(stamp: Stamp) -> bool:
+    try:
+        return Stamp.from_file(Path(stamp.file)) == stamp
+    except FileNotFoundError:
+        return False
 
 
 SOURCES: weakref.WeakKeyDictionary[Any, Source] = weakref.WeakKeyDictionary()
-"""Those of all networks of this process that have modules on the disk."""
+"""The files of each offloaded network in this process."""
 
 
 def options(place: torch.device, scratch: str) -> dict[str, Any]:
-    """How transformers is to load a network so that half of the device's memory stays free."""
+    """Options of transformers that leave half of the device's free memory free."""
     memory: dict[str | int, int] = {"cpu": _share(torch.device("cpu"))}
     if place.type == "cuda":
         memory[place.index or 0] = _share(place)
@@ -69,8 +74,8 @@ def _share(place: torch.device) -> int:
 
 
 def register(network: Any, source: Source) -> None:
-    """Notes where a network loaded with `options` has its weights. Raises ModelError where memory
-    holds nothing of it."""
+    """Record the files of a network loaded with `options`. Raises ModelError if no part of it fits
+    in memory."""
     if network.device.type == "meta":
         raise ModelError(
             f"model {source.name!r} cannot be offloaded: its embeddings do not fit in memory"
@@ -81,8 +86,8 @@ def register(network: Any, source: Source) -> None:
 
 @contextmanager
 def turn(network: Any) -> Iterator[None]:
-    """Lets one thread at a time run an offloaded network, whose weights come and go. Raises Stopped
-    where its files changed meanwhile."""
+    """Let one thread at a time run an offloaded network, whose weights come and go. Raises Stopped
+    if its files changed meanwhile."""
     source = SOURCES.get(network)
     if source is None:
         yield

@@ -49,7 +49,7 @@ class Flat:
         config = network.config
         check_family(config)
         if is_offloaded(network):
-            raise Unsupported("weights that come from the disk module by module")
+            raise Unsupported("weights that come module by module")
         self.device: torch.device = network.device
         self.dtype: torch.dtype = network.dtype
         self.tiles = Tiles(ROWS[self.device.type], ANSWERS) if invariant else Tiles(None, None)

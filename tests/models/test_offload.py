@@ -7,7 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import accelerate  # type: ignore[import-untyped]
 import pytest
+import torch
 from safetensors.torch import load_file, save_file
 
 from gauntlet.common.errors import ModelError, Stopped
@@ -16,6 +18,7 @@ from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine import offload
 from gauntlet.models.engine.general import General
 from gauntlet.models.engine.memory import OFFLOADED_PACKS, PACK_MOST, is_offloaded
+from gauntlet.models.engine.ragged_forward import Flat, Unsupported
 from tests.models.conftest import MakeCheckpoint, load
 
 FAMILIES: dict[str, dict[str, Any]] = {
@@ -81,6 +84,40 @@ def test_what_fits_stays_in_memory(make_checkpoint: MakeCheckpoint, few: list[Sc
     local = load(folder, offload="disk")
     assert not is_offloaded(local._writer.network)
     assert local.answer(few[:1]) == load(folder).answer(few[:1])
+
+
+def test_a_file_that_is_overwritten_changes_nothing_that_is_in_memory(
+    make_checkpoint: MakeCheckpoint, few: list[Score]
+) -> None:
+    folder = make_checkpoint("llama", num_hidden_layers=2)
+    local = load(folder, offload="disk", engine="reference")
+    before = local.answer(few[:1])
+    size = (folder / "model.safetensors").stat().st_size
+    with (folder / "model.safetensors").open("r+b") as stream:
+        stream.seek(size // 2)
+        stream.write(b"\1" * (size - size // 2))
+    assert local.answer(few[:1]) == before
+
+
+def test_weights_offloaded_to_the_hosts_memory_count_too(make_checkpoint: MakeCheckpoint) -> None:
+    """As accelerate offloads from a GPU whose memory is full."""
+    network = load(make_checkpoint("llama", num_hidden_layers=3))._writer.network
+    Flat(network)
+    accelerate.cpu_offload(network, execution_device=torch.device("cpu"))
+    assert is_offloaded(network)
+    with pytest.raises(Unsupported, match="module by module"):
+        Flat(network)
+
+
+def test_files_that_are_gone_end_the_run(
+    make_checkpoint: MakeCheckpoint, few: list[Score], scarce: Callable[[Path, float], None]
+) -> None:
+    folder = make_checkpoint("llama", num_hidden_layers=4)
+    scarce(folder, 0.7)
+    local = load(folder, offload="disk", engine="reference")
+    (folder / "config.json").unlink()
+    with pytest.raises(Stopped, match="changed while its weights were read"):
+        local.answer(few[:1])
 
 
 def test_files_that_are_written_to_end_the_run(
