@@ -2,7 +2,7 @@
 
 A game has no randomness of its own. `deal` takes a random generator and returns an initial state
 that settles all chance (the order of the deck, the seed of later shuffles), so a deal is the same
-whoever plays it. An observation carries facts, never prompt wording; the prompting methods in
+for all players. An observation carries facts, never prompt wording; the prompting methods in
 `agents/prompting` word them.
 """
 

@@ -241,7 +241,7 @@ class Scored(Protocol[S_contra]):
 
     def scores(self, policies: Sequence[str], games: int, seed: int, measure: str) -> np.ndarray:
         """Return the results of games between scripted players, one policy per seat: float64
-        (games, seats). Game i of a seed has the same deal whoever plays."""
+        (games, seats). Game i of a seed has the same deal for all players."""
         ...
 
     def outcomes(
@@ -311,7 +311,7 @@ class Imitating(Protocol):
     def imitated(self, policies: Sequence[str], seat: int, games: int, seed: int) -> np.ndarray:
         """Return the results of games with such a reference in `seat`, one policy per seat, in the
         measure that can be adjusted: float64 (games, seats). Game i of a seed has the same deal
-        whoever plays."""
+        for all players."""
         ...
 
 

@@ -269,8 +269,8 @@ def say(view: View, rng: np.random.Generator) -> str:
 def given_away(view: View) -> set[int]:
     """Return the names that a clear sign reveals as the role's target.
 
-    Whoever names another as the key holder knows it, so is the traitor, and the named one holds the
-    key. A wizard that asks about the key is the evil one, so the other is good.
+    A seat that names another as the key holder knows who it is: it is the traitor, and the named
+    seat holds the key. A wizard that asks about the key is the evil one, so the other is good.
     """
     if view.role == TRAITOR:
         return set()

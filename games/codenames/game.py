@@ -33,8 +33,8 @@ class Codenames:
     """Red against blue, each a spymaster and an operative, as in GameBench (arXiv 2406.06613).
 
     num_seats: 2, one per team, or 4, one per role. paper_bugs: True plays by the published code:
-    clues are not checked, a 0 allows one guess, guessing is optional, and whoever meets the
-    assassin with the last allowed guess wins.
+    clues are not checked, a 0 allows one guess, guessing is optional, and a team that meets
+    the assassin with its last allowed guess wins.
 
     An action is a clue's number, the place of a word, or `STOP`. Raises ValueError for other seats.
     """

@@ -110,8 +110,8 @@ def over(state: State, paper_bugs: bool) -> bool:
 
 
 def shares(state: State, paper_bugs: bool) -> tuple[float, float]:
-    """Return each team's share of all points at the end: one per open word of its own, whoever
-    guessed it, and BONUS for winning; a team that loses by the assassin has none. Halves if there
+    """Return each team's share of all points at the end: one per open word of its own, by either
+    team, and BONUS for winning; a team that loses by the assassin has none. Halves if there
     are no points."""
     won, hidden = winner(state, paper_bugs), left(state)
     points = [COUNTS[team] - hidden[team] for team in (RED, BLUE)]

@@ -315,7 +315,7 @@ def _trade(state: State, taker: int, other: int, lot: int, terms: Terms) -> Stat
 
 
 def _cornered(state: State, winner: int, kind: int, terms: Terms) -> State:
-    """Score the corner, doubled if the bull is not needed for it. Whoever has the bear, or the bull
+    """Score the corner, doubled if the bull is not needed for it. A seat with the bear, or the bull
     without a corner, pays."""
     hand = state.hands[winner]
     double = hand[BULL] > 0 and hand[kind] >= terms.corner

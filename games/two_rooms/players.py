@@ -143,8 +143,8 @@ def _with_choice(state: State, rng: np.random.Generator) -> State:
 
 
 def known_kin(state: State, person: int, paper_bugs: bool) -> tuple[tuple[int, bool], ...]:
-    """With paper bugs a leader hears its own team's questions, and so learns the team of whoever
-    asked somebody else in its room."""
+    """With paper bugs a leader hears its own team's questions, and so learns the team of those
+    who asked somebody else in its room."""
     if not paper_bugs or person not in state.leaders:
         return ()
     room = state.leaders.index(person)
@@ -173,8 +173,8 @@ SENT: tuple[dict[int | None, int], ...] = (
     {BOMBER: 3, REDS: 2, None: 1, PRESIDENT: 1, BLUES: 0},
     {REDS: 3, BLUES: 2, BOMBER: 2, None: 1, PRESIDENT: 0},
 )
-"""How much a president, or a bomber, who leads a room wants to send away whoever made each
-claim."""
+"""How much a president, or a bomber, who leads a room wants to send away the person with
+each claim."""
 
 
 def check(policy: str) -> None:

@@ -63,7 +63,7 @@ def code_of(cell: Cell) -> Code:
 
 
 def code_of_game(game: Any) -> Code:
-    """The code that determines how a game goes, whoever plays it. Raises UserError."""
+    """The code that determines how a game goes, for all players. Raises UserError."""
     return _code(frozenset(kind.__module__ for kind in classes(game)))
 
 
