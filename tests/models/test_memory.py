@@ -31,7 +31,9 @@ def test_keys_and_values_of_a_token_of_llama_8b_are_128_kib():
 )
 def test_both_caps_shrink_with_the_free_memory(free, resident, pack, monkeypatch):
     monkeypatch.setattr(memory, "free_bytes", lambda device: free)
-    network = SimpleNamespace(device=torch.device("cpu"), dtype=torch.float32, config=LLAMA_8B)
+    network = SimpleNamespace(
+        device=torch.device("cpu"), dtype=torch.float32, config=LLAMA_8B, parameters=tuple
+    )
     allowed = Memory(network).budget()
     assert (allowed.resident, allowed.pack_tokens) == (resident, pack)
 
