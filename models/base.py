@@ -8,7 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
+
+Finish = Literal[
+    "stop",
+    "stop_string",
+    "length",
+    "context",
+    "tool",
+    "refused",
+    "filtered",
+    "paused",
+    "failed",
+    "unknown",
+]
+"""Why a text ended. stop: the model ended it. stop_string: at a string of the request. length: at
+the token limit. context: the model's context is full. tool: the model called a tool. refused: the
+model refused to answer. filtered: the server withheld it. paused: the server waits for more.
+failed: the server broke off. unknown: a reason that the protocol does not list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +60,11 @@ class Dialogue(Prompt):
     As raw text everything is joined, with the cue after each message to the model.
 
     turns: in order, the model's reply and the next message to it.
+    returned: for each turn the reply's `Detail.returned`; () if no reply had one.
     """
 
     turns: tuple[tuple[str, str], ...] = ()
+    returned: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -56,6 +75,17 @@ class Dialogue(Prompt):
     def messages(self) -> tuple[str, ...]:
         said = (text for turn in self.turns for text in turn)
         return (self.static + self.changing, *said)
+
+
+def continue_dialogue(prompt: Prompt, reply: Generation, message: str) -> Dialogue:
+    """The conversation so far, the first text of the reply, and the next message to the model."""
+    before = prompt.turns if isinstance(prompt, Dialogue) else ()
+    returned = prompt.returned if isinstance(prompt, Dialogue) else ()
+    own = reply.detail().returned
+    if own or returned:
+        returned = (*returned, *[""] * (len(before) - len(returned)), own)
+    turns = (*before, (reply.text, message))
+    return Dialogue(prompt.static, prompt.changing, prompt.cue, prompt.system, turns, returned)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,21 +137,57 @@ class Generate:
 
 
 @dataclass(frozen=True, slots=True)
+class Detail:
+    """What belongs to one text of a Generation besides its words.
+
+    finish: why it ended.
+    thoughts: the model's reasoning, kept apart from the text.
+    refusal: the words of a refusal, which are no answer.
+    returned: what the server wants to receive again with the next turn, as JSON (signed thoughts);
+        "" if nothing. Meaningful only to the source that wrote it.
+    """
+
+    finish: Finish = "stop"
+    thoughts: str = ""
+    refusal: str = ""
+    returned: str = ""
+
+
+PLAIN = Detail()
+"""Of a text that the model ended by itself, without thoughts."""
+
+
+@dataclass(frozen=True, slots=True)
 class Generation:
     """The reply to Generate: the text (without the stop string) and the tokens read and written.
 
-    tokens: written, over all samples.
+    tokens: written, over all samples, thoughts included.
     others: the further samples, if more than one was requested.
+    details: one per text, in order; () if all are `PLAIN`.
+    thought_tokens: the part of `tokens` that was spent on thoughts; 0 if unknown.
+    cached_tokens: the part of `prompt_tokens` that the server read from its cache.
     """
 
     text: str
     prompt_tokens: int
     tokens: int
     others: tuple[str, ...] = ()
+    details: tuple[Detail, ...] = ()
+    thought_tokens: int = 0
+    cached_tokens: int = 0
 
     @property
     def texts(self) -> tuple[str, ...]:
         return (self.text, *self.others)
+
+    def detail(self, sample: int = 0) -> Detail:
+        """The detail of one text."""
+        return self.details[sample] if self.details else PLAIN
+
+    @property
+    def finishes(self) -> tuple[Finish, ...]:
+        """Why each text ended."""
+        return tuple(self.detail(sample).finish for sample in range(len(self.texts)))
 
 
 Request = Score | Generate

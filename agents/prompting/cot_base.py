@@ -28,7 +28,7 @@ from gauntlet.agents.prompting.reading import move_in
 from gauntlet.agents.prompting.wording import PLAIN, on_a_line
 from gauntlet.games.base import Observation
 from gauntlet.games.capabilities import fallback_of, move_format_of
-from gauntlet.models.base import Dialogue, Generate, Generation, Prompt
+from gauntlet.models.base import Generate, Generation, Prompt, continue_dialogue
 
 SYSTEM = "You do exactly what the user asks for, in the form that the user asks for.\n"
 WRITTEN = "A move is written as in the list of legal moves, between < and >.\n"
@@ -132,7 +132,7 @@ class Retrying(ReasoningMethod):
             said += [(text, move_in(text, seen.options, form)) for text in reply.texts]
             if any(isinstance(answer, int) for _, answer in said):
                 break
-            prompt = retry_dialogue(prompt, reply.text, seen)
+            prompt = continue_dialogue(prompt, reply, retry_message(seen))
         return said
 
 
@@ -146,13 +146,9 @@ def legal(observation: Observation) -> str:
     return f"Legal moves:{on_a_line(observation.options)}\n"
 
 
-def retry_dialogue(prompt: Prompt, reply: str, observation: Observation) -> Dialogue:
-    """The conversation so far, the reply, and the message that it names no legal move."""
-    told = f"\nThat names no legal move. {legal(observation)}Answer in the same form.\n"
-    before = prompt.turns if isinstance(prompt, Dialogue) else ()
-    return Dialogue(
-        prompt.static, prompt.changing, prompt.cue, prompt.system, (*before, (reply, told))
-    )
+def retry_message(observation: Observation) -> str:
+    """The message that a reply names no legal move."""
+    return f"\nThat names no legal move. {legal(observation)}Answer in the same form.\n"
 
 
 def majority_decision(

@@ -21,7 +21,7 @@ from gauntlet.agents.prompting.wording import PLAIN
 from gauntlet.agents.prompting.words import AROUND, replacement_text
 from gauntlet.games.base import TextAction
 from gauntlet.games.capabilities import HasRuleHeadings, fallback_of
-from gauntlet.models.base import Dialogue, Generate, Generation, Prompt
+from gauntlet.models.base import Generate, Generation, Prompt, continue_dialogue
 
 WIN = "You play a game. Take the action that makes it most likely that you win.\n"
 HELP = (
@@ -93,7 +93,7 @@ class Base:
             heard.append(read(reply.text, turn, headings))
             if heard[-1].is_final:
                 break
-            prompt = continue_dialogue(prompt, reply.text, heard[-1].told)
+            prompt = continue_dialogue(prompt, reply, heard[-1].told)
         return decided(turn, before, heard, rng)
 
     def generate(self, turn: Turn, prompt: Prompt, seed: int) -> Generate:
@@ -125,7 +125,7 @@ class GamebenchCot(Base):
         reply = yield Generate(prompt, self.thoughts, self.temperature, seed=seed)
         assert isinstance(reply, Generation), reply
         came: Note = "ok" if reply.text.strip() else "malformed"
-        asked = continue_dialogue(prompt, reply.text, ACT + form(turn))
+        asked = continue_dialogue(prompt, reply, ACT + form(turn))
         return (yield from self.acted(turn, asked, (came,), rng))
 
 
@@ -156,14 +156,6 @@ def rules(turn: Turn) -> str:
 def headings_of(game: Any) -> dict[str, str]:
     """The headings a model may have explained, with their texts."""
     return dict(game.rules_headings) if isinstance(game, HasRuleHeadings) else {}
-
-
-def continue_dialogue(prompt: Prompt, reply: str, message: str) -> Dialogue:
-    """The conversation so far, the reply, and the message that answers it."""
-    before = prompt.turns if isinstance(prompt, Dialogue) else ()
-    return Dialogue(
-        prompt.static, prompt.changing, prompt.cue, prompt.system, (*before, (reply, message))
-    )
 
 
 def decided(

@@ -20,7 +20,7 @@ from gauntlet.agents.base import Decision, Status, Turn
 from gauntlet.agents.observers import Watching, watching
 from gauntlet.agents.prompting.base import Asking, format_facts
 from gauntlet.games.base import Game, TextAction
-from gauntlet.models.base import Dialogue, Generate, Generation, Prompt
+from gauntlet.models.base import Generate, Generation, Prompt, continue_dialogue
 
 CUE = "Answer:"
 WHO = "You are {role} of a match, not one of its players.\n"
@@ -76,7 +76,7 @@ class Observe:
             guess = guess_in(answer, game)
             if isinstance(guess, tuple):
                 return Decision(0, attempts=attempt, text=game.guess(guess), notes=notes(answer))
-            prompt, status = reminded(prompt, reply.text, game), guess
+            prompt, status = continue_dialogue(prompt, reply, reminder(game)), guess
         return none(turn, status)
 
     def prompt(self, turn: Turn) -> Prompt:
@@ -103,10 +103,9 @@ def keys(game: Watching) -> list[str]:
     return [f"guess_s{name}" for name in game.watched]
 
 
-def reminded(prompt: Prompt, reply: str, game: Watching) -> Dialogue:
-    """The conversation so far, the reply, and a reminder of the format."""
-    told = REMINDER.format(form=form(game), codes=", ".join(game.codes))
-    return Dialogue(prompt.static, prompt.changing, prompt.cue, turns=((reply, told),))
+def reminder(game: Watching) -> str:
+    """A message that repeats the format."""
+    return REMINDER.format(form=form(game), codes=", ".join(game.codes))
 
 
 def object_in(reply: str) -> Mapping[str, Any] | None:

@@ -19,7 +19,7 @@ from gauntlet.agents.prompting.base import Asking, format_facts
 from gauntlet.agents.prompting.vanilla import Vanilla, first_prompt, settled
 from gauntlet.games.base import Fact, Observation
 from gauntlet.games.capabilities import Advised
-from gauntlet.models.base import Dialogue, Generate, Generation
+from gauntlet.models.base import Generate, Generation, continue_dialogue
 
 NO_CHALLENGE, HAND = "draw four cards", "Your hand"
 """UNO Arena's names of an option and a fact; the published bug concerns this game."""
@@ -55,11 +55,9 @@ class Tutri(Vanilla):
         reply = yield Generate(prompt, self.max_tokens)
         assert isinstance(reply, Generation), reply
         answers = [parse_option(reply.text, options)]
-        turns: tuple[tuple[str, str], ...] = ()
-        for told in self._reflections(turn):
-            turns = (*turns, (reply.text, told))
-            further = Dialogue(prompt.static, prompt.changing, prompt.cue, turns=turns)
-            reply = yield Generate(further, self.max_tokens)
+        for message in self._reflections(turn):
+            prompt = continue_dialogue(prompt, reply, message)
+            reply = yield Generate(prompt, self.max_tokens)
             assert isinstance(reply, Generation), reply
             answers.append(parse_option(reply.text, options))
         return settled(answers, falsy(turn.observation) if self.legacy_truthiness else None)

@@ -15,7 +15,7 @@ from gauntlet.agents.base import Answer, Decision, Question, Turn
 from gauntlet.agents.prompting.answers import first_object, writable
 from gauntlet.agents.prompting.base import role_and_rules, situation
 from gauntlet.games.base import TextAction, TextSpec
-from gauntlet.models.base import Dialogue, Generate, Generation, Prompt
+from gauntlet.models.base import Generate, Generation, Prompt, continue_dialogue
 
 ATTEMPTS = 3
 """How often a model is asked before an example is used instead."""
@@ -43,7 +43,8 @@ def add_text(turn: Turn, decision: Decision, rng: np.random.Generator) -> Wordin
         if text is not None and not fault:
             return with_words(decision, text, faults)
         faults.append(fault)
-        prompt = correction_dialogue(prompt, reply.text, option.text, fault)
+        message = f"\nThat {fault}. Wanted: {option.text.ask}\n{_form()}"
+        prompt = continue_dialogue(prompt, reply, message)
     return without_words(decision, option.text, faults, rng)
 
 
@@ -64,13 +65,6 @@ def choice(option: str, wanted: TextSpec) -> str:
     if wanted.forbidden:
         told += f"None of these stands among them: {', '.join(wanted.forbidden)}\n"
     return told
-
-
-def correction_dialogue(prompt: Prompt, reply: str, wanted: TextSpec, fault: str) -> Dialogue:
-    """The conversation so far, the reply, and what is wrong with it."""
-    told = f"\nThat {fault}. Wanted: {wanted.ask}\n{_form()}"
-    before = prompt.turns if isinstance(prompt, Dialogue) else ()
-    return Dialogue(prompt.static, prompt.changing, prompt.cue, turns=(*before, (reply, told)))
 
 
 def words_of(reply: str) -> str | None:

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gauntlet.agents.base import Turn
-from gauntlet.agents.prompting.observe import Observe, reminded
+from gauntlet.agents.prompting.observe import Observe, reminder
 from gauntlet.games.base import Fact
 from gauntlet.games.rock_paper_scissors import RockPaperScissors, spectator
 from gauntlet.games.rock_paper_scissors.strategies import CODES
 from gauntlet.games.watch import Watch
-from gauntlet.models.base import Prompt
+from gauntlet.models.base import Generation, Prompt, continue_dialogue
 from gauntlet.training.pocket.data import turn_of
 from gauntlet.training.pocket.observer.rounds import played
 
@@ -50,7 +50,8 @@ def questions(rng: np.random.Generator) -> Iterator[Question]:
         hands = played((CODES[one], CODES[other]), shown, rng)[shown - told :]
         prompt = asking.prompt(hands, shown)
         if rng.random() < AGAIN:
-            prompt = reminded(prompt, USELESS[rng.integers(len(USELESS))], asking.game)
+            useless = Generation(USELESS[rng.integers(len(USELESS))], 0, 0)
+            prompt = continue_dialogue(prompt, useless, reminder(asking.game))
         yield Question(prompt, hands, reasons)
 
 
