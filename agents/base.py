@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 
 from gauntlet.games.base import Action, Game, Observation
-from gauntlet.models.base import Reply, Request
+from gauntlet.models.base import Finish, Reply, Request
 
 Question = Request | tuple[Request, ...]
 """What an agent yields: one request, or several to be answered concurrently."""
@@ -22,7 +22,37 @@ Question = Request | tuple[Request, ...]
 Answer = Reply | tuple[Reply, ...]
 """What it is sent: the reply, or a tuple of replies in the order of the requests."""
 
-Status = Literal["ok", "malformed", "illegal", "ambiguous"]
+Status = Literal[
+    "ok",
+    "malformed",
+    "illegal",
+    "ambiguous",
+    "truncated",
+    "context",
+    "tool",
+    "refused",
+    "filtered",
+    "paused",
+    "failed",
+    "unknown",
+]
+"""How a reply was read. ok: it settled something. malformed: not in the requested form. illegal: it
+names no option. ambiguous: it names several. The others: it did not end by itself and held no
+answer, see `models.base.Finish`; truncated is that of a "length"."""
+
+WRONG_ANSWERS: tuple[Status, ...] = ("malformed", "illegal", "ambiguous")
+"""The model answered, but not usably."""
+NO_ANSWERS: tuple[Status, ...] = (
+    *("truncated", "context", "tool", "refused", "filtered", "paused", "failed", "unknown"),
+)
+"""The reply held no answer."""
+
+
+def finish_status(finish: Finish) -> Status:
+    """The status of a reply without an answer that ended like this; "ok" if it ended by itself."""
+    if finish == "stop" or finish == "stop_string":
+        return "ok"
+    return "truncated" if finish == "length" else finish
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +94,7 @@ class Decision:
     scores: one number per option, higher is better; () for agents that do not score.
     notes: further plain data to record with the decision; usually empty.
     text: the free text of the move, for a text action.
+    forfeit: whether the seat gives the match up instead of moving.
     """
 
     option: int
@@ -73,6 +104,7 @@ class Decision:
     scores: tuple[float, ...] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)
     text: str = ""
+    forfeit: bool = False
 
 
 Thinking = Generator[Question, Answer, Decision]

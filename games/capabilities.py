@@ -144,6 +144,16 @@ def seatings_of(game: Game[Any]) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple((seat - turned) % game.num_seats for seat in seats) for turned in seats)
 
 
+def can_forfeit(game: Game[Any]) -> bool:
+    """Return whether a seat can give a match up: there are two seats, and no score is missed."""
+    return game.num_seats == 2 and measures_of(game) == (WIN,)
+
+
+def forfeit_returns(game: Game[Any], seats: Sequence[int]) -> tuple[float, ...]:
+    """Return the returns of a match that these seats gave up: they lose, the others win."""
+    return tuple(-1.0 if seat in seats else 1.0 for seat in range(game.num_seats))
+
+
 @runtime_checkable
 class Scripted(Protocol):
     """A game with scripted players besides "random", which every game has.

@@ -10,7 +10,9 @@ from msgspec import Meta, Struct
 from msgspec.json import Decoder
 
 from gauntlet.models.base import (
+    Detail,
     Dialogue,
+    Finish,
     Generate,
     Generation,
     Prompt,
@@ -98,12 +100,21 @@ class ScoreExchange(Exchanged, frozen=True, kw_only=True, tag="score", gc=False)
         return Score(prompts, self.choices), Scores(logprobs, self.tokens, self.ceilings)
 
 
+class TextDetail(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """What is stored of a text's `models.base.Detail`; thoughts may be cut or left out."""
+
+    finish: Finish = "stop"
+    thoughts: str = ""
+    refusal: str = ""
+
+
 class TextExchange(Exchanged, frozen=True, kw_only=True, tag="text", gc=False):
     """A Generate and its Generation.
 
     settings: max_tokens, temperature, stop strings, seed.
     tokens: read, written.
-    n, json, others: as in `Generate` and `Generation`.
+    n, json, others, thought_tokens, cached_tokens: as in `Generate` and `Generation`.
+    details: one per text, or ().
     """
 
     settings: tuple[Count, Temperature, tuple[str, ...], int]
@@ -112,15 +123,32 @@ class TextExchange(Exchanged, frozen=True, kw_only=True, tag="text", gc=False):
     text: str
     others: tuple[str, ...] = ()
     tokens: tuple[Count, Count]
+    details: tuple[TextDetail, ...] = ()
+    thought_tokens: Count = 0
+    cached_tokens: Count = 0
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return (self.text, *self.others)
+
+    def detail(self, sample: int) -> TextDetail:
+        """The detail of one text."""
+        return self.details[sample] if self.details else PLAIN_TEXT
 
     def __post_init__(self) -> None:
         if len(self.others) >= self.n:
             raise ValueError("more samples than were asked for")
+        if self.details and len(self.details) != len(self.others) + 1:
+            raise ValueError("details that are not one a text")
 
     def restored(self, statics: Mapping[str, str]) -> tuple[Request, Reply]:
         asked = Generate(self.prompt(statics), *self.settings, n=self.n, json=self.json)
-        return asked, Generation(self.text, *self.tokens, others=self.others)
+        details = tuple(Detail(one.finish, one.thoughts, one.refusal) for one in self.details)
+        counts = self.thought_tokens, self.cached_tokens
+        return asked, Generation(self.text, *self.tokens, self.others, details, *counts)
 
+
+PLAIN_TEXT = TextDetail()
 
 Exchange = ScoreExchange | TextExchange
 

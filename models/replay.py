@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from gauntlet.common.disk import strip_checksum
 from gauntlet.common.errors import ModelError
-from gauntlet.models.base import Reply, Request, Score
+from gauntlet.models.base import Dialogue, Generate, Reply, Request, Score
 from gauntlet.models.exchanges import Exchange, RecordedExchanges, decode_exchanges
 
 
@@ -79,7 +79,11 @@ class ReplayModel:
 
 
 def key(request: Request) -> bytes:
-    """A 16-byte hash of the request: equal requests have equal keys."""
+    """A 16-byte hash of the request: equal requests have equal keys. What a dialogue returns to
+    its server is left out, as records do not hold it."""
+    prompt = request.prompt if isinstance(request, Generate) else None
+    if isinstance(prompt, Dialogue) and prompt.returned and isinstance(request, Generate):
+        request = replace(request, prompt=replace(prompt, returned=()))
     return hashlib.blake2b(repr(request).encode(), digest_size=16).digest()
 
 

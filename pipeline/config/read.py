@@ -89,6 +89,7 @@ class Keys(TypedDict):
     allow_code_change: bool
     noise_floor: bool
     max_failures: Count | None
+    keep_thoughts: bool
 
 
 HINTS = get_type_hints(Keys, include_extras=True)
@@ -139,6 +140,7 @@ class CellConfig:
     measure: the name of the result; None for the game's default.
     opponent: in a round robin, the opponent's player number, for labels; else None.
     samples: how often each deal is played, with all randomness except the deal redrawn.
+    keep_thoughts: whether records keep the models' thoughts.
     """
 
     experiment: str
@@ -154,6 +156,7 @@ class CellConfig:
     opponent: int | None = None
     samples: int = 1
     test: Declared = TWO_SIDED
+    keep_thoughts: bool = True
 
 
 @dataclass(frozen=True)
@@ -312,7 +315,10 @@ def _cell(
         _refuse_agent(job)
         labels.update(seats[measured[0]].labels)
     margin = values["margin"] if values["test"] == "non_inferior" else 0.0
-    same = ("game", "rotate", "paper_bugs", "baseline", "packages", "measure", "samples")
+    same = (
+        *("game", "rotate", "paper_bugs", "baseline", "packages", "measure", "samples"),
+        "keep_thoughts",
+    )
     return CellConfig(
         experiment=values["name"],
         labels=labels,

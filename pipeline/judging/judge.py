@@ -122,6 +122,8 @@ def choices(game: Game[Any], seed: Seed, record: MatchRecord) -> Iterator[Choice
             raise _other_game(game)
         together = [_choice(game, number, state, one) for number, one in enumerate(made, start=ply)]
         yield from together
+        if record.forfeits and ply + len(seats) == len(decisions):
+            return
         state = game.play(state, [choice.move for choice in together])
         ply += len(seats)
     if ply < len(decisions) or list(game.returns(state)) != list(record.returns):

@@ -101,6 +101,8 @@ def refusal(cell: Cell) -> str:
         return "its playouts judge one player's decisions by one player's results"
     if cell.baseline is None:
         return "there is no baseline to compare with"
+    if any(getattr(player.agent, "on_bad_reply", "") == "forfeit" for player in cell.players):
+        return "a forfeited match has no end that playouts can judge"
     for number, policy in enumerate(scripted_policies(cell)):
         if number not in cell.subjects and policy is None:
             return (

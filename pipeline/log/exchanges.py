@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gauntlet.models.base import (
+    Detail,
     Dialogue,
     Generate,
     Generation,
@@ -16,17 +17,23 @@ from gauntlet.models.base import (
     Score,
     Scores,
 )
-from gauntlet.models.exchanges import Exchange, ScoreExchange, TextExchange
+from gauntlet.models.exchanges import Exchange, ScoreExchange, TextDetail, TextExchange
 from gauntlet.pipeline.plan.cells import digest
 
+THOUGHTS_MOST = 20_000
+"""Characters of a text's thoughts that a record keeps, from both ends."""
+LEFT_OUT = "\n[...]\n"
 
-def exchange(request: Request, reply: Reply, statics: dict[str, str]) -> Exchange:
+
+def exchange(
+    request: Request, reply: Reply, statics: dict[str, str], thoughts: bool = True
+) -> Exchange:
     """A request and its reply as data. The text that the prompts share is stored once; their system
-    and static parts go into `statics` under their hashes."""
+    and static parts go into `statics` under their hashes. thoughts: whether to keep thoughts."""
     if isinstance(request, Score) and isinstance(reply, Scores):
         return _scored(request, reply, statics)
     if isinstance(request, Generate) and isinstance(reply, Generation):
-        return _written(request, reply, statics)
+        return _written(request, reply, statics, thoughts)
     raise TypeError(f"{type(reply).__name__} does not answer {type(request).__name__}")
 
 
@@ -47,7 +54,9 @@ def _scored(request: Score, reply: Scores, statics: dict[str, str]) -> ScoreExch
     )
 
 
-def _written(request: Generate, reply: Generation, statics: dict[str, str]) -> TextExchange:
+def _written(
+    request: Generate, reply: Generation, statics: dict[str, str], thoughts: bool
+) -> TextExchange:
     return TextExchange(
         **_prompt(request.prompt, statics),
         shared=request.prompt.changing,
@@ -58,7 +67,23 @@ def _written(request: Generate, reply: Generation, statics: dict[str, str]) -> T
         others=reply.others,
         tokens=(reply.prompt_tokens, reply.tokens),
         logical_tokens=reply.prompt_tokens + reply.tokens,
+        details=tuple(_detail(one, thoughts) for one in reply.details),
+        thought_tokens=reply.thought_tokens,
+        cached_tokens=reply.cached_tokens,
     )
+
+
+def _detail(detail: Detail, thoughts: bool) -> TextDetail:
+    kept = shorten(detail.thoughts) if thoughts else ""
+    return TextDetail(finish=detail.finish, thoughts=kept, refusal=detail.refusal)
+
+
+def shorten(thoughts: str) -> str:
+    """The thoughts, with their middle left out if they are longer than THOUGHTS_MOST."""
+    if len(thoughts) <= THOUGHTS_MOST:
+        return thoughts
+    half = (THOUGHTS_MOST - len(LEFT_OUT)) // 2
+    return thoughts[:half] + LEFT_OUT + thoughts[-half:]
 
 
 def _prompt(prompt: Prompt, statics: dict[str, str]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The outcome of a match, and the outcomes of a cell in columns.
 
-A sweep keeps the outcome of every match in memory. In columns one takes 104 bytes, so a million
-take 104 MB, and tables are computed with arrays.
+A sweep keeps the outcome of every match in memory. In columns one takes 116 bytes, so a million
+take 116 MB, and tables are computed with arrays.
 """
 
 from __future__ import annotations
@@ -16,8 +16,12 @@ import numpy as np
 
 from gauntlet.common.errors import UserError
 from gauntlet.games.capabilities import WIN, add_match_score
-from gauntlet.models.exchanges import Exchange, ScoreExchange
+from gauntlet.models.exchanges import Exchange, ScoreExchange, TextExchange
+from gauntlet.pipeline.log.replies import verdicts
 from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
+
+BROKEN = ("context", "tool", "paused", "failed", "unknown")
+"""Statuses of replies that ended before their answer, and were neither cut nor refused."""
 
 Measures = Mapping[str, str]
 """The measure of each cell, by its key; a cell that is missing is judged by wins."""
@@ -36,6 +40,7 @@ ROW = np.dtype(
         ("all_tokens", "u4"),
         ("device_seconds", "f8"),
         *((name, "u4") for name in ("replies", "malformed", "illegal", "unreported")),
+        *((name, "u4") for name in ("truncated", "refused", "broken")),
         ("measured", "u1"),
         ("others_won", "u1"),
         ("others_figure", "f8"),
@@ -54,8 +59,9 @@ class Outcome:
     value: mean return of the measured seats. figure: mean of the cell's measure over them. winners:
     how many of the `measured` seats won.
     replies: model replies to the subjects, of which some were `malformed` or `illegal`; a
-    conversation has several per decision. unreported: the subjects' choices for which the model
-    gave no probability.
+    conversation has several per decision. truncated, refused, broken: replies without an answer, as
+    the token limit cut them, the model or its server refused, or they ended otherwise. unreported:
+    the subjects' choices for which the model gave no probability.
     others_won, others_figure: as `winners` and `figure`, for all other seats; 0 if there are none.
     opened: whether a measured seat made the first move of the match.
     calls: the subjects' model calls, one for each scored prompt and each generated sample.
@@ -80,6 +86,9 @@ class Outcome:
     malformed: int = 0
     illegal: int = 0
     unreported: int = 0
+    truncated: int = 0
+    refused: int = 0
+    broken: int = 0
     measured: int = 1
     others_won: int = 0
     others_figure: float = 0.0
@@ -131,6 +140,9 @@ def outcome(record: MatchRecord, measures: Measures = WINS) -> Outcome:
             for one in decision.asked
             if isinstance(one, ScoreExchange)
         ),
+        truncated=answers.count("truncated"),
+        refused=answers.count("refused") + answers.count("filtered"),
+        broken=sum(map(answers.count, BROKEN)),
         measured=len(seats),
         others_won=sum(gave[WIN.name][seat] > 0 for seat in others),
         others_figure=_mean([gave[asked][seat] for seat in others]) if others else 0.0,
@@ -150,6 +162,8 @@ def _mean(figures: Sequence[float]) -> float:
 
 def _answers(decision: DecisionRecord) -> Sequence[Any]:
     """The status of each model reply, as the method noted it, otherwise one per decision."""
+    if any(isinstance(one, TextExchange) and one.details for one in decision.asked):
+        return verdicts(decision)
     once = [decision.status] if decision.asked else []
     answers: Sequence[Any] = decision.notes.get("answers", once)
     return answers

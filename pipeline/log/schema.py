@@ -130,9 +130,9 @@ class MatchRecord(Record, frozen=True, kw_only=True, tag="match"):
     """A finished match.
 
     subjects, measured: seats. returns: one per seat. measures: by name, one figure per seat.
-    preparation: only in the first record of a file. seconds: time spent playing and waiting for
-    models; device_seconds: see `pipeline/play/cost.py`. clock: None if no model was asked. Raises
-    ValueError if the fields are inconsistent.
+    forfeits: the seats that gave the match up. preparation: only in the first record of a file.
+    seconds: time spent playing and waiting for models; device_seconds: see `pipeline/play/cost.py`.
+    clock: None if no model was asked. Raises ValueError if the fields are inconsistent.
     """
 
     subjects: Seats
@@ -141,6 +141,7 @@ class MatchRecord(Record, frozen=True, kw_only=True, tag="match"):
     measures: dict[str, Figures]
     plies: Count
     decisions: tuple[DecisionRecord, ...]
+    forfeits: tuple[Seat, ...] = ()
     preparation: tuple[Preparation, ...] = ()
     seconds: Seconds = 0.0
     device_seconds: Seconds = 0.0
@@ -161,6 +162,8 @@ class MatchRecord(Record, frozen=True, kw_only=True, tag="match"):
             raise ValueError("more tokens than can be counted")
         if self.plies != len(self.decisions):
             raise ValueError("plies that are not one a decision")
+        if any(seat >= seats for seat in self.forfeits):
+            raise ValueError("a forfeit of no seat")
         if any(prepared.player >= seats for prepared in self.preparation):
             raise ValueError("a preparation of no player")
         if self.clock is not None:

@@ -40,6 +40,7 @@ def _refuse_another(first: Cell, second: Cell) -> None:
         ("baseline", first.baseline or "null", second.baseline or "null"),
         ("test", first.test.name, second.test.name),
         ("margin", first.test.margin, second.test.margin),
+        ("keep_thoughts", first.keep_thoughts, second.keep_thoughts),
     ):
         if one != other:
             raise UserError(f"{key} takes one value a run, got {one} and {other}")
@@ -63,6 +64,7 @@ def _cell(config: CellConfig) -> Cell:
         identity={},
         samples=config.samples,
         test=config.test,
+        keep_thoughts=config.keep_thoughts,
     )
     return replace(cell, identity=cell_identity(cell))
 

@@ -52,6 +52,7 @@ class Cell:
     measure: the name of the result.
     samples: how often each deal is played, with all randomness except the deal redrawn.
     test: the test applied to the result; like the baseline and the role, it changes no match.
+    keep_thoughts: whether records keep the models' thoughts.
     """
 
     experiment: str
@@ -68,6 +69,7 @@ class Cell:
     samples: int = 1
     test: Declared = TWO_SIDED
     role: Role = "sweep"
+    keep_thoughts: bool = True
 
     @cached_property
     def key(self) -> str:

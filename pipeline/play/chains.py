@@ -43,9 +43,10 @@ def answer_questions(
     source: ModelSource | None,
     exchanges: list[Exchange],
     statics: dict[str, str],
+    thoughts: bool = True,
 ) -> Chain[Result]:
     """Forward an agent's questions to its model, and append each request and its reply to
-    `exchanges` in the order asked."""
+    `exchanges` in the order asked. thoughts: whether to keep the model's thoughts."""
     try:
         question = next(thinking)
         while True:
@@ -53,7 +54,7 @@ def answer_questions(
             requests = question if isinstance(question, tuple) else (question,)
             replies = yield from _gathered([Ask(source, request) for request in requests])
             pairs = zip(requests, replies, strict=True)
-            exchanges.extend(exchange(request, reply, statics) for request, reply in pairs)
+            exchanges.extend(exchange(*pair, statics, thoughts) for pair in pairs)
             question = thinking.send(replies if isinstance(question, tuple) else replies[0])
     except StopIteration as stop:
         result: Result = stop.value

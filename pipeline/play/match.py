@@ -7,7 +7,7 @@ from typing import Any
 
 from gauntlet.agents.base import Decision, Notified, Turn
 from gauntlet.games.base import Action, TextAction, TextMove, default_text_move
-from gauntlet.games.capabilities import measure_values
+from gauntlet.games.capabilities import WIN, forfeit_returns, measure_values
 from gauntlet.models.exchanges import Exchange
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.log.exchanges import margin
@@ -42,14 +42,17 @@ class Table:
         self.turns = [0] * len(cell.players)
         self.decisions: list[DecisionRecord] = []
         self.statics: dict[str, str] = {}
+        self.forfeits: tuple[int, ...] = ()
 
     def played(self) -> Chain[Any]:
-        """Play from the deal to the final state."""
+        """Play from the deal to the final state, or to the state in which a seat gives up."""
         game = self.cell.game
         state = game.deal(self.stream(DEAL))
         while seats := game.to_move(state):
             made = yield from run_concurrently([self.turn(state, seat) for seat in seats])
             self.decisions += [decision for _, decision in made]
+            if self.forfeits:
+                break
             state = game.play(state, [move for move, _ in made])
         return state
 
@@ -66,7 +69,10 @@ class Table:
         if not forced or (self.cell.ask_forced and player.model is not None):
             rng = self.stream(CHOICE, seat, ply, *self.again)
             thinking = player.agent.decide(turn, rng)
-            decision = yield from answer_questions(thinking, player.model, asked, self.statics)
+            decision = yield from answer_questions(
+                thinking, player.model, asked, self.statics, self.cell.keep_thoughts
+            )
+            self.forfeits += (seat,) * decision.forfeit
         move = self._move(options[decision.option], decision.text, seat, ply)
         return move, _decision_record(seat, turn, decision, move, forced, asked)
 
@@ -84,7 +90,7 @@ class Table:
         for seat, number in enumerate(self.seating):
             player = self.cell.players[number]
             if isinstance(player.agent, Notified):
-                ending, returns = game.show(state), game.returns(state)
+                ending, returns = game.show(state), self._results(state)[0]
                 telling = player.agent.on_end(seat, self._since(seat), ending, returns)
                 told.append(answer_questions(telling, player.model, [], {}))
         return told
@@ -95,8 +101,17 @@ class Table:
         last = self.decisions[own[-1] + 1 :] if own else self.decisions
         return [f"player {made.seat}: {move_text(made)}" for made in last]
 
+    def _results(self, state: Any) -> tuple[tuple[float, ...], dict[str, tuple[float, ...]]]:
+        """The returns and the measures."""
+        game = self.cell.game
+        if not self.forfeits:
+            return tuple(game.returns(state)), measure_values(game, state)
+        returns = forfeit_returns(game, self.forfeits)
+        return returns, {WIN.name: tuple(float(one > 0) for one in returns)}
+
     def record(self, state: Any) -> MatchRecord:
         task, cell = self.task, self.cell
+        returns, measures = self._results(state)
         return MatchRecord(
             match=task.match,
             cell=task.cell,
@@ -104,8 +119,9 @@ class Table:
             rotation=task.rotation,
             subjects=cell.seats_of(cell.subjects, task.rotation),
             measured=cell.seats_of(cell.measured, task.rotation),
-            returns=tuple(cell.game.returns(state)),
-            measures=measure_values(cell.game, state),
+            returns=returns,
+            measures=measures,
+            forfeits=self.forfeits,
             plies=sum(self.turns),
             decisions=tuple(self.decisions),
             statics=dict(sorted(self.statics.items())),

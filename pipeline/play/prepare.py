@@ -54,7 +54,9 @@ def _prepared(cell: Cell, number: int, player: Player, ready: Ready) -> Chain[Pl
         return player
     asked: list[Exchange] = []
     preparing = player.agent.prepare(cell.game, number, cell.goal(number, 0))
-    agent = yield from answer_questions(preparing, player.model, asked, ready.statics)
+    agent = yield from answer_questions(
+        preparing, player.model, asked, ready.statics, cell.keep_thoughts
+    )
     if asked:
         ready.asked.append(Preparation(number, tuple(asked)))
     return replace(player, agent=agent)

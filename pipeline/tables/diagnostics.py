@@ -331,6 +331,13 @@ SENSITIVITY_VIEW = View(
     "of these were\nlost or won.",
     lambda rows: rows[(rows["fallback_matches"] > 0) | (rows["close_decisions"] > 0)],
 )
+NO_ANSWER = {
+    "truncated": "were cut by the token limit before their answer (see prompt.max_tokens and "
+    "model.thinking_room)",
+    "refused": "were refused by the model or withheld by its server",
+    "broken": "ended before their answer",
+}
+"""Counts of `pipeline.log.outcomes`, and what the warning says."""
 METRICS = (
     *("first", "last", "end_random", "place_bits", "place_bits_random", "option_share"),
     *("reply_share", "without_fallbacks", "close_decisions"),
@@ -388,9 +395,10 @@ def _warnings(
 
 
 def _unusable(result: CellResults, counts: Mapping[str, int]) -> Iterator[str]:
-    """Many fallbacks, or else unusable replies; and replies that were cut off or ambiguous."""
+    """Many fallbacks, or else wrong replies; replies without an answer, and ambiguous ones."""
+    outcomes = result.outcomes
     names = ("fallbacks", "decisions", "malformed", "illegal", "replies")
-    sums = (result.outcomes.column(name).sum().item() for name in names)
+    sums = (outcomes.column(name).sum().item() for name in names)
     fallbacks, decisions, malformed, illegal, replies = sums
     fallback_share = fallbacks / decisions if decisions else 0.0
     bad_share = (malformed + illegal) / replies if replies else 0.0
@@ -398,9 +406,10 @@ def _unusable(result: CellResults, counts: Mapping[str, int]) -> Iterator[str]:
         yield f"a fallback took {percent(fallback_share)} of its decisions"
     elif bad_share > UNUSABLE:
         yield f"{percent(bad_share)} of its replies were malformed or illegal"
-    for kind, why in (
-        ("truncated", "were cut off at max_tokens"),
-        ("ambiguous", "name several options as their answer"),
-    ):
-        if counts[kind] > UNUSABLE * counts["replies"]:
-            yield f"{percent(counts[kind] / counts['replies'])} of its replies {why}"
+    for name, why in NO_ANSWER.items():
+        times = outcomes.column(name).sum().item()
+        if times > UNUSABLE * replies:
+            yield f"{percent(times / replies)} of its replies {why}"
+    if counts["ambiguous"] > UNUSABLE * counts["replies"]:
+        share = percent(counts["ambiguous"] / counts["replies"])
+        yield f"{share} of its replies name several options as their answer"

@@ -80,6 +80,8 @@ DECISIONS: Columns = {
     "tokens": ("int64", "read and written"),
     "prompts": ("list<string>", "all that was sent, each prompt whole"),
     "replies": ("list<string>", "texts; of a scored prompt JSON: its words' log-probabilities"),
+    "finishes": ("list<string>", "why each text ended: stop, length, refused, ..."),
+    "thoughts": ("list<string>", "what the model thought before each text, as far as known"),
     "notes": ("string", "JSON: what the method tells of itself"),
 }
 
@@ -140,14 +142,26 @@ def decision_row(match: Row, record: MatchRecord, turn: int, decision: DecisionR
             for branch in (asked.branches if isinstance(asked, ScoreExchange) else ("",))
         ],
         "replies": [reply for asked in decision.asked for reply in _replies(asked)],
+        "finishes": [one.detail(place).finish for one, place in _texts(decision)],
+        "thoughts": [one.detail(place).thoughts for one, place in _texts(decision)],
         "notes": encode(decision.notes).decode(),
     }
+
+
+def _texts(decision: DecisionRecord) -> list[tuple[TextExchange, int]]:
+    """Every written text: its exchange and its number there."""
+    return [
+        (one, place)
+        for one in decision.asked
+        if isinstance(one, TextExchange)
+        for place in range(len(one.texts))
+    ]
 
 
 def _replies(exchange: Exchange) -> Sequence[str]:
     """The texts; of a scored prompt its words with their log-probabilities."""
     if isinstance(exchange, TextExchange):
-        return (exchange.text, *exchange.others)
+        return exchange.texts
     return [
         encode(dict(zip(exchange.choices, row, strict=True))).decode() for row in exchange.logprobs
     ]

@@ -11,19 +11,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gauntlet.agents.base import Status
+from gauntlet.agents.base import NO_ANSWERS, WRONG_ANSWERS, Status, finish_status
 from gauntlet.agents.prompting.answers import option_called
 from gauntlet.agents.prompting.reading import AFTER, WRAPPED, folded
-from gauntlet.agents.prompting.words import MALFORMED
-from gauntlet.models.exchanges import Exchange, ScoreExchange, TextExchange
+from gauntlet.models.exchanges import ScoreExchange, TextExchange
+from gauntlet.pipeline.log.replies import continued_text, verdicts
 from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
 from gauntlet.pipeline.viewer.match import decision_view
 
-BAD: tuple[Status, ...] = ("malformed", "illegal", "ambiguous")
+BAD: tuple[Status, ...] = (*WRONG_ANSWERS, *NO_ANSWERS)
 """Verdicts on an unusable reply."""
-KINDS = ("malformed", "illegal", "ambiguous", "truncated", "empty")
-"""malformed: not in the requested form. illegal: names no option. ambiguous: names several options
-as its answer, whether or not one was used. truncated: of the maximal length. empty: no words."""
+KINDS = (*WRONG_ANSWERS, *NO_ANSWERS, "empty")
+"""Of `agents.base.Status`; a reply may be of several. ambiguous and those of NO_ANSWERS count
+whether or not the reply was used. empty: no words."""
 ACTION = re.compile(r'"action"\s*:\s*("(?:[^"\\]|\\.)*"|\d+)')
 
 
@@ -40,14 +40,14 @@ class Verdict:
 
 def classify(decision: DecisionRecord) -> list[Verdict]:
     """Every reply of a decision, in order; scored choices are one per request."""
-    verdicts, replies = iter(_verdicts(decision)), []
+    read, replies = iter(verdicts(decision)), []
     written = any(isinstance(one, TextExchange) for one in decision.asked)
     scored = decision.status if decision.fallback and not written else "ok"
     for at, exchange in enumerate(decision.asked):
         if isinstance(exchange, TextExchange):
-            cut = truncated(exchange) == exchange.n
-            for text in (exchange.text, *exchange.others):
-                replies.append(_classify_text(at, text, next(verdicts), decision.options, cut))
+            for sample, text in enumerate(exchange.texts):
+                ended = finish_status(exchange.detail(sample).finish)
+                replies.append(_classify_text(at, text, next(read), decision.options, ended))
         else:
             unusable = scored in BAD
             replies.append(Verdict(at, None, (scored,) * unusable, unusable))
@@ -55,63 +55,25 @@ def classify(decision: DecisionRecord) -> list[Verdict]:
 
 
 def _classify_text(
-    exchange: int, text: str, verdict: Any, options: Sequence[str], cut: bool
+    exchange: int, text: str, verdict: Any, options: Sequence[str], ended: Status
 ) -> Verdict:
     unusable = verdict in BAD
     used = isinstance(verdict, int) and 0 <= verdict < len(options)
     several = used and ambiguous(text, options, options[verdict])
     kinds = [str(verdict)] * unusable + ["ambiguous"] * several
-    kinds += ["truncated"] * cut + ["empty"] * (not text.strip())
-    return Verdict(exchange, text, tuple(kinds), unusable)
-
-
-def truncated(exchange: TextExchange) -> int:
-    """How many of its texts have the maximal length; of several with one token count, at least."""
-    longest, (_, written) = exchange.settings[0], exchange.tokens
-    least = written - exchange.n * (longest - 1)
-    return min(max(least, 0), exchange.n) if longest > 0 else 0
+    kinds += [ended] * (ended != "ok") + ["empty"] * (not text.strip())
+    return Verdict(exchange, text, tuple(dict.fromkeys(kinds)), unusable)
 
 
 def reprompted(decision: DecisionRecord, replies: Sequence[Verdict]) -> bool:
-    """Whether the conversation continued after an unusable reply."""
-    return any(
-        _continued(exchange) in {one.text for one in replies if one.unusable and one.exchange < at}
-        for at, exchange in enumerate(decision.asked)
-        if exchange.turns
-    )
-
-
-def _continued(exchange: Exchange) -> str | None:
-    """The reply that an exchange continues from."""
-    return exchange.turns[-1][0] if exchange.turns else None
-
-
-def _verdicts(decision: DecisionRecord) -> list[Any]:
-    """The verdict on each text: from the method's note "answers", then from the faults of words
-    that go with an option. Without notes, a reply that was followed up counts as malformed."""
-    texts = [
-        (at, text)
-        for at, one in enumerate(decision.asked)
-        if isinstance(one, TextExchange)
-        for text in (one.text, *one.others)
-    ]
-    answers, faults = decision.notes.get("answers"), decision.notes.get("faults")
-    faults = faults if isinstance(faults, list | tuple) else ()
-    known = list(answers or ())
-    rest = len(texts) - len(known)
-    if answers is not None and rest <= 0:
-        return known
-    if answers is not None or len(faults) >= rest - (not decision.fallback):
-        wrong = ["malformed" if fault == MALFORMED else "illegal" for fault in faults]
-        return [*known, *wrong, *["ok"] * (rest - len(wrong))][: len(texts)]
-    continued = {_continued(one) for one in decision.asked}
-    return ["malformed" if text in continued else _last(decision, at) for at, text in texts]
-
-
-def _last(decision: DecisionRecord, at: int) -> str:
-    """The verdict on a reply that was not followed up."""
-    final = decision.fallback and at == len(decision.asked) - 1
-    return decision.status if final else "ok"
+    """Whether the model was asked again after an unusable reply."""
+    if decision.notes.get("again"):
+        return True
+    for at, exchange in enumerate(decision.asked):
+        unusable = {one.text for one in replies if one.unusable and one.exchange < at}
+        if exchange.turns and continued_text(exchange) in unusable:
+            return True
+    return False
 
 
 def ambiguous(text: str, options: Sequence[str], used: str) -> bool:
@@ -203,10 +165,8 @@ class Audit:
         for exchange in decision.asked:
             if isinstance(exchange, ScoreExchange):
                 counts["unreported"] += exchange.unreported
-            else:
-                counts["truncated"] += truncated(exchange)
         for number, one in enumerate(replies):
-            counts.update(kind for kind in one.kinds if kind != "truncated")
+            counts.update(one.kinds)
             for kind in one.kinds:
                 self._store(kind, (record.deal, record.rotation, at, number), record, one)
 

@@ -147,7 +147,7 @@ def _calls(
             scored = _scored(next(prompts), options)
             yield Call(f"score {number}", _messages(prompt), scored, times, _usage(read, 0))
         return
-    written = list(islice(prompts, 1 + len(exchange.others)))
+    written = list(islice(prompts, len(exchange.texts)))
     inputs = {**_messages(sent[0]), **_settings(exchange)}
     yield Call("write", inputs, _written(written), times, _usage(*exchange.tokens))
 
@@ -188,12 +188,21 @@ def _scored(prompt: PromptView, options: Sequence[str]) -> Told:
 
 def _written(prompts: Sequence[PromptView]) -> Told:
     readings = [prompt.reading for prompt in prompts]
-    choices = [_message(prompt.reply or "") for prompt in prompts]
+    choices = [_reply(prompt) for prompt in prompts]
     return {"choices": choices, **({"taken": readings} if any(readings) else {})}
 
 
 def _answer(text: str) -> Told:
     return {"choices": [_message(text)]}
+
+
+def _reply(prompt: PromptView) -> Told:
+    """A text with its thoughts, as servers of OpenAI's protocol give them, and why it ended if not
+    by itself."""
+    message = _message(prompt.reply or "")
+    if prompt.thoughts:
+        message["message"]["reasoning_content"] = prompt.thoughts
+    return {**message, "finish_reason": prompt.finish} if prompt.finish != "stop" else message
 
 
 def _message(text: str) -> Told:

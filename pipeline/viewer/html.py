@@ -95,8 +95,7 @@ def _state(game: Game[Any], state: Any, text: str) -> Markup:
     """The drawing with its text folded below; just the text for games without a drawing."""
     if not has_drawing(game):
         return tag("pre", text)
-    words = tag("details", tag("summary", "in words"), tag("pre", text))
-    return join_markup(draw_state(game, state), words)
+    return join_markup(draw_state(game, state), _folded("in words", text))
 
 
 def _how(view: DecisionView) -> str:
@@ -174,18 +173,22 @@ def _prompt(
     if prompt.reply is not None:
         reading = join_markup(" -> ", tag("b", one_line(prompt.reading))) if prompt.reading else ""
         line = tag("p", f"reply {number}", reading, class_="note")
-        reply = join_markup(line, tag("pre", shorten(prompt.reply)))
+        thoughts = _folded("thoughts", shorten(prompt.thoughts)) if prompt.thoughts else ""
+        words = prompt.reply or prompt.refusal
+        reply = join_markup(line, thoughts, tag("pre", shorten(words)))
     answers = [
         f"{answer.word} {answer.probability:.4f}"
         + ("" if answer.option is None else f" ({options[answer.option]})")
         for answer in prompt.answers
     ]
     summary = f"prompt {number}{': ' if answers else ''}{', '.join(answers)}"
-    return join_markup(
-        reply, tag("details", tag("summary", summary), tag("pre", shorten(prompt.text)))
-    )
+    return join_markup(reply, _folded(summary, shorten(prompt.text)))
+
+
+def _folded(summary: str, text: str) -> Markup:
+    return tag("details", tag("summary", summary), tag("pre", text))
 
 
 def _notes(notes: Mapping[str, object], shorten: Callable[[str], str]) -> Markup:
     text = json.dumps(notes, indent=1, ensure_ascii=False, default=str)
-    return tag("details", tag("summary", "notes"), tag("pre", shorten(text)))
+    return _folded("notes", shorten(text))

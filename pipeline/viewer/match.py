@@ -20,6 +20,7 @@ from gauntlet.models.exchanges import Exchange, TextExchange
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.recorded import player_name, recorded_game
+from gauntlet.pipeline.log.replies import verdicts
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
 from gauntlet.pipeline.plan.rng import DEAL, stream
@@ -44,6 +45,7 @@ class PromptView:
     """One prompt as sent, with its answers: scored words, or a written reply.
 
     reading: how the reply was parsed, or what is wrong with it; "" if the record does not say.
+    thoughts, finish, refusal: of the reply, as in `models.base.Detail`.
     place, prompts: its number in its request, from 0, and how many prompts that request had.
     """
 
@@ -51,6 +53,9 @@ class PromptView:
     answers: tuple[Answer, ...] = ()
     reply: str | None = None
     reading: str = ""
+    thoughts: str = ""
+    finish: str = "stop"
+    refusal: str = ""
     place: int = 0
     prompts: int = 1
 
@@ -144,11 +149,15 @@ class MatchView:
     end_text: str
     returns: tuple[float, ...]
     scores: tuple[str, Sequence[float]] | None = None
+    forfeits: tuple[int, ...] = ()
 
     @property
     def outcome(self) -> str:
         winners = [seat for seat, value in enumerate(self.returns) if value > 0]
         winner = f"won by player {winners[0]}" if winners else "nobody won"
+        if self.forfeits:
+            gave_up = " and ".join(f"player {seat}" for seat in self.forfeits)
+            winner = f"{gave_up} gave up; {winner}"
         if self.scores is None:
             return winner
         name, scores = self.scores
@@ -192,6 +201,7 @@ def match_view(folder: Folder, record: MatchRecord) -> MatchView:
         end_text=game.show(end_state),
         returns=record.returns,
         scores=_scores(cell, record),
+        forfeits=record.forfeits,
     )
 
 
@@ -204,7 +214,7 @@ def decision_view(
     """
     statics = {name: statics.get(name, "") for each in decision.asked for name in each.named}
     written = [each for each in decision.asked if isinstance(each, TextExchange)]
-    readings = iter(_readings(decision, sum(1 + len(each.others) for each in written)))
+    readings = iter(_readings(decision, sum(len(each.texts) for each in written)))
     return DecisionView(
         seat=decision.seat,
         prompts=tuple(
@@ -236,12 +246,15 @@ def _plies(
     game: Game[Any], seed: Seed, record: MatchRecord, players: Sequence[str]
 ) -> tuple[tuple[Ply, ...], Any]:
     state = game.deal(stream(seed, game, record.deal, DEAL))
-    decisions = iter(record.decisions)
+    decisions, done = iter(record.decisions), 0
     plies: list[Ply] = []
     while seats := game.to_move(state):
         taken = [(seat, _checked(game, state, seat, next(decisions, None))) for seat in seats]
         views = tuple(decision_view(made, record.statics, players[seat]) for seat, made in taken)
         plies.append(Ply(len(plies), state, game.show(state), views))
+        done += len(seats)
+        if record.forfeits and done == len(record.decisions):
+            break
         moves = [move_with(game.legal(state, seat)[made.chosen], made.text) for seat, made in taken]
         state = game.play(state, moves)
     return tuple(plies), state
@@ -263,10 +276,11 @@ def _prompts(
     exchange: Exchange, statics: Mapping[str, str], options: Sequence[str], readings: Iterator[str]
 ) -> Iterator[PromptView]:
     if isinstance(exchange, TextExchange):
-        replies = (exchange.text, *exchange.others)
-        for place, reply in enumerate(replies):
-            text = exchange.prompt(statics).text
-            yield PromptView(text, (), reply, next(readings), place, len(replies))
+        text = exchange.prompt(statics).text
+        for place, reply in enumerate(exchange.texts):
+            detail = exchange.detail(place)
+            own = detail.thoughts, detail.finish, detail.refusal
+            yield PromptView(text, (), reply, next(readings), *own, place, len(exchange.texts))
         return
     for number, branch in enumerate(exchange.branches):
         prompt = exchange.prompt(statics, branch)
@@ -281,7 +295,10 @@ def _prompts(
 
 
 def _readings(decision: DecisionRecord, replies: int) -> list[str]:
-    """How each text was read: the method's notes, then faults of text, then the accepted text."""
+    """How each text was read: the method's notes, then faults of text, then the accepted text; of
+    one that is no answer, why it ended."""
+    if any(isinstance(one, TextExchange) and one.details for one in decision.asked):
+        return [_named(verdict, decision.options) for verdict in verdicts(decision)]
     dropped, faults = _noted(decision, "dropped"), _noted(decision, "faults")
     noted = [
         _named(answer, decision.options) + ", taken for no answer" * (number in dropped)

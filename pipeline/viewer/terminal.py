@@ -65,8 +65,12 @@ def _show_prompts(every: Sequence[PromptView], out: Console, prompts: bool) -> N
             out.print(visible(_news(prompt, before)), style="dim", markup=False)
         if prompt.reply is not None:
             reading = f" -> {escape(one_line(prompt.reading))}" if prompt.reading else ""
+            if prompt.thoughts:
+                thoughts = visible(prompt.thoughts) if prompts else one_line(prompt.thoughts, WIDTH)
+                out.print(f"thoughts {number}: {thoughts}", style="dim", markup=False)
             out.print(f"reply {number}{reading}", style="dim" if prompts else None)
-            reply = visible(prompt.reply) if prompts else one_line(prompt.reply, WIDTH)
+            words = prompt.reply or prompt.refusal
+            reply = visible(words) if prompts else one_line(words, WIDTH)
             out.print(reply, markup=False)
         before = prompt
 

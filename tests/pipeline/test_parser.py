@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from msgspec.structs import replace as with_
 
 from gauntlet.agents.base import Decision, Turn
 from gauntlet.agents.llm import LLM
@@ -24,11 +23,11 @@ from gauntlet.agents.prompting.vanilla import Vanilla
 from gauntlet.games.base import TextAction, TextSpec
 from gauntlet.games.uno import Uno
 from gauntlet.games.watch.game import Watch
-from gauntlet.models.base import Generate, Generation, Reply, Request
+from gauntlet.models.base import Detail, Finish, Generate, Generation, Reply, Request
 from gauntlet.models.exchanges import Exchange
 from gauntlet.pipeline.log.schema import DecisionRecord
 from gauntlet.pipeline.play.chains import Answered, answer_questions
-from gauntlet.pipeline.tables.reply_audit import Audit, ambiguous, classify, reprompted, truncated
+from gauntlet.pipeline.tables.reply_audit import Audit, ambiguous, classify, reprompted
 from tests.agents.play import turn_with
 from tests.pipeline.conftest import Capsys, Sweep
 from tests.pipeline.records import decided, ended, scored
@@ -38,26 +37,32 @@ FEW = 8
 """Words that these replies may have; one token each."""
 
 
-def record_of(method: Method, *replies: str, turn: Turn | None = None) -> DecisionRecord:
+def record_of(
+    method: Method, *replies: str | Generation, turn: Turn | None = None, again: int = 0
+) -> DecisionRecord:
     """Return the record of a decision of the method, where the model gives these replies in turn;
-    the last one repeatedly. A request for several takes that many."""
+    the last one repeatedly. A request for several takes that many. again: how often a bad reply is
+    asked for again."""
     turn, left = turn or turn_with("draw", "draw two", "red 3"), list(replies)
 
-    def said() -> str:
+    def said() -> str | Generation:
         return left.pop(0) if len(left) > 1 else left[0]
 
     def reply(request: Request) -> Reply:
         assert isinstance(request, Generate)
-        text, *others = (said() for _ in range(request.n))
-        words = sum(len(one.split()) for one in (text, *others))
-        return Generation(text, 9, words, tuple(others))
+        texts = [said() for _ in range(request.n)]
+        if isinstance(texts[0], Generation):
+            return texts[0]
+        lengths = [len(str(one).split()) for one in texts]
+        details = tuple(Detail("length" if n >= request.max_tokens else "stop") for n in lengths)
+        text, *others = map(str, texts)
+        return Generation(text, 9, sum(lengths), tuple(others), details)
 
     asked: list[Exchange] = []
     statics: dict[str, str] = {}
     source: Any = object()
-    chain = answer_questions(
-        LLM(method).decide(turn, np.random.default_rng(1)), source, asked, statics
-    )
+    agent = LLM(method, "ask_again", again) if again else LLM(method, "fallback")
+    chain = answer_questions(agent.decide(turn, np.random.default_rng(1)), source, asked, statics)
     decision = _run(chain, reply)
     record = decided(
         1,
@@ -111,7 +116,7 @@ def counted(*decisions: DecisionRecord) -> dict[str, int]:
         ("", ("malformed", "empty")),
         (f"{ONE} or {TWO}", ("ambiguous",)),
         (f"{ONE} again {ONE}", ()),
-        ("I think that I would like to draw a card now", ("malformed", "truncated")),
+        ("I think that I would like to draw a card now", ("truncated",)),
         (f"{ONE} x x x x x x", ("truncated",)),
         (f"{ONE} x x x x x", ()),
     ],
@@ -208,14 +213,24 @@ def test_choices_that_were_scored() -> None:
     assert counted(decided(0), decided(1, asked=())) == {}, "another's, and nobody's"
 
 
-@pytest.mark.parametrize(
-    ("n", "written", "cut"), [(1, 7, 0), (1, 8, 1), (1, 10, 1), (3, 21, 0), (3, 23, 2)]
-)
-def test_of_several_texts_at_least_so_many_were_cut(n: int, written: int, cut: int) -> None:
-    """23 tokens in three texts of at most 8: two have 8 each, or there would be fewer than 23."""
-    (exchange,) = record_of(Vanilla(max_tokens=FEW), "hm").asked
-    own: Any = exchange
-    assert truncated(with_(own, n=n, tokens=(9, written))) == cut
+@pytest.mark.parametrize("finish", ["refused", "filtered", "paused", "context", "tool", "unknown"])
+def test_a_reply_without_an_answer_is_called_by_its_end(finish: Finish) -> None:
+    """It is neither malformed nor illegal, whatever words came with it."""
+    reply = Generation("draw", 9, 1, details=(Detail(finish),))
+    record = record_of(Vanilla(), reply)
+    assert (kinds(record), record.status) == ([(finish,)], finish)
+    assert counted(record)["fallbacks"] == counted(record)[finish] == 1
+
+
+def test_a_reply_that_was_asked_for_again_is_counted() -> None:
+    """Cut twice and read then: three replies to one decision."""
+    cut = Generation("I think", 9, 8, details=(Detail("length"),))
+    record = record_of(Vanilla(max_tokens=FEW), cut, cut, TWO, again=2)
+    assert kinds(record) == [("truncated",), ("truncated",), ()]
+    assert (record.status, record.fallback, record.attempts) == ("ok", False, 3)
+    found = counted(record)
+    assert (found["replies"], found["truncated"], found["recovered"]) == (3, 2, 1)
+    assert found["reasked"] == 1
 
 
 def test_a_parser_that_guesses_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
