@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from gauntlet.agents.base import Goal, Turn
@@ -133,7 +134,7 @@ def traced(method: Any, rows: Any, options: tuple[str, ...] = OPTIONS) -> Decisi
     """The trace of one decision with these probabilities as the model's answers to each prompt."""
     seen = Observation("UNO", 2, "Rules.", (Fact("Top card", "green skip"),), (), options)
     turn = Turn(Uno(3), tuple(range(len(options))), Goal(1), lambda: seen)
-    thinking, statics = LLM(method).decide(turn, rng=None), {}  # type: ignore[arg-type,var-annotated]
+    thinking, statics = LLM(method).decide(turn, np.random.default_rng(0)), {}  # type: ignore[var-annotated]
     request = next(thinking)
     logprobs = tuple(tuple(math.log(p) if p else -math.inf for p in row) for row in rows)
     reply = Scores(logprobs, (10,) * len(rows))
