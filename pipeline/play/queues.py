@@ -1,17 +1,20 @@
 """The queue of one model.
 
 A local model takes requests in batches; the next batch fills while it works on one. A remote model
-takes single requests, several at a time, and no request waits for another's reply.
+takes single requests, several at a time, and no request waits for another's reply. Requests of the
+match that began first go first, so that matches end in the order in which they began.
 """
 
 from __future__ import annotations
 
+import math
 import queue
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import count
 from typing import Protocol
 
 from gauntlet.models.answering import answer_each
@@ -39,7 +42,9 @@ Deliver = Callable[[Sequence[Delivery]], None]
 class Queue(Protocol):
     """Takes asks; delivers results from its own thread."""
 
-    def put(self, ask: Ask) -> None: ...
+    def put(self, ask: Ask, place: int = 0) -> None:
+        """Add an ask. place: the order of its match; lower ones are answered first."""
+        ...
 
     def flush(self) -> None:
         """No more asks will come for now: answer what waits without filling a batch."""
@@ -62,7 +67,8 @@ class SlotQueue:
 
     def __init__(self, model: Model, slots: int, deliver: Deliver) -> None:
         self._model, self._deliver = model, deliver
-        self._waiting: queue.SimpleQueue[Ask | None] = queue.SimpleQueue()
+        self._waiting: queue.PriorityQueue[tuple[float, int, Ask | None]] = queue.PriorityQueue()
+        self._number = count()
         self._closed = threading.Event()
         self._threads = [
             threading.Thread(target=self._serve, daemon=True, name=f"slot {number}")
@@ -71,8 +77,8 @@ class SlotQueue:
         for thread in self._threads:
             thread.start()
 
-    def put(self, ask: Ask) -> None:
-        self._waiting.put(ask)
+    def put(self, ask: Ask, place: int = 0) -> None:
+        self._waiting.put((place, next(self._number), ask))
 
     def flush(self) -> None:
         """Nothing to do: requests are not batched."""
@@ -80,31 +86,35 @@ class SlotQueue:
     def close(self) -> None:
         self._closed.set()
         for _ in self._threads:
-            self._waiting.put(None)
+            self._waiting.put((-math.inf, next(self._number), None))
         for thread in self._threads:
             thread.join()
 
     def _serve(self) -> None:
-        while (ask := self._waiting.get()) is not None and not self._closed.is_set():
+        while (ask := self._waiting.get()[2]) is not None and not self._closed.is_set():
             self._deliver(answer_batch(self._model, [ask]))
 
 
 class BatchQueue:
-    """Answers one batch after another: a full one at once, a smaller one after a flush."""
+    """Answers one batch after another: a full one at once, a smaller one after a flush.
+
+    at_most: requests of a full batch; may be changed between batches.
+    """
 
     def __init__(self, model: Model, at_most: int, deliver: Deliver) -> None:
-        self._model, self._at_most, self._deliver = model, at_most, deliver
-        self._waiting: deque[Ask] = deque()
+        self._model, self.at_most, self._deliver = model, at_most, deliver
+        self._waiting: list[tuple[int, int, Ask]] = []
+        self._number = count()
         self._flushed = 0
         self._closed = False
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._serve, daemon=True, name="model")
         self._thread.start()
 
-    def put(self, ask: Ask) -> None:
+    def put(self, ask: Ask, place: int = 0) -> None:
         with self._changed:
-            self._waiting.append(ask)
-            if len(self._waiting) >= self._at_most:
+            heappush(self._waiting, (place, next(self._number), ask))
+            if len(self._waiting) >= self.at_most:
                 self._changed.notify()
 
     def flush(self) -> None:
@@ -127,11 +137,12 @@ class BatchQueue:
         """Wait for the next batch; [] after closing."""
         with self._changed:
             self._changed.wait_for(
-                lambda: self._closed or self._flushed or len(self._waiting) >= self._at_most
+                lambda: self._closed or self._flushed or len(self._waiting) >= self.at_most
             )
             if self._closed:
                 return []
-            batch = [self._waiting.popleft() for _ in range(min(self._at_most, len(self._waiting)))]
+            size = min(self.at_most, len(self._waiting))
+            batch = [heappop(self._waiting)[2] for _ in range(size)]
             self._flushed = max(0, self._flushed - len(batch))
             return batch
 

@@ -17,12 +17,13 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import count
 from typing import Any
 
 from msgspec.structs import replace
 
 from gauntlet.common.errors import Stopped
-from gauntlet.models.base import Cancellable, Model, ModelSource
+from gauntlet.models.base import Cancellable, Concurrent, Model, ModelSource
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.log.lines import check
 from gauntlet.pipeline.log.schema import MatchRecord
@@ -32,7 +33,8 @@ from gauntlet.pipeline.play.clock import MatchTimer
 from gauntlet.pipeline.play.cost import shards_of
 from gauntlet.pipeline.play.match import play
 from gauntlet.pipeline.play.prepare import Ready, prepare
-from gauntlet.pipeline.play.queues import Delivery, queue_for
+from gauntlet.pipeline.play.queues import BatchQueue, Delivery, queue_for
+from gauntlet.pipeline.play.width import Width
 
 GRACE = 1.0
 """Seconds that a player's own thread may take to finish before it is interrupted."""
@@ -59,10 +61,11 @@ class _Failure:
 
 @dataclass(eq=False)
 class _Running:
-    """A running chain, and the callback for its result or failure."""
+    """A running chain, and the callback for its result or failure. place: see `queues.Queue`."""
 
     chain: Chain[Any]
     ended: Callable[[_Running, Any], None]
+    place: int = 0
     seconds: float = 0.0
     device_seconds: float = 0.0
     watch: MatchTimer = field(default_factory=MatchTimer)
@@ -76,7 +79,8 @@ class _Match:
 
 
 class Scheduler:
-    """Keeps up to `width` matches of the given cells in progress."""
+    """Keeps matches of the given cells in progress: as many as `Width` finds worth it, at most
+    `width`."""
 
     def __init__(
         self,
@@ -85,12 +89,15 @@ class Scheduler:
         models: Mapping[ModelSource, Model],
         width: int,
     ) -> None:
-        self._cells, self._seed, self._models, self._width = cells, seed, models, width
+        self._cells, self._seed, self._models, self._width = cells, seed, models, Width(width)
+        local = any(not isinstance(model, Concurrent) for model in models.values())
+        if not local:  # a server answers each request as fast as another
+            self._width.now = width
+        self._begun = count(1)
         self._arrivals: queue.SimpleQueue[Sequence[Delivery]] = queue.SimpleQueue()
-        # Half of the matches play while the models answer the other half.
-        half = -(-width // 2)
         self._queues = {
-            source: queue_for(model, half, self._arrivals.put) for source, model in models.items()
+            source: queue_for(model, self._half, self._arrivals.put)
+            for source, model in models.items()
         }
         self._ready: dict[str, Ready] = {}
         self._unprepared: dict[str, list[_Match]] = {}
@@ -148,10 +155,26 @@ class Scheduler:
 
     def _go_on(self) -> None:
         """Process the arrivals, and start matches where others have ended."""
-        for delivery in self._next():
+        batch = self._next()
+        self._measure(batch)
+        for delivery in batch:
             self._take_in(delivery)
-        while self._waiting and len(self._active) < self._width and not self._closed.is_set():
+        while self._waiting and len(self._active) < self._width.now and not self._closed.is_set():
             self._begin(self._waiting.popleft())
+
+    @property
+    def _half(self) -> int:
+        """Half of the matches play while the models answer the other half."""
+        return -(-self._width.now // 2)
+
+    def _measure(self, batch: Sequence[Delivery]) -> None:
+        """Adjust the number of matches in progress to what the batch took."""
+        waiting = self._queues[batch[0].ask.source] if batch else None
+        if isinstance(waiting, BatchQueue):
+            self._width.note(len(batch), batch[0].ended - batch[0].began)
+            for each in self._queues.values():
+                if isinstance(each, BatchQueue):
+                    each.at_most = self._half
 
     def _next(self) -> Sequence[Delivery]:
         """The answers that have arrived; if there are none, flush the queues and wait."""
@@ -188,7 +211,8 @@ class Scheduler:
 
     def _play(self, match: _Match) -> None:
         playing = play(self._ready[match.task.cell].cell, match.task, self._seed)
-        self._advance(_Running(playing, partial(self._played, match)), None)
+        running = _Running(playing, partial(self._played, match), next(self._begun))
+        self._advance(running, None)
 
     def _played(self, match: _Match, running: _Running, result: MatchRecord | _Failure) -> None:
         task = match.task
@@ -248,7 +272,7 @@ class Scheduler:
         for ask in asks:
             self._asking[ask] = running
             running.watch.register(ask)
-            self._queues[ask.source].put(ask)
+            self._queues[ask.source].put(ask, running.place)
 
     def _stop(self, running: _Running, result: Any) -> None:
         running.over = True

@@ -222,3 +222,23 @@ def test_the_seconds_of_a_batch_are_shared_out_by_tokens(delivered: Delivered) -
     assert long.busy_seconds == pytest.approx(3 * short.busy_seconds)
     assert long.busy_seconds + short.busy_seconds == pytest.approx(2 * short.seconds)
     waiting.close()
+
+
+@pytest.mark.parametrize("slots", [0, 1])
+def test_the_match_that_began_first_goes_first(delivered: Delivered, slots: int) -> None:
+    """While one request is answered, others wait; they go by the places of their matches."""
+    model = Gated()
+    waiting: Queue = BatchQueue(model, 1, delivered.batches.put)
+    if slots:
+        waiting = SlotQueue(model, slots, delivered.batches.put)
+    waiting.put(ask("under way"), 9)
+    waiting.flush()
+    assert model.begun.get(timeout=SECONDS) == ["under way"]
+    for place, text in ((3, "third"), (1, "first"), (2, "second"), (1, "first again")):
+        waiting.put(ask(text), place)
+    waiting.flush()
+    model.open.release(5)
+    order = [model.begun.get(timeout=SECONDS)[0] for _ in range(4)]
+    assert order == ["first", "first again", "second", "third"]
+    delivered.take(5)
+    waiting.close()
