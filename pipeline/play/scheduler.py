@@ -90,8 +90,7 @@ class Scheduler:
         width: int,
     ) -> None:
         self._cells, self._seed, self._models, self._width = cells, seed, models, Width(width)
-        local = any(not isinstance(model, Concurrent) for model in models.values())
-        if not local:  # a server answers each request as fast as another
+        if all(map(_full_at_once, models.items())):
             self._width.now = width
         self._begun = count(1)
         self._arrivals: queue.SimpleQueue[Sequence[Delivery]] = queue.SimpleQueue()
@@ -277,6 +276,13 @@ class Scheduler:
     def _stop(self, running: _Running, result: Any) -> None:
         running.over = True
         running.ended(running, result)
+
+
+def _full_at_once(asked: tuple[ModelSource, Model]) -> bool:
+    """Whether a model needs no small start: a server answers each request as fast as another, and
+    weights on disk are read for every batch, however large."""
+    source, model = asked
+    return isinstance(model, Concurrent) or getattr(source, "offload", "none") != "none"
 
 
 def _interrupt(thread: threading.Thread) -> None:
