@@ -28,8 +28,8 @@ from gauntlet.games.arctic_scavengers.state import (
     State,
     View,
     people,
+    remove_cards,
     strength,
-    without,
 )
 from gauntlet.games.playouts import check_known_policy
 
@@ -64,7 +64,7 @@ def _gathered(rules: Rules, view: View, actions: Sequence[Action], left: int) ->
     hand = view.own.hand
 
     def costs(action: Action) -> int:
-        return loss(hand, without(hand, action.cards), rules.loose)
+        return loss(hand, remove_cards(hand, action.cards), rules.loose)
 
     by_verb = {
         verb: [one for one in actions if one.verb == verb]
@@ -85,7 +85,7 @@ def _hurt(rules: Rules, hand: Hand, kind: int) -> tuple[int, int, int]:
     value."""
     if kind < 0:
         return (0, 0, 0)
-    lost = loss(hand, without(hand, (kind,)), rules.loose) if hand else 0
+    lost = loss(hand, remove_cards(hand, (kind,)), rules.loose) if hand else 0
     return (lost, CARDS[kind].people, max(CARDS[kind].values[FIGHT], 0) + 1)
 
 
@@ -115,13 +115,13 @@ def worth(rules: Rules, state: State, seat: int) -> float:
         return score(rules, state, seat)
     if state.phase == RESPOND:
         assert state.pending is not None
-        state = apply_action(rules, back(state), state.pending)
+        state = apply_action(rules, without_response(state), state.pending)
         return worth(rules, state, seat)
     lead = _lead(rules, state)
     return 1 / (1 + math.exp(-(lead if seat == 0 else -lead) / SCALE))
 
 
-def back(state: State) -> State:
+def without_response(state: State) -> State:
     """Return the state as if the other seat had not been offered a response."""
     return state._replace(phase=GATHER, seat=state.turn, pending=None)
 

@@ -73,21 +73,21 @@ TOUCHES = np.array([sum(1 << d for d in range(6) if _sides(mask, d)) for mask in
 """The directions whose cell shares a filled neighbour with this one."""
 
 
-def spread(cells: Iterable[int]) -> dict[int, tuple[int, int]]:
+def unrolled_positions(cells: Iterable[int]) -> dict[int, tuple[int, int]]:
     """Return where connected cells lie, unrolled: a column and a row for each, rows from north to
     south; a step E is two columns, a step SE one column and one row. The first cell lies at (0, 0).
     """
     left = dict.fromkeys(cells)
     first = next(iter(left))
-    found, todo = {first: (0, 0)}, [first]
+    positions, todo = {first: (0, 0)}, [first]
     del left[first]
     while todo:
         cell = todo.pop()
-        column, row = found[cell]
+        column, row = positions[cell]
         for ahead, right, down in WAYS:
-            beside = (cell + ahead) & LAST
-            if beside in left:
-                del left[beside]
-                found[beside] = (column + right, row + down)
-                todo.append(beside)
-    return found
+            neighbour = (cell + ahead) & LAST
+            if neighbour in left:
+                del left[neighbour]
+                positions[neighbour] = (column + right, row + down)
+                todo.append(neighbour)
+    return positions

@@ -61,13 +61,13 @@ Deal = tuple[tuple[int, ...], int, int]
 
 def deals(view: View) -> Iterator[Deal]:
     """Yield all consistent deals."""
-    own = view.role // (PEOPLE // 2)
+    team = view.role // (PEOPLE // 2)
     rest = [person for person in range(PEOPLE) if person != view.person]
     for partners in combinations(rest, PEOPLE // 2 - 1):
-        alike = {view.person, *partners}
-        if any((person in alike) != kin for person, kin in view.kin):
+        teammates = {view.person, *partners}
+        if any((person in teammates) != kin for person, kin in view.kin):
             continue
-        teams = tuple(own if person in alike else 1 - own for person in range(PEOPLE))
+        teams = tuple(team if person in teammates else 1 - team for person in range(PEOPLE))
         for president in within(teams, BLUE):
             for bomber in within(teams, RED):
                 special = view.person in (president, bomber)
@@ -148,14 +148,14 @@ def known_kin(state: State, person: int, paper_bugs: bool) -> tuple[tuple[int, b
     if not paper_bugs or person not in state.leaders:
         return ()
     room = state.leaders.index(person)
-    found = {
-        one.asker: team(state, one.asker) == team(state, person)
-        for at, one in enumerate(state.talk)
-        if one.answer is not None
-        and state.rooms[at // PEOPLE][one.asker] == room
-        and person not in (one.asker, one.target)
+    kin = {
+        exchange.asker: team(state, exchange.asker) == team(state, person)
+        for at, exchange in enumerate(state.talk)
+        if exchange.answer is not None
+        and state.rooms[at // PEOPLE][exchange.asker] == room
+        and person not in (exchange.asker, exchange.target)
     }
-    return tuple(sorted(found.items()))
+    return tuple(sorted(kin.items()))
 
 
 TOLD = {

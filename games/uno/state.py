@@ -70,16 +70,16 @@ def possible_state(view: View) -> np.ndarray:
 
 def took(left: list[int], counts: tuple[int, ...]) -> list[int]:
     """Take cards from `left`: `counts` of each kind, wilds of any colour."""
-    taken = []
-    wanted = list(counts)
+    cards = []
+    needed = list(counts)
     for card in tuple(left):
         kind = card & 63
         kind = kind % 15 if kind % 15 >= WILD else kind
-        if wanted[kind]:
-            wanted[kind] -= 1
+        if needed[kind]:
+            needed[kind] -= 1
             left.remove(card)
-            taken.append(card)
-    return taken
+            cards.append(card)
+    return cards
 
 
 def fill(array: np.ndarray, stack: int, cards: list[int]) -> None:
@@ -118,7 +118,7 @@ def distinct(mask: int) -> tuple[Action, ...]:
     return tuple(action for action in range(rules.ACTIONS) if mask >> action & 1)
 
 
-def listed(mask: int, kinds: list[int]) -> tuple[Action, ...]:
+def listed_actions(mask: int, kinds: list[int]) -> tuple[Action, ...]:
     """Return the actions of a mask as RLCard lists them: in the order of the hand, a card held
     twice listed twice, but the four actions of a wild once."""
     actions: list[Action] = []

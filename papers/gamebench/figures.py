@@ -78,14 +78,14 @@ def boxes(axes: Axes, again: PublishedResults, game: str) -> None:
     found = again.ratings[game]
     order = np.argsort(found.mean)
     told = [_box(found, again.agents[at], at) for at in order]
-    drawn = axes.bxp(told, showfliers=False, patch_artist=True, widths=0.5)
-    for box, at in zip(drawn["boxes"], order, strict=True):
+    artists = axes.bxp(told, showfliers=False, patch_artist=True, widths=0.5)
+    for box, at in zip(artists["boxes"], order, strict=True):
         played = again.match_count(again.agents[at], game)
         box.set(facecolor=ACCENT if played else GROUND, edgecolor=ACCENT, linewidth=0.8)
     for part in ("whiskers", "caps"):
-        for line in drawn[part]:
+        for line in artists[part]:
             line.set(color=ACCENT, linewidth=0.8)
-    for line in drawn["medians"]:
+    for line in artists["medians"]:
         line.set(color=MUTED, linewidth=1.0)
     axes.tick_params(axis="x", rotation=30)
     axes.set_ylabel("rating")
@@ -102,14 +102,14 @@ def counts(reported: Mapping[str, Any], again: PublishedResults) -> Figure:
     figure, axes = plot_style.panels(1, 2, 2.6)
     by_agent = {agent: again.match_count(agent, ALL) for agent in again.agents}
     by_game = {heading(reported, game): len(again.matches(game)) for game in again.contest.games}
-    for one, found, title in zip(axes, (by_agent, by_game), ("by agent", "by game"), strict=True):
+    for axis, found, title in zip(axes, (by_agent, by_game), ("by agent", "by game"), strict=True):
         ordered = sorted(found.items(), key=lambda item: item[1])
         names, numbers = zip(*ordered, strict=True)
-        bars = one.bar(range(len(names)), numbers, color=ACCENT)
-        one.bar_label(bars, fontsize=plot_style.SIZE - 1)
-        one.set_xticks(range(len(names)), names)
-        one.tick_params(axis="x", rotation=30)
-        one.set_title(title)
+        bars = axis.bar(range(len(names)), numbers, color=ACCENT)
+        axis.bar_label(bars, fontsize=plot_style.SIZE - 1)
+        axis.set_xticks(range(len(names)), names)
+        axis.tick_params(axis="x", rotation=30)
+        axis.set_title(title)
     axes[0].set_ylabel("matches")
     plot_style.set_title(figure, f"Fig. 2: {len(again.contest.matches)} matches")
     return figure
@@ -120,12 +120,12 @@ def panels(again: PublishedResults, game: str) -> Figure:
     figure, axes = plot_style.panels(2, 2, 5.6)
     matches, names = again.matches(game), list(again.agents)
     there = matches.met.sum(1) > 0
-    both = there[:, None] & there & ~np.eye(len(names), dtype=bool)
-    met = np.where(matches.met > 0, matches.met, np.nan)
+    paired = there[:, None] & there & ~np.eye(len(names), dtype=bool)
+    counts = np.where(matches.met > 0, matches.met, np.nan)
     points = np.where(matches.met > 0, matches.points, np.nan)
-    chances = np.where(both, beats(again.ratings[game].mean), np.nan)
+    chances = np.where(paired, beats(again.ratings[game].mean), np.nan)
     maps = (
-        (axes[0], met, "matches", "{:.0f}"),
+        (axes[0], counts, "matches", "{:.0f}"),
         (axes[1], points, "points of the row against the column", "{:.4g}"),
         (axes[2], chances, "chance of the row to beat the column", "{:.2f}"),
     )
@@ -144,5 +144,5 @@ def _map(
     shades = values - even
     texts = [["" if np.isnan(x) else form.format(x) for x in line] for line in values]
     plot_style.heat_map(axes, shades, max(float(np.nanmax(np.abs(shades))), 1e-9), texts)
-    plot_style.label_heat_map(figure, axes, names, both=True)
+    plot_style.label_heat_map(figure, axes, names, both_axes=True)
     axes.set_title(title)

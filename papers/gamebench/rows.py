@@ -30,12 +30,12 @@ ROUNDED = 0.005 + 1e-9
 
 def setting_rows(reported: Mapping[str, Any], again: PublishedResults | None) -> Iterator[Row]:
     """Settings that affect the ratings; those of games and agents are not in the match file."""
-    own = {"bootstrap_B": DRAWS, "ci": LEVEL, "ilsr_alpha": ALPHA}
+    our_settings = {"bootstrap_B": DRAWS, "ci": LEVEL, "ilsr_alpha": ALPHA}
     if again is not None:
-        own |= {"games": len(again.contest.games), "agents": len(again.agents)}
+        our_settings |= {"games": len(again.contest.games), "agents": len(again.agents)}
     for printed in reported["settings"]:
         entry, name = {**printed, "kind": "setting"}, printed["id"].rpartition(".")[2]
-        yield exact_row(entry, own[name]) if name in own else not_run(entry)
+        yield exact_row(entry, our_settings[name]) if name in our_settings else not_run(entry)
 
 
 def table_rows(

@@ -94,14 +94,14 @@ def table(reported: Mapping[str, Any], again: PublishedResults, name: str) -> pd
     rows = []
     for agent, column, game, value in fields(reported, name):
         ours = again.rating(agent, game) if name == "table1" else again.score(agent, game)
-        played, at = again.match_count(agent, game), again.agents.index(agent)
+        match_count, at = again.match_count(agent, game), again.agents.index(agent)
         ends = (
             again.ratings[game].limits
             if name == "table1"
             else np.full((2, len(again.agents)), np.nan)
         )
-        kept = (ours, ends[0][at], ends[1][at]) if played else (np.nan,) * 3
-        rows.append((agent, column, game, value, ours, ours - value, *kept, played,
+        kept = (ours, ends[0][at], ends[1][at]) if match_count else (np.nan,) * 3
+        rows.append((agent, column, game, value, ours, ours - value, *kept, match_count,
                      again.ties(agent, game)))  # fmt: skip
     return pd.DataFrame(rows, columns=TABLE_COLUMNS)
 

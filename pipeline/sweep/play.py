@@ -8,7 +8,7 @@ from rich.console import Console
 
 from gauntlet.pipeline.config.read import SweepConfig
 from gauntlet.pipeline.judging.stopping import StopRule
-from gauntlet.pipeline.launch.cluster import patience, started
+from gauntlet.pipeline.launch.cluster import patience, start_workers
 from gauntlet.pipeline.launch.placement import asks_a_person, stages
 from gauntlet.pipeline.log.events import event, redact
 from gauntlet.pipeline.log.live import RunStatus
@@ -89,7 +89,7 @@ def play_missing(
             for stage in stages(sweep.launch, plan.sources, admission.tasks()):
                 left = missing(plan, log, rule.stopped)
                 with (
-                    started(stage.launch, plan, sweep.concurrent_matches) as workers,
+                    start_workers(stage.launch, plan, sweep.concurrent_matches) as workers,
                     stop_event() as stop,
                     Bar(out, left, asks_a_person(plan.sources), *verbs) as bar,
                 ):

@@ -51,7 +51,7 @@ TABLES: dict[str, tuple[Game[Any], Agent]] = {
 NOTED = ("malformed", "illegal")
 
 
-class Played(NamedTuple):
+class DuelResult(NamedTuple):
     """The result of the measured seat, and how its replies were read."""
 
     result: float
@@ -60,7 +60,7 @@ class Played(NamedTuple):
 
 def match(
     game: Game[Any], agent: Agent, other: Agent, seat: int, deal: int
-) -> Generator[Question, Answer, Played]:
+) -> Generator[Question, Answer, DuelResult]:
     """Play one match of `agent` in `seat`, passing on its requests."""
     rng = np.random.default_rng((deal, 1 + seat))
     state, answers = game.deal(np.random.default_rng((deal, 0))), Counter[str]()
@@ -68,15 +68,15 @@ def match(
         turn: Turn = turn_of(game, state, movers[0])
         option = 0
         if len(turn.options) > 1:
-            own = movers[0] == seat
-            decision = yield from (agent if own else other).decide(turn, rng)
+            ours = movers[0] == seat
+            decision = yield from (agent if ours else other).decide(turn, rng)
             option = decision.option
             noted = decision.notes.get("answers", ())
             answers.update(one if one in NOTED else "read" for one in noted)
-            answers["decisions"] += own
+            answers["decisions"] += ours
         state = game.play(state, (turn.options[option],))
     name = measures_of(game)[0].name
-    return Played(float(measure_values(game, state)[name][seat]), answers)
+    return DuelResult(float(measure_values(game, state)[name][seat]), answers)
 
 
 def play(
@@ -106,11 +106,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for table in options.tables:
         game, other = TABLES[table]
         for name in options.methods:
-            found, answers = play(model, game, METHODS[name], other, options.deals)
-            by_deal, replies = found.mean(1), sum(answers[one] for one in (*NOTED, "read"))
+            results, answers = play(model, game, METHODS[name], other, options.deals)
+            by_deal, replies = results.mean(1), sum(answers[one] for one in (*NOTED, "read"))
             wrong = [f"{answers[one] / replies:9.2%}" for one in NOTED]
             print(
-                f"{table:12} {name:7} {found.size:7} {by_deal.mean():6.3f} "
+                f"{table:12} {name:7} {results.size:7} {by_deal.mean():6.3f} "
                 f"{by_deal.std(ddof=1) / len(by_deal) ** 0.5:6.3f} {' '.join(wrong)} "
                 f"{replies / answers['decisions']:8.1f}",
                 flush=True,

@@ -34,7 +34,7 @@ OTHERS: dict[str, Agent] = {RANDOM: Rule(RANDOM), GREEDY: Rule(GREEDY)}
 NOTED = ("malformed", "illegal")
 
 
-class Played(NamedTuple):
+class MatchResult(NamedTuple):
     """The measured seat's score, and how its replies were read."""
 
     score: float
@@ -43,7 +43,7 @@ class Played(NamedTuple):
 
 def match(
     game: Game[Any], agent: Agent, other: Agent, seat: int, deal: int
-) -> Generator[Question, Answer, Played]:
+) -> Generator[Question, Answer, MatchResult]:
     """Play one match of `agent` in `seat` against `other` in all others, passing on requests."""
     rng = np.random.default_rng((deal, 1 + seat))
     state, answers = game.deal(np.random.default_rng((deal, 0))), Counter[str]()
@@ -61,7 +61,7 @@ def match(
             moves.append(move_with(turn.options[option], text))
         state = game.play(state, moves)
     figures = values_with_score(game, state)
-    return Played(float(figures[MATCH_SCORE.name][seat]), answers)
+    return MatchResult(float(figures[MATCH_SCORE.name][seat]), answers)
 
 
 def noted(answers: Sequence[Any]) -> list[str]:
@@ -96,11 +96,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name in options.games:
         for other in options.others:
             game = TABLES[name].game
-            found, answers = play(model, game, Base(), OTHERS[other], options.deals)
-            by_deal, replies = found.mean(1), sum(answers[one] for one in (*NOTED, "read"))
+            results, answers = play(model, game, Base(), OTHERS[other], options.deals)
+            by_deal, replies = results.mean(1), sum(answers[one] for one in (*NOTED, "read"))
             wrong = [f"{answers[one] / replies:9.2%}" for one in NOTED]
             print(
-                f"{name:20} {other:7} {found.size:8} {by_deal.mean():6.3f} "
+                f"{name:20} {other:7} {results.size:8} {by_deal.mean():6.3f} "
                 f"{by_deal.std(ddof=1) / len(by_deal) ** 0.5:6.3f}  {' '.join(wrong)} "
                 f"{answers['fallbacks'] / answers['decisions']:9.2%}",
                 flush=True,
