@@ -8,11 +8,11 @@ pieces span at most 17 steps, so a hive never meets itself, wherever it wanders.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from gauntlet.games.array_state import ArrayState
 from gauntlet.games.compiling import Compiler
 
 _compiler = Compiler(Path(__file__).parent)
@@ -21,19 +21,10 @@ inlined = _compiler.inlined
 allocating = _compiler.allocating
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class State:
-    """A state: the array of `games.hive.rules`, and the moves so far as text, oldest first."""
+class State(ArrayState):
+    """A state with the array of `games.hive.rules`."""
 
-    array: np.ndarray
-    history: tuple[str, ...] = ()
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, State):
-            return NotImplemented
-        return self.history == other.history and bool(np.array_equal(self.array, other.array))
-
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ()
 
 
 CELLS = 1024

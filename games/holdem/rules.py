@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gauntlet.games.array_state import ArrayState
 from gauntlet.games.base import Action
 from gauntlet.games.compiling import below, derive
 from gauntlet.games.holdem.ranks import bit, compiled, inlined, worth
@@ -293,22 +294,13 @@ def finish(state: np.ndarray, winner: int) -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class State:
-    """A state: the array of `games.holdem.rules`, and the public history, oldest first.
+class State(ArrayState):
+    """A state with the array of `games.holdem.rules`.
 
     start: how many clauses of the history belong to earlier hands.
     """
 
-    array: np.ndarray
-    history: tuple[str, ...] = ()
     start: int = 0
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, State):
-            return NotImplemented
-        return self.history == other.history and bool(np.array_equal(self.array, other.array))
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 class View(NamedTuple):

@@ -6,30 +6,21 @@ turned into a state consistent with it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
+from gauntlet.games.array_state import ArrayState
 from gauntlet.games.base import Action
 from gauntlet.games.uno import policies, rules
 from gauntlet.games.uno.rules import DRAW, WILD
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class State:
-    """A state: the array of `games.uno.rules`, and the public moves so far, oldest first."""
+class State(ArrayState):
+    """A state with the array of `games.uno.rules`."""
 
-    array: np.ndarray
-    history: tuple[str, ...] = ()
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, State):
-            return NotImplemented
-        return self.history == other.history and bool(np.array_equal(self.array, other.array))
-
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ()
 
 
 class View(NamedTuple):

@@ -47,6 +47,17 @@ def _pair_columns(name: str, other: str) -> dict[str, str]:
     }
 
 
+def _pair_view(name: str, heading: str) -> tuple[Column, ...]:
+    """How the columns of `_pair` are shown."""
+    return (
+        Column("deals", sheets.count("deals")),
+        Column("result", sheets.mean("mean")),
+        Column(heading, sheets.mean(f"{name}_mean")),
+        Column("difference", sheets.change("difference")),
+        Column("95% interval", sheets.change_span("ci_low", "ci_high")),
+    )
+
+
 def _pair(cell: CellResults, other: CellResults, name: str) -> dict[str, Any]:
     """Both raw results and their difference on shared deals; NAME_mean is the other's."""
     (deals, means), (other_deals, other_means) = cell.by_deal(), other.by_deal()
@@ -71,11 +82,7 @@ CONTROLS_VIEW = View(
     (
         Column("cell", sheets.cell_name),
         Column("always", sheets.text("control")),
-        Column("deals", sheets.count("deals")),
-        Column("result", sheets.mean("mean")),
-        Column("control", sheets.mean("control_mean")),
-        Column("difference", sheets.change("difference")),
-        Column("95% interval", sheets.change_span("ci_low", "ci_high")),
+        *_pair_view("control", "control"),
         Column("p", sheets.p("p")),
     ),
     "control: a player in the subject's seat on the same deals that always takes this option of "
@@ -119,11 +126,7 @@ NOISE_VIEW = View(
     "The noise floor",
     (
         Column("cell", sheets.cell_name),
-        Column("deals", sheets.count("deals")),
-        Column("result", sheets.mean("mean")),
-        Column("again", sheets.mean("noise_mean")),
-        Column("difference", sheets.change("difference")),
-        Column("95% interval", sheets.change_span("ci_low", "ci_high")),
+        *_pair_view("noise", "again"),
         Column("floor", lambda row: sheets.change("floor")(row).lstrip("+")),
         Column("decisions", sheets.share("changed")),
         Column("matches", sheets.share("changed_matches")),

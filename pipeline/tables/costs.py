@@ -59,8 +59,8 @@ CELLS = View(
         Column("tokens/s", ratio("all_tokens", "device_seconds", ",.0f")),
     ),
     "All seats, in the matches that the tables count. Tokens: prompts as sent and replies as "
-    "written; what\nprompts share is computed once. device-s: seconds that models worked, times "
-    "the devices of a replica.",
+    "written;\nwhat prompts share is computed once. device-s: seconds that models worked, times "
+    "the devices of a\nreplica.",
     lambda rows: rows if rows["all_tokens"].sum() else rows.head(0),
     total="all cells",
 )

@@ -144,7 +144,7 @@ def _notes(part: Part) -> Iterator[str]:
         f"{_tests(rows)} the baseline, corrected by Holm for all tests of the {tested}."
     )
     if not part.results["controls"].empty:
-        yield "It is not below the p against the control that the cell beats least clearly."
+        yield "If the control that the cell beats least clearly gives a larger p, it is shown."
     if _only_raw(part) and part.medium == TERMINAL:
         yield "p: the same without Holm's correction. dec/s: decisions per worker-second."
     if games := list(dict.fromkeys(f"{n:,}" for n in rows["baseline_n"] if n)):
