@@ -222,26 +222,26 @@ def _replayed(
     findings: Findings, stem: str, matches: Collection[str], packages: Sequence[str]
 ) -> Iterator[None]:
     """Replay these matches of a cell, one per step."""
-    place, left = findings.folder, Counter[str]()
+    place, reasons = findings.folder, Counter[str]()
     path = place.records_file(stem)
     if not matches:
         return
-    again = _replayer(findings, stem, packages)
+    replayer = _replayer(findings, stem, packages)
     for record in place.matches(stem):
         if record.match not in matches:
             continue
-        if isinstance(again, UserError):
-            left[str(again)] += 1
-        elif wrong := _differs(again, record):
-            if changed := code.changed_since(place, again.cell):
-                left[f"{changed} changed since, and they come out otherwise"] += 1
+        if isinstance(replayer, UserError):
+            reasons[str(replayer)] += 1
+        elif wrong := _differs(replayer, record):
+            if changed := code.changed_since(place, replayer.cell):
+                reasons[f"{changed} changed since, and they come out otherwise"] += 1
             else:
                 line = findings.places[stem][record.match]
                 findings.add(path, f"line {line}, match {record.match}: played again, {wrong}")
                 findings.edited += 1
-        findings.replayed += not isinstance(again, UserError)
+        findings.replayed += not isinstance(replayer, UserError)
         yield
-    for why, count in left.items():
+    for why, count in reasons.items():
         findings.notes.append(f"{findings.name(path)}: {count:,} match(es) not played again: {why}")
 
 
@@ -268,15 +268,15 @@ def _about(place: Folder, stem: str) -> CellInfo:
     return next(about for about in place.all_cells() if about.stem == stem)
 
 
-def _differs(again: Replayer, record: MatchRecord) -> str:
+def _differs(replayer: Replayer, record: MatchRecord) -> str:
     """What is wrong with the record; "" if nothing is."""
     try:
-        differences = again.differences(record)
+        differences = replayer.differences(record)
     except QuestionMismatch as error:
         return str(error)
     except Exception as error:  # whatever a game or agent raises on an edited reply
         return f"it fails: {type(error).__name__}: {one_line(str(error), 200)}"
-    pairs = [(f"{one.where} is", one.other, one.one) for one in differences[:SHOWN]]
+    pairs = [(f"{one.where} is", one.right, one.left) for one in differences[:SHOWN]]
     told = [f"{where} {_clip(now)}, not {_clip(then)}" for where, now, then in pairs]
     return "; ".join(told) + f"; and {len(differences) - SHOWN:,} more" * (len(differences) > SHOWN)
 

@@ -180,10 +180,10 @@ def score(
     rng = np.random.default_rng(seed)
     noisy = _noisy(decisions, threshold, tie, draws, rng)
     sums = _by_game(np.stack((figures, *noisy)), decisions.games)
-    again = _resampled(sums, rng)
+    resamples = _resampled(sums, rng)
     games = int(np.count_nonzero(sums[0, 0]))
     hits, places = (
-        _estimate(sums.sum(-1, keepdims=True)[:, at], again[:, at], games, limits, level)
+        _estimate(sums.sum(-1, keepdims=True)[:, at], resamples[:, at], games, limits, level)
         for at, limits in (([0, 1], (0.0, 1.0)), ([0, 2], (1.0, float(decisions.options))))
     )
     return Score(count, hits, places)
@@ -262,7 +262,7 @@ def _resampled(sums: Floats, rng: np.random.Generator) -> Floats:
     return np.concatenate(blocks, axis=-1)
 
 
-def _estimate(sums: Floats, again: Floats, games: int, span: Limits, level: float) -> Estimate:
+def _estimate(sums: Floats, resamples: Floats, games: int, span: Limits, level: float) -> Estimate:
     """sums: number of critical decisions and a score summed over them, shape (levels, 2, 1); again:
     the same of every replicate. games: number with a critical decision. span: range of the score.
     """
@@ -270,7 +270,7 @@ def _estimate(sums: Floats, again: Floats, games: int, span: Limits, level: floa
     if games < 2:
         return Estimate(raw, nan, nan, linear)
     tails = [(1 - level) / 2, (1 + level) / 2]
-    lows, highs = np.nanquantile(_means(again, span), tails, axis=1)
+    lows, highs = np.nanquantile(_means(resamples, span), tails, axis=1)
     least, most = span
     lows = [*lows, all_equal(most, games, span, level)[0]]
     highs = [*highs, all_equal(least, games, span, level)[1]]

@@ -153,10 +153,10 @@ def card_list(cards: Iterable[int], separator: str = ", ") -> str:
 
 def remove_cards(cards: Hand, removed: Iterable[int]) -> Hand:
     """Return the cards without some of them, in the same order."""
-    left = list(cards)
+    remaining = list(cards)
     for kind in removed:
-        left.remove(kind)
-    return tuple(left)
+        remaining.remove(kind)
+    return tuple(remaining)
 
 
 HIRE, TRASH, STOP = range(3, 6)

@@ -143,24 +143,24 @@ def use_rings(piles: Piles, rng: np.random.Generator) -> tuple[Piles, tuple[str,
     there is one, else a random card. The ring then leaves the game; it stays if nobody has a card
     to take. A role that had no ring at the start does not use one.
     """
-    left = [list(pile) for pile in piles]
+    remaining = [list(pile) for pile in piles]
     lines = []
     for role in [role for role, pile in enumerate(piles) if RING in pile]:
         other_roles = [
             other
             for other in range(len(NAMES))
-            if left[other] and ROLES.teams[other] != ROLES.teams[role]
+            if remaining[other] and ROLES.teams[other] != ROLES.teams[role]
         ]
-        if RING not in left[role] or not other_roles:
+        if RING not in remaining[role] or not other_roles:
             continue
         robbed = other_roles[int(rng.integers(len(other_roles)))]
-        pile = left[robbed]
+        pile = remaining[robbed]
         kind = STATUE if STATUE in pile else pile[int(rng.integers(len(pile)))]
         pile.remove(kind)
-        left[role].append(kind)
-        left[role].remove(RING)
+        remaining[role].append(kind)
+        remaining[role].remove(RING)
         lines.append(
             f"{ROLES.names[role]} uses a magic ring and takes a {KINDS[kind][0]} from "
             f"{ROLES.names[robbed]}"
         )
-    return tuple(map(tuple, left)), tuple(lines)
+    return tuple(map(tuple, remaining)), tuple(lines)

@@ -68,17 +68,17 @@ def unrolled_positions(cells: Iterable[int]) -> dict[int, tuple[int, int]]:
     """Return where connected cells lie, unrolled: a column and a row for each, rows from north to
     south; a step E is two columns, a step SE one column and one row. The first cell lies at (0, 0).
     """
-    left = dict.fromkeys(cells)
-    first = next(iter(left))
+    unvisited = dict.fromkeys(cells)
+    first = next(iter(unvisited))
     positions, todo = {first: (0, 0)}, [first]
-    del left[first]
+    del unvisited[first]
     while todo:
         cell = todo.pop()
         column, row = positions[cell]
         for ahead, right, down in WAYS:
             neighbour = (cell + ahead) & LAST
-            if neighbour in left:
-                del left[neighbour]
+            if neighbour in unvisited:
+                del unvisited[neighbour]
                 positions[neighbour] = (column + right, row + down)
                 todo.append(neighbour)
     return positions

@@ -213,12 +213,12 @@ def finish(state: np.ndarray, seat: int, measure: Measure, key: np.uint64, desk:
 
 
 @inlined
-def pick(weights: np.ndarray, left: int) -> int:
+def pick(weights: np.ndarray, remaining: int) -> int:
     """Return the action selected by a random number below the sum of `weights`. Duplicates
     `policies.choose`, which affects match results and is left unchanged."""
     action = 0
-    while left >= weights[action]:
-        left -= weights[action]
+    while remaining >= weights[action]:
+        remaining -= weights[action]
         action += 1
     return action
 

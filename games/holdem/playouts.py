@@ -194,11 +194,11 @@ def hold(state: np.ndarray, seat: int, at: int) -> None:
 @inlined
 def draw_pair(sums: np.ndarray, uniform: float) -> int:
     """Return the index into PAIRS selected by a random number in [0, 1)."""
-    left = uniform * sums[-1]
+    remaining = uniform * sums[-1]
     low, high = 0, len(sums) - 1
     while low < high:
         middle = (low + high) // 2
-        if sums[middle] > left:
+        if sums[middle] > remaining:
             high = middle
         else:
             low = middle + 1

@@ -237,10 +237,10 @@ def choose(policy: int, state: np.ndarray, actions: int, key: np.uint64, room: R
     `key`."""
     weights = room.weights
     total = weigh(policy, state, actions, strength(policy, state, room), weights)
-    left = below(total, key, LONGEST * state[HAND] + state[PLY]) if total > 1 else 0
+    remaining = below(total, key, LONGEST * state[HAND] + state[PLY]) if total > 1 else 0
     action = 0
-    while left >= weights[action]:
-        left -= weights[action]
+    while remaining >= weights[action]:
+        remaining -= weights[action]
         action += 1
     return action
 

@@ -221,13 +221,13 @@ def state_of(game: Any, seed: int, actions: Sequence[int]) -> State:
 
 
 def _replay(game: Any, seed: int, actions: Sequence[int]) -> tuple[Any, list[tuple[int, str]]]:
-    live, moves, left = start(game, seed), list[tuple[int, str]](), list(actions)
-    while left:
+    live, moves, remaining = start(game, seed), list[tuple[int, str]](), list(actions)
+    while remaining:
         if live.is_chance_node():
-            live.apply_action(left.pop(0))
+            live.apply_action(remaining.pop(0))
             continue
         seats = movers(live)
-        made, left = left[: len(seats)], left[len(seats) :]
+        made, remaining = remaining[: len(seats)], remaining[len(seats) :]
         moves += [(seat, name(live, seat, move)) for seat, move in zip(seats, made, strict=True)]
         apply(live, made)
     return live, moves

@@ -43,7 +43,7 @@ def facts(state: State, trader: int, terms: Terms) -> tuple[Fact, ...]:
     team, offer = TEAMS[trader], state.offers[trader]
     partner = next(NAMES[who] for who in TRADERS if TEAMS[who] == team and who != trader)
     hand = state.hands[trader]
-    left = min(terms.deal_turns - state.turn, terms.turns - state.turns)
+    turns_left = min(terms.deal_turns - state.turn, terms.turns - state.turns)
     offers = [
         f"{NAMES[who]} offers {cards(size(lot))}"
         for who, lot in enumerate(state.offers)
@@ -57,7 +57,7 @@ def facts(state: State, trader: int, terms: Terms) -> tuple[Fact, ...]:
         ),
         Fact(
             "Turns left",
-            f"{left} in deal {state.deal}, {terms.turns - state.turns} in the match",
+            f"{turns_left} in deal {state.deal}, {terms.turns - state.turns} in the match",
         ),
         Fact("Offers to you", "; ".join(offers) or "none"),
         Fact("Your offer", format_cards(LOTS[offer]) if offer is not None else "none", own=True),

@@ -160,13 +160,13 @@ def sail_at_once(state: np.ndarray, notes: np.ndarray, row: int, ram: int) -> No
     for ship in range(SHIPS):
         if afloat(state, ship) and notes[CLAIM + ship] != state[AT + ship]:
             notes[row + ship] = AGROUND if is_rock(state, notes[CLAIM + ship]) else MOVED
-    again = True
-    while again:
-        again = False
+    moving = True
+    while moving:
+        moving = False
         for ship in range(SHIPS):
             if notes[row + ship] == MOVED and in_the_way(state, notes, row, ship):
                 notes[row + ship] = BLOCKED
-                again = True
+                moving = True
     for ship in range(SHIPS):
         notes[TAKEN + ship] = ROCK if notes[row + ship] == AGROUND else 0
         if notes[row + ship] == BLOCKED or rammed(state, notes, row, ship):

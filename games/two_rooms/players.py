@@ -221,17 +221,17 @@ def worth(state: State, team: int, rounds: int) -> float:
 
 
 @cache
-def _meeting(places: Places, chosen: int | None, left: int) -> float:
+def _meeting(places: Places, chosen: int | None, meetings_left: int) -> float:
     """Return the probability that president and bomber end in one room after `left` more swaps.
 
     places: for both, the room, and whether they lead it. chosen: which of them room 0 has chosen,
     or ANOTHER.
     """
-    if left == 0:
+    if meetings_left == 0:
         return float(places[0][0] == places[1][0])
     first = _hostages(places, 0) if chosen is None else [chosen]
     chances = [
-        _meeting(_swapped(places, (one, other)), None, left - 1)
+        _meeting(_swapped(places, (one, other)), None, meetings_left - 1)
         for one in first
         for other in _hostages(places, 1)
     ]

@@ -98,12 +98,12 @@ def facts(state: State, rounds: int, paper_bugs: bool) -> Iterator[Fact]:
         yield Fact(f"Room {room}", ", ".join(_person_text(state, who, person) for who in here))
     yield Fact("To do", _to_do(state, person), own=True)
     exchanges = list(heard_exchanges(state, person, paper_bugs))
-    said = [
+    claims = [
         (one.target, rules.claimed(one.answer))
         for _, one in exchanges
         if one.answer and one.target != person
     ]
-    last = {who: kind for who, kind in said if kind is not None}
+    last = {who: kind for who, kind in claims if kind is not None}
     told = "; ".join(f"{NAMES[who]}: {rules.KINDS[last[who]]}" for who in sorted(last))
     yield Fact("They said to be", told or "nothing so far", own=True)
     lines = [

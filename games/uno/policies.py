@@ -209,10 +209,10 @@ def choose(
     seat = state[TO_MOVE]
     count_cards(state, hand_of(seat), counts)
     total = weigh(policy, state[SEATS], seat, state[DIRECTION], counts, legal, weights)
-    left = below(total, key, count)
+    remaining = below(total, key, count)
     action = 0
-    while left >= weights[action]:
-        left -= weights[action]
+    while remaining >= weights[action]:
+        remaining -= weights[action]
         action += 1
     return action
 

@@ -49,26 +49,26 @@ def possible_state(view: View) -> np.ndarray:
     array[rules.TOP] = view.trait if view.trait >= WILD else 15 * view.colour + view.trait
     array[rules.TRAIT] = view.trait
     array[rules.WINNER] = array[rules.TOP_BY] = -1
-    left = rules.DECK.tolist()
-    fill(array, rules.PLAYED, took(left, view.played))
-    fill(array, rules.hand_of(view.seat), took(left, view.hand))
+    deck = rules.DECK.tolist()
+    fill(array, rules.PLAYED, took(deck, view.played))
+    fill(array, rules.hand_of(view.seat), took(deck, view.hand))
     for seat, size in enumerate(view.sizes):
         if seat != view.seat:
-            fill(array, rules.hand_of(seat), [left.pop() for _ in range(size)])
-    fill(array, rules.PILE, left)
+            fill(array, rules.hand_of(seat), [deck.pop() for _ in range(size)])
+    fill(array, rules.PILE, deck)
     return array
 
 
-def took(left: list[int], counts: tuple[int, ...]) -> list[int]:
+def took(deck: list[int], counts: tuple[int, ...]) -> list[int]:
     """Take cards from `left`: `counts` of each kind, wilds of any colour."""
     cards = []
     needed = list(counts)
-    for card in tuple(left):
+    for card in tuple(deck):
         kind = card & 63
         kind = kind % 15 if kind % 15 >= WILD else kind
         if needed[kind]:
             needed[kind] -= 1
-            left.remove(card)
+            deck.remove(card)
             cards.append(card)
     return cards
 

@@ -131,14 +131,14 @@ def gb_11() -> Finding:
 # --- from the matches ---
 
 
-def gb_01(again: PublishedResults) -> Finding:
+def gb_01(recomputed: PublishedResults) -> Finding:
     published = paper("gamebench")
 
     def scored(agent: str, game: str, value: float) -> bool:
-        return abs(again.score(agent, game) - value) <= ROUNDED
+        return abs(recomputed.score(agent, game) - value) <= ROUNDED
 
     def rated(agent: str, game: str, value: float) -> bool:
-        return rating_gap(again, agent, game, value).p_value >= LEVEL
+        return rating_gap(recomputed, agent, game, value).p_value >= LEVEL
 
     def fitting(
         table: str, fits: Callable[[str, str, float], bool], game: Callable[[str], str]
@@ -166,8 +166,8 @@ def gb_01(again: PublishedResults) -> Finding:
     )
 
 
-def gb_06(again: PublishedResults) -> Finding:
-    matches, human = again.matches("hive"), again.agents.index("human")
+def gb_06(recomputed: PublishedResults) -> Finding:
+    matches, human = recomputed.matches("hive"), recomputed.agents.index("human")
     without = (matches.first != human) & (matches.second != human)
     ties = int((matches.scores[without] == 0.5).sum())
     return (
@@ -178,28 +178,28 @@ def gb_06(again: PublishedResults) -> Finding:
     )
 
 
-def gb_08(again: PublishedResults) -> Finding:
-    matches, names = again.contest.matches, again.agents
-    few = {name: again.match_count(name, ALL) for name in ("human", "gpt-4-rap")}
+def gb_08(recomputed: PublishedResults) -> Finding:
+    matches, names = recomputed.contest.matches, recomputed.agents
+    few = {name: recomputed.match_count(name, ALL) for name in ("human", "gpt-4-rap")}
     strangers = [names[int(at)] for at in np.flatnonzero(matches.met[names.index("human")] == 0)]
     never = ", ".join(name for name in strangers if name != "human")
-    low, high = again.ratings[ALL].limits
+    low, high = recomputed.ratings[ALL].limits
     text = ", ".join(f"{name} {low[at]:.2f} to {high[at]:.2f}" for at, name in enumerate(names))
     middle = [names.index(name) for name in ("gpt-4-rap", "gpt-3.5-cot", "gpt-4-cot")]
     return (
         f"{len(matches)} matches order {len(names)} agents",
-        f"random is in {again.match_count('random', ALL)}, "
+        f"random is in {recomputed.match_count('random', ALL)}, "
         f"{', '.join(f'{name} in {count}' for name, count in few.items())}; the human never meets "
         f"{never}. 90% limits: {text}: those in the middle overlap",
         max(low[middle]) > min(high[middle]),
     )
 
 
-def gb_09(again: PublishedResults) -> Finding:
-    names = again.agents
-    games = [again.matches(game).means for game in again.contest.games]
+def gb_09(recomputed: PublishedResults) -> Finding:
+    names = recomputed.agents
+    games = [recomputed.matches(game).means for game in recomputed.contest.games]
     by_game = np.nanmean(np.array(games), axis=0)
-    pooled = again.contest.matches.means
+    pooled = recomputed.contest.matches.means
     far = int(np.abs(pooled - by_game).argmax())
     text = ", ".join(
         f"{n} {p:.2f} / {g:.2f}" for n, p, g in zip(names, pooled, by_game, strict=True)
@@ -212,12 +212,12 @@ def gb_09(again: PublishedResults) -> Finding:
     )
 
 
-def gb_10(again: PublishedResults) -> Finding:
-    low, high = again.ratings[ALL].limits
-    human, rap = (again.agents.index(name) for name in ("human", "gpt-4-rap"))
+def gb_10(recomputed: PublishedResults) -> Finding:
+    low, high = recomputed.ratings[ALL].limits
+    human, rap = (recomputed.agents.index(name) for name in ("human", "gpt-4-rap"))
     return (
         "App. C.1: the upper limit of GPT-4-RAP just reaches the human's lower one",
-        f"90% limits: {high[rap]:.2f} against {low[human]:.2f}, of {again.draws:,} draws",
+        f"90% limits: {high[rap]:.2f} against {low[human]:.2f}, of {recomputed.draws:,} draws",
         abs(float(high[rap] - low[human])) < 0.1,
     )
 

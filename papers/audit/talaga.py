@@ -53,10 +53,10 @@ def column_mean(player: str) -> float:
 def ta_01() -> Finding:
     table, players = printed("table1"), printed("players")
     printed_means = [*table["wins"], *table["losses"]]
-    found = [*map(row_mean, players), *map(column_mean, players)]
+    means = [*map(row_mean, players), *map(column_mean, players)]
     off = [
         place
-        for place, mean in enumerate(found)
+        for place, mean in enumerate(means)
         if abs(mean - printed_means[place]) > ROUNDED + 1e-9
     ]
     rates = [rate for line in printed_win_rates().values() for rate in line.values()]

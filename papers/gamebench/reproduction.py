@@ -42,24 +42,24 @@ TABLES = ("table1", "table2")
 def reproduce(settings: Settings) -> Reproduction:
     """Make and write everything. Raises UserError for an invalid match file."""
     published, contest = paper("gamebench"), load_matches(settings.matches)
-    again = None if contest is None else PublishedResults(contest)
+    recomputed = None if contest is None else PublishedResults(contest)
     tournament = round_robin(settings)
-    comparison = frame([*lines(again, tournament)])
+    comparison = frame([*lines(recomputed, tournament)])
     tables, figures_dir = settings.out / "tables", settings.out / "figures"
     tables.mkdir(exist_ok=True)
     renderables: list[RenderableType] = []
     with plot_style.drawing_for(plot_style.WIDE):
-        if again is None:
+        if recomputed is None:
             renderables.append(WHERE)
         else:
-            plot_style.save_png(dict(figures(published, again)), figures_dir)
+            plot_style.save_png(dict(figures(published, recomputed)), figures_dir)
             for name in TABLES:
-                game_table = table(published, again, name)
+                game_table = table(published, recomputed, name)
                 write_atomically(tables / f"gamebench_{name}.csv", game_table.to_csv(index=False))
                 right = corrected(published, game_table).to_csv()
                 write_atomically(tables / f"gamebench_{name}_corrected.csv", right)
                 renderables.append(views.table_view(published, game_table, name))
-            renderables += project_ratings(settings, again)
+            renderables += project_ratings(settings, recomputed)
         if tournament is not None:
             renderables += map(sheet_view, rating_sheets(tournament))
             plot_style.save_png(
@@ -71,23 +71,23 @@ def reproduce(settings: Settings) -> Reproduction:
     )
 
 
-def lines(again: PublishedResults | None, own_ratings: Results | None) -> Iterator[Row]:
+def lines(recomputed: PublishedResults | None, own_ratings: Results | None) -> Iterator[Row]:
     """Yield every row of gamebench.csv."""
     published = paper("gamebench")
-    yield from rows.setting_rows(published, again)
+    yield from rows.setting_rows(published, recomputed)
     for name in TABLES:
-        yield from rows.table_rows(published, name, again)
+        yield from rows.table_rows(published, name, recomputed)
     yield from rows.category_rows(published)
-    yield from rows.count_rows(published, again)
+    yield from rows.count_rows(published, recomputed)
     yield from rows.figure_rows(published)
     if own_ratings is not None:
         yield from rows.own_rows(own_ratings)
 
 
-def project_ratings(settings: Settings, again: PublishedResults) -> Iterator[RenderableType]:
+def project_ratings(settings: Settings, recomputed: PublishedResults) -> Iterator[RenderableType]:
     """Rate the published matches with this project's method: a tie is half a win for each, players
     without a match get no rating, and ratings without each single game are included."""
-    ratings = rate_contest(again.contest, partial(rated, by="match"))
+    ratings = rate_contest(recomputed.contest, partial(rated, by="match"))
     folder = settings.out / "tables" / "gamebench_ratings"
     folder.mkdir(exist_ok=True)
     write_ratings(ratings, folder)

@@ -194,10 +194,10 @@ def figures(
     names = list(dict.fromkeys(scripted.chips["player"]))
     own = {f"{name} against": [(name, other) for other in names if other != name] for name in names}
     yield "talaga_chips", chip_curves(chips.chip_quantiles(scripted.chips), own, chips.STACK)
-    for model, one in by_model.items():
+    for model, results in by_model.items():
         yield (
             f"talaga_chips_{model}",
-            chip_curves(chips.chip_quantiles(one.chips), PANELS, chips.STACK),
+            chip_curves(chips.chip_quantiles(results.chips), PANELS, chips.STACK),
         )
 
 

@@ -48,11 +48,11 @@ def compare(folder: Path, cells: Sequence[Cell], accept: bool = False) -> CodeCh
             unknown += _count(file) if key in now else 0
             continue
         codes = [now[key]] if key in now else {*now.values()}
-        found = {
+        new_changes = {
             one for code in codes for one in differences(then, code, key not in now)
         } - accepted
-        if found:
-            changes |= found
+        if new_changes:
+            changes |= new_changes
             touched[key] = _count(file)
     matches = sum(touched.values())
     if changes and not accept:

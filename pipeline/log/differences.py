@@ -16,8 +16,8 @@ class Difference(NamedTuple):
     """A dotted path of keys and indices, and the value on each side."""
 
     where: str
-    one: Any
-    other: Any
+    left: Any
+    right: Any
 
 
 def differences(left: Any, right: Any, where: str = "") -> Iterator[Difference]:

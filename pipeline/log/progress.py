@@ -83,10 +83,10 @@ class Bar:
         seconds = (self._total - ended) * (time.monotonic() - self._started) / max(ended, 1)
         return f", {seconds:.0f} s left"
 
-    def _say(self, left: str = "") -> None:
+    def _say(self, time_left: str = "") -> None:
         self._said = time.monotonic()
         reached = f"{self._verb} {self._done:,} of {self._total:,} {self._unit}"
-        self._out.print(f"{reached}{self._failures()}, {self._rate()}{left}")
+        self._out.print(f"{reached}{self._failures()}, {self._rate()}{time_left}")
 
 
 class Waiting:

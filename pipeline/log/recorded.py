@@ -59,7 +59,7 @@ def recorded_cell(
 def _player(name: str, description: Mapping[str, Any], packages: Sequence[str]) -> Player:
     agent = build(node_of(description["agent"]), "agent", packages)
     for one in differences(description["agent"], describe(agent)):
-        raise UserError(f"agent.{one.where} was {one.one}, and is {one.other}")
+        raise UserError(f"agent.{one.where} was {one.left}, and is {one.right}")
     model = Replay(name) if "model" in description or isinstance(agent, Human) else None
     return Player(name, agent, model, description["helps"])
 

@@ -36,7 +36,7 @@ def _note(folder: Folder, key: str, cell: Cell) -> str:
     except UserError:
         then = {}
     now = json.loads(CANONICAL.encode(cell.identity))
-    changes = [f"{one.where}, {one.one} and now {one.other}" for one in differences(then, now)]
+    changes = [f"{one.where}, {one.left} and now {one.right}" for one in differences(then, now)]
     return (
         f"{folder.path} has matches of another cell called {cell.name} ({key}), which differs in "
         f"{'; '.join(changes[:SHOWN])}: they stay there as a row of their own; choose another "

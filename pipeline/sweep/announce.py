@@ -24,7 +24,7 @@ def announce(
     plan: Plan,
     sweep: SweepConfig,
     baselines: Mapping[str, Baseline | None],
-    left: int,
+    matches_left: int,
     played_deals: int,
 ) -> None:
     """Print what will be played and what it can show.
@@ -32,14 +32,14 @@ def announce(
     played_deals: the largest number of gap-free deals of any cell in the log.
     """
     matches = plan.deals * sum(len(cell.rotations) for cell in plan.cells)
-    done = matches - left
+    done = matches - matches_left
     there = f", {done:,} of them already in the log" if done else ""
     out.print(
         f"{plan.cells[0].experiment}: {len(plan.cells)} cell(s), {plan.deals:,} deals each, "
         f"{matches:,} matches{there}; {_seeds(plan.seed)}"
     )
     if played_deals > plan.deals:
-        rest = "" if left else ", nothing is left to play"
+        rest = "" if matches_left else ", nothing is left to play"
         out.print(
             f"{played_deals:,} deals are in the log and {plan.deals:,} were asked for{rest}; "
             f"tables use all {played_deals:,}"

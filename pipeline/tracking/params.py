@@ -89,13 +89,13 @@ def _players(about: CellInfo, description: Mapping[str, Any]) -> Iterator[tuple[
 def _factors(labels: Mapping[str, str]) -> Params:
     """The settings in a label's brackets, the names before them, and the model's device."""
     factor_values = factors(labels)
-    told = {fit(name): value for name, value in factor_values.items() if name not in GROUPS}
-    told |= {
+    values = {fit(name): value for name, value in factor_values.items() if name not in GROUPS}
+    values |= {
         f"{group}.name": factor_values[group]
         for group in GROUPS
         if factor_values[group] != labels[group]
     }
-    return told | (
+    return values | (
         {"device": factor_values["model.device"]} if "model.device" in factor_values else {}
     )
 

@@ -85,10 +85,10 @@ def choose(
 def advantages_by_letter(worth: np.ndarray, choice: Choice, environment: Environment) -> np.ndarray:
     """Reorder the options' advantages as shown in the prompt, where the answered letter denotes the
     option taken."""
-    (*_, made) = (
+    (*_, decision) = (
         own for own in environment.match.decisions if own.seat == environment.seat and own.asked
     )
-    return np.roll(worth, choice.letter - made.chosen)[: choice.options]
+    return np.roll(worth, choice.letter - decision.chosen)[: choice.options]
 
 
 def with_returns(match: Sequence[tuple[Choice, float]], discount: float) -> list[Choice]:
