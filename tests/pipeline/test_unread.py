@@ -61,7 +61,7 @@ def test_a_claim_is_one_about_the_baseline_and_all_controls() -> None:
     assert table["p"].max() < 0.001
     assert table["p_holm"].to_numpy() == pytest.approx(holm([0.001, 0.3, 0.3])[:2])
     (sheet,) = tables()["summary"].sheets(results, TERMINAL)
-    assert "the least beaten" in sheet.foot
+    assert "the control that the cell beats least clearly" in sheet.foot
 
 
 def test_who_beats_all_controls_is_judged_as_before() -> None:

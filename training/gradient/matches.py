@@ -56,17 +56,19 @@ def play(
     active = {own: list[tuple[Choice, float]]() for own in environments if not own.done}
     choices, results = list[Choice](), list[float]()
     while active:
-        for player, choice in zip(active, choose(list(active), policy, luck), strict=True):
-            worth = None if values is None else values.advantages(player.match, player.seat)
-            _, reward, done, info = player.step(LETTERS[choice.letter])
+        for environment, choice in zip(active, choose(list(active), policy, luck), strict=True):
+            worth = (
+                None if values is None else values.advantages(environment.match, environment.seat)
+            )
+            _, reward, done, info = environment.step(LETTERS[choice.letter])
             if worth is not None:
-                choice.worth = advantages_by_letter(worth, choice, player)
-            choice.place = (info["seat"], len(active[player]))
-            active[player].append((choice, reward))
+                choice.worth = advantages_by_letter(worth, choice, environment)
+            choice.place = (info["seat"], len(active[environment]))
+            active[environment].append((choice, reward))
             if done:
                 results.append(info["result"])
-        for player in [own for own in active if own.done]:
-            choices += with_returns(active.pop(player), discount)
+        for environment in [own for own in active if own.done]:
+            choices += with_returns(active.pop(environment), discount)
     return PlayedMatches(choices, results)
 
 
