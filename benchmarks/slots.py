@@ -20,7 +20,7 @@ from gauntlet.agents.base import Agent, Decision, Turn
 from gauntlet.games.base import Game
 from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.models.base import Model, ModelSource, Prompt, Reply, Request, Score, Scores
-from gauntlet.pipeline.launch.cluster import started
+from gauntlet.pipeline.launch.cluster import start_workers
 from gauntlet.pipeline.plan.cells import Cell, Plan, Player
 from gauntlet.pipeline.play.chains import Answered, Ask, Chain
 from gauntlet.pipeline.play.driver import Driver, lease_size
@@ -144,7 +144,7 @@ def by_the_pipeline(models: int, deals: int) -> float:
     cell, clock = table(models)
     plan = Plan((cell,), deals, seed=1)
     failed: list[str] = []
-    with started({"kind": "inline"}, plan, WIDTH) as crew:
+    with start_workers({"kind": "inline"}, plan, WIDTH) as crew:
         lease = lease_size(WIDTH, len(list(plan.tasks())), len(crew))
         aside = lambda task, error: failed.append(error)  # noqa: E731
         Driver(crew, lease, lambda result: None, aside, lambda: None).run(plan.tasks())

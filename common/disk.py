@@ -125,15 +125,15 @@ def write_all(disk: Disk, descriptor: int, data: bytes) -> None:
 
 def recover_lines(disk: Disk, path: Path) -> Iterator[bytes]:
     """Yield the file's complete lines, then cut off a torn last line and sync the file."""
-    whole = 0
+    total = 0
     for line in disk.lines(path):
         if line.endswith(b"\n"):
-            whole += len(line)
+            total += len(line)
             yield line
     descriptor = disk.open(path)
     try:
-        if whole < disk.size(descriptor):
-            disk.truncate(descriptor, whole)
+        if total < disk.size(descriptor):
+            disk.truncate(descriptor, total)
         disk.sync(descriptor)
     finally:
         disk.close(descriptor)
@@ -181,12 +181,12 @@ def add_checksum(text: bytes) -> bytes:
 def strip_checksum(text: bytes) -> bytes:
     """The object without its checksum. Raises ValueError if the checksum is missing, wrong or
     misplaced."""
-    found = SEAL.search(text, max(0, len(text) - LONGEST))
-    if found is None:
+    match = SEAL.search(text, max(0, len(text) - LONGEST))
+    if match is None:
         if b'"crc32":' in text:
             raise ValueError("its checksum is not where it belongs")
         raise ValueError("it has no checksum")
-    body = text[: found.start()]
-    if crc32(body) != int(found[1], 16):
+    body = text[: match.start()]
+    if crc32(body) != int(match[1], 16):
         raise ValueError("its checksum is wrong")
     return body + b"}"

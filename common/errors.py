@@ -119,10 +119,10 @@ def require(package: str, name: str) -> None:
     """Raise like `extra` without importing: for packages that are slow to import or only needed
     by another process."""
     try:
-        found = find_spec(package)
+        spec = find_spec(package)
     except ModuleNotFoundError:
-        found = None
-    if found is None:
+        spec = None
+    if spec is None:
         raise _absent(package, name)
 
 

@@ -13,12 +13,12 @@ def tag(name: str, *inside: object, **attributes: object) -> Markup:
     Anything but Markup is escaped, in attributes too, with control characters shown by number.
     Attributes that are None are omitted; `class_` becomes class, `aria_label` aria-label.
     """
-    given = Markup().join(
+    attribute_text = Markup().join(
         Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), text(value))
         for key, value in attributes.items()
         if value is not None
     )
-    return Markup("<{0}{1}>{2}</{0}>").format(name, given, join_markup(*inside))
+    return Markup("<{0}{1}>{2}</{0}>").format(name, attribute_text, join_markup(*inside))
 
 
 def join_markup(*parts: object) -> Markup:

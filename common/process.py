@@ -85,15 +85,15 @@ def _status(main: Callable[[], int]) -> int:
     try:
         return main()
     except OSError as error:
-        told = f"{error.filename or 'the system'}: {error.strerror or error}"
+        message = f"{error.filename or 'the system'}: {error.strerror or error}"
     except RuntimeError as error:
         if "can't start new thread" not in str(error):
             raise
-        told = (
+        message = (
             "the system lets this process start no further thread: ulimit -u, or the limit of the "
             "container or job, is reached; what was played is safe"
         )
-    print(visible(f"gauntlet: {told}"), file=sys.stderr)
+    print(visible(f"gauntlet: {message}"), file=sys.stderr)
     return 2
 
 

@@ -87,11 +87,11 @@ def _parts(secret: str) -> tuple[re.Pattern[str], frozenset[str]]:
 def _spellings(secret: str) -> set[str]:
     data = secret.encode()
     told = json.dumps(secret)[1:-1]
-    found = {told, told.replace("/", "\\/"), quote(secret, safe=""), html.escape(secret)}
-    found |= {data.hex(), data.hex().upper()}
+    candidates = {told, told.replace("/", "\\/"), quote(secret, safe=""), html.escape(secret)}
+    candidates |= {data.hex(), data.hex().upper()}
     for before in range(3):  # a base64 letter is six bits: the number of preceding bytes matters
         coded = base64.b64encode(bytes(before) + data).decode().rstrip("=")
         end = len(coded) - bool((before + len(data)) % 3)
         own = coded[(0, 2, 3)[before] : end]
-        found |= {own, own.replace("+", "-").replace("/", "_")}
-    return {secret, *(spelling for spelling in found if len(spelling) >= SHORTEST)}
+        candidates |= {own, own.replace("+", "-").replace("/", "_")}
+    return {secret, *(spelling for spelling in candidates if len(spelling) >= SHORTEST)}

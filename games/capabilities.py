@@ -46,7 +46,7 @@ def win_or_score(measure: str) -> bool:
 
 
 @runtime_checkable
-class Measured(Protocol[S_contra]):
+class HasMeasures(Protocol[S_contra]):
     """A game that yields more than wins: chips, points, a score."""
 
     @property
@@ -88,18 +88,18 @@ def base_game_of(game: Game[Any]) -> Game[Any]:
 
 def measures_of(game: Game[Any]) -> tuple[Measure, ...]:
     """Return all measures that the game's records store, its own first."""
-    own = tuple(game.measures) if isinstance(game, Measured) else ()
+    own = tuple(game.measures) if isinstance(game, HasMeasures) else ()
     return own if WIN in own else (*own, WIN)
 
 
 def judgeable_measures(game: Game[Any]) -> tuple[Measure, ...]:
     """Return all measures that a config may name, the primary one first: the game's own, and
     `MATCH_SCORE`, before `WIN` if the game has draws and lists `WIN` first."""
-    own = measures_of(game)
-    if MATCH_SCORE.name in {one.name for one in own}:
-        return own
-    first = has_draws(game) and own[0] == WIN
-    return (MATCH_SCORE, *own) if first else (*own, MATCH_SCORE)
+    measures = measures_of(game)
+    if MATCH_SCORE.name in {one.name for one in measures}:
+        return measures
+    first = has_draws(game) and measures[0] == WIN
+    return (MATCH_SCORE, *measures) if first else (*measures, MATCH_SCORE)
 
 
 def points_of(game: Game[Any]) -> str:
@@ -121,7 +121,7 @@ def add_match_score(
 
 def measure_values(game: Game[Any], state: Any) -> dict[str, tuple[float, ...]]:
     """Return every measure of a final state by name, one value per seat."""
-    own = game.measure(state) if isinstance(game, Measured) else {}
+    own = game.measure(state) if isinstance(game, HasMeasures) else {}
     wins = tuple(float(worth > 0) for worth in game.returns(state))
     return {**{name: tuple(map(float, figures)) for name, figures in own.items()}, WIN.name: wins}
 

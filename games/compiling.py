@@ -54,13 +54,13 @@ class Compiler:
 
     def cached(self, function: F, **options: bool) -> F:
         """Compile `function` on first use, with these Numba options."""
-        own = config.CACHE_DIR
-        config.CACHE_DIR = str(Path(own or self._folder) / self._name)
+        cache_dir = config.CACHE_DIR
+        config.CACHE_DIR = str(Path(cache_dir or self._folder) / self._name)
         try:
             compiling = njit(cache=True, nogil=True, error_model="numpy", **options)
             return cast(F, compiling(function))
         finally:
-            config.CACHE_DIR = own
+            config.CACHE_DIR = cache_dir
 
 
 _own = Compiler(Path(__file__))

@@ -84,12 +84,14 @@ def policy_probabilities(
     game: Game[Any], policies: Sequence[str], observation: Observation
 ) -> np.ndarray:
     """As `probabilities`, for several policies: float64 (policies, options)."""
-    own = game if isinstance(game, Scripted) else None
-    alike = (1 / len(observation.options),) * len(observation.options)
+    scripted = game if isinstance(game, Scripted) else None
+    uniform = (1 / len(observation.options),) * len(observation.options)
     _check(game, policies, len(policies))
     return np.array(
         [
-            alike if own is None or policy == RANDOM else own.probabilities(policy, observation)
+            uniform
+            if scripted is None or policy == RANDOM
+            else scripted.probabilities(policy, observation)
             for policy in policies
         ]
     )
@@ -100,7 +102,7 @@ def simulate(
     policies: Sequence[str],
     games: int,
     seed: int,
-    reach: Callable[[int, int], None] = lambda done, games: None,
+    on_progress: Callable[[int, int], None] = lambda done, games: None,
 ) -> np.ndarray:
     """Play `games` games between scripted players, one policy per seat.
 
@@ -111,7 +113,7 @@ def simulate(
     _check(game, policies, game.num_seats)
     if isinstance(game, Simulated):
         return game.simulate(policies, games, seed)
-    return simulate_by_rules(game, policies, games, seed, reach)
+    return simulate_by_rules(game, policies, games, seed, on_progress)
 
 
 def simulate_by_rules(
@@ -119,7 +121,7 @@ def simulate_by_rules(
     policies: Sequence[str],
     games: int,
     seed: int,
-    reach: Callable[[int, int], None] = lambda done, games: None,
+    on_progress: Callable[[int, int], None] = lambda done, games: None,
 ) -> np.ndarray:
     """As `simulate`, always by the rules."""
     counts = np.zeros(game.num_seats + 1, np.int64)
@@ -127,7 +129,7 @@ def simulate_by_rules(
         last, _ = play_game(game, policies, seed, number)
         wins = measure_values(game, last)[WIN.name]
         counts += np.array([*wins, not any(wins)], np.int64)
-        reach(number + 1, games)
+        on_progress(number + 1, games)
     return counts
 
 
@@ -229,15 +231,15 @@ def values(
     _check(game, policies, game.num_seats)
     if isinstance(game, Scored):
         state = sample(game, observation, _stream(seed, HIDDEN, 0))
-        found = game.outcomes(state, policies, playouts, seed, True, measure)
-        return np.asarray(found[:, :, benefits].mean(axis=1))
+        outcomes = game.outcomes(state, policies, playouts, seed, True, measure)
+        return np.asarray(outcomes[:, :, benefits].mean(axis=1))
     if measure == WIN.name and isinstance(game, PlayedOut):
         return game.values(observation, benefits, policies, playouts, seed)
     seat = observation.seat
-    found = _after(
+    outcomes = _after(
         game, lambda rng: sample(game, observation, rng), seat, policies, playouts, seed, measure
     )
-    return np.asarray(found[:, :, benefits].mean(axis=1))
+    return np.asarray(outcomes[:, :, benefits].mean(axis=1))
 
 
 def _after(
@@ -251,22 +253,22 @@ def _after(
     moves: Mapping[int, Action] | None = None,
 ) -> np.ndarray:
     """As `results`, by the rules; each playout starts from its own `world`."""
-    found = []
+    results = []
     for playout in range(playouts):
         start = world(_stream(seed, HIDDEN, playout))
         options = dict(enumerate(game.legal(start, seat))) | dict(moves or {})
-        got = []
+        row = []
         for option in options.values():
             rng = _stream(seed, MOVES, playout)
             move = default_text_move(option, _stream(seed, WORDS, playout))
-            others = [
+            other_moves = [
                 move if mover == seat else scripted_move(game, start, mover, policies[mover], rng)
                 for mover in game.to_move(start)
             ]
-            last, _ = play_on(game, game.play(start, others), policies, rng)
-            got.append(values_with_score(game, last)[measure])
-        found.append(np.array(got, float))
-    return np.stack(found, axis=1)
+            last, _ = play_on(game, game.play(start, other_moves), policies, rng)
+            row.append(values_with_score(game, last)[measure])
+        results.append(np.array(row, float))
+    return np.stack(results, axis=1)
 
 
 def scripted_move(game: Game[Any], state: Any, seat: int, policy: str, rng: Rng) -> Action:
@@ -275,10 +277,10 @@ def scripted_move(game: Game[Any], state: Any, seat: int, policy: str, rng: Rng)
     options = game.legal(state, seat)
     if policy == RANDOM or (len(options) == 1 and not isinstance(options[0], TextAction)):
         return default_text_move(options[int(rng.random() * len(options))], rng)
-    seen = game.observe(state, seat)
-    passed = np.cumsum(probabilities(game, policy, seen)) <= rng.random()
+    observation = game.observe(state, seat)
+    passed = np.cumsum(probabilities(game, policy, observation)) <= rng.random()
     at = min(int(passed.sum()), len(options) - 1)
-    return fill_text(game, policy, seen, options, at, rng)
+    return fill_text(game, policy, observation, options, at, rng)
 
 
 def fill_text(
@@ -297,11 +299,11 @@ def fill_text(
     return default_text_move(option, rng)
 
 
-def _check(game: Game[Any], policies: Sequence[str], wanted: int = 1) -> None:
+def _check(game: Game[Any], policies: Sequence[str], count: int = 1) -> None:
     """Raises ValueError unless there are `wanted` policies that the game may know."""
     name = type(game).__name__
-    if len(policies) != wanted:
-        raise ValueError(f"{wanted} seats of {name} need as many policies, got {len(policies)}")
+    if len(policies) != count:
+        raise ValueError(f"{count} seats of {name} need as many policies, got {len(policies)}")
     unknown = set(policies) - {RANDOM}
     if unknown and not isinstance(game, Scripted):
         raise ValueError(f"{name} has the policy {RANDOM!r} alone, not {min(unknown)!r}")

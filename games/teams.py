@@ -48,13 +48,13 @@ class Roles:
     def seatings(self, num_seats: int) -> tuple[tuple[int, ...], ...]:
         """As `capabilities.seatings_of`: the two teams swap sides, role by role. Teams of different
         sizes keep theirs if every role has a seat of its own."""
-        own = tuple(range(num_seats))
+        seats = tuple(range(num_seats))
         if num_seats == 2:
-            return own, (1, 0)
+            return seats, (1, 0)
         first, second = (
             [role for role, team in enumerate(self.teams) if team == side] for side in (0, 1)
         )
         if len(first) != len(second):
-            return (own,)
+            return (seats,)
         other = dict(zip((*first, *second), (*second, *first), strict=True))
-        return own, tuple(other[role] for role in own)
+        return seats, tuple(other[role] for role in seats)

@@ -116,10 +116,10 @@ class TicTacToe:
 
     def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
         state: State = observation.view
-        own, other = state.marks[observation.seat], state.marks[1 - observation.seat]
+        mine, other = state.marks[observation.seat], state.marks[1 - observation.seat]
         free = self.legal(state, observation.seat)
         lines = _masks(self.size, self.win_length)
-        return tic_tac_toe_policies.chances(policy, own, other, free, lines)
+        return tic_tac_toe_policies.chances(policy, mine, other, free, lines)
 
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
         """Random play marks the cells in random order, and the line completed first decides the
@@ -133,13 +133,13 @@ class TicTacToe:
         cells = np.tile(np.arange(self.size**2), (games, 1))
         ply_of = np.random.default_rng(seed).permuted(cells, axis=1)  # (games, cells)
         never = self.size**2
-        ended = np.full(games, never)
+        end_ply = np.full(games, never)
         for line in _lines(self.size, self.win_length):
             plies = ply_of[:, line]  # (games, win_length)
             one_seat = (plies % 2 == plies[:, :1] % 2).all(axis=1)
-            ended = np.minimum(ended, np.where(one_seat, plies.max(axis=1), never))
-        nobody = ended == never
-        return np.bincount(np.where(nobody, 2, ended % 2), minlength=3).astype(np.int64)
+            end_ply = np.minimum(end_ply, np.where(one_seat, plies.max(axis=1), never))
+        nobody = end_ply == never
+        return np.bincount(np.where(nobody, 2, end_ply % 2), minlength=3).astype(np.int64)
 
     def review(self, observation: Observation, moves: int) -> tuple[Fact, ...]:
         """The last cells of each seat, and its progress on its best open line."""

@@ -57,7 +57,7 @@ def _grid(game: TicTacToe, state: State, numbers: dict[int, int] | None = None) 
 def _cell(cell: int, size: int, owner: int | None, last: bool, number: int | None) -> Markup:
     row, column = divmod(cell, size)
     left, top = EDGE + column * CELL, EDGE + row * CELL
-    x, y, reach = _middle(column), _middle(row), CELL * 0.28
+    x, y, radius = _middle(column), _middle(row), CELL * 0.28
     square = tag(
         "rect",
         x=left + 1,
@@ -69,17 +69,19 @@ def _cell(cell: int, size: int, owner: int | None, last: bool, number: int | Non
     if owner is None:
         return join_markup(square, "" if number is None else _word(str(number), x, y + 5))
     if owner:
-        mark = tag("circle", cx=x, cy=y, r=reach, class_="d-ring")
+        mark = tag("circle", cx=x, cy=y, r=radius, class_="d-ring")
     else:
-        strokes = f"M{x - reach} {y - reach}l{2 * reach} {2 * reach}m0 {-2 * reach}"
-        mark = tag("path", d=f"{strokes}l{-2 * reach} {2 * reach}", class_="d-cross")
+        strokes = f"M{x - radius} {y - radius}l{2 * radius} {2 * radius}m0 {-2 * radius}"
+        mark = tag("path", d=f"{strokes}l{-2 * radius} {2 * radius}", class_="d-cross")
     return join_markup(square, mark)
 
 
 def _line(game: TicTacToe, state: State) -> Markup:
     """Draw a stroke through the winning line, which contains the last mark."""
     for step in ((0, 1), (1, 0), (1, 1), (1, -1)):
-        ends = [_reach(game, state, (down, right)) for down, right in (step, (-step[0], -step[1]))]
+        ends = [
+            _line_end(game, state, (down, right)) for down, right in (step, (-step[0], -step[1]))
+        ]
         (y1, x1), (y2, x2) = ends
         if state.moves and max(abs(y1 - y2), abs(x1 - x2)) + 1 >= game.win_length:
             drawn = {"x1": _middle(x1), "y1": _middle(y1), "x2": _middle(x2), "y2": _middle(y2)}
@@ -87,7 +89,7 @@ def _line(game: TicTacToe, state: State) -> Markup:
     return Markup()
 
 
-def _reach(game: TicTacToe, state: State, step: tuple[int, int]) -> tuple[int, int]:
+def _line_end(game: TicTacToe, state: State, step: tuple[int, int]) -> tuple[int, int]:
     """Return the row and column of the last cell in a direction from the last mark with the same
     mark."""
     if not state.moves:

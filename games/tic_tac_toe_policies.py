@@ -96,8 +96,8 @@ def _best(
 
 def _missing(marks: np.ndarray, free: np.ndarray, lines: Sequence[int]) -> np.ndarray:
     """As `_completing`, for many positions."""
-    found = np.zeros_like(marks)
+    mask = np.zeros_like(marks)
     for line in lines:
         left = line & ~marks
-        found |= np.where(left & (left - 1) == 0, left & free, 0)
-    return found
+        mask |= np.where(left & (left - 1) == 0, left & free, 0)
+    return mask

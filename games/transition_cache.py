@@ -31,17 +31,17 @@ class TransitionCache(Generic[T]):
         last = len(moves)
         while last and (game, moves[:last]) not in self._known:
             last -= 1
-        found = self._get((game, moves[:last]), lambda: self._start(*game))
+        state = self._get((game, moves[:last]), lambda: self._start(*game))
         for end in range(last, len(moves)):
-            found = self._next(found, game, moves[: end + 1])
-        return found
+            state = self._next(state, game, moves[: end + 1])
+        return state
 
     def _next(self, last: T, game: Key, moves: Key) -> T:
         return self._get((game, moves), lambda: self._step(last, moves[-1]))
 
     def _get(self, key: Key, make: Callable[[], T]) -> T:
-        found = self._known.pop(key) if key in self._known else make()
-        self._known[key] = found
+        entry = self._known.pop(key) if key in self._known else make()
+        self._known[key] = entry
         while len(self._known) > KEPT:
             self._known.popitem(last=False)
-        return found
+        return entry

@@ -72,11 +72,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def usage() -> str:
-    told = "\n".join(f"  {name:<11}{what}" for name, (_, what) in COMMANDS.items())
+    listing = "\n".join(f"  {name:<11}{what}" for name, (_, what) in COMMANDS.items())
     return (
         "usage: gauntlet COMMAND ...\n\n"
         "Experiments with language models that play games.\n\n"
-        f"{told}\n  {COMPLETION:<11}a script that completes commands and settings in a shell:\n"
+        f"{listing}\n  {COMPLETION:<11}a script that completes commands and settings in a shell:\n"
         f'{"":13}eval "$(gauntlet completion bash)", or zsh\n\n'
         "gauntlet COMMAND --help shows the details; --version the version."
     )

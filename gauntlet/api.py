@@ -106,7 +106,7 @@ class Results:
         """One row per decision of any seat.
 
         Columns: the labels of its cell, match, deal, rotation and turn (from 0), whether its seat
-        is under study (`subject`), and the fields of the record.
+        is a subject's (`subject`), and the fields of the record.
         """
         return pd.DataFrame(
             {

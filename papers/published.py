@@ -99,11 +99,11 @@ def exact_row(entry: Entry, ours: float, rounding: float = 0.0) -> Row:
 
 def unreferenced_row(entry: Entry, ours: Estimate, games: int = 0, deals: int = 0) -> Row:
     """Return a row with our result only, without comparison."""
-    own = replace(not_run(entry), ours=ours.value, ci_low=ours.low, ci_high=ours.high)
+    row = replace(not_run(entry), ours=ours.value, ci_low=ours.low, ci_high=ours.high)
     value = entry.get("value", nan)
     unsized = not isnan(value) and "n" not in entry
     verdict: Verdict = "not_computable" if unsized else "no_reference"
-    return replace(own, n=games, deals=deals, verdict=verdict)
+    return replace(row, n=games, deals=deals, verdict=verdict)
 
 
 def share_row(
@@ -177,13 +177,13 @@ def frame(rows: list[Row]) -> pd.DataFrame:
 
 def view(frame: pd.DataFrame) -> WrappedTable:
     """Return the reproduction as a table for the terminal."""
-    shown = WrappedTable()
-    shown.add_column("id", overflow="fold")
+    grid = WrappedTable()
+    grid.add_column("id", overflow="fold")
     for heading in ("kind", "paper", "ours", "95% interval", "n", "p", "verdict"):
-        shown.add_column(heading, justify="right", no_wrap=True)
+        grid.add_column(heading, justify="right", no_wrap=True)
     for _, row in frame.iterrows():
         interval = "" if np.isnan(row["ci_low"]) else f"{row['ci_low']:.4f}-{row['ci_high']:.4f}"
-        shown.add_row(
+        grid.add_row(
             row["id"].partition(".")[2],
             row["kind"],
             _figure(row["published"]),
@@ -193,7 +193,7 @@ def view(frame: pd.DataFrame) -> WrappedTable:
             "" if np.isnan(row["p_value"]) else f"{row['p_value']:.2g}",
             row["verdict"],
         )
-    return shown
+    return grid
 
 
 def _figure(value: float) -> str:

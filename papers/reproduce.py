@@ -51,29 +51,29 @@ OF_MATCHES = ("gamebench", "audit")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    given = _parser().parse_intermixed_args(arguments)
-    given.out.mkdir(parents=True, exist_ok=True)
+    options = _parser().parse_intermixed_args(arguments)
+    options.out.mkdir(parents=True, exist_ok=True)
     out = console()
-    own_models, own_deals = DEFAULTS.get(given.paper, (MODELS, DEALS))
-    models = tuple(dict.fromkeys(filter(None, (given.models or own_models).split(","))))
-    deals = own_deals if given.deals is None else given.deals
+    own_models, own_deals = DEFAULTS.get(options.paper, (MODELS, DEALS))
+    models = tuple(dict.fromkeys(filter(None, (options.models or own_models).split(","))))
+    deals = own_deals if options.deals is None else options.deals
     try:
-        words = tuple(given.overrides)
-        settings = Settings(models, deals, given.playouts, given.out, words, given.matches)
-        if given.complete:
-            require_inputs(given.paper, settings)
-        found = PAPERS[given.paper](settings)
+        words = tuple(options.overrides)
+        settings = Settings(models, deals, options.playouts, options.out, words, options.matches)
+        if options.complete:
+            require_inputs(options.paper, settings)
+        reproduction = PAPERS[options.paper](settings)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
-    file = given.out / f"{given.paper}.csv"
-    write_atomically(file, found.table.to_csv(index=False))
-    for view in found.shown:
+    file = options.out / f"{options.paper}.csv"
+    write_atomically(file, reproduction.table.to_csv(index=False))
+    for view in reproduction.shown:
         out.print(view)
         out.print()
-    if "kind" in found.table:
-        out.print(headline(found.table), soft_wrap=True)
-    for path in (*found.folders, file):
+    if "kind" in reproduction.table:
+        out.print(headline(reproduction.table), soft_wrap=True)
+    for path in (*reproduction.folders, file):
         out.print(f"{'table' if path == file else path.name:<8} {path}", soft_wrap=True)
     return 0
 

@@ -48,17 +48,17 @@ class Settings:
     @property
     def store(self) -> str:
         """The MLflow store of the runs, if they are tracked."""
-        return self._last("tracking.store=", str(STORE))
+        return self._last_option("tracking.store=", str(STORE))
 
     @property
     def _launch(self) -> list[str]:
         """Arguments that make the judging use the runs' Ray cluster, if they use one."""
-        name = self._last("launch=", "")
+        name = self._last_option("launch=", "")
         changes = [word.removeprefix("launch.") for word in self.overrides]
         kept = [new for new, word in zip(changes, self.overrides, strict=True) if new != word]
         return ["--launch", name, *kept] if name in RAY else []
 
-    def _last(self, key: str, default: str) -> str:
+    def _last_option(self, key: str, default: str) -> str:
         given = [word.removeprefix(key) for word in self.overrides if word.startswith(key)]
         return given[-1] if given else default
 

@@ -111,16 +111,16 @@ def of_means(
     """
     from scipy.stats import t
 
-    reach = float(t.ppf(1 - LEVEL / 2, degrees))
+    critical = float(t.ppf(1 - LEVEL / 2, degrees))
 
     def both(side: float) -> float:
-        other = sqrt(games / their_games) * side if their_error is None else reach * their_error
+        other = sqrt(games / their_games) * side if their_error is None else critical * their_error
         return hypot(side, other)
 
     below, above = both(ours.value - ours.low), both(ours.high - ours.value)
     gap = ours.value - published
     facing = below if gap > 0 else above
-    p = 2 * float(t.sf(reach * abs(gap) / facing, degrees)) if facing else float(gap == 0)
+    p = 2 * float(t.sf(critical * abs(gap) / facing, degrees)) if facing else float(gap == 0)
     return Gap(gap, gap - below, gap + above, p)
 
 
@@ -143,10 +143,10 @@ def _share(wins: int, games: int) -> Estimate:
 
 def tally(table: pd.DataFrame) -> pd.DataFrame:
     """Count rows by kind and verdict. table: with columns kind and verdict."""
-    found = pd.crosstab(table["kind"], table["verdict"])
-    kinds = [kind for kind in get_args(Kind) if kind in found.index]
-    verdicts = [verdict for verdict in get_args(Verdict) if verdict in found]
-    return found.loc[kinds, verdicts]
+    counts = pd.crosstab(table["kind"], table["verdict"])
+    kinds = [kind for kind in get_args(Kind) if kind in counts.index]
+    verdicts = [verdict for verdict in get_args(Verdict) if verdict in counts]
+    return counts.loc[kinds, verdicts]
 
 
 def headline(table: pd.DataFrame) -> str:

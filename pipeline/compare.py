@@ -43,15 +43,15 @@ def compare(first: Path, second: Path) -> Results:
             f"{first} has seed {seeds[0]} and {second} seed {seeds[1]}: they met other cards, so "
             "there is nothing to pair; their summary.csv can be read side by side"
         )
-    cells = [*(_named(a, first) for a in ours), *(_named(b, second) for b in theirs)]
-    own, others = ({cell.about.key for cell in some} for some in (ours, theirs))
+    cells = [*(_with_folder(a, first) for a in ours), *(_with_folder(b, second) for b in theirs)]
+    first_keys, second_keys = ({cell.about.key for cell in some} for some in (ours, theirs))
     chosen = choose_pairs(cells, "all" if len(cells) <= CELLS else "factor").chosen
     pairs = compare_pairs(
         (cells[a], cells[b])
         for a, b in chosen
         if a < len(ours) <= b
-        and cells[a].about.key not in others
-        and cells[b].about.key not in own
+        and cells[a].about.key not in second_keys
+        and cells[b].about.key not in first_keys
         and np.intersect1d(cells[a].by_deal()[0], cells[b].by_deal()[0]).size
     )
     if pairs.empty:
@@ -64,7 +64,7 @@ def compare(first: Path, second: Path) -> Results:
     return Results(first, cells, {**known, cell_names: names, pairing: Pairing("all", (), 0)})
 
 
-def _named(result: CellResults, folder: Path) -> CellResults:
+def _with_folder(result: CellResults, folder: Path) -> CellResults:
     about = replace(result.about, name=f"{folder.name}: {result.about.name}")
     return replace(result, about=about)
 
@@ -77,18 +77,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("first", type=Path, metavar="DIR", help="the output_dir of a sweep (A)")
     parser.add_argument("second", type=Path, metavar="DIR", help="that of another one (B)")
     parser.add_argument("--csv", type=Path, metavar="FILE", help="write the table too")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        results = compare(given.first, given.second)
-        if given.csv:
-            write_atomically(given.csv, results["pairs"].to_csv(index=False))
+        results = compare(options.first, options.second)
+        if options.csv:
+            write_atomically(options.csv, results["pairs"].to_csv(index=False))
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"gauntlet: {given.csv} cannot be written: {error.strerror}", file=sys.stderr)
+        print(f"gauntlet: {options.csv} cannot be written: {error.strerror}", file=sys.stderr)
         return 2
-    file = str(given.csv or "--csv FILE")
+    file = str(options.csv or "--csv FILE")
     for sheet in VIEW(Part(results, results["pairs"], TERMINAL, file)):
         console().print(sheet_view(sheet))
     return 0

@@ -25,18 +25,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--to", type=Path, metavar="PATH", help="a folder to write into; default: DIR/export"
     )
-    given = parser.parse_args(arguments)
-    to = given.to or given.output_dir / "export"
+    options = parser.parse_args(arguments)
+    folder = options.to or options.output_dir / "export"
     out = console()
     try:
-        results = load_cells(given.output_dir)
+        results = load_cells(options.output_dir)
         with Waiting(out, "export", "matches", done="written") as waiting:
-            written = export(given.output_dir, results, to, waiting.reach)
+            written = export(options.output_dir, results, folder, waiting.reach)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"gauntlet: {to} cannot be written: {error.strerror or error}", file=sys.stderr)
+        print(f"gauntlet: {folder} cannot be written: {error.strerror or error}", file=sys.stderr)
         return 2
     out.print(f"{written.matches:,} matches, {written.decisions:,} decisions:")
     for file in written.files:

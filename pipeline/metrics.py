@@ -190,12 +190,12 @@ def describe_jobs(jobs: Sequence[Job], options: Options) -> str:
 
 def judge_job(job: Job, options: Options, spread: Map, bar: Bar) -> JudgedCell:
     """Judge the remaining matches in parallel and store each judgement at once."""
-    found, left, cell = dict(job.known), job.left, job.cell
+    judgements, left, cell = dict(job.known), job.left, job.cell
     for record, one in zip(left, spread(partial(judge, cell.game, job.work), left), strict=True):
         job.kept.add(record, one)
-        found[record.match] = one
+        judgements[record.match] = one
         bar.advance()
-    ordered = [found[record.match] for record in job.records]
+    ordered = [judgements[record.match] for record in job.records]
     decided = tuple(one for own, _ in ordered for one in own)
     trace = tuple(stand for _, stands in ordered for stand in stands)
     who = (cell.players, tuple(sorted(job.work.players)), seatings_of(cell.game))
@@ -206,27 +206,27 @@ def write(out: Path, cells: Sequence[JudgedCell], options: Options) -> pd.DataFr
     rows = [row for cell in cells for row in metric_rows(cell, options.reading)]
     table = pd.DataFrame(rows, columns=list(METRIC_COLUMNS))
     plies = [row for cell in cells for row in trace_rows(cell)]
-    stands = pd.DataFrame(plies, columns=list(TRACE_COLUMNS))
+    frame = pd.DataFrame(plies, columns=list(TRACE_COLUMNS))
     lines = (encode(one) + b"\n" for cell in cells for one in decision_lines(cell, options.reading))
     out.mkdir(exist_ok=True)
     write_atomically(out / "decisions.jsonl", b"".join(lines))
-    write_atomically(out / "traces.csv", stands.to_csv(index=False))
+    write_atomically(out / "traces.csv", frame.to_csv(index=False))
     write_atomically(out / "metrics.csv", table.to_csv(index=False))
     for old in out.glob("*.png"):
         old.unlink()
     with plot_style.drawing_for(plot_style.WIDE):
-        plot_style.save_png(metric_figures(table, stands), out)
+        plot_style.save_png(metric_figures(table, frame), out)
     return table
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    given = _parser().parse_args(arguments)
-    folder, words, store = (given.__dict__.pop(name) for name in ("folder", "launch", "store"))
+    options = _parser().parse_args(arguments)
+    folder, words, store = (options.__dict__.pop(name) for name in ("folder", "launch", "store"))
     out = console()
     try:
         launch = read_launch(words) if words else None
         with interruptible():
-            table = measure(folder, Options(**vars(given), launch=launch), out)
+            table = measure(folder, Options(**vars(options), launch=launch), out)
     except (UserError, ValueError) as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2

@@ -40,25 +40,25 @@ SEVERAL = Path("outputs/ratings")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
-    given = parser.parse_args(arguments)
-    if not 0 < given.level < 1:
-        parser.error(f"--level lies between 0 and 1, got {given.level:g}")
-    out = given.out or (given.folders[0] / "ratings" if len(given.folders) == 1 else SEVERAL)
+    options = parser.parse_args(arguments)
+    if not 0 < options.level < 1:
+        parser.error(f"--level lies between 0 and 1, got {options.level:g}")
+    out = options.out or (options.folders[0] / "ratings" if len(options.folders) == 1 else SEVERAL)
     try:
-        contest, found = _rate(given)
-        files = _write(found, out)
-        known = 0
-        if given.store != NONE:
-            known = add_ratings(given.folders, given.store, out, found["ratings"])
+        contest, frames = _rate(options)
+        files = _write(frames, out)
+        logged = 0
+        if options.store != NONE:
+            logged = add_ratings(options.folders, options.store, out, frames["ratings"])
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
     except OSError as error:
         print(f"gauntlet: {out} cannot be written: {error.strerror}", file=sys.stderr)
         return 2
-    _show(contest, found, files, out)
-    if known:
-        print(f"MLflow   {tracking_uri(given.store)}")
+    _show(contest, frames, files, out)
+    if logged:
+        print(f"MLflow   {tracking_uri(options.store)}")
     return 0
 
 
@@ -79,16 +79,16 @@ def _write(tables: Results, out: Path) -> list[Path]:
 
 
 def _show(contest: Contest, tables: Results, files: Sequence[Path], out: Path) -> None:
-    shown = console()
+    terminal = console()
     for sheet in rating_sheets(tables):
-        shown.print(sheet_view(sheet))
-        shown.print()
+        terminal.print(sheet_view(sheet))
+        terminal.print()
     if tables["ratings"]["low"].isna().all():
-        shown.print("No limits: a game has a single deal, which tells nothing of others.\n")
+        terminal.print("No limits: a game has a single deal, which tells nothing of others.\n")
     if contest.omitted:
-        shown.print(f"{contest.omitted} cell(s) left out, which are not of two even sides.\n")
+        terminal.print(f"{contest.omitted} cell(s) left out, which are not of two even sides.\n")
     for file in (*files, out / "figures"):
-        shown.print(
+        terminal.print(
             f"{'figures' if file == out / 'figures' else 'table':<8} {file}", soft_wrap=True
         )
 

@@ -33,11 +33,11 @@ def replay(match: str, folders: Sequence[Path]) -> MatchView:
         for record in Folder(folder).matches():
             if record.match == match:
                 return match_view(Folder(folder), record)
-    some = [one.match for folder in folders for one in islice(Folder(folder).matches(), 2)]
+    examples = [one.match for folder in folders for one in islice(Folder(folder).matches(), 2)]
     raise UserError(
         f"no match {match} in {', '.join(map(str, folders)) or 'outputs/'}; "
-        f"there is, for instance, {' or '.join(some[:2]) or 'none at all'}; damaged lines are left "
-        "out, `python -m pipeline.verify DIR` names them"
+        f"there is, for instance, {' or '.join(examples[:2]) or 'none at all'}; damaged lines are "
+        "left out, `python -m pipeline.verify DIR` names them"
     )
 
 
@@ -58,20 +58,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--prompts", action="store_true", help="print every prompt and reply whole")
     parser.add_argument("--page", type=Path, metavar="FILE", help="write a page (HTML) too")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     here = (path for path in sorted(Path("outputs").glob("*")) if Folder(path).has_sweep)
-    folders = given.folders or list(here)
+    folders = options.folders or list(here)
     try:
-        match = replay(given.match, folders)
-        show(match, console(markup=True), given.prompts)
-        if given.page:
-            write_atomically(given.page, page(match))
-            print(visible(f"\npage: {given.page}"))
+        match = replay(options.match, folders)
+        show(match, console(markup=True), options.prompts)
+        if options.page:
+            write_atomically(options.page, page(match))
+            print(visible(f"\npage: {options.page}"))
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"gauntlet: {given.page} cannot be written: {error.strerror}", file=sys.stderr)
+        print(f"gauntlet: {options.page} cannot be written: {error.strerror}", file=sys.stderr)
         return 2
     return 0
 

@@ -26,12 +26,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--paper", action="store_true", help="LaTeX tables and PDF figures too, in DIR/paper"
     )
-    given = parser.parse_args(arguments)
-    folder = given.output_dir
+    options = parser.parse_args(arguments)
+    folder = options.output_dir
     try:
         results = write_tables(folder, load_cells(folder))
         show(results)
-        write_report(results, paper=given.paper)
+        write_report(results, paper=options.paper)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for line in run_metadata.notes(folder):
         console().print(f"\n{line}")
     print(visible(f"\nreport: {folder / 'report.html'}"))
-    if given.paper:
+    if options.paper:
         print(visible(f"paper:  {folder / 'paper' / 'main.tex'}"))
     return 0
 

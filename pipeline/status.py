@@ -80,10 +80,10 @@ class Status:
         abouts = self.folder.sweep_cells() if self.folder.has_cells or not self.run else []
         for about in abouts:
             self._running.setdefault(about.key, CellProgress(about.rotations))
-        wanted = measures(abouts)
+        measure_names = measures(abouts)
         for record, place in self._tail.new_matches():
             if record.cell in self._running:
-                self._take(record, place, outcome(record, wanted))
+                self._take(record, place, outcome(record, measure_names))
         self.left_out = self._tail.left_out
         aside = {entry["match"]: entry["cell"] for entry in self.folder.failed_matches}
         failed = [cell for match, cell in aside.items() if match not in self._tail.seen]
@@ -103,11 +103,13 @@ class Status:
 
     def _row(self, name: str, about: CellInfo, failed: list[str], stops: Mapping[str, Any]) -> Row:
         running = self._running[about.key]
-        aside = failed.count(about.key)
+        failed_count = failed.count(about.key)
         planned = self.run.get("cells", {}).get(about.key)
         if about.key in self.run.get("stopped", ()) or stops.get(about.key):
-            planned = running.matches + aside  # its stopping rule needs no more
-        return Row(about.key, name, Scale.from_measure(about.measure), running, planned, aside)
+            planned = running.matches + failed_count  # its stopping rule needs no more
+        return Row(
+            about.key, name, Scale.from_measure(about.measure), running, planned, failed_count
+        )
 
     @property
     def done(self) -> int:
@@ -156,13 +158,15 @@ def headline(status: Status) -> str:
     run, name = status.run, visible(status.folder.path.name)
     if not run:
         return f"{name}: no run has reported its progress; this is what the log holds"
-    who = f"process {run['process']} on {run['host']}"
+    process = f"process {run['process']} on {run['host']}"
     if status.gone:
         ago = duration(status.now - run["updated"])
-        return f"{name}: the run is gone ({who}, last heard of {ago} ago); start it again to go on"
+        return (
+            f"{name}: the run is gone ({process}, last heard of {ago} ago); start it again to go on"
+        )
     if status.playing:
         since = duration(status.now - run["started"])
-        return f"{name}: {run['state']} for {since}, {run['workers']} worker(s), {who}"
+        return f"{name}: {run['state']} for {since}, {run['workers']} worker(s), {process}"
     why = f": {visible(run['error'])}" if run.get("error") else ""
     return f"{name}: {run['state']} {duration(status.now - run['updated'])} ago{why}"
 
@@ -215,7 +219,7 @@ def _figures(row: Row, named: bool) -> Iterator[str]:
 
 def _notable(status: Status) -> list[str]:
     since = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(status.run.get("started", 0)))
-    told = [
+    messages = [
         f"{entry['time'][11:19]} {entry['event']}: "
         + ", ".join(
             visible(str(v)) for k, v in entry.items() if k not in ("time", "level", "event")
@@ -223,7 +227,7 @@ def _notable(status: Status) -> list[str]:
         for entry in status.folder.events
         if entry["level"] != "info" and entry["time"] >= since
     ]
-    return told[-NOTABLE:]
+    return messages[-NOTABLE:]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -232,11 +236,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("output_dir", type=Path, help="the output_dir of a sweep")
     parser.add_argument("--watch", action="store_true", help="look again until the run has ended")
-    given = parser.parse_args(arguments)
-    status = Status(Folder(given.output_dir))
+    options = parser.parse_args(arguments)
+    status = Status(Folder(options.output_dir))
     try:
         status.look()
-        if given.watch:
+        if options.watch:
             _watch(status)
         else:
             console().print(view(status))

@@ -21,21 +21,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("store", nargs="?", default=str(STORE), help="default: %(default)s")
     parser.add_argument("--port", type=int, default=5000, help="default: %(default)s")
-    given = parser.parse_args(arguments)
-    if not (Path(given.store) / "mlflow.db").exists():
-        print(f"gauntlet: {given.store} has no mlflow.db: no sweep was tracked", file=sys.stderr)
+    options = parser.parse_args(arguments)
+    if not (Path(options.store) / "mlflow.db").exists():
+        print(f"gauntlet: {options.store} has no mlflow.db: no sweep was tracked", file=sys.stderr)
         return 2
     try:
         require("flask", "ui")  # mlflow-skinny logs runs but has no UI
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
-    place = f"http://127.0.0.1:{given.port}"
+    place = f"http://127.0.0.1:{options.port}"
     print(f'{place}: choose "Model training", top left, for runs; "GenAI" for traces', flush=True)
-    words = ("ui", "--host", "127.0.0.1", "--port", str(given.port))
+    words = ("ui", "--host", "127.0.0.1", "--port", str(options.port))
     command = [sys.executable, "-m", "mlflow", *words, "--backend-store-uri"]
     try:
-        with subprocess.Popen([*command, tracking_uri(given.store)]) as server:
+        with subprocess.Popen([*command, tracking_uri(options.store)]) as server:
             signal.signal(signal.SIGTERM, lambda *_: server.terminate())
             return max(0, server.wait())
     except KeyboardInterrupt:

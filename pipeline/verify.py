@@ -56,8 +56,8 @@ MATCH = re.compile(rb'"match":\s*"([!-~]{1,16}?)"')
 class Findings:
     """The result of a check.
 
-    wrong: problems by file.
-    told: notes that are not damage.
+    problems: the damage found, by file.
+    notes: what is not damage.
     lines: number of lines read.
     places: the line of each match, by the stem of its file.
     replayed: number of matches replayed.
@@ -65,15 +65,15 @@ class Findings:
     """
 
     folder: Folder
-    wrong: dict[str, list[str]] = field(default_factory=dict)
-    told: list[str] = field(default_factory=list)
+    problems: dict[str, list[str]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
     lines: int = 0
     places: dict[str, dict[str, int]] = field(default_factory=dict)
     replayed: int = 0
     edited: int = 0
 
     def add(self, path: Path, problem: str) -> None:
-        self.wrong.setdefault(self.name(path), []).append(problem)
+        self.problems.setdefault(self.name(path), []).append(problem)
 
     def name(self, path: Path) -> str:
         return str(path.relative_to(self.folder.path))
@@ -84,26 +84,26 @@ def verify(folder: Path) -> Findings:
     place = Folder(folder)
     if not place.has_sweep and not place.cells_folder.is_dir():
         raise UserError(f"{folder} holds no sweep")
-    found = Findings(place)
+    findings = Findings(place)
     try:
         seed = place.seed
     except UserError:
         seed = None
-        found.add(place.claim, "is missing or damaged; match ids are not checked")
+        findings.add(place.claim, "is missing or damaged; match ids are not checked")
     for file in sorted(place.cells_folder.glob("*.json")):
-        about = _cell(found, file)
+        about = _cell(findings, file)
         path = place.records_file(file.stem)
         if path.exists():
-            _records(found, path, about)
+            _records(findings, path, about)
     for name in LOGS:
         if (path := place.lines_file(name)).exists():
-            _lines(found, path, line_reader(name, seed))
-    _small(found)
+            _lines(findings, path, line_reader(name, seed))
+    _metadata(findings)
     for path in place.foreign_files():
-        found.told.append(f"{found.name(path)}: no part of the log")
+        findings.notes.append(f"{findings.name(path)}: no part of the log")
     for path in sorted([*folder.glob("*.damaged"), *place.records_folder.glob("*.damaged")]):
-        found.told.append(f"{found.name(path)}: moved aside by an earlier run")
-    return found
+        findings.notes.append(f"{findings.name(path)}: moved aside by an earlier run")
+    return findings
 
 
 def _cell(findings: Findings, file: Path) -> CellInfo | None:
@@ -123,7 +123,7 @@ def _cell(findings: Findings, file: Path) -> CellInfo | None:
 def _records(findings: Findings, path: Path, about: CellInfo | None) -> None:
     """Check every line of a cell's records, then what they lack together."""
     reader = findings.folder.reader(path.stem)
-    named: dict[str, int] = {}
+    first_lines: dict[str, int] = {}
     texts: set[str] = set()
     places: set[tuple[int, int]] = set()
 
@@ -131,7 +131,7 @@ def _records(findings: Findings, path: Path, about: CellInfo | None) -> None:
         record = reader.record(line)
         texts.update(record.statics)
         for name in record.named:
-            named.setdefault(name, findings.lines)
+            first_lines.setdefault(name, findings.lines)
         if isinstance(record, MatchRecord):
             places.add((record.deal, record.rotation))
             numbers[record.match] = findings.lines - before
@@ -139,8 +139,8 @@ def _records(findings: Findings, path: Path, about: CellInfo | None) -> None:
     before = findings.lines
     numbers = findings.places.setdefault(path.stem, {})
     _lines(findings, path, read)
-    for name in sorted(named.keys() - texts):
-        first = named[name] - before
+    for name in sorted(first_lines.keys() - texts):
+        first = first_lines[name] - before
         findings.add(path, f"line {first}: its prompts share text {name}, which no line has")
     if about is not None:
         _gaps(findings, path, about, places)
@@ -150,17 +150,17 @@ def _gaps(findings: Findings, path: Path, about: CellInfo, places: set[tuple[int
     """Report matches missing from a finished run's plan; else gaps below the last deal."""
     place = findings.folder
     entries = (one for one in place.failed_matches if one["cell"] == about.key)
-    ended = places | {(one["deal"], one["rotation"]) for one in entries}
+    finished = places | {(one["deal"], one["rotation"]) for one in entries}
     run = place.status or {}
     planned = run["cells"].get(about.key) if run.get("state") == "finished" else None
     if planned is not None and not place.stop_file.exists():
         due = planned // about.rotations
-        if lack := planned - sum(deal < due for deal, _ in ended):
+        if lack := planned - sum(deal < due for deal, _ in finished):
             findings.add(path, f"{lack:,} match(es) are missing; the same sweep again plays them")
         return
-    deals = max((deal for deal, _ in ended), default=-1) + 1
-    if lack := deals * about.rotations - len(ended):
-        findings.told.append(f"{findings.name(path)}: {lack:,} match(es) are yet to be played")
+    deals = max((deal for deal, _ in finished), default=-1) + 1
+    if lack := deals * about.rotations - len(finished):
+        findings.notes.append(f"{findings.name(path)}: {lack:,} match(es) are yet to be played")
 
 
 def _lines(findings: Findings, path: Path, read: Callable[[bytes], Any]) -> None:
@@ -175,7 +175,7 @@ def _lines(findings: Findings, path: Path, read: Callable[[bytes], Any]) -> None
                 findings.add(path, f"line {number}{named}: {why}")
 
 
-def _small(findings: Findings) -> None:
+def _metadata(findings: Findings) -> None:
     """Check the metadata files that hold one object each."""
     place = findings.folder
     luck = sorted((place.path / "luck").glob("*.json"))
@@ -194,7 +194,7 @@ def replay(
     findings: Findings,
     most: int | None,
     seed: int,
-    reach: Callable[[int, int], None],
+    on_progress: Callable[[int, int], None],
     packages: Sequence[str] = (),
 ) -> None:
     """Replay `most` of the matches, or all, and report problems.
@@ -215,39 +215,42 @@ def replay(
         matches = {match for its, match in chosen if its == stem}
         for _ in _replayed(findings, stem, matches, packages):
             done += 1
-            reach(done, len(chosen))
+            on_progress(done, len(chosen))
 
 
 def _replayed(
     findings: Findings, stem: str, matches: Collection[str], packages: Sequence[str]
 ) -> Iterator[None]:
     """Replay these matches of a cell, one per step."""
-    place, left = findings.folder, Counter[str]()
+    place, reasons = findings.folder, Counter[str]()
     path = place.records_file(stem)
     if not matches:
         return
-    again = _again(findings, stem, packages)
+    replayer = _replayer(findings, stem, packages)
     for record in place.matches(stem):
         if record.match not in matches:
             continue
-        if isinstance(again, UserError):
-            left[str(again)] += 1
-        elif wrong := _differs(again, record):
-            if changed := code.changed_since(place, again.cell):
-                left[f"{changed} changed since, and they come out otherwise"] += 1
+        if isinstance(replayer, UserError):
+            reasons[str(replayer)] += 1
+        elif wrong := _differs(replayer, record):
+            if changed := code.changed_since(place, replayer.cell):
+                reasons[f"{changed} changed since, and they come out otherwise"] += 1
             else:
                 line = findings.places[stem][record.match]
                 findings.add(path, f"line {line}, match {record.match}: played again, {wrong}")
                 findings.edited += 1
-        findings.replayed += not isinstance(again, UserError)
+        findings.replayed += not isinstance(replayer, UserError)
         yield
-    for why, count in left.items():
-        findings.told.append(f"{findings.name(path)}: {count:,} match(es) not played again: {why}")
+    for why, count in reasons.items():
+        findings.notes.append(f"{findings.name(path)}: {count:,} match(es) not played again: {why}")
 
 
-def _again(findings: Findings, stem: str, packages: Sequence[str]) -> Replayer | UserError:
+def _replayer(findings: Findings, stem: str, packages: Sequence[str]) -> Replayer | UserError:
     """The cell prepared for replay, or why it cannot be."""
-    place, why = findings.folder, "what its players asked beforehand is not what the log has of it"
+    place, problem = (
+        findings.folder,
+        "what its players asked beforehand is not what the log has of it",
+    )
     try:
         description = place.description(about := _about(place, stem))
         cell = recorded_cell(description, about, packages)
@@ -255,8 +258,8 @@ def _again(findings: Findings, stem: str, packages: Sequence[str]) -> Replayer |
         told = (first.preparation, first.statics) if first else ((), {})
         return Replayer.prepare(cell, place.seed, *told)
     except QuestionMismatch:
-        findings.add(place.records_file(stem), why)
-        return UserError(why)
+        findings.add(place.records_file(stem), problem)
+        return UserError(problem)
     except UserError as error:
         return error
 
@@ -265,29 +268,29 @@ def _about(place: Folder, stem: str) -> CellInfo:
     return next(about for about in place.all_cells() if about.stem == stem)
 
 
-def _differs(again: Replayer, record: MatchRecord) -> str:
+def _differs(replayer: Replayer, record: MatchRecord) -> str:
     """What is wrong with the record; "" if nothing is."""
     try:
-        found = again.differences(record)
+        differences = replayer.differences(record)
     except QuestionMismatch as error:
         return str(error)
     except Exception as error:  # whatever a game or agent raises on an edited reply
         return f"it fails: {type(error).__name__}: {one_line(str(error), 200)}"
-    pairs = [(f"{one.where} is", one.other, one.one) for one in found[:SHOWN]]
-    told = [f"{where} {_short(now)}, not {_short(then)}" for where, now, then in pairs]
-    return "; ".join(told) + f"; and {len(found) - SHOWN:,} more" * (len(found) > SHOWN)
+    pairs = [(f"{one.where} is", one.right, one.left) for one in differences[:SHOWN]]
+    told = [f"{where} {_clip(now)}, not {_clip(then)}" for where, now, then in pairs]
+    return "; ".join(told) + f"; and {len(differences) - SHOWN:,} more" * (len(differences) > SHOWN)
 
 
-def _short(value: Any) -> str:
+def _clip(value: Any) -> str:
     return one_line(repr(value), LONGEST)
 
 
 def report(findings: Findings) -> Iterator[str]:
-    for path, wrong in findings.wrong.items():
+    for path, wrong in findings.problems.items():
         yield path
         yield from (f"  {visible(what)}" for what in wrong)
-    yield from map(visible, findings.told)
-    count = sum(map(len, findings.wrong.values()))
+    yield from map(visible, findings.notes)
+    count = sum(map(len, findings.problems.values()))
     state = f"{count:,} thing(s) are wrong" if count else "all is well"
     again = f"{findings.replayed:,} match(es) played again, " if findings.replayed else ""
     yield f"{findings.folder.path}: {findings.lines:,} line(s) read, {again}{state}"
@@ -325,18 +328,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="NAME",
         help="packages of your own whose games and players may be imported to play again",
     )
-    given = parser.parse_args(arguments)
-    folder = given.output_dir
+    options = parser.parse_args(arguments)
+    folder = options.output_dir
     try:
-        found = verify(folder)
-        if given.replay != 0:
+        findings = verify(folder)
+        if options.replay != 0:
             with Waiting(console(), "replay", "matches") as waiting:
-                replay(found, given.replay, given.seed, waiting.reach, given.packages)
+                replay(findings, options.replay, options.seed, waiting.reach, options.packages)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
-    print(visible("\n".join(report(found))))
-    return 1 if found.wrong else 0
+    print(visible("\n".join(report(findings))))
+    return 1 if findings.problems else 0
 
 
 if __name__ == "__main__":

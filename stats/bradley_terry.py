@@ -98,17 +98,17 @@ def beats(ratings: ArrayLike) -> Floats:
     return found
 
 
-def parts(met: ArrayLike) -> Ints:
+def parts(counts: ArrayLike) -> Ints:
     """Return the connected component of each player, numbered from 0 in order. A chain of matches
     joins any two players of a component; ratings of different components cannot be compared.
 
     met: (k, k), above 0 where two players have a match that counts. A player without any gets -1.
     """
-    known = np.asarray(met) > 0
-    known |= known.T
-    met_any = known.any(axis=1)
-    found = np.full(len(known), -1)
-    found[met_any] = _numbered(reached(known)[met_any])
+    joined = np.asarray(counts) > 0
+    joined |= joined.T
+    met_any = joined.any(axis=1)
+    found = np.full(len(joined), -1)
+    found[met_any] = _group_numbers(reached(joined)[met_any])
     return found
 
 
@@ -120,24 +120,24 @@ def mixed(wins: ArrayLike) -> Ints:
     Am. Math. Monthly 64 (8), 28-33).
     """
     chains = reached(wins)
-    return _numbered(chains & chains.T)
+    return _group_numbers(chains & chains.T)
 
 
 def reached(wins: ArrayLike) -> NDArray[np.bool_]:
     """Return whether a chain of wins leads from each row's player to each column's; every player
     reaches itself."""
-    found = np.asarray(wins) > 0
-    found |= np.eye(len(found), dtype=bool)
+    reachable = np.asarray(wins) > 0
+    reachable |= np.eye(len(reachable), dtype=bool)
     while True:
-        grown = (found.astype(float) @ found) > 0
-        if (grown == found).all():
-            return found
-        found = grown
+        grown = (reachable.astype(float) @ reachable) > 0
+        if (grown == reachable).all():
+            return reachable
+        reachable = grown
 
 
-def _numbered(alike: NDArray[np.bool_]) -> Ints:
+def _group_numbers(same_part: NDArray[np.bool_]) -> Ints:
     """Number the groups of an equivalence relation given as a table, row by row."""
-    first = alike.argmax(axis=1) if alike.size else np.zeros(len(alike), np.int64)
+    first = same_part.argmax(axis=1) if same_part.size else np.zeros(len(same_part), np.int64)
     return np.unique(first, return_inverse=True)[1].astype(np.int64)
 
 
@@ -161,12 +161,12 @@ def _fitted(tables: Floats, worth: float, precision: float) -> Floats:
     if not len(flat):
         return np.zeros(tables.shape[:-1])
     start = _newton(flat.mean(0)[..., None], np.zeros((k, 1)), worth, precision)
-    found, step = np.empty((len(flat), k)), max(1, AT_ONCE // (k * k))
+    fits, step = np.empty((len(flat), k)), max(1, AT_ONCE // (k * k))
     for at in range(0, len(flat), step):
         some = np.moveaxis(flat[at : at + step], 0, -1)
         close = np.repeat(start, some.shape[-1], axis=1)
-        found[at : at + step] = _newton(some, close, worth, precision).T
-    centred: Floats = found - found.mean(1, keepdims=True)
+        fits[at : at + step] = _newton(some, close, worth, precision).T
+    centred: Floats = fits - fits.mean(1, keepdims=True)
     return centred.reshape(tables.shape[:-1])
 
 
@@ -180,23 +180,23 @@ def _newton(
     largest change of any rating or difference of two (T. Sun and Q. Tran-Dinh (2019), Math.
     Program. 178, 145-213: the function is self-concordant of order 2).
     """
-    k, found = len(wins), start.copy()
+    k, strengths = len(wins), start.copy()
     one, other = np.triu_indices(k, 1)
     met = wins[one, other].any(-1) | wins[other, one].any(-1)
     one, other = one[met], other[met]
     played, won = wins[one, other] + wins[other, one], wins.sum(1) + pull
     moving = np.arange(start.shape[1])
     for _ in range(STEPS):
-        b = found[:, moving]
+        b = strengths[:, moving]
         step = _step(b, one, other, played, won, worth, precision)
         up, down = step.max(0), -step.min(0)
         far = np.maximum(np.maximum(up, down), up + down)
-        found[:, moving] = b + step * (np.log1p(far) / np.where(far > 0, far, 1.0))
-        on = (far >= NEAR) & (np.abs(found[:, moving]).max(0) < FAR)
+        strengths[:, moving] = b + step * (np.log1p(far) / np.where(far > 0, far, 1.0))
+        on = (far >= NEAR) & (np.abs(strengths[:, moving]).max(0) < FAR)
         if not on.any():
             break
         moving, played, won = moving[on], played[:, on], won[:, on]
-    return found
+    return strengths
 
 
 def _step(

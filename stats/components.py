@@ -87,8 +87,8 @@ class Anova:
         estimate, tail = float(parts.sum()), (1 - level) / 2
         plus, minus = used & (parts >= 0), used & (parts < 0)
         up, down = (parts[plus], degrees[plus]), (-parts[minus], degrees[minus])
-        low = estimate - _reach(up, down, tail)
-        high = estimate + _reach(down, up, tail)
+        low = estimate - _lower_width(up, down, tail)
+        high = estimate + _lower_width(down, up, tail)
         return Component(estimate, max(low, 0.0), max(high, 0.0))
 
 
@@ -105,26 +105,26 @@ def anova(
     x = checks.finite(np.asarray(values, float), "values")
     if x.ndim != len(names):
         raise ValueError(f"values need an axis for each of {', '.join(names)}, got {x.ndim}")
-    kept = [name for name, size in zip(names, x.shape, strict=True) if size > 1]
-    if not kept:
+    varying = [name for name, size in zip(names, x.shape, strict=True) if size > 1]
+    if not varying:
         raise ValueError("a component needs a factor of two levels or more")
     x = x.reshape([size for size in x.shape if size > 1])
     nested = {
-        kept.index(inner): kept.index(outer)
+        varying.index(inner): varying.index(outer)
         for inner, outer in (within or {}).items()
-        if inner in kept and outer in kept
+        if inner in varying and outer in varying
     }
-    effects = _effects(len(kept), nested)
+    effects = _effects(len(varying), nested)
     sizes = [int(np.prod([x.shape[axis] for axis in effect])) for effect in effects]
     totals = [_total(x, effect) for effect in effects]
-    whole = x.size * float(x.mean()) ** 2
+    correction = x.size * float(x.mean()) ** 2
     squares, degrees = list[float](), list[int]()
     for place, effect in enumerate(effects):
         parts = [at for at in range(place) if effects[at] < effect]
         degrees.append(sizes[place] - 1 - sum(degrees[at] for at in parts))
-        squares.append(totals[place] - whole - sum(squares[at] for at in parts))
+        squares.append(totals[place] - correction - sum(squares[at] for at in parts))
     means = [max(square, 0.0) / free for square, free in zip(squares, degrees, strict=True)]
-    return Anova(tuple(kept), tuple(effects), tuple(sizes), tuple(degrees), tuple(means))
+    return Anova(tuple(varying), tuple(effects), tuple(sizes), tuple(degrees), tuple(means))
 
 
 def _effects(axes: int, nested: Mapping[int, int]) -> list[Effect]:
@@ -141,7 +141,7 @@ def _total(x: Floats, effect: Effect) -> float:
     return x.size / means.size * float((means**2).sum())
 
 
-def _reach(gain: tuple[Floats, Floats], loss: tuple[Floats, Floats], tail: float) -> float:
+def _lower_width(gain: tuple[Floats, Floats], loss: tuple[Floats, Floats], tail: float) -> float:
     """Return how far the lower limit lies below sum(gain) - sum(loss), each a list of terms and
     their degrees of freedom: V_L of Ting et al. With the lists swapped, how far the upper limit
     lies above: V_U, whose terms are those of V_L for the negated sum."""

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gauntlet.stats import checks
 from gauntlet.stats.checks import Floats
-from gauntlet.stats.intervals import Limits, alike
+from gauntlet.stats.intervals import Limits, all_equal
 
 Tie = Literal["min", "average", "strict_index"]
 
@@ -167,23 +167,23 @@ def score(
     recovers them: use more playouts (docs/statistics.md lists measured coverages).
 
     Few games: the limits are nan with fewer than two games that have a critical decision. If all or
-    nearly all games agree, a bootstrap sees no spread; `intervals.alike` then supplies the limits.
+    nearly all games agree, a bootstrap sees no spread; `intervals.all_equal` supplies the limits.
     Raises ValueError for a threshold outside [0, 1] and for an unknown `tie`.
     """
     checks.probabilities(threshold, "threshold")
     checks.inside(level, "level")
-    plain = _figures(decisions.values, decisions.chosen, threshold, tie)
-    count = int(plain[0].sum())
+    figures = _figures(decisions.values, decisions.chosen, threshold, tie)
+    count = int(figures[0].sum())
     if not count:
         nothing = Estimate(nan, nan, nan, nan)
         return Score(0, nothing, nothing)
     rng = np.random.default_rng(seed)
     noisy = _noisy(decisions, threshold, tie, draws, rng)
-    sums = _by_game(np.stack((plain, *noisy)), decisions.games)
-    again = _resampled(sums, rng)
+    sums = _by_game(np.stack((figures, *noisy)), decisions.games)
+    resamples = _resampled(sums, rng)
     games = int(np.count_nonzero(sums[0, 0]))
     hits, places = (
-        _estimate(sums.sum(-1, keepdims=True)[:, at], again[:, at], games, limits, level)
+        _estimate(sums.sum(-1, keepdims=True)[:, at], resamples[:, at], games, limits, level)
         for at, limits in (([0, 1], (0.0, 1.0)), ([0, 2], (1.0, float(decisions.options))))
     )
     return Score(count, hits, places)
@@ -212,7 +212,7 @@ def _figures(values: Floats, chosen: NDArray[np.int64], threshold: float, tie: T
     return np.stack((counts, counts * (places == 1.0), counts * places))
 
 
-def _spread(decisions: Decisions) -> Floats:
+def _covariance_roots(decisions: Decisions) -> Floats:
     """Return roots L of the values' covariances, L @ L.T: shape (decisions, K, K).
 
     For shares p with joint shares q from n playouts, the covariances are (q - p p') / n.
@@ -229,17 +229,17 @@ def _noisy(
 ) -> Floats:
     """Like `_figures`, with the values' noise raised to each further level of NOISE: means over the
     draws, shape (levels - 1, 3, decisions)."""
-    means, roots = decisions.values, _spread(decisions)
+    means, roots = decisions.values, _covariance_roots(decisions)
     added = [sqrt(level**2 - 1) for level in NOISE[1:]]
-    found = np.zeros((len(added), 3, len(means)))
+    sums = np.zeros((len(added), 3, len(means)))
     batch = max(1, AT_ONCE // means.size)
     for start in range(0, draws, batch):
         own = min(batch, draws - start)
         noise = np.einsum("dij,bdj->bdi", roots, rng.standard_normal((own, *means.shape)))
         chosen = np.broadcast_to(decisions.chosen, (own, len(means)))
         for at, size in enumerate(added):
-            found[at] += _figures(means + size * noise, chosen, threshold, tie).sum(axis=1)
-    return found / draws
+            sums[at] += _figures(means + size * noise, chosen, threshold, tie).sum(axis=1)
+    return sums / draws
 
 
 def _by_game(figures: Floats, games: NDArray[np.int64]) -> Floats:
@@ -262,22 +262,22 @@ def _resampled(sums: Floats, rng: np.random.Generator) -> Floats:
     return np.concatenate(blocks, axis=-1)
 
 
-def _estimate(sums: Floats, again: Floats, games: int, span: Limits, level: float) -> Estimate:
+def _estimate(sums: Floats, resamples: Floats, games: int, span: Limits, level: float) -> Estimate:
     """sums: number of critical decisions and a score summed over them, shape (levels, 2, 1); again:
     the same of every replicate. games: number with a critical decision. span: range of the score.
     """
-    plain, linear, _ = (float(mean) for mean in _means(sums, span)[:, 0])
+    raw, linear, _ = (float(mean) for mean in _means(sums, span)[:, 0])
     if games < 2:
-        return Estimate(plain, nan, nan, linear)
+        return Estimate(raw, nan, nan, linear)
     tails = [(1 - level) / 2, (1 + level) / 2]
-    lows, highs = np.nanquantile(_means(again, span), tails, axis=1)
+    lows, highs = np.nanquantile(_means(resamples, span), tails, axis=1)
     least, most = span
-    lows = [*lows, alike(most, games, span, level)[0]]
-    highs = [*highs, alike(least, games, span, level)[1]]
+    lows = [*lows, all_equal(most, games, span, level)[0]]
+    highs = [*highs, all_equal(least, games, span, level)[1]]
     if highs[0] - lows[0] < SAME:
-        low, high = alike(plain, games, span, level)
+        low, high = all_equal(raw, games, span, level)
         lows, highs = [*lows, low], [*highs, high]
-    return Estimate(plain, float(min(lows)), float(max(highs)), linear)
+    return Estimate(raw, float(min(lows)), float(max(highs)), linear)
 
 
 def _means(sums: Floats, span: Limits) -> Floats:

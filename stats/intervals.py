@@ -22,7 +22,7 @@ NOTHING = 1e-12
 """Differences below this share of the span are rounding errors."""
 
 
-def alike(value: float, units: int, span: Limits, level: float = 0.95) -> Limits:
+def all_equal(value: float, units: int, span: Limits, level: float = 0.95) -> Limits:
     """Return limits of the mean of `units` games or deals that all gave `value`.
 
     Such data have no spread, so the usual intervals have zero width. But a share of units with
@@ -71,16 +71,16 @@ def change(new: ByDeal, old: ByDeal, span: float, level: float = 0.95) -> tuple[
     labels = np.concatenate([np.asarray(side[1]) for side in (new, old)])
     deals, places = np.unique(labels, return_inverse=True)
     split, g = len(np.asarray(new[1])), len(deals)
-    after, own = _influence(new[0], places[:split], g)
-    before, others = _influence(old[0], places[split:], g)
-    found = after - before
-    if g < 2 or np.isnan(found):
-        return found, (nan, nan)
-    e = own - others
+    after, new_influence = _influence(new[0], places[:split], g)
+    before, old_influence = _influence(old[0], places[split:], g)
+    difference = after - before
+    if g < 2 or np.isnan(difference):
+        return difference, (nan, nan)
+    e = new_influence - old_influence
     if np.abs(e).max() <= NOTHING * span:
-        return found, alike(found, g, (-span, span), level)
+        return difference, all_equal(difference, g, (-span, span), level)
     reach = float(stdtrit(g - 1, (1 + level) / 2)) * sqrt(g / (g - 1) * float(e @ e))
-    return found, (found - reach, found + reach)
+    return difference, (difference - reach, difference + reach)
 
 
 def _influence(values: ArrayLike, places: NDArray[np.intp], deals: int) -> tuple[float, Floats]:

@@ -50,10 +50,10 @@ class Matches:
     def __len__(self) -> int:
         return len(self.scores)
 
-    def where(self, which: NDArray[np.bool_] | Ints) -> Matches:
+    def where(self, index: NDArray[np.bool_] | Ints) -> Matches:
         """Select matches by mask or index; the set of players stays the same."""
         names = ("first", "second", "scores", "games", "deals")
-        return replace(self, **{name: getattr(self, name)[which] for name in names})
+        return replace(self, **{name: getattr(self, name)[index] for name in names})
 
     @cached_property
     def weights(self) -> Floats:
@@ -72,10 +72,10 @@ class Matches:
     @property
     def points(self) -> Floats:
         """Total score of each player against each other, over all games: (players, players)."""
-        found = np.zeros((self.players, self.players))
-        np.add.at(found, (self.first, self.second), self.scores)
-        np.add.at(found, (self.second, self.first), 1.0 - self.scores)
-        return found
+        totals = np.zeros((self.players, self.players))
+        np.add.at(totals, (self.first, self.second), self.scores)
+        np.add.at(totals, (self.second, self.first), 1.0 - self.scores)
+        return totals
 
     @property
     def means(self) -> Floats:
@@ -133,13 +133,13 @@ class _Units:
     @classmethod
     def from_matches(cls, matches: Matches, unit: Ints, weights: Floats, ties: Ties) -> _Units:
         weights = np.where((matches.scores == 0.5) & (ties == "drop"), 0.0, weights)
-        one = np.concatenate((matches.first, matches.second))
+        player = np.concatenate((matches.first, matches.second))
         other = np.concatenate((matches.second, matches.first))
-        got = np.concatenate((weights * matches.scores, weights * (1.0 - matches.scores)))
-        pairs, column = np.unique(one * matches.players + other, return_inverse=True)
+        points = np.concatenate((weights * matches.scores, weights * (1.0 - matches.scores)))
+        pairs, column = np.unique(player * matches.players + other, return_inverse=True)
         units = unit.max(initial=-1) + 1
         place = np.tile(unit, 2) * len(pairs) + column
-        won: Floats = np.bincount(place, got, units * len(pairs)).astype(float)
+        won: Floats = np.bincount(place, points, units * len(pairs)).astype(float)
         return cls(
             matches.players,
             pairs // matches.players,

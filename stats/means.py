@@ -113,10 +113,10 @@ def p_value(
     sign = 1.0 if side == "above" else -1.0
     low = np.multiply(sign, span[0] if side == "above" else span[1])
     test = chance if _finite(span) else _boundless_chance
-    known, error = np.asarray(null, float), np.asarray(null_error, float)
+    null_value, error = np.asarray(null, float), np.asarray(null_error, float)
     if not np.any(error > 0):
-        return test(sign * x, n, low, sign * known)
-    nulls = sign * _measured(known, error, span)
+        return test(sign * x, n, low, sign * null_value)
+    nulls = sign * _null_quantiles(null_value, error, span)
     weights = np.exp(-(NODES**2) / 2) / np.exp(-(NODES**2) / 2).sum()
     lows, x, n = low[..., None], x[..., None, :], n[..., None, :]
     averaged: Floats = test(sign * x, n, lows, nulls) @ weights
@@ -166,19 +166,19 @@ def _checked(values: ArrayLike, counts: ArrayLike | None) -> tuple[Floats, Float
     return np.where(n > 0, x, mean_of(x, n)[..., None]), n  # a value with count 0 must not matter
 
 
-def _measured(null: Floats, error: Floats, span: Span) -> Floats:
+def _null_quantiles(null: Floats, error: Floats, span: Span) -> Floats:
     """Return quantiles of a measured null value, at NODES along a new last axis."""
     middle, width = null[..., None], error[..., None]
-    plain = middle + width * NODES
+    points = middle + width * NODES
     if not _finite(span):
-        return plain
+        return points
     low, size = (np.asarray(end)[..., None] for end in (span[0], np.subtract(span[1], span[0])))
-    rate, own = (middle - low) / size, width / size
-    inner = (rate > 0) & (rate < 1) & (own > 0)
-    rate, own = np.where(inner, rate, 0.5), np.where(inner, own, 0.5)
-    games = rate * (1.0 - rate) / own**2
+    rate, scale = (middle - low) / size, width / size
+    inner = (rate > 0) & (rate < 1) & (scale > 0)
+    rate, scale = np.where(inner, rate, 0.5), np.where(inner, scale, 0.5)
+    games = rate * (1.0 - rate) / scale**2
     drawn = betaincinv(rate * games + 0.5, (1.0 - rate) * games + 0.5, ndtr(NODES))
-    found: Floats = np.where(inner, low + size * drawn, plain)
+    found: Floats = np.where(inner, low + size * drawn, points)
     return found
 
 
@@ -194,11 +194,11 @@ def _shape(x: Floats, n: Floats) -> tuple[Floats, Floats, Floats, Floats]:
 def _boundless_limit(x: Floats, n: Floats, tail: float) -> Floats:
     """Return Hall's cubic inverted, whose root has a closed form, or Student's limit."""
     deals, mean, error, skewness = _shape(x, n)
-    plain = stdtrit(deals - 1.0, 1.0 - tail) / np.sqrt(deals)
-    aim = plain - skewness / (6.0 * deals)
+    quantile = stdtrit(deals - 1.0, 1.0 - tail) / np.sqrt(deals)
+    aim = quantile - skewness / (6.0 * deals)
     flat = np.abs(skewness) < 1e-8
     bent = 3.0 * (np.cbrt(1.0 + skewness * aim) - 1.0) / np.where(flat, 1.0, skewness)
-    found: Floats = mean - np.sqrt(deals) * error * np.maximum(plain, np.where(flat, aim, bent))
+    found: Floats = mean - np.sqrt(deals) * error * np.maximum(quantile, np.where(flat, aim, bent))
     return found[()]
 
 

@@ -118,16 +118,16 @@ def union(
             raise ValueError(f"{what} is one of {', '.join(get_args(known))}, got {given!r}")
     if not 0 < eps < 1:
         raise ValueError(f"eps must lie strictly between 0 and 1, got {eps:g}")
-    apart, off = brier(truth, guess), ev_loss(truth, guess, worth)
+    brier_loss, off = brier(truth, guess), ev_loss(truth, guess, worth)
     if mode == "raw":
-        return (cross_entropy(truth, guess, eps) + apart + off) / 3
+        return (cross_entropy(truth, guess, eps) + brier_loss + off) / 3
     off = off / (max(worth) - min(worth)) ** 2
     if mode == "paper":
-        return (scaled_cross_entropy(truth, guess, outcomes, grid, eps) + apart + off) / 3
-    return (scaled_divergence(truth, guess, outcomes, grid, eps) + apart / 2 + off) / 3
+        return (scaled_cross_entropy(truth, guess, outcomes, grid, eps) + brier_loss + off) / 3
+    return (scaled_divergence(truth, guess, outcomes, grid, eps) + brier_loss / 2 + off) / 3
 
 
-def alike(outcomes: ArrayLike, truth: ArrayLike) -> NDArray[np.bool_]:
+def indistinguishable(outcomes: ArrayLike, truth: ArrayLike) -> NDArray[np.bool_]:
     """Return which outcomes no loss can tell from the truth: each probability within ALIKE. False
     for nan."""
     off = np.abs(np.asarray(outcomes, float) - np.asarray(truth, float))
@@ -212,9 +212,9 @@ def _ends(
     """Return minimum and maximum of a loss on the grid, broadcastable with the pairs."""
     every = np.unique(np.asarray(outcomes, float), axis=0)
     if grid == "global":
-        found = loss(every[:, None, :], every, eps).reshape(-1)
+        losses = loss(every[:, None, :], every, eps).reshape(-1)
     elif grid == "truth":
-        found = loss(np.asarray(truth, float)[..., None, :], every, eps)
+        losses = loss(np.asarray(truth, float)[..., None, :], every, eps)
     else:
-        found = loss(every, np.asarray(guess, float)[..., None, :], eps)
-    return found.min(axis=-1), found.max(axis=-1)
+        losses = loss(every, np.asarray(guess, float)[..., None, :], eps)
+    return losses.min(axis=-1), losses.max(axis=-1)

@@ -184,10 +184,10 @@ def sign_flip(
     else:
         totals = _random_totals(differences, resamples, np.random.default_rng(seed))
     rounding = 1e-12 * float(np.abs(differences).sum())  # totals this close count as ties
-    seen = differences.sum()
+    observed = differences.sum()
     if side == "either":
-        totals, seen = np.abs(totals), abs(seen)
-    reached = int(np.count_nonzero(totals >= seen - rounding))
+        totals, observed = np.abs(totals), abs(observed)
+    reached = int(np.count_nonzero(totals >= observed - rounding))
     p_value = reached / totals.size if exact else (reached + 1) / (resamples + 1)
     error = 0.0 if exact else sqrt(p_value * (1 - p_value) / resamples)
     return SignFlip(float((x - y).mean()), p_value, exact, error)
@@ -210,11 +210,11 @@ def permutation(
     except 1 where no deal differs. span: the range of the differences. null_error: as for
     `stats.means.p_value`, of the value subtracted to get the differences.
     """
-    own = float(by_interval(differences, span, 0.0, side, null_error))
-    if np.isnan(own) and np.any(differences):
+    p = float(by_interval(differences, span, 0.0, side, null_error))
+    if np.isnan(p) and np.any(differences):
         return nan, nan
     flips = sign_flip(differences, 0.0, seed, resamples, side)
-    return (own, 0.0) if own > flips.p_value else (flips.p_value, flips.error)
+    return (p, 0.0) if p > flips.p_value else (flips.p_value, flips.error)
 
 
 def _all_totals(differences: Floats) -> Floats:

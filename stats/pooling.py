@@ -60,12 +60,12 @@ def partially_pooled(estimates: ArrayLike, covariance: ArrayLike, level: float =
     checks.finite(np.append(s.ravel(), y), "estimates and their covariance")
     if (np.diag(s) <= 0).any():
         raise ValueError("each estimate needs an error above 0")
-    apart = _decorrelate(y, s)
-    means, errors = _conditional(y, apart)
-    kept = 1 - (apart.values / apart.whole).mean(axis=1)
-    weights, centres, spreads = apart.weights, apart.centres, apart.spreads
+    decorrelated = _decorrelate(y, s)
+    means, errors = _conditional(y, decorrelated)
+    shares = 1 - (decorrelated.values / decorrelated.total_values).mean(axis=1)
+    weights, centres, spreads = decorrelated.weights, decorrelated.centres, decorrelated.spreads
     low, high = _limits(means, errors, weights, level)
-    mean, spread, share = (float(weights @ each) for each in (centres, spreads, kept))
+    mean, spread, share = (float(weights @ each) for each in (centres, spreads, shares))
     return Pooled(weights @ means, low, high, mean, spread, share)
 
 
@@ -73,19 +73,19 @@ def partially_pooled(estimates: ArrayLike, covariance: ArrayLike, level: float =
 class _Decorrelated:
     """The estimates along the eigenvectors of their covariance, where errors are independent.
 
-    values: eigenvalues; ones, turned: the vector of ones and the estimates in that basis. spreads:
+    values: eigenvalues; ones, rotated: the vector of ones and the estimates in that basis. spreads:
     grid of standard deviations of the true values, denser near 0; weights: posterior weight of
-    each. Given each spread: whole, eigenvalues of the estimates' own covariance (GRID, k);
+    each. Given each spread: total_values, eigenvalues of the estimates' own covariance (GRID, k);
     precision and centres: of the common mean.
     """
 
     values: Floats
     vectors: Floats
     ones: Floats
-    turned: Floats
+    rotated: Floats
     spreads: Floats
     weights: Floats
-    whole: Floats
+    total_values: Floats
     precision: Floats
     centres: Floats
 
@@ -95,27 +95,29 @@ def _decorrelate(y: Floats, s: Floats) -> _Decorrelated:
     top = FARTHEST * max(float(y.std()), float(np.sqrt(np.diag(s).max())))
     steps = (np.arange(GRID) + 0.5) / GRID
     spreads = top * steps**2
-    ones, turned = vectors.sum(axis=0), vectors.T @ y
-    whole = values + spreads[:, None] ** 2
-    precision = (ones**2 / whole).sum(axis=1)
-    centres = (ones * turned / whole).sum(axis=1) / precision
-    far = ((turned - centres[:, None] * ones) ** 2 / whole).sum(axis=1)
-    logs = -0.5 * (np.log(whole).sum(axis=1) + np.log(precision) + far) + np.log(steps)
+    ones, rotated = vectors.sum(axis=0), vectors.T @ y
+    variances = values + spreads[:, None] ** 2
+    precision = (ones**2 / variances).sum(axis=1)
+    centres = (ones * rotated / variances).sum(axis=1) / precision
+    far = ((rotated - centres[:, None] * ones) ** 2 / variances).sum(axis=1)
+    logs = -0.5 * (np.log(variances).sum(axis=1) + np.log(precision) + far) + np.log(steps)
     weights = np.exp(logs - logs.max())
     shares = weights / weights.sum()
-    return _Decorrelated(values, vectors, ones, turned, spreads, shares, whole, precision, centres)
+    return _Decorrelated(
+        values, vectors, ones, rotated, spreads, shares, variances, precision, centres
+    )
 
 
 def _conditional(y: Floats, decorrelated: _Decorrelated) -> tuple[Floats, Floats]:
     """Return means and errors of the true values given each spread: shape (GRID, k)."""
-    pull = decorrelated.values / decorrelated.whole
-    around = decorrelated.turned - decorrelated.centres[:, None] * decorrelated.ones
+    pull = decorrelated.values / decorrelated.total_values
+    around = decorrelated.rotated - decorrelated.centres[:, None] * decorrelated.ones
     means = y - (pull * around) @ decorrelated.vectors.T
-    own = (pull * decorrelated.spreads[:, None] ** 2) @ (decorrelated.vectors**2).T
+    variance = (pull * decorrelated.spreads[:, None] ** 2) @ (decorrelated.vectors**2).T
     shared = ((pull * decorrelated.ones) @ decorrelated.vectors.T) ** 2 / decorrelated.precision[
         :, None
     ]
-    return means, np.sqrt(np.maximum(own + shared, 0.0))
+    return means, np.sqrt(np.maximum(variance + shared, 0.0))
 
 
 def _limits(means: Floats, errors: Floats, weights: Floats, level: float) -> tuple[Floats, Floats]:

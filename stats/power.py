@@ -36,7 +36,7 @@ def power_one_proportion(
     (0, 1).
     """
     n = checks.at_least_one(deals, "deals")
-    null, alternative = _spread(baseline, "baseline"), _spread(rate, "rate")
+    null, alternative = _deviation(baseline, "baseline"), _deviation(rate, "rate")
     # threshold for sqrt(n) times the gain
     least = float(ndtri(1 - _step(alpha, cells, side))) * null
     return float(ndtr((sqrt(n) * (rate - baseline) - least) / alternative))
@@ -56,7 +56,7 @@ def deals_one_proportion(
     and Paik, section 2.5). Raises ValueError for a rate that is not above the baseline, and for
     values outside (0, 1).
     """
-    null, alternative = _spread(baseline, "baseline"), _spread(rate, "rate")
+    null, alternative = _deviation(baseline, "baseline"), _deviation(rate, "rate")
     if rate <= baseline:
         raise ValueError(f"rate must lie above the baseline {baseline:g}, got {rate:g}")
     checks.inside(power, "power")
@@ -82,7 +82,7 @@ def detectable_one_proportion(
     step = _step(alpha, cells, side)
     z = float(ndtri(checks.inside(power, "power", low=step)))
     a = sqrt(checks.at_least_one(deals, "deals"))
-    c = a * baseline + float(ndtri(1 - step)) * _spread(baseline, "baseline")
+    c = a * baseline + float(ndtri(1 - step)) * _deviation(baseline, "baseline")
     if a <= c:
         return nan
     root = z * sqrt(4 * c * (a - c) + z * z)
@@ -151,7 +151,7 @@ def _step(alpha: float, cells: int, side: Side) -> float:
     return step / 2 if side == "either" else step
 
 
-def _spread(rate: float, name: str) -> float:
+def _deviation(rate: float, name: str) -> float:
     checks.inside(rate, name)
     return sqrt(rate * (1.0 - rate))
 

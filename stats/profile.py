@@ -49,7 +49,7 @@ AT_ONCE = 4_000_000
 """Matches times differences per batch."""
 
 
-class Counted(NamedTuple):
+class DealCounts(NamedTuple):
     """The matches that count, sorted by deal. off, spread: weighted score less its expectation, and
     the variance of that. starts: where each deal begins."""
 
@@ -62,7 +62,7 @@ class Counted(NamedTuple):
     games: int
 
     @classmethod
-    def from_matches(cls, matches: Matches, ties: Ties, units: Ints, best: Floats) -> Counted:
+    def from_matches(cls, matches: Matches, ties: Ties, units: Ints, best: Floats) -> DealCounts:
         order = np.argsort(units, kind="stable")
         if ties == "drop":
             order = order[matches.scores[order] != 0.5]
@@ -91,7 +91,7 @@ def limits(
     chains, held = reached(wins), contrasts < 0
     bounded = np.array([(table[players] | ~held).all(1) for table in (chains, chains.T)])
     best = pulled(wins, np.zeros((1, len(wins))), penalised(wins))[0]
-    counted = Counted.from_matches(matches, ties, units, best)
+    counted = DealCounts.from_matches(matches, ties, units, best)
     phi, degrees = _scale(wins, counted, best, contrasts, bounded[0] & bounded[1])
     tail = (1.0 - level) / 2.0
     quantile = np.square(stdtrit(degrees, 1.0 - tail))
@@ -125,48 +125,48 @@ def _end(wins: Floats, best: Floats, contrasts: Floats, aim: Floats) -> Floats:
 
 
 def _scale(
-    wins: Floats, counted: Counted, best: Floats, contrasts: Floats, bounded: NDArray[np.bool_]
+    wins: Floats, counts: DealCounts, best: Floats, contrasts: Floats, bounded: NDArray[np.bool_]
 ) -> tuple[Floats, Floats]:
     """Return phi of each difference, and its degrees of freedom. An unbounded difference shows no
     design effect of its own, so it uses that of all players."""
-    shared = _shared(counted, len(wins))
+    shared = _shared(counts, len(wins))
     moved = np.asarray(np.linalg.solve(information(wins, best), contrasts.T), float)
-    step = max(1, AT_ONCE // len(counted.off))
-    found = [_variances(counted, moved[:, at : at + step]) for at in range(0, len(contrasts), step)]
+    step = max(1, AT_ONCE // len(counts.off))
+    found = [_variances(counts, moved[:, at : at + step]) for at in range(0, len(contrasts), step)]
     weighted, effect, deals = np.concatenate(found, axis=1)
     own = np.where(bounded, deals - 1.0, 0.0)
     degrees = own + SHARED
     return weighted * (own * effect + SHARED * shared) / degrees, degrees
 
 
-def _variances(counted: Counted, moved: Floats) -> Floats:
+def _variances(counts: DealCounts, moved: Floats) -> Floats:
     """Return for each difference, (3, differences): the variance inflation from the weights, the
     design effect, and the effective number of deals. moved: (players, differences), the sensitivity
     to each rating."""
-    apart = (moved[counted.first] - moved[counted.second]).T
-    varied = apart**2 * counted.spread
+    differences = (moved[counts.first] - moved[counts.second]).T
+    varied = differences**2 * counts.spread
     total = varied.sum(1)
-    by_deal = np.add.reduceat(varied, counted.starts, axis=1)
+    by_deal = np.add.reduceat(varied, counts.starts, axis=1)
     deals, matches = (total**2 / (each**2).sum(1) for each in (by_deal, varied))
-    seen = np.add.reduceat(apart * counted.off, counted.starts, axis=1)
+    seen = np.add.reduceat(differences * counts.off, counts.starts, axis=1)
     alone = np.maximum(deals - 1.0, 1e-9)
     effect = (seen**2).sum(1) / total * (deals / alone) * (matches - 1.0) / matches
-    weighted = total / (apart**2 * (counted.spread / counted.weights)).sum(1)
+    weighted = total / (differences**2 * (counts.spread / counts.weights)).sum(1)
     return np.stack((weighted, effect, deals))
 
 
-def _shared(counted: Counted, players: int) -> float:
+def _shared(counts: DealCounts, players: int) -> float:
     """Return the design effect of all players together."""
-    deals, matches = len(counted.starts), len(counted.off)
+    deals, matches = len(counts.starts), len(counts.off)
     off, most = np.zeros((2, matches, players))
-    for who, sign in ((counted.first, 1.0), (counted.second, -1.0)):
-        off[np.arange(matches), who] = sign * counted.off
-        most[np.arange(matches), who] = counted.weights
-    seen, largest = (np.square(np.add.reduceat(x, counted.starts)).sum() for x in (off, most))
+    for who, sign in ((counts.first, 1.0), (counts.second, -1.0)):
+        off[np.arange(matches), who] = sign * counts.off
+        most[np.arange(matches), who] = counts.weights
+    seen, largest = (np.square(np.add.reduceat(x, counts.starts)).sum() for x in (off, most))
     few = 1.0
     if deals < matches:
-        few = (1.0 - counted.games / matches) / (1.0 - counted.games / deals)
-    squared = float((counted.weights**2).sum())
+        few = (1.0 - counts.games / matches) / (1.0 - counts.games / deals)
+    squared = float((counts.weights**2).sum())
     unseen = UNSEEN * squared / matches
     added = unseen * largest / (2.0 * squared)
-    return float((few * seen + added) / (2.0 * counted.spread.sum() + unseen))
+    return float((few * seen + added) / (2.0 * counts.spread.sum() + unseen))

@@ -57,7 +57,7 @@ def wilson(wins: ArrayLike, games: ArrayLike, level: float = 0.95) -> Interval:
     low, high = proportion_confint(k, np.where(n > 0, n, 1.0), alpha=alpha, method="wilson")
     low = np.where(k == 0, 0.0, low)
     high = np.where(k == n, 1.0, high)
-    return Interval(_ratio(k, n), _where(n > 0, low), _where(n > 0, high))
+    return Interval(_ratio(k, n), _where_defined(n > 0, low), _where_defined(n > 0, high))
 
 
 def clopper_pearson(wins: ArrayLike, games: ArrayLike, level: float = 0.95) -> Interval:
@@ -69,11 +69,11 @@ def clopper_pearson(wins: ArrayLike, games: ArrayLike, level: float = 0.95) -> I
     """
     k, n = checks.counts(wins, games)
     tail = (1.0 - checks.inside(level, "level")) / 2.0
-    none, all_ = k == 0, k == n
-    low = betaincinv(np.where(none, 1.0, k), n - k + 1.0, tail)
+    at_zero, all_ = k == 0, k == n
+    low = betaincinv(np.where(at_zero, 1.0, k), n - k + 1.0, tail)
     high = betaincinv(k + 1.0, np.where(all_, 1.0, n - k), 1.0 - tail)
-    low, high = np.where(none, 0.0, low), np.where(all_, 1.0, high)
-    return Interval(_ratio(k, n), _where(n > 0, low), _where(n > 0, high))
+    low, high = np.where(at_zero, 0.0, low), np.where(all_, 1.0, high)
+    return Interval(_ratio(k, n), _where_defined(n > 0, low), _where_defined(n > 0, high))
 
 
 def one_sample_z(wins: ArrayLike, games: ArrayLike, baseline: ArrayLike) -> ProportionTest:
@@ -121,7 +121,7 @@ def binomial_test(wins: ArrayLike, games: ArrayLike, baseline: ArrayLike) -> Flo
     k, n = checks.counts(wins, games)
     z = one_sample_z(k, n, baseline).z
     p = np.where(k > 0, bdtrc(np.maximum(k - 1, 0), n.astype(int), np.asarray(baseline, float)), 1)
-    return _where(~np.isnan(z), p)
+    return _where_defined(~np.isnan(z), p)
 
 
 def fisher_test(
@@ -135,13 +135,13 @@ def fisher_test(
     """
     k, n = checks.counts(wins, games)
     k0, n0 = checks.counts(baseline_wins, baseline_games, "baseline wins")
-    known = ~np.isnan(two_sample_z(k, n, k0, n0).z)
-    if not known.any():  # importing scipy.stats takes half a second
-        return _where(known, known)
+    testable = ~np.isnan(two_sample_z(k, n, k0, n0).z)
+    if not testable.any():  # importing scipy.stats takes half a second
+        return _where_defined(testable, testable)
     from scipy.stats import hypergeom
 
-    shape = (np.where(known, side, 1) for side in (n + n0, k + k0, n))
-    return _where(known, hypergeom.sf(np.where(known, k, 1) - 1, *shape))
+    shape = (np.where(testable, side, 1) for side in (n + n0, k + k0, n))
+    return _where_defined(testable, hypergeom.sf(np.where(testable, k, 1) - 1, *shape))
 
 
 def sign_test(ahead: ArrayLike, behind: ArrayLike, side: Side = "either") -> Floats:
@@ -172,10 +172,10 @@ def _test(difference: Floats, variance: Floats) -> ProportionTest:
 
 def _ratio(top: ArrayLike, bottom: Floats) -> Floats:
     """Return top / bottom, nan where `bottom` is 0."""
-    return _where(bottom > 0, np.asarray(top, float) / np.where(bottom > 0, bottom, 1.0))
+    return _where_defined(bottom > 0, np.asarray(top, float) / np.where(bottom > 0, bottom, 1.0))
 
 
-def _where(defined: ArrayLike, values: ArrayLike) -> Floats:
+def _where_defined(defined: ArrayLike, values: ArrayLike) -> Floats:
     """Return `values` where defined, else nan; an array without axes becomes a scalar."""
     result: Floats = np.where(defined, values, np.nan)[()]
     return result

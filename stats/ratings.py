@@ -140,14 +140,14 @@ def without_each(
 def _zero(wins: Floats, belongs: Ints) -> Floats:
     """Return the weights of the mean to which each player's rating is relative, row by row."""
     groups, weight = mixed(wins), (wins + wins.T).sum(1)
-    found = np.zeros(wins.shape)
+    zeros = np.zeros(wins.shape)
     for part in range(belongs.max(initial=-1) + 1):
         inside = belongs == part
         members = [inside & (groups == group) for group in np.unique(groups[inside])]
         core = max(members, key=lambda group: (group.sum(), weight[group].sum()))
         held = np.where(core if core.sum() > 1 else inside, weight, 0.0)
-        found[inside] = held / held.sum()
-    return found
+        zeros[inside] = held / held.sum()
+    return zeros
 
 
 def _bounds(

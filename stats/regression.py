@@ -76,9 +76,9 @@ def _fit(model: Any, groups: Floats, level: float, **kwargs: Any) -> Fit:
 
     checks.inside(level, "level")
     unknown = np.full(model.exog.shape[1], np.nan)
-    nothing = Fit(unknown, unknown, unknown, unknown, unknown)
+    no_fit = Fit(unknown, unknown, unknown, unknown, unknown)
     if np.linalg.matrix_rank(model.exog) < len(unknown) or len(np.unique(groups)) < 2:
-        return nothing
+        return no_fit
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", ModelWarning)
@@ -86,10 +86,10 @@ def _fit(model: Any, groups: Floats, level: float, **kwargs: Any) -> Fit:
             options = {"cov_kwds": {"groups": groups}, "use_t": True}
             fit = model.fit(cov_type="cluster", **options, **kwargs)
     except (ModelWarning, np.linalg.LinAlgError):
-        return nothing
+        return no_fit
     low, high = fit.conf_int(1.0 - level).T
     if not np.isfinite([fit.params, fit.bse]).all():
-        return nothing
+        return no_fit
     return Fit(fit.params, fit.bse, fit.pvalues, low, high)
 
 

@@ -95,20 +95,20 @@ def confidence_sequence(values: ArrayLike, alpha: float = 0.05) -> Sequence:
     t = np.arange(1, x.size + 1, dtype=float)
     mean = np.cumsum(x) / t
     spread = np.sqrt(np.maximum(np.cumsum(x**2) / t - mean**2, 0.0))
-    reach = spread * np.sqrt(
+    half_width = spread * np.sqrt(
         2 * (t * r2 + 1) / (t**2 * r2) * (0.5 * np.log(t * r2 + 1) - log(alpha))
     )
-    reach[: FIRST_LOOK - 1] = np.nan
-    return Sequence(mean, mean - reach, mean + reach)
+    half_width[: FIRST_LOOK - 1] = np.nan
+    return Sequence(mean, mean - half_width, mean + half_width)
 
 
 def looks(deals: int) -> list[int]:
     """Return the numbers of deals, up to `deals`, at which to check a confidence sequence."""
-    found, at = [], float(FIRST_LOOK)
+    look_deals, at = [], float(FIRST_LOOK)
     while at <= deals:
-        found.append(int(at))
+        look_deals.append(int(at))
         at = max(at * LOOK_AGAIN, at + 1)
-    return found
+    return look_deals
 
 
 def precision(

@@ -47,10 +47,10 @@ def remembered(find: Callable[..., Floats]) -> Callable[..., Floats]:
 
     @wraps(find)
     def answered(*question: ArrayLike) -> Floats:
-        given = [np.asarray(one, float) for one in question]
-        if given[0].size > FEW:
-            return find(*given)
-        return cached(*((one.shape, one.tobytes()) for one in given))
+        arrays = [np.asarray(one, float) for one in question]
+        if arrays[0].size > FEW:
+            return find(*arrays)
+        return cached(*((one.shape, one.tobytes()) for one in arrays))
 
     return answered
 
@@ -59,10 +59,10 @@ def remembered(find: Callable[..., Floats]) -> Callable[..., Floats]:
 def lower(x: Floats, n: Floats, end: Floats, tail: Floats) -> Floats:
     """Return the `tail` quantile of the weighted means with a deal at the low end."""
     y, w, mean = _with_end(x, n, end)
-    known = y.min(-1) < 0  # else every deal lies at the end
+    interior = y.min(-1) < 0  # else every deal lies at the end
     aim = np.full(mean.shape, ndtri(tail))
-    tilt = solved(lambda tilt: _root(y, w, tilt), aim, *_tilts(y, known))
-    found: Floats = mean + np.where(known, _tilted(y, w, tilt)[0], 0.0)
+    tilt = solved(lambda tilt: _root(y, w, tilt), aim, *_tilts(y, interior))
+    found: Floats = mean + np.where(interior, _tilted(y, w, tilt)[0], 0.0)
     return found[()]
 
 
@@ -75,10 +75,10 @@ def chance(x: Floats, n: Floats, end: Floats, null: Floats) -> Floats:
     within = (least < aim) & (aim < most)
     y, aim = np.where(within[..., None], y, 0.0), np.where(within, aim, 0.0)
     tilt = solved(lambda tilt: _tilted(y, w, tilt), aim, *_tilts(y, within))
-    found = np.where(within, ndtr(_root(y, w, tilt)[0]), np.where(null - mean >= most, 1.0, 0.0))
+    p = np.where(within, ndtr(_root(y, w, tilt)[0]), np.where(null - mean >= most, 1.0, 0.0))
     settled = (least == most) & (null - mean == most)
-    found = np.where(np.isnan(null - mean) | settled, np.nan, found)
-    return found[()]
+    p = np.where(np.isnan(null - mean) | settled, np.nan, p)
+    return p[()]
 
 
 def mean_of(x: Floats, n: Floats) -> Floats:

@@ -10,12 +10,15 @@ import yaml
 
 ROOT = Path(__file__).parent.parent
 
+FOLDERS = [ROOT / "conf"]
+"""Where configs lie; `python -m tests.games --config-dir DIR` adds one."""
+
 Node = dict[str, Any]
 
 
 def nodes(group: str) -> dict[str, Node]:
     """Every node of a config group, by name."""
-    files = sorted((ROOT / "conf" / group).glob("*.yaml"))
+    files = [file for folder in FOLDERS for file in sorted((folder / group).glob("*.yaml"))]
     return {file.stem: yaml.safe_load(file.read_text(encoding="utf-8")) for file in files}
 
 

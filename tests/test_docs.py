@@ -180,8 +180,9 @@ def test_a_new_experiment_is_its_name(extended: Path) -> None:
 
 
 CONFORMANCE = """
-import resource, sys
+import os, resource, sys
 
+os.environ["PYTEST_ADDOPTS"] = "-rp"  # names what passed
 class Absent:
     def find_spec(self, name, *_):
         if name.partition(".")[0] in ("choix", "openai", "openskill", "phevaluator", "rlcard"):
@@ -198,15 +199,32 @@ sys.exit(status)
 """
 
 
+MY_GAMES = """
+from dataclasses import dataclass
+
+from gauntlet.games.nim import Nim
+
+
+@dataclass(frozen=True)
+class Heap(Nim):
+    heap: int = 5
+"""
+
+
 def test_the_conformance_suite_takes_new_games_in(
     extended: Path, figure: Callable[[str], None]
 ) -> None:
     """All conformance tests of these games, together in no more memory than one may take, and
-    without the packages that further tests need."""
-    said = go(extended, "-c", CONFORMANCE, *SEATS)
+    without the packages that further tests need; one game is in a package of its own."""
+    (extended / "mygames.py").write_text(MY_GAMES)
+    (extended / "myconf" / "game").mkdir(parents=True)
+    (extended / "myconf" / "game" / "my_heap.yaml").write_text("_target_: mygames.Heap\nheap: 5\n")
+    mine = ("my_heap", "--config-dir", "myconf", "packages=[mygames]")
+    said = go(extended, "-c", CONFORMANCE, *SEATS, *mine)
     seconds, kilobytes = map(float, said.split()[-2:])
-    figure(f"conformance of {len(SEATS)} games: {seconds:.1f} s, {kilobytes / 1024:.0f} MB")
-    assert "passed" in said
+    figure(f"conformance of {len(SEATS) + 1} games: {seconds:.1f} s, {kilobytes / 1024:.0f} MB")
+    for game in (*SEATS, "my_heap"):
+        assert re.search(rf"PASSED .*\[{game}-", said), said
     assert kilobytes / 1024 < MEGABYTES
 
 

@@ -133,7 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     import uvicorn
 
     try:
-        own = Environment(
+        environment = Environment(
             *(options.game, options.opponent, options.prompt, options.reward, options.seed),
             words=options.words,
             playouts=options.playouts,
@@ -141,7 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
-    uvicorn.run(application(own, options.sessions), host=options.host, port=options.port)
+    uvicorn.run(application(environment, options.sessions), host=options.host, port=options.port)
     return 0
 
 

@@ -131,11 +131,11 @@ class GamesEnv(vf.Env[GamesEnvConfig]):  # type: ignore[misc]
     """One match per episode; each agent's trace gets the reward of its seat."""
 
     async def run(self, task: GameTask, agents: Any) -> None:
-        own: Setting = self.taskset.setting
-        match = Match(own, own.task(task.data.deal, task.data.seat))
-        roles = dict(zip(own.cell.subjects, (agents.player, agents.opponent), strict=False))
+        setting: Setting = self.taskset.setting
+        match = Match(setting, setting.task(task.data.deal, task.data.seat))
+        roles = dict(zip(setting.cell.subjects, (agents.player, agents.opponent), strict=False))
         talks: dict[int, Any] = {}
-        gains = {number: self._credit(own) for number in roles}
+        gains = {number: self._credit(setting) for number in roles}
         async with AsyncExitStack() as stack:
             while (prompt := match.prompt) is not None:
                 player = match.player

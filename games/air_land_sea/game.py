@@ -31,29 +31,29 @@ from gauntlet.games.capabilities import MATCH_SCORE, Measure, full_rules
 
 def facts(state: State, seat: int, goal: int, paper_bugs: bool) -> tuple[Fact, ...]:
     other = 1 - seat
-    own, theirs = state.points[seat], state.points[other]
+    mine, theirs = state.points[seat], state.points[other]
     place = "first: you win ties" if state.first == seat else "second: the opponent wins ties"
-    shown = ", ".join(NAMES[card] for card in state.shown[other])
+    shown_names = ", ".join(NAMES[card] for card in state.shown[other])
     count = len(state.hands[other])
     lost = [NAMES[one.card] for one in state.lost if one.seen or one.owner == seat]
-    told = [
+    fact_list = [
         Fact("To decide", words.decision(state, seat), own=True),
-        Fact("Points", f"you {own}, opponent {theirs}; {goal} win"),
+        Fact("Points", f"you {mine}, opponent {theirs}; {goal} win"),
         Fact("You play", place, own=True),
         Fact("Theatres, left to right", words.board(state, seat, paper_bugs)),
         Fact("If the battle ended now", _standing(state, seat, paper_bugs)),
         Fact("Opponent's hand", f"{count} card{'s' * (count != 1)}"),
     ]
-    if shown:
-        told.append(Fact("Opponent holds or hid", shown))
+    if shown_names:
+        fact_list.append(Fact("Opponent holds or hid", shown_names))
     if lost:
-        told.append(Fact("Destroyed", ", ".join(lost)))
+        fact_list.append(Fact("Destroyed", ", ".join(lost)))
     if state.drop[seat]:
-        told.append(Fact("Air Drop", "you may deploy your next card to any theatre", own=True))
+        fact_list.append(Fact("Air Drop", "you may deploy your next card to any theatre", own=True))
     if not state.tasks:
         gained = f"the opponent gets {withdrawal(state, seat)} points"
-        told.append(Fact("If you withdraw", gained, own=True))
-    return (*told, Fact("Your hand", words.hand(state.hands[seat]), own=True))
+        fact_list.append(Fact("If you withdraw", gained, own=True))
+    return (*fact_list, Fact("Your hand", words.hand(state.hands[seat]), own=True))
 
 
 def _standing(state: State, seat: int, paper_bugs: bool) -> str:
@@ -79,7 +79,7 @@ def headings(paper_bugs: bool) -> Mapping[str, str]:
         else "Abilities are carried out in the order in which they came up."
     )
     spared = " A card that Reinforce plays is spared." * paper_bugs
-    own = {"Reckoning": _RECKONING, "Disrupt": _DISRUPT} if paper_bugs else {}
+    extra = {"Reckoning": _RECKONING, "Disrupt": _DISRUPT} if paper_bugs else {}
     return {
         "Battle": "There are 18 cards, each of a theatre and a strength from 1 to 6. Both players "
         "are dealt six; the rest is the deck. Turns alternate; on a turn you deploy, improvise or "
@@ -102,7 +102,7 @@ def headings(paper_bugs: bool) -> Mapping[str, str]:
         "Flipping": "A card is turned over. While face down it has strength 2 and no ability.",
         "Destroying": f"A destroyed card leaves the battle before it takes effect.{spared}",
         **{f"{name.capitalize()} cards": _cards(at) for at, name in enumerate(THEATRES)},
-        **own,
+        **extra,
     }
 
 

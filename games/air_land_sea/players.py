@@ -23,7 +23,7 @@ from gauntlet.games.air_land_sea.state import (
     REDEPLOY,
     RETURN,
     WITHDRAW,
-    Placed,
+    PlacedCard,
     State,
     decider,
     destroyer,
@@ -67,26 +67,26 @@ def _after(state: State, seat: int, move: int) -> State | None:
     if move == WITHDRAW:
         return None
     if move < WITHDRAW or move >= LAY:
-        return _laid(state, seat, move)
+        return _lay(state, seat, move)
     if FLIP <= move < MOVE:
         owner, at = divmod(move - FLIP, 3)
         top = state.columns[owner][at][-1]
         if top.card == HIDDEN:
             return None
         worth = DOWN if top.up else strength(top.card)
-        flipped = Placed(top.card, not top.up, True, worth)
+        flipped = PlacedCard(top.card, not top.up, True, worth)
         return _put(state, owner, at, (*state.columns[owner][at][:-1], flipped))
     if MOVE <= move < RETURN:
-        card, to = divmod(move - MOVE, 3)
+        card, theatre = divmod(move - MOVE, 3)
         moved = [p for column in state.columns[seat] for p in column if p.card == card]
-        left = _without(state, seat, card)
-        return _put(left, seat, to, (*left.columns[seat][to], *moved))
+        left = _remove(state, seat, card)
+        return _put(left, seat, theatre, (*left.columns[seat][theatre], *moved))
     if RETURN <= move < NOTHING:
-        return _without(state, seat, move - RETURN)
+        return _remove(state, seat, move - RETURN)
     return state
 
 
-def _laid(state: State, seat: int, move: int) -> State:
+def _lay(state: State, seat: int, move: int) -> State:
     up = move < IMPROVISE
     if move >= LAY:
         card, at = HIDDEN, move - LAY
@@ -94,17 +94,17 @@ def _laid(state: State, seat: int, move: int) -> State:
         card, at = divmod(move % IMPROVISE, 3)
     if destroyer(state, at, up) is not None:
         return state
-    placed = Placed(card, up, up, strength(card) if up else DOWN)
+    placed = PlacedCard(card, up, up, strength(card) if up else DOWN)
     return _put(state, seat, at, (*state.columns[seat][at], placed))
 
 
-def _without(state: State, seat: int, card: int) -> State:
+def _remove(state: State, seat: int, card: int) -> State:
     for at, column in enumerate(state.columns[seat]):
         state = _put(state, seat, at, tuple(p for p in column if p.card != card))
     return state
 
 
-def _put(state: State, seat: int, at: int, column: tuple[Placed, ...]) -> State:
+def _put(state: State, seat: int, at: int, column: tuple[PlacedCard, ...]) -> State:
     columns = [list(side) for side in state.columns]
     columns[seat][at] = column
     first, second = map(tuple, columns)
@@ -136,10 +136,10 @@ def worth(state: State, seat: int, goal: int, paper_bugs: bool) -> float:
             for move in options(state)
         ]
         return max(after) if decider(state, paper_bugs) == seat else min(after)
-    own, other = state.points[seat], state.points[1 - seat]
+    mine, other = state.points[seat], state.points[1 - seat]
     chance = win_probability(state, seat, paper_bugs)
-    return chance * expected_share(own + WON, other, goal) + (1 - chance) * expected_share(
-        own, other + WON, goal
+    return chance * expected_share(mine + WON, other, goal) + (1 - chance) * expected_share(
+        mine, other + WON, goal
     )
 
 
@@ -169,10 +169,12 @@ def win_probability(state: State, seat: int, paper_bugs: bool) -> float:
 def _lead(state: State, seat: int, lead: int, at: int) -> float:
     own, other = state.hands[seat], state.hands[1 - seat]
     tie = 0.5 if state.first == seat else -0.5
-    return lead + tie + _held(own, at) - _held(other, at) + TEMPO * (len(own) - len(other))
+    return (
+        lead + tie + _hand_value(own, at) - _hand_value(other, at) + TEMPO * (len(own) - len(other))
+    )
 
 
-def _held(hand: tuple[int, ...], at: int) -> float:
+def _hand_value(hand: tuple[int, ...], at: int) -> float:
     return HELD * sum(strength(card) for card in hand if theatre(card) == at)
 
 

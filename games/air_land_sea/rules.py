@@ -35,8 +35,8 @@ from gauntlet.games.air_land_sea.state import (
     RETURN,
     WITHDRAW,
     Column,
-    Lost,
-    Placed,
+    LostCard,
+    PlacedCard,
     Side,
     State,
     Task,
@@ -57,21 +57,21 @@ def with_updated_strengths(state: State) -> State:
 
 def _column(state: State, seat: int, at: int) -> Column:
     column, leftmost = state.columns[seat][at], state.order[0]
-    own, other = (face_up(state, side, ESCALATION) for side in (seat, 1 - seat))
-    found = []
+    mine, other = (face_up(state, side, ESCALATION) for side in (seat, 1 - seat))
+    placed_cards = []
     for placed in column:
         worth = placed.worth
-        if not placed.up and own is None and other is None:
+        if not placed.up and mine is None and other is None:
             worth = DOWN
-        elif not placed.up and own is not None and own != leftmost:
+        elif not placed.up and mine is not None and mine != leftmost:
             worth = RAISED
-        found.append(placed._replace(worth=worth))
+        placed_cards.append(placed._replace(worth=worth))
     if all(face_up(state, side, COVER_FIRE) is None for side in range(2)):
-        return tuple(p._replace(worth=strength(p.card)) if p.up else p for p in found)
+        return tuple(p._replace(worth=strength(p.card)) if p.up else p for p in placed_cards)
     if face_up(state, seat, COVER_FIRE) == at != leftmost:
         covers = next(n for n, p in enumerate(column) if p.up and p.card == COVER_FIRE)
-        found[:covers] = [p._replace(worth=RAISED) for p in found[:covers]]
-    return tuple(found)
+        placed_cards[:covers] = [p._replace(worth=RAISED) for p in placed_cards[:covers]]
+    return tuple(placed_cards)
 
 
 WON = 6
@@ -126,7 +126,7 @@ def act(state: State, move: int, goal: int, paper_bugs: bool) -> State:
     if state.tasks:
         state = _carried_out(state, state.tasks[0], move, paper_bugs)
     else:
-        state = _played(state, state.turn, move, paper_bugs)
+        state = _play_card(state, state.turn, move, paper_bugs)
     return _settled(state, goal, paper_bugs)
 
 
@@ -136,16 +136,16 @@ def _carried_out(state: State, task: Task, move: int, paper_bugs: bool) -> State
     if move == NOTHING:
         return _add_history(state, words.nothing(task))
     if MOVE <= move < RETURN:
-        return _moved(state, task.owner, *divmod(move - MOVE, 3))
+        return _move_card(state, task.owner, *divmod(move - MOVE, 3))
     if RETURN <= move < NOTHING:
         state = _returned(state, task.owner, move - RETURN)
         return replace(state, tasks=(task._replace(step=1), *state.tasks))
     if move >= LAY:
         assert task.drawn is not None
         clause = words.reinforced(task.owner, move - LAY)
-        return _laid(state, task.owner, task.drawn, move - LAY, False, clause, not paper_bugs)
+        return _lay_card(state, task.owner, task.drawn, move - LAY, False, clause, not paper_bugs)
     if move < WITHDRAW:
-        return _played(state, task.owner, move, paper_bugs)
+        return _play_card(state, task.owner, move, paper_bugs)
     if task.card == DISRUPT:
         return _disrupted(state, task, move, paper_bugs)
     return _flipped(state, move, 0 if paper_bugs else len(state.tasks))
@@ -162,31 +162,33 @@ def _disrupted(state: State, task: Task, move: int, paper_bugs: bool) -> State:
     return replace(state, tasks=(again, *state.tasks))
 
 
-def _played(state: State, seat: int, move: int, paper_bugs: bool) -> State:
+def _play_card(state: State, seat: int, move: int, paper_bugs: bool) -> State:
     """Play a card from the hand, face up or down."""
     up = move < IMPROVISE
     card, at = divmod(move - (DEPLOY if up else IMPROVISE), 3)
     state = replace(
         state,
-        hands=_with(state.hands, seat, _without(state.hands[seat], card)),
-        drop=_with(state.drop, seat, False),
-        shown=_with(state.shown, seat, _without(state.shown[seat], card)) if up else state.shown,
+        hands=_with_item(state.hands, seat, _without_card(state.hands[seat], card)),
+        drop=_with_item(state.drop, seat, False),
+        shown=_with_item(state.shown, seat, _without_card(state.shown[seat], card))
+        if up
+        else state.shown,
     )
-    state = _laid(state, seat, card, at, up, words.played(seat, card, at, up), True)
+    state = _lay_card(state, seat, card, at, up, words.played(seat, card, at, up), True)
     if not up or any(one.card == card for one in state.lost):
         return state
     return _triggered(state, card, seat, at, 0 if paper_bugs else len(state.tasks))
 
 
-def _laid(
+def _lay_card(
     state: State, seat: int, card: int, at: int, up: bool, clause: str, stoppable: bool
 ) -> State:
     """Put a card on its column, or destroy it on its way."""
     reason = destroyer(state, at, up) if stoppable else None
     if reason is not None:
-        lost = (*state.lost, Lost(card, seat, up))
+        lost = (*state.lost, LostCard(card, seat, up))
         return _add_history(replace(state, lost=lost), words.destroyed(clause, reason))
-    column = (*state.columns[seat][at], Placed(card, up, up, strength(card) if up else DOWN))
+    column = (*state.columns[seat][at], PlacedCard(card, up, up, strength(card) if up else DOWN))
     return _add_history(_put(state, seat, at, column), clause)
 
 
@@ -195,9 +197,9 @@ def _flipped(state: State, move: int, place: int) -> State:
     seat, at = divmod(move - FLIP, 3)
     *below, top = state.columns[seat][at]
     up = not top.up
-    turned = Placed(top.card, up, True, strength(top.card) if up else DOWN)
+    turned = PlacedCard(top.card, up, True, strength(top.card) if up else DOWN)
     state = _put(state, seat, at, (*below, turned))
-    known = _with(state.shown, seat, _without(state.shown[seat], top.card))
+    known = _with_item(state.shown, seat, _without_card(state.shown[seat], top.card))
     state = _add_history(replace(state, shown=known), words.flipped(seat, top.card, at, up))
     return _triggered(state, top.card, seat, at, place) if up else state
 
@@ -205,18 +207,18 @@ def _flipped(state: State, move: int, place: int) -> State:
 def _triggered(state: State, card: int, seat: int, at: int, place: int) -> State:
     """Add the ability of a card that is now face up to the tasks."""
     if card == AIR_DROP:
-        return replace(state, drop=_with(state.drop, seat, True))
+        return replace(state, drop=_with_item(state.drop, seat, True))
     if card not in INSTANT:
         return state
     tasks = state.tasks
     return replace(state, tasks=(*tasks[:place], Task(card, seat, at), *tasks[place:]))
 
 
-def _moved(state: State, seat: int, card: int, to: int) -> State:
+def _move_card(state: State, seat: int, card: int, theatre: int) -> State:
     at, placed = _find_card(state, seat, card)
     state = _put(state, seat, at, tuple(p for p in state.columns[seat][at] if p != placed))
-    state = _put(state, seat, to, (*state.columns[seat][to], placed))
-    return _add_history(state, words.moved(seat, placed, at, to))
+    state = _put(state, seat, theatre, (*state.columns[seat][theatre], placed))
+    return _add_history(state, words.moved(seat, placed, at, theatre))
 
 
 def _returned(state: State, seat: int, card: int) -> State:
@@ -226,13 +228,13 @@ def _returned(state: State, seat: int, card: int) -> State:
     shown = (*state.shown[seat], card) if placed.seen else state.shown[seat]
     state = replace(
         state,
-        hands=_with(state.hands, seat, hand),
-        shown=_with(state.shown, seat, tuple(sorted(shown))),
+        hands=_with_item(state.hands, seat, hand),
+        shown=_with_item(state.shown, seat, tuple(sorted(shown))),
     )
     return _add_history(state, words.returned(seat, placed, at))
 
 
-def _find_card(state: State, seat: int, card: int) -> tuple[int, Placed]:
+def _find_card(state: State, seat: int, card: int) -> tuple[int, PlacedCard]:
     return next(
         (at, placed)
         for at, column in enumerate(state.columns[seat])
@@ -256,7 +258,7 @@ def _settled(state: State, goal: int, paper_bugs: bool) -> State:
         second = task.card == DISRUPT and task.step == 0
         state = replace(state, tasks=(task._replace(step=1), *rest) if second else tuple(rest))
     if not any(state.hands):
-        return _judged(state, goal, paper_bugs)
+        return _score_battle(state, goal, paper_bugs)
     state = replace(state, turn=1 - state.turn)
     return with_updated_strengths(state) if paper_bugs else state
 
@@ -270,7 +272,7 @@ def _draw_reinforcement(state: State) -> State:
     return replace(state, deck=tuple(deck), tasks=(task._replace(drawn=top), *rest))
 
 
-def _judged(state: State, goal: int, paper_bugs: bool) -> State:
+def _score_battle(state: State, goal: int, paper_bugs: bool) -> State:
     """Score a battle that was fought to its end."""
     held = holders(state, paper_bugs)
     winner = int(held.count(1) >= 2)
@@ -283,7 +285,7 @@ def _scored(
 ) -> State:
     """Give the winner its points and start the next battle. The published code rotates the theatres
     the other way."""
-    points = _with(state.points, winner, state.points[winner] + gained)
+    points = _with_item(state.points, winner, state.points[winner] + gained)
     state = _add_history(replace(state, points=points), clause)
     state = _add_history(state, words.scored(winner, gained, points))
     if max(points) >= goal:
@@ -296,16 +298,16 @@ def _scored(
 def _put(state: State, seat: int, at: int, column: Column) -> State:
     side = state.columns[seat]
     changed = (*side[:at], column, *side[at + 1 :])
-    return replace(state, columns=_with(state.columns, seat, changed))
+    return replace(state, columns=_with_item(state.columns, seat, changed))
 
 
 def _add_history(state: State, clause: str) -> State:
     return replace(state, history=(*state.history, clause))
 
 
-def _with(pair: tuple[T, T], seat: int, new: T) -> tuple[T, T]:
+def _with_item(pair: tuple[T, T], seat: int, new: T) -> tuple[T, T]:
     return (new, pair[1]) if seat == 0 else (pair[0], new)
 
 
-def _without(cards: tuple[int, ...], card: int) -> tuple[int, ...]:
+def _without_card(cards: tuple[int, ...], card: int) -> tuple[int, ...]:
     return tuple(one for one in cards if one != card)

@@ -83,7 +83,7 @@ HIDDEN = -1
 """A card that the seat does not see."""
 
 
-class Placed(NamedTuple):
+class PlacedCard(NamedTuple):
     """A card in a theatre. seen: whether it ever lay face up. worth: its strength as last computed
     by the published code; 0 without paper bugs."""
 
@@ -93,7 +93,7 @@ class Placed(NamedTuple):
     worth: int = 0
 
 
-class Lost(NamedTuple):
+class LostCard(NamedTuple):
     """A destroyed card. seen: whether both seats know which it was."""
 
     card: int
@@ -117,7 +117,7 @@ class Task(NamedTuple):
     waiting: int = 0
 
 
-Column = tuple[Placed, ...]
+Column = tuple[PlacedCard, ...]
 Side = tuple[Column, ...]
 
 
@@ -142,7 +142,7 @@ class State:
     hands: tuple[tuple[int, ...], tuple[int, ...]]
     columns: tuple[Side, Side]
     deck: tuple[int, ...]
-    lost: tuple[Lost, ...] = ()
+    lost: tuple[LostCard, ...] = ()
     drop: tuple[bool, bool] = (False, False)
     shown: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
     tasks: tuple[Task, ...] = ()
@@ -174,14 +174,14 @@ def redeal(state: State, seat: int, rng: np.random.Generator) -> State:
     """Return a state that looks the same to the seat, with everything unseen dealt again. Cards
     that the other seat is known to hold go to its hand or its face-down cards."""
     other = 1 - seat
-    known = {p.card for side in state.columns for column in side for p in column}
-    known |= {one.card for one in state.lost} | {*state.hands[seat], *state.shown[other]}
-    known |= {task.drawn for task in state.tasks if task.drawn is not None}
-    unseen = rng.permutation([card for card in CARDS if card not in known]).tolist()
+    known_cards = {p.card for side in state.columns for column in side for p in column}
+    known_cards |= {one.card for one in state.lost} | {*state.hands[seat], *state.shown[other]}
+    known_cards |= {task.drawn for task in state.tasks if task.drawn is not None}
+    unseen = rng.permutation([card for card in CARDS if card not in known_cards]).tolist()
     places = sum(p.card == HIDDEN for column in state.columns[other] for p in column)
     places += sum(one.card == HIDDEN for one in state.lost)
-    held = len(state.hands[other]) + places - len(state.shown[other])
-    cards = rng.permutation([*state.shown[other], *unseen[:held]]).tolist()
+    hand_size = len(state.hands[other]) + places - len(state.shown[other])
+    cards = rng.permutation([*state.shown[other], *unseen[:hand_size]]).tolist()
     hands, columns = list(state.hands), list(state.columns)
     hands[other] = tuple(sorted(cards.pop() for _ in hands[other]))
     columns[other] = tuple(
@@ -196,7 +196,7 @@ def redeal(state: State, seat: int, rng: np.random.Generator) -> State:
         seed=int(rng.integers(2**63)),
         hands=(hands[0], hands[1]),
         columns=(columns[0], columns[1]),
-        deck=tuple(unseen[held:]),
+        deck=tuple(unseen[hand_size:]),
         lost=lost,
     )
 
@@ -221,11 +221,11 @@ def face_up(state: State, seat: int, card: int) -> int | None:
 def strengths(state: State, seat: int, at: int) -> tuple[int, ...]:
     """Return the strength of each card of a column, in order, by the rules."""
     down = RAISED if face_up(state, seat, ESCALATION) is not None else DOWN
-    found = [strength(p.card) if p.up else down for p in state.columns[seat][at]]
+    values = [strength(p.card) if p.up else down for p in state.columns[seat][at]]
     for place, placed in enumerate(state.columns[seat][at]):
         if placed.up and placed.card == COVER_FIRE:
-            found[:place] = [RAISED] * place
-    return tuple(found)
+            values[:place] = [RAISED] * place
+    return tuple(values)
 
 
 def totals(state: State, paper_bugs: bool) -> Totals:
@@ -245,10 +245,10 @@ def _side(state: State, seat: int, paper_bugs: bool) -> tuple[int, ...]:
 
 def holders(state: State, paper_bugs: bool) -> tuple[int, ...]:
     """Return the seat that holds each theatre; the first player wins ties."""
-    own, other = totals(state, paper_bugs)
+    my_totals, other = totals(state, paper_bugs)
     return tuple(
         state.first if mine == theirs else int(theirs > mine)
-        for mine, theirs in zip(own, other, strict=True)
+        for mine, theirs in zip(my_totals, other, strict=True)
     )
 
 
@@ -273,7 +273,7 @@ def destroyer(state: State, at: int, up: bool) -> int | None:
     return None
 
 
-def uncovered(state: State, seat: int, at: int) -> Placed | None:
+def uncovered(state: State, seat: int, at: int) -> PlacedCard | None:
     """Return the seat's top card in a theatre."""
     column = state.columns[seat][at]
     return column[-1] if column else None

@@ -21,7 +21,7 @@ from gauntlet.games.air_land_sea.state import (
     THEATRES,
     TRANSPORT,
     WITHDRAW,
-    Placed,
+    PlacedCard,
     State,
     Task,
     Totals,
@@ -59,11 +59,11 @@ def flipped(seat: int, card: int, at: int, up: bool) -> str:
     return f"player {seat}'s {NAMES[card]} in {THEATRES[at]} was flipped face {_way(up)}"
 
 
-def moved(seat: int, placed: Placed, at: int, to: int) -> str:
+def moved(seat: int, placed: PlacedCard, at: int, to: int) -> str:
     return f"player {seat} moved {_public(placed)} from {THEATRES[at]} to {THEATRES[to]}"
 
 
-def returned(seat: int, placed: Placed, at: int) -> str:
+def returned(seat: int, placed: PlacedCard, at: int) -> str:
     return f"player {seat} took {_public(placed)} back from {THEATRES[at]}"
 
 
@@ -76,10 +76,10 @@ def withdrew(seat: int) -> str:
     return f"player {seat} withdrew"
 
 
-def fought(state: State, sums: Totals, held: Sequence[int]) -> str:
+def fought(state: State, sums: Totals, holders: Sequence[int]) -> str:
     parts = (
         f"{THEATRES[at]} {sums[0][at]} to {sums[1][at]}"
-        f"{' (tie)' * (sums[0][at] == sums[1][at])} is held by player {held[at]}"
+        f"{' (tie)' * (sums[0][at] == sums[1][at])} is held by player {holders[at]}"
         for at in state.order
     )
     return f"battle {state.battle} is over: {', '.join(parts)}"
@@ -89,7 +89,7 @@ def scored(winner: int, gained: int, points: tuple[int, int]) -> str:
     return f"player {winner} gets {gained} points; it stands {points[0]} to {points[1]}"
 
 
-def _public(placed: Placed) -> str:
+def _public(placed: PlacedCard) -> str:
     return NAMES[placed.card] if placed.seen else "a face-down card"
 
 
@@ -109,10 +109,10 @@ def option(state: State, seat: int, move: int) -> str:
         return _flip(state, seat, *divmod(move - FLIP, 3))
     if move < RETURN:
         card, to = divmod(move - MOVE, 3)
-        return f"move {NAMES[card]} from {_where(state, seat, card)} to {THEATRES[to]}"
+        return f"move {NAMES[card]} from {_theatre_of(state, seat, card)} to {THEATRES[to]}"
     if move < NOTHING:
         card = move - RETURN
-        return f"take back {NAMES[card]} from {_where(state, seat, card)}"
+        return f"take back {NAMES[card]} from {_theatre_of(state, seat, card)}"
     if move == NOTHING:
         return "move nothing" if state.tasks[0].card == TRANSPORT else "take back nothing"
     return f"lay the drawn card in {THEATRES[move - LAY]}"
@@ -120,13 +120,13 @@ def option(state: State, seat: int, move: int) -> str:
 
 def _flip(state: State, seat: int, owner: int, at: int) -> str:
     placed = state.columns[owner][at][-1]
-    whose = "your" if owner == seat else "the opponent's"
+    owner_word = "your" if owner == seat else "the opponent's"
     known = placed.seen or owner == seat
     name = NAMES[placed.card] if known else "hidden card"
-    return f"flip {whose} {name} in {THEATRES[at]} face {_way(not placed.up)}"
+    return f"flip {owner_word} {name} in {THEATRES[at]} face {_way(not placed.up)}"
 
 
-def _where(state: State, seat: int, card: int) -> str:
+def _theatre_of(state: State, seat: int, card: int) -> str:
     return next(
         THEATRES[at]
         for at, column in enumerate(state.columns[seat])
@@ -148,7 +148,7 @@ def decision(state: State, seat: int) -> str:
         of = "your own" if flipper(task) == seat else "the opponent's"
         return f"{whose} {name}: flip an uncovered card of {of}"
     if task.card == REINFORCE:
-        drawn = "" if task.drawn is None else f"you drew {_short(task.drawn)}; "
+        drawn = "" if task.drawn is None else f"you drew {_card_text(task.drawn)}; "
         return f"{name}: {drawn}it goes face down to an adjacent theatre"
     if task.card == TRANSPORT:
         return f"{name}: move a card of yours, or nothing"
@@ -159,10 +159,10 @@ def decision(state: State, seat: int) -> str:
 
 def face(card: int) -> str:
     """Return a card as its holder reads it: "Support (air 1): while face up, ..."."""
-    return _short(card) + f": {FACES[card].text}" * bool(FACES[card].text)
+    return _card_text(card) + f": {FACES[card].text}" * bool(FACES[card].text)
 
 
-def _short(card: int) -> str:
+def _card_text(card: int) -> str:
     return f"{NAMES[card]} ({THEATRES[theatre(card)]} {strength(card)})"
 
 
@@ -192,7 +192,7 @@ def side(state: State, owner: int, at: int, all_known: bool, paper_bugs: bool) -
     return f"{total} ({cards})" if cards else str(total)
 
 
-def _lying(placed: Placed, all_known: bool) -> str:
+def _lying(placed: PlacedCard, all_known: bool) -> str:
     known = (all_known or placed.seen) and placed.card != HIDDEN
     name = NAMES[placed.card] if known else ""
     return name if placed.up else f"{name} face down".strip()

@@ -23,7 +23,7 @@ from gauntlet.games.arctic_scavengers.state import (
     Action,
     State,
     View,
-    named,
+    card_list,
     people,
     sample_state,
     seen_by,
@@ -94,10 +94,10 @@ class ArcticScavengers:
         if state.phase == GATHER:
             return rules.actions(self.settings, state)
         if state.phase == LOOK:
-            found: dict[int, Choice] = {
+            choices: dict[int, Choice] = {
                 KEEPS * BLOCK + kind: kind for kind in sorted(set(state.junkyard[: state.looking]))
             }
-            return found if self.paper_bugs else {**found, KEEPS * BLOCK + NONE: None}
+            return choices if self.paper_bugs else {**choices, KEEPS * BLOCK + NONE: None}
         return {
             **{STRIKES * BLOCK + kind: kind for kind in self._targets(state)},
             STRIKES * BLOCK + NONE: None,
@@ -126,14 +126,16 @@ class ArcticScavengers:
 
     def observe(self, state: State, seat: int) -> Observation:
         view = seen_by(state, seat)
-        asked = self.settings
+        settings = self.settings
         return Observation(
             game=words.TITLE,
             seat=seat,
             rules=self._rules,
-            facts=words.facts(view, seat, asked.rounds, asked.peaceful, self.paper_bugs),
+            facts=words.facts(view, seat, settings.rounds, settings.peaceful, self.paper_bugs),
             history=state.history,
-            options=tuple(self._named(state.phase, one) for one in self._choices(state).values()),
+            options=tuple(
+                self._option_text(state.phase, one) for one in self._choices(state).values()
+            ),
             view=view,
         )
 
@@ -141,7 +143,7 @@ class ArcticScavengers:
     def _rules(self) -> str:
         return full_rules(self)
 
-    def _named(self, phase: int, choice: Choice) -> str:
+    def _option_text(self, phase: int, choice: Choice) -> str:
         if isinstance(choice, Action):
             return words.option(choice, self.paper_bugs)
         if phase == LOOK:
@@ -186,8 +188,8 @@ class ArcticScavengers:
         lines = [f"round {state.round + 1} of {self.settings.rounds}"]
         for seat, tribe in enumerate(state.tribes):
             lines.append(
-                f"player {seat}, {people(tribe.cards)} people: hand {named(tribe.hand)}; next in "
-                f"reserve {_row(tribe.reserve)}; used {named(tribe.aside)}"
+                f"player {seat}, {people(tribe.cards)} people: hand {card_list(tribe.hand)}; "
+                f"next in reserve {_row(tribe.reserve)}; used {card_list(tribe.aside)}"
             )
         lines.append(
             f"junkyard of {len(state.junkyard)}: {_row(state.junkyard[:5])}; contested: "
@@ -200,4 +202,4 @@ class ArcticScavengers:
 
 
 def _row(cards: Sequence[int]) -> str:
-    return ", ".join(named((kind,)) for kind in cards) or "none"
+    return ", ".join(card_list((kind,)) for kind in cards) or "none"

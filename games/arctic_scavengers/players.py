@@ -28,8 +28,8 @@ from gauntlet.games.arctic_scavengers.state import (
     State,
     View,
     people,
+    remove_cards,
     strength,
-    without,
 )
 from gauntlet.games.playouts import check_known_policy
 
@@ -49,29 +49,31 @@ def check(policy: str) -> None:
 def greedy(rules: Rules, view: View, options: Sequence[Action | int | None]) -> int:
     """Return the index of the greedy player's option. The options are actions while it gathers,
     else kinds of cards, or None for none."""
-    left = rules.rounds - 1 - view.round
+    rounds_left = rules.rounds - 1 - view.round
     if view.phase == GATHER:
         actions = [one for one in options if isinstance(one, Action)]
-        return actions.index(_gathered(rules, view, actions, left))
+        return actions.index(_gathered(rules, view, actions, rounds_left))
     kinds = [-1 if one is None else int(one) for one in options if not isinstance(one, Action)]
     if view.phase == LOOK:
-        return max(range(len(kinds)), key=lambda at: 0 if kinds[at] < 0 else asset(kinds[at], left))
+        return max(
+            range(len(kinds)), key=lambda at: 0 if kinds[at] < 0 else asset(kinds[at], rounds_left)
+        )
     hand = view.shown if view.phase == SKIRMISH else ()
     return max(range(len(kinds)), key=lambda at: _hurt(rules, hand, kinds[at]))
 
 
-def _gathered(rules: Rules, view: View, actions: Sequence[Action], left: int) -> Action:
+def _gathered(rules: Rules, view: View, actions: Sequence[Action], rounds_left: int) -> Action:
     hand = view.own.hand
 
     def costs(action: Action) -> int:
-        return loss(hand, without(hand, action.cards), rules.loose)
+        return loss(hand, remove_cards(hand, action.cards), rules.loose)
 
     by_verb = {
         verb: [one for one in actions if one.verb == verb]
         for verb in (DIG, HUNT, HIRE, TRASH, STOP)
     }
     if by_verb[HIRE]:
-        return max(by_verb[HIRE], key=lambda one: asset(one.hired, left))
+        return max(by_verb[HIRE], key=lambda one: asset(one.hired, rounds_left))
     if HIRE not in view.taken and by_verb[HUNT]:
         return min(by_verb[HUNT], key=lambda one: (len(one.cards), costs(one)))
     digs = [one for one in by_verb[DIG] if costs(one) <= 1]
@@ -85,7 +87,7 @@ def _hurt(rules: Rules, hand: Hand, kind: int) -> tuple[int, int, int]:
     value."""
     if kind < 0:
         return (0, 0, 0)
-    lost = loss(hand, without(hand, (kind,)), rules.loose) if hand else 0
+    lost = loss(hand, remove_cards(hand, (kind,)), rules.loose) if hand else 0
     return (lost, CARDS[kind].people, max(CARDS[kind].values[FIGHT], 0) + 1)
 
 
@@ -102,11 +104,11 @@ SCALE = 4.0
 
 
 @lru_cache(maxsize=1 << 10)
-def asset(kind: int, left: int) -> float:
+def asset(kind: int, rounds_left: int) -> float:
     """Return the value of a card to its owner with `left` rounds to come."""
     card = CARDS[kind]
     brings = sum(rate * max(card.values[action], 0) for action, rate in PER_ROUND.items())
-    return card.people + left * (brings + CURE * card.medicine - CROWDING)
+    return card.people + rounds_left * (brings + CURE * card.medicine - CROWDING)
 
 
 def worth(rules: Rules, state: State, seat: int) -> float:
@@ -115,13 +117,13 @@ def worth(rules: Rules, state: State, seat: int) -> float:
         return score(rules, state, seat)
     if state.phase == RESPOND:
         assert state.pending is not None
-        state = apply_action(rules, back(state), state.pending)
+        state = apply_action(rules, without_response(state), state.pending)
         return worth(rules, state, seat)
     lead = _lead(rules, state)
     return 1 / (1 + math.exp(-(lead if seat == 0 else -lead) / SCALE))
 
 
-def back(state: State) -> State:
+def without_response(state: State) -> State:
     """Return the state as if the other seat had not been offered a response."""
     return state._replace(phase=GATHER, seat=state.turn, pending=None)
 
@@ -135,26 +137,28 @@ def score(rules: Rules, state: State, seat: int) -> float:
 
 def _lead(rules: Rules, state: State) -> float:
     """Return the lead of seat 0, in people."""
-    left = rules.rounds - 1 - state.round
-    first, second = (sum(asset(kind, left) for kind in tribe.cards) for tribe in state.tribes)
-    if rules.loose and left == 0:
+    rounds_left = rules.rounds - 1 - state.round
+    first, second = (
+        sum(asset(kind, rounds_left) for kind in tribe.cards) for tribe in state.tribes
+    )
+    if rules.loose and rounds_left == 0:
         first, second = (float(people(tribe.hand)) for tribe in state.tribes)
-    own = _promised(rules, state, left)
+    own = _promised(rules, state, rounds_left)
     lead = first - second + (own if state.seat == 0 else -own)
     if state.round < rules.peaceful or not state.contested:
         return lead
-    prize = sum(asset(kind, left) for kind in state.contested) / len(state.contested)
+    prize = sum(asset(kind, rounds_left) for kind in state.contested) / len(state.contested)
     return lead + prize * (2 * _skirmish(rules, state) - 1)
 
 
-def _promised(rules: Rules, state: State, left: int) -> float:
+def _promised(rules: Rules, state: State, rounds_left: int) -> float:
     """Return what the acting seat can get at once: a dug card, or a mercenary it can pay for."""
     if state.phase == LOOK:
         cards = state.junkyard[: state.looking]
-        return max(0.0, *(asset(kind, left) for kind in cards))
+        return max(0.0, *(asset(kind, rounds_left) for kind in cards))
     if state.phase != GATHER or HIRE in state.taken or not state.food:
         return 0.0
-    return max((asset(one.hired, left) for one in hires(rules, state)), default=0.0)
+    return max((asset(one.hired, rounds_left) for one in hires(rules, state)), default=0.0)
 
 
 def _skirmish(rules: Rules, state: State) -> float:

@@ -42,13 +42,13 @@ from gauntlet.games.arctic_scavengers.state import (
     exchanged,
     medicine,
     people,
+    remove_cards,
     show,
     shuffled,
     strength,
     striker,
     total,
     with_tribe,
-    without,
 )
 
 Use = tuple[int, ...]
@@ -65,18 +65,19 @@ def uses(hand: Hand, action: int, loose: bool) -> tuple[Use, ...]:
     """
     fit = sorted({kind for kind in hand if CARDS[kind].values[action] != NOT})
     counts = (range(hand.count(kind) + 1) for kind in fit)
-    found = [
+    candidates = [
         tuple(kind for kind, count in zip(fit, chosen, strict=True) for _ in range(count))
         for chosen in product(*counts)
     ]
     return tuple(
         sorted(
-            (use for use in found if _allowed(use, action, loose)), key=lambda use: (len(use), use)
+            (use for use in candidates if _is_allowed(use, action, loose)),
+            key=lambda use: (len(use), use),
         )
     )
 
 
-def _allowed(use: Use, action: int, loose: bool) -> bool:
+def _is_allowed(use: Use, action: int, loose: bool) -> bool:
     acting = [kind for kind in use if not CARDS[kind].adds]
     if not acting or total(use, action) == 0:
         return False
@@ -156,7 +157,7 @@ def _gathering(rules: Rules, state: State) -> State:
     """Return the state, or the one after it if the seat can only stop."""
     state = state._replace(phase=GATHER, pending=None, looking=0)
     idle = not state.tribes[state.seat].hand and (HIRE in state.taken or not hires(rules, state))
-    return stopped(rules, state) if idle else state
+    return stop_gathering(rules, state) if idle else state
 
 
 def actions(rules: Rules, state: State) -> Mapping[int, Action]:
@@ -168,18 +169,18 @@ def actions(rules: Rules, state: State) -> Mapping[int, Action]:
 
 @lru_cache(maxsize=1 << 15)
 def _actions(
-    hand: Hand, food: int, taken: tuple[int, ...], piles: Hand, bare: bool, loose: bool
+    hand: Hand, food: int, taken_verbs: tuple[int, ...], piles: Hand, bare: bool, loose: bool
 ) -> Mapping[int, Action]:
-    found = {
+    actions = {
         verb * BLOCK + place: Action(verb, use)
         for verb in (DIG, DRAW, HUNT)
-        if verb not in taken and not (verb == DIG and bare)
+        if verb not in taken_verbs and not (verb == DIG and bare)
         for place, use in enumerate(uses(hand, verb, loose))
     }
-    if HIRE not in taken:
-        found |= {HIRE * BLOCK + one.hired: one for one in _hires(hand, food, piles, loose)}
-    found |= {TRASH * BLOCK + kind: Action(TRASH, (kind,)) for kind in sorted(set(hand))}
-    return MappingProxyType({**found, STOP * BLOCK: Action(STOP)})
+    if HIRE not in taken_verbs:
+        actions |= {HIRE * BLOCK + one.hired: one for one in _hires(hand, food, piles, loose)}
+    actions |= {TRASH * BLOCK + kind: Action(TRASH, (kind,)) for kind in sorted(set(hand))}
+    return MappingProxyType({**actions, STOP * BLOCK: Action(STOP)})
 
 
 def hires(rules: Rules, state: State) -> tuple[Action, ...]:
@@ -189,13 +190,13 @@ def hires(rules: Rules, state: State) -> tuple[Action, ...]:
 
 @lru_cache(maxsize=1 << 15)
 def _hires(hand: Hand, food: int, piles: Hand, loose: bool) -> tuple[Action, ...]:
-    found = []
+    hires = []
     for kind in sorted(set(piles)):
         card = CARDS[kind]
         paid = () if loose else payment(hand, card.cure)
         if paid is not None and (loose or card.food <= food):
-            found.append(Action(HIRE, paid, kind))
-    return tuple(found)
+            hires.append(Action(HIRE, paid, kind))
+    return tuple(hires)
 
 
 def announced(rules: Rules, state: State, action: Action) -> State:
@@ -203,7 +204,7 @@ def announced(rules: Rules, state: State, action: Action) -> State:
     it can (never under loose rules); otherwise the action takes effect."""
     seat = state.seat
     if action.verb == STOP:
-        return stopped(rules, state)
+        return stop_gathering(rules, state)
     told = (*state.history, words.does(seat, action))
     tribe = show(state.tribes[seat], action.cards)
     state = with_tribe(state, seat, tribe)._replace(history=told)
@@ -228,25 +229,25 @@ def targets(rules: Rules, hand: Hand, cards: Sequence[int], struck: Hand = ()) -
 def apply_action(rules: Rules, state: State, action: Action) -> State:
     """Return the state after an action of the gathering seat that nobody stopped."""
     tribe = state.tribes[state.seat]
-    hand = without(tribe.hand, action.cards)
+    hand = remove_cards(tribe.hand, action.cards)
     if action.verb == TRASH:
         return _trashed(rules, with_tribe(state, state.seat, tribe._replace(hand=hand)), action)
-    tribe = tribe._replace(hand=hand, aside=_with(tribe.aside, action.cards))
+    tribe = tribe._replace(hand=hand, aside=_add_cards(tribe.aside, action.cards))
     state = with_tribe(state, state.seat, tribe)._replace(taken=(*state.taken, action.verb))
     if action.verb == DIG:
         look = min(total(action.cards, DIG), len(state.junkyard))
         return state._replace(phase=LOOK, looking=look, pending=None)
     if action.verb == DRAW:
         count = total(action.cards, DRAW)
-        drawn = tribe._replace(
-            hand=_with(tribe.hand, tribe.reserve[:count]), reserve=tribe.reserve[count:]
+        new_tribe = tribe._replace(
+            hand=_add_cards(tribe.hand, tribe.reserve[:count]), reserve=tribe.reserve[count:]
         )
-        return _gathering(rules, with_tribe(state, state.seat, drawn))
+        return _gathering(rules, with_tribe(state, state.seat, new_tribe))
     if action.verb == HUNT:
         return _gathering(rules, state._replace(food=state.food + total(action.cards, HUNT)))
     hired = tribe._replace(reserve=(*tribe.reserve, action.hired))
     cost = 0 if rules.loose else CARDS[action.hired].food
-    state = state._replace(piles=without(state.piles, (action.hired,)), food=state.food - cost)
+    state = state._replace(piles=remove_cards(state.piles, (action.hired,)), food=state.food - cost)
     return _gathering(rules, with_tribe(state, state.seat, hired))
 
 
@@ -267,8 +268,10 @@ def keep_card(rules: Rules, state: State, kind: int | None) -> State:
     top, rest = state.junkyard[: state.looking], state.junkyard[state.looking :]
     tribe = state.tribes[state.seat]
     if kind is not None:
-        top = without(top, (kind,))
-        tribe = tribe._replace(reserve=(*tribe.reserve, kind), secret=_with(tribe.secret, (kind,)))
+        top = remove_cards(top, (kind,))
+        tribe = tribe._replace(
+            reserve=(*tribe.reserve, kind), secret=_add_cards(tribe.secret, (kind,))
+        )
     told = (*state.history, words.keeps(state.seat, kind is not None))
     state = state._replace(junkyard=(*rest, *top), history=told)
     return _gathering(rules, with_tribe(state, state.seat, tribe))
@@ -282,28 +285,30 @@ def responded(rules: Rules, state: State, kind: int | None) -> State:
     back = state._replace(phase=GATHER, seat=seat, pending=None)
     if kind is None:
         return apply_action(rules, back, action)
-    own = _used(show(state.tribes[1 - seat], (striker(kind),)), striker(kind))
+    own = _use_card(show(state.tribes[1 - seat], (striker(kind),)), striker(kind))
     tribes = exchanged(back.tribes, 1 - seat, own)
-    tribes = exchanged(tribes, seat, _used(tribes[seat], kind))
+    tribes = exchanged(tribes, seat, _use_card(tribes[seat], kind))
     told = (*state.history, words.stops(1 - seat, kind))
     return _gathering(rules, back._replace(tribes=tribes, history=told))
 
 
-def _used(tribe: Tribe, kind: int) -> Tribe:
-    return tribe._replace(hand=without(tribe.hand, (kind,)), aside=_with(tribe.aside, (kind,)))
+def _use_card(tribe: Tribe, kind: int) -> Tribe:
+    return tribe._replace(
+        hand=remove_cards(tribe.hand, (kind,)), aside=_add_cards(tribe.aside, (kind,))
+    )
 
 
-def stopped(rules: Rules, state: State) -> State:
+def stop_gathering(rules: Rules, state: State) -> State:
     """Return the state after the gathering seat stops: the other gathers, or hands are compared."""
-    told = (*state.history, words.rests(state.seat, len(state.tribes[state.seat].hand)))
-    state = state._replace(history=told, pending=None, looking=0)
+    history = (*state.history, words.rests(state.seat, len(state.tribes[state.seat].hand)))
+    state = state._replace(history=history, pending=None, looking=0)
     if not state.second:
         return _turn(rules, state, 1 - state.seat, True)
     if state.round < rules.peaceful:
-        return _next(rules, state._replace(history=(*told, words.peace(state.round))))
+        return _next(rules, state._replace(history=(*history, words.peace(state.round))))
     tribes = tuple(show(tribe, tribe.hand) for tribe in state.tribes)
     hands = [words.brings(seat, tribe.hand) for seat, tribe in enumerate(tribes)]
-    state = state._replace(tribes=(tribes[0], tribes[1]), history=(*told, *hands))
+    state = state._replace(tribes=(tribes[0], tribes[1]), history=(*history, *hands))
     return _skirmish(rules, state, state.round % 2, False)
 
 
@@ -323,11 +328,11 @@ def strikes(rules: Rules, state: State) -> tuple[int, ...]:
 def struck(rules: Rules, state: State, kind: int) -> State:
     """Return the state after the acting seat strikes a card in a skirmish; the striker stays."""
     seat = state.seat
-    other = _used(state.tribes[1 - seat], kind)
-    told = (*state.history, words.strikes(seat, kind))
+    other = _use_card(state.tribes[1 - seat], kind)
+    history = (*state.history, words.strikes(seat, kind))
     state = with_tribe(state, 1 - seat, other)._replace(
-        struck=_with(state.struck, (striker(kind),)),
-        history=told,
+        struck=_add_cards(state.struck, (striker(kind),)),
+        history=history,
     )
     return state if strikes(rules, state) else end_strikes(rules, state)
 
@@ -367,5 +372,5 @@ def chance(state: State, purpose: int, number: int = 0) -> np.random.Generator:
     return np.random.default_rng((state.seed, state.round, purpose, number))
 
 
-def _with(cards: Hand, new: Sequence[int]) -> Hand:
+def _add_cards(cards: Hand, new: Sequence[int]) -> Hand:
     return tuple(sorted((*cards, *new)))

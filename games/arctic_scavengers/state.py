@@ -71,12 +71,12 @@ KIND = {card.name: kind for kind, card in enumerate(CARDS)}
 JUNK, SNIPER, SABOTEUR = KIND["Junk"], KIND["Sniper Team"], KIND["Saboteur"]
 
 
-def _dealt(counts: dict[str, int]) -> Hand:
+def _starting_hand(counts: dict[str, int]) -> Hand:
     return tuple(sorted(KIND[name] for name, count in counts.items() for _ in range(count)))
 
 
-START = _dealt({"Refugee": 4, "Scavenger": 3, "Brawler": 1, "Spear": 1, "Shovel": 1})
-JUNKYARD = _dealt(
+START = _starting_hand({"Refugee": 4, "Scavenger": 3, "Brawler": 1, "Spear": 1, "Shovel": 1})
+JUNKYARD = _starting_hand(
     {
         "Junk": 7,
         "Multitool": 4,
@@ -88,10 +88,10 @@ JUNKYARD = _dealt(
         "Pills": 9,
     }
 )
-CONTESTED = _dealt(
+CONTESTED = _starting_hand(
     {"Wolf Pack": 1, "Grenade": 1, "Sled Team": 1, "Field Crew": 1, "Tribe Family": 1}
 )
-PILES = _dealt(
+PILES = _starting_hand(
     {
         "Scavenger": 14,
         "Brawler": 8,
@@ -139,11 +139,11 @@ def striker(kind: int) -> int:
     return SNIPER if CARDS[kind].people else SABOTEUR
 
 
-def named(cards: Iterable[int], between: str = ", ") -> str:
+def card_list(cards: Iterable[int], separator: str = ", ") -> str:
     """Return some cards as text, equal ones counted: "2 Refugee, Spear"."""
     counts = Counter(cards)
     return (
-        between.join(
+        separator.join(
             f"{count} {CARDS[kind].name}" if count > 1 else CARDS[kind].name
             for kind, count in sorted(counts.items())
         )
@@ -151,12 +151,12 @@ def named(cards: Iterable[int], between: str = ", ") -> str:
     )
 
 
-def without(cards: Hand, gone: Iterable[int]) -> Hand:
+def remove_cards(cards: Hand, removed: Iterable[int]) -> Hand:
     """Return the cards without some of them, in the same order."""
-    left = list(cards)
-    for kind in gone:
-        left.remove(kind)
-    return tuple(left)
+    remaining = list(cards)
+    for kind in removed:
+        remaining.remove(kind)
+    return tuple(remaining)
 
 
 HIRE, TRASH, STOP = range(3, 6)
@@ -267,7 +267,7 @@ def with_tribe(state: State, seat: int, tribe: Tribe) -> State:
 
 def known_cards(tribe: Tribe) -> Hand:
     """Return the cards that the other seat knows a tribe to have."""
-    return without(tribe.cards, tribe.secret)
+    return remove_cards(tribe.cards, tribe.secret)
 
 
 def show(tribe: Tribe, cards: Iterable[int]) -> Tribe:
@@ -278,11 +278,11 @@ def show(tribe: Tribe, cards: Iterable[int]) -> Tribe:
     out = Counter((*tribe.aside, *cards))
     seen = Counter(known_cards(tribe))
     new = out - seen
-    return tribe._replace(secret=without(tribe.secret, new.elements())) if new else tribe
+    return tribe._replace(secret=remove_cards(tribe.secret, new.elements())) if new else tribe
 
 
 def seen_by(state: State, seat: int) -> View:
-    own, other = state.tribes[seat], state.tribes[1 - seat]
+    tribe, other = state.tribes[seat], state.tribes[1 - seat]
     top = state.junkyard[: state.looking] if state.phase == LOOK else ()
     shown: Hand = ()
     if state.phase == SKIRMISH:
@@ -290,7 +290,7 @@ def seen_by(state: State, seat: int) -> View:
     elif state.pending:
         shown = state.pending.cards
     return View(
-        own=own._replace(reserve=tuple(sorted(own.reserve))),
+        own=tribe._replace(reserve=tuple(sorted(tribe.reserve))),
         shown=shown,
         aside=other.aside,
         known=known_cards(other),
@@ -318,18 +318,18 @@ def sample_state(
     reserves, the junkyard and the contested cards are dealt again."""
     unseen = shuffled(view.unseen, rng)
     secret, junkyard = unseen[: view.secret], (*view.top, *unseen[view.secret :])
-    rest = shuffled(without((*view.known, *secret), (*view.aside, *view.shown)), rng)
-    drawn = view.hand - len(view.shown)
+    rest = shuffled(remove_cards((*view.known, *secret), (*view.aside, *view.shown)), rng)
+    drawn_count = view.hand - len(view.shown)
     other = Tribe(
-        tuple(sorted((*view.shown, *rest[:drawn]))),
-        rest[drawn:],
+        tuple(sorted((*view.shown, *rest[:drawn_count]))),
+        rest[drawn_count:],
         view.aside,
         tuple(sorted(secret)),
     )
-    own = view.own._replace(reserve=shuffled(view.own.reserve, rng))
+    tribe = view.own._replace(reserve=shuffled(view.own.reserve, rng))
     return State(
         seed=int(rng.integers(2**63)),
-        tribes=(own, other) if seat == 0 else (other, own),
+        tribes=(tribe, other) if seat == 0 else (other, tribe),
         junkyard=junkyard,
         contested=shuffled(view.contested, rng),
         piles=view.piles,

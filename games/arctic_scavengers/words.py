@@ -26,8 +26,8 @@ from gauntlet.games.arctic_scavengers.state import (
     Action,
     Hand,
     View,
+    card_list,
     medicine,
-    named,
     people,
     strength,
     striker,
@@ -56,14 +56,14 @@ def summary(rounds: int, loose: bool) -> str:
 
 
 def headings(peaceful: int, loose: bool) -> Mapping[str, str]:
-    beside = "any number of tools" if loose else "one tool and one Group Leaders"
+    tools = "any number of tools" if loose else "one tool and one Group Leaders"
     return {
         "Round": "Both shuffle their cards, draw five, and have the rest as reserve. One gathers, "
         "then the other, then both skirmish. Player 0 begins round 1, player 1 round 2, and so on.",
         "Gather": "Once a round each: dig, draw, hunt, hire; and trash cards. Cards used leave the "
         "hand and do not fight.",
         "Values": "Add up the values of all cards used. Those with a + add to a card without, "
-        f"which may use {beside}.",
+        f"which may use {tools}.",
         "Dig": "Look at as many cards of the junkyard, keep "
         f"{'one' if loose else 'one or none'}, put the others at its bottom.",
         "Draw": "Draw as many cards from the reserve into the hand.",
@@ -89,7 +89,7 @@ def headings(peaceful: int, loose: bool) -> Mapping[str, str]:
         "Junkyard": f"{JUNKYARD.count(JUNK)} Junk, {sum(_cures(JUNKYARD))} medicine (1 or 2 each), "
         f"{sum(_adds(JUNKYARD))} tools (up to +2), and what is trashed.",
         "Contested": f"One each, in random order: {_list(CONTESTED)}",
-        "First cards": f"{named(START)}.",
+        "First cards": f"{card_list(START)}.",
     }
 
 
@@ -121,14 +121,14 @@ def _list(cards: Iterable[int], costs: bool = False) -> str:
 def _card(kind: int, costs: bool = False) -> str:
     """Return a card's name and everything it can do."""
     card = CARDS[kind]
-    told = [f"{card.people} people"] if card.people > 1 else ["1 person"] if card.people else []
+    parts = [f"{card.people} people"] if card.people > 1 else ["1 person"] if card.people else []
     sign = "+" if card.adds else ""
     values = zip(ACTIONS, card.values, strict=True)
-    told += [f"{action} {sign}{value}" for action, value in values if value != NOT]
-    told += [f"medicine {card.medicine}"] if card.medicine else []
+    parts += [f"{action} {sign}{value}" for action, value in values if value != NOT]
+    parts += [f"medicine {card.medicine}"] if card.medicine else []
     if costs:
-        told.append(f"costs {price(kind)}")
-    return f"{card.name} ({', '.join(told) or 'useless'})"
+        parts.append(f"costs {price(kind)}")
+    return f"{card.name} ({', '.join(parts) or 'useless'})"
 
 
 def price(kind: int) -> str:
@@ -138,32 +138,32 @@ def price(kind: int) -> str:
 
 
 def facts(view: View, seat: int, rounds: int, peaceful: int, loose: bool) -> tuple[Fact, ...]:
-    own, other = view.own, 1 - seat
+    mine, other = view.own, 1 - seat
     peace = "no skirmish" if view.round < peaceful else "a skirmish at its end"
-    told = [
+    fact_list = [
         Fact("To do", _task(view), own=True),
         Fact("Round", f"{view.round + 1} of {rounds}, with {peace}"),
         Fact("People", _people(view, other)),
-        Fact("Your hand", _hand(own.hand), own=True),
-        Fact("Your hand in a skirmish", _strength(own.hand, loose), own=True),
+        Fact("Your hand", _hand(mine.hand), own=True),
+        Fact("Your hand in a skirmish", _strength(mine.hand, loose), own=True),
     ]
     if view.phase == LOOK:
-        told.append(Fact("Dug up", _hand(view.top), own=True))
+        fact_list.append(Fact("Dug up", _hand(view.top), own=True))
     if view.phase == SKIRMISH:
-        told.append(Fact(f"Hand of player {other}", _hand(view.shown)))
-        told.append(Fact(f"Player {other} in this skirmish", _strength(view.shown, loose)))
+        fact_list.append(Fact(f"Hand of player {other}", _hand(view.shown)))
+        fact_list.append(Fact(f"Player {other} in this skirmish", _strength(view.shown, loose)))
     else:
         who = "keeps" if view.second and view.phase != RESPOND else "has"
-        told.append(Fact(f"Player {other}", f"{who} {_cards(view.hand)} in hand"))
+        fact_list.append(Fact(f"Player {other}", f"{who} {_cards(view.hand)} in hand"))
     if view.phase in (GATHER, LOOK):
-        told.append(Fact("Food", f"{view.food}, and medicine {medicine(own.hand)} in hand"))
-        told.append(Fact("Done this round", _done(view.taken)))
+        fact_list.append(Fact("Food", f"{view.food}, and medicine {medicine(mine.hand)} in hand"))
+        fact_list.append(Fact("Done this round", _verb_list(view.taken)))
     return (
-        *told,
-        Fact("Your reserve", named(own.reserve), own=True),
-        Fact("Your used cards", named(own.aside), own=True),
-        Fact("Contested cards left", named(view.contested)),
-        Fact("Mercenaries left", named(view.piles)),
+        *fact_list,
+        Fact("Your reserve", card_list(mine.reserve), own=True),
+        Fact("Your used cards", card_list(mine.aside), own=True),
+        Fact("Contested cards left", card_list(view.contested)),
+        Fact("Mercenaries left", card_list(view.piles)),
     )
 
 
@@ -199,12 +199,12 @@ def _cards(count: int) -> str:
     return f"{count} card{'s' * (count != 1)}"
 
 
-def _done(taken: Sequence[int]) -> str:
+def _verb_list(taken: Sequence[int]) -> str:
     return ", ".join((VERBS | {HIRE: "hire"})[verb] for verb in taken) or "nothing"
 
 
 def _infinitive(action: Action) -> str:
-    used = named(action.cards, " + ")
+    used = card_list(action.cards, " + ")
     if action.verb == HIRE:
         return f"hire {CARDS[action.hired].name}" + f" with {used}" * bool(used)
     return f"{VERBS[action.verb]} {total(action.cards, action.verb)} with {used}"
@@ -214,11 +214,11 @@ def option(action: Action, loose: bool) -> str:
     if action.verb == STOP:
         return "stop gathering"
     if action.verb == TRASH:
-        return f"trash {named(action.cards)}"
+        return f"trash {card_list(action.cards)}"
     if action.verb != HIRE:
         return _infinitive(action)
     food = CARDS[action.hired].food
-    paid = [f"{food} food"] * bool(food) + [named(action.cards, " + ")] * bool(action.cards)
+    paid = [f"{food} food"] * bool(food) + [card_list(action.cards, " + ")] * bool(action.cards)
     return f"hire {CARDS[action.hired].name}" + f" for {' + '.join(paid)}" * (not loose)
 
 
@@ -236,7 +236,7 @@ def begins(number: int, seat: int) -> str:
 
 def does(seat: int, action: Action) -> str:
     if action.verb == TRASH:
-        return f"player {seat} trashes {named(action.cards)}"
+        return f"player {seat} trashes {card_list(action.cards)}"
     told = _infinitive(action)
     verb = told.partition(" ")[0]
     return f"player {seat} {verb}s{told.removeprefix(verb)}"
@@ -263,14 +263,14 @@ def peace(number: int) -> str:
 
 
 def brings(seat: int, hand: Hand) -> str:
-    return f"player {seat} brings {named(hand)}"
+    return f"player {seat} brings {card_list(hand)}"
 
 
 def decided(scores: Sequence[tuple[int, int]], card: int) -> str:
-    (fight, count), (other, others) = scores
-    how = f"fight {fight} to {other}"
+    (fight, count), (other, other_count) = scores
+    reason = f"fight {fight} to {other}"
     if fight == other:
-        how += f", people {count} to {others}"
+        reason += f", people {count} to {other_count}"
     if scores[0] == scores[1]:
-        return f"{how}: {CARDS[card].name} goes into the junkyard"
-    return f"{how}: player {int(scores[1] > scores[0])} wins {CARDS[card].name}"
+        return f"{reason}: {CARDS[card].name} goes into the junkyard"
+    return f"{reason}: player {int(scores[1] > scores[0])} wins {CARDS[card].name}"

@@ -118,7 +118,7 @@ class AreYouTheTraitor:
             return (TextAction(ANSWERS, answer_spec()),)
         if state.phase == STOP:
             return (STOPS,) if self._forced(state) else (PASSES, STOPS)
-        names = _others(state.names[state.actor])
+        names = _other_names(state.names[state.actor])
         return (
             names if state.phase == ACCUSE else tuple(TextAction(n, question_spec()) for n in names)
         )
@@ -136,17 +136,17 @@ class AreYouTheTraitor:
         if state.phase == ACCUSE:
             return self._accused(state, int(move))
         if state.phase == STOP:
-            return self._stopped(state) if move == STOPS else self._passed(state)
+            return self._stop_talk(state) if move == STOPS else self._pass_turn(state)
         assert isinstance(move, TextMove)
         return _ask(state, move) if state.phase == ASK else _answered(state, move)
 
-    def _passed(self, state: State) -> State:
+    def _pass_turn(self, state: State) -> State:
         if state.order:
             return replace(state, actor=state.order[0], order=state.order[1:])
         history = (*state.history, "nobody says STOP")
         return _exchange(replace(state, exchange=state.exchange + 1, history=history))
 
-    def _stopped(self, state: State) -> State:
+    def _stop_talk(self, state: State) -> State:
         return replace(state, phase=ACCUSE, order=())
 
     def _accused(self, state: State, name: int) -> State:
@@ -160,12 +160,12 @@ class AreYouTheTraitor:
         piles = tuple(
             (*pile, cards[role]) if role in cards else pile for role, pile in enumerate(state.piles)
         )
-        piles, told = use_rings(piles, _chance(state, RINGS))
+        piles, lines = use_rings(piles, _chance(state, RINGS))
         history = (
             *state.history,
             words.accuses(self._revealed(state, accuser), self._revealed(state, accused), right),
             words.takes(team, cards),
-            *told,
+            *lines,
         )
         after = replace(state, piles=piles, deck=state.deck[len(cards) :], history=history, talk=())
         winner = self._winner(piles, team)
@@ -210,7 +210,7 @@ class AreYouTheTraitor:
             rules=full_rules(self),
             facts=words.facts(view, self.exchanges),
             history=state.history,
-            options=words.options(view, _others(state.names[state.actor])),
+            options=words.options(view, _other_names(state.names[state.actor])),
             view=view,
             role=ROLES.role(self.num_seats, state.actor),
             team=ROLES.team(self.num_seats, state.actor),
@@ -249,7 +249,7 @@ class AreYouTheTraitor:
         view: View = observation.view
         if policy == "random":
             return (1 / len(observation.options),) * len(observation.options)
-        return players.greedy(view, _others(view.known[view.role]))
+        return players.greedy(view, _other_names(view.known[view.role]))
 
     def words(
         self, policy: str, observation: Observation, option: int, rng: np.random.Generator
@@ -297,13 +297,13 @@ class AreYouTheTraitor:
         return suspects(role, known, wizards(state.names), state.talk, told)
 
     def show(self, state: State) -> str:
-        named = ", ".join(
+        names = ", ".join(
             f"{NAMES[name]} is {ROLES.names[role]}" for role, name in enumerate(state.names)
         )
         acting = ROLES.names[state.actor]
         doing = ("asks", "answers", "may say STOP", "accuses")[state.phase]
         lines = [
-            f"round {state.round + 1}, exchange {state.exchange + 1}: {named}",
+            f"round {state.round + 1}, exchange {state.exchange + 1}: {names}",
             f"points: {words.scores(state.piles)}; {len(state.deck)} cards of treasure left",
             f"{acting} {doing}" if state.winner < 0 else f"over: {TEAMS[state.winner]} wins",
         ]
@@ -317,26 +317,26 @@ def _exchange(state: State) -> State:
 
 
 def _ask(state: State, move: TextMove) -> State:
-    said = Exchange(state.names[state.actor], int(move), move.text)
+    exchange = Exchange(state.names[state.actor], int(move), move.text)
     return replace(
         state,
         phase=ANSWER,
         actor=state.names.index(int(move)),
-        talk=(*state.talk, said),
-        history=(*state.history, words.asks(said)),
+        talk=(*state.talk, exchange),
+        history=(*state.history, words.asks(exchange)),
     )
 
 
 def _answered(state: State, move: TextMove) -> State:
-    said = state.talk[-1]._replace(answer=move.text)
+    exchange = state.talk[-1]._replace(answer=move.text)
     order = _chance(state, ORDER).permutation(STOPPERS).tolist()
     return replace(
         state,
         phase=STOP,
         actor=order[0],
         order=tuple(order[1:]),
-        talk=(*state.talk[:-1], said),
-        history=(*state.history, words.responds(said)),
+        talk=(*state.talk[:-1], exchange),
+        history=(*state.history, words.responds(exchange)),
     )
 
 
@@ -344,5 +344,5 @@ def _chance(state: State, purpose: int) -> np.random.Generator:
     return np.random.default_rng((state.seed, state.round, state.exchange, purpose))
 
 
-def _others(name: int) -> World:
+def _other_names(name: int) -> World:
     return tuple(other for other in range(len(NAMES)) if other != name)

@@ -75,15 +75,15 @@ def question_spec() -> TextSpec:
 @cache
 def answer_spec() -> TextSpec:
     """Return the spec of an answer. Its examples are everything that scripted players say."""
-    own = [sentence((SPEAKER, role), SPEAKER) for role in (GUARD, KEY_HOLDER, GOOD_WIZARD)]
-    others = [
+    own_claims = [sentence((SPEAKER, role), SPEAKER) for role in (GUARD, KEY_HOLDER, GOOD_WIZARD)]
+    other_claims = [
         sentence((name, role), SPEAKER)
         for role in (KEY_HOLDER, TRAITOR, GOOD_WIZARD)
         for name in range(len(NAMES))
     ]
     return TextSpec(
         "an answer that all will hear, true or not, in one line",
-        (SILENCE, *own, *others),
+        (SILENCE, *own_claims, *other_claims),
         LINE,
         MOST,
     )
@@ -94,12 +94,12 @@ def sentence(claim: Claim, speaker: int) -> str:
     if claim is None:
         return SILENCE
     name, role = claim
-    own = name == speaker
-    who = "I" if own else NAMES[name]
+    is_self = name == speaker
+    holder = "I" if is_self else NAMES[name]
     if role == KEY_HOLDER:
-        return f"{who} hold{'s' * (not own)} the key."
+        return f"{holder} hold{'s' * (not is_self)} the key."
     what = {GUARD: "guard", TRAITOR: "traitor", GOOD_WIZARD: "good wizard"}[role]
-    return f"{who} {'am' if own else 'is'} the {what}."
+    return f"{holder} {'am' if is_self else 'is'} the {what}."
 
 
 @lru_cache(maxsize=4096)
@@ -116,12 +116,12 @@ def topic(question: str) -> int:
 def claimed(answer: str, speaker: int) -> Claim:
     """Return the first plain statement in an answer that somebody has a role ("I am the guard",
     "Dee must be the traitor"); negated statements do not count."""
-    for found in CLAIM.finditer(answer):
-        if NOT.search(found["what"]):
+    for match in CLAIM.finditer(answer):
+        if NOT.search(match["what"]):
             continue
         for role, word in ROLE_WORDS.items():
-            if re.search(rf"\b{word}", found["what"], re.IGNORECASE):
-                return (speaker if found["who"] == "I" else NAMES.index(found["who"])), role
+            if re.search(rf"\b{word}", match["what"], re.IGNORECASE):
+                return (speaker if match["who"] == "I" else NAMES.index(match["who"])), role
     return None
 
 
@@ -145,30 +145,32 @@ def answers(role: int, about: int, known_names: World) -> dict[Claim, float]:
     itself; the key holder passes for a guard; the traitor blames the guard and lets slip who holds
     the key.
     """
-    own = known_names[role]
+    my_name = known_names[role]
     if role in (EVIL_WIZARD, GOOD_WIZARD):
-        return {(own, GOOD_WIZARD): 1.0} if about in (SELF, WIZARDS) else {None: 1.0}
+        return {(my_name, GOOD_WIZARD): 1.0} if about in (SELF, WIZARDS) else {None: 1.0}
     if about == WIZARDS:
         return {None: 1.0}
     if role == KEY_HOLDER:
-        return {(own, GUARD): 1.0} if about == SELF else {None: 1.0}
+        return {(my_name, GUARD): 1.0} if about == SELF else {None: 1.0}
     if role == GUARD:
-        return {(own, KEY_HOLDER): 0.5, (own, GUARD): 0.5} if about != TREASON else {None: 1.0}
+        return (
+            {(my_name, KEY_HOLDER): 0.5, (my_name, GUARD): 0.5} if about != TREASON else {None: 1.0}
+        )
     if known_names[KEY_HOLDER] == UNKNOWN or about == SELF:
-        return {(own, GUARD): 1.0}
+        return {(my_name, GUARD): 1.0}
     if about == KEY:
-        return {(known_names[KEY_HOLDER], KEY_HOLDER): 0.5, (own, KEY_HOLDER): 0.5}
+        return {(known_names[KEY_HOLDER], KEY_HOLDER): 0.5, (my_name, KEY_HOLDER): 0.5}
     return {(known_names[GUARD], TRAITOR): 0.7, None: 0.3}
 
 
 @cache
 def worlds(wizards: tuple[int, int]) -> tuple[World, ...]:
     """Return the twelve assignments of names to roles in which these two are the wizards."""
-    others = [name for name in range(len(NAMES)) if name not in wizards]
+    other_names = [name for name in range(len(NAMES)) if name not in wizards]
     return tuple(
         (traitor, evil, good, key, guard)
         for evil, good in permutations(wizards)
-        for traitor, key, guard in permutations(others)
+        for traitor, key, guard in permutations(other_names)
     )
 
 
@@ -187,12 +189,12 @@ def likelihoods(
 
 
 def _chance(world: World, exchange: Exchange, informed: bool) -> float:
-    asker, asked = world.index(exchange.asker), world.index(exchange.asked)
+    asker, asked_role = world.index(exchange.asker), world.index(exchange.asked)
     about = topic(exchange.question)
     chance = SLIP / 4 + (1 - SLIP) * ASKING[asker][about]
     if exchange.answer:
-        sees = world if asked != TRAITOR or informed else _blind(world)
-        habit = answers(asked, about, sees).get(claimed(exchange.answer, exchange.asked), 0.0)
+        sees = world if asked_role != TRAITOR or informed else _blind(world)
+        habit = answers(asked_role, about, sees).get(claimed(exchange.answer, exchange.asked), 0.0)
         chance *= SLIP / 4 + (1 - SLIP) * habit
     return chance
 
@@ -246,14 +248,14 @@ def greedy(view: View, names: Sequence[int]) -> tuple[float, ...]:
     """Return the probability of each option. names: whom each option of ASK and ACCUSE concerns;
     for STOP the options are to pass, if allowed, and to stop."""
     if view.phase == ASK:
-        return _even(_worth_asking(view, names))
+        return _shares(_worth_asking(view, names))
     if view.phase == STOP:
         if view.forced:
             return (1.0,)
         return (0.0, 1.0) if given_away(view) else (1.0, 0.0)
     if view.phase == ACCUSE:
         found = given_away(view) or possible(view, names)
-        return _even([name in found for name in names])
+        return _shares([name in found for name in names])
     return (1.0,)
 
 
@@ -278,22 +280,22 @@ def given_away(view: View) -> set[int]:
         asked = {said.asker for said in view.talk if topic(said.question) == KEY}
         evil = asked & set(view.wizards)
         return set(view.wizards) - evil if len(evil) == 1 else set()
-    found = set()
-    for said in view.talk:
-        claim = claimed(said.answer, said.asked)
-        if claim and claim[1] == KEY_HOLDER and claim[0] != said.asked:
-            found.add(claim[0] if view.role == EVIL_WIZARD else said.asked)
-    return found & possible(view, found)
+    names = set()
+    for exchange in view.talk:
+        claim = claimed(exchange.answer, exchange.asked)
+        if claim and claim[1] == KEY_HOLDER and claim[0] != exchange.asked:
+            names.add(claim[0] if view.role == EVIL_WIZARD else exchange.asked)
+    return names & possible(view, names)
 
 
 def possible(view: View, names: Iterable[int]) -> set[int]:
     """Return the names that can be the role's target given what it knows for sure."""
-    known = {name for name in view.known if name != UNKNOWN}
+    known_names = {name for name in view.known if name != UNKNOWN}
     wizards = set(view.wizards)
     return {
         name
         for name in names
-        if name not in known and (name in wizards) == (view.role == KEY_HOLDER)
+        if name not in known_names and (name in wizards) == (view.role == KEY_HOLDER)
     }
 
 
@@ -303,7 +305,7 @@ def _worth_asking(view: View, names: Sequence[int]) -> list[bool]:
     return [(name in view.wizards) == wanted for name in names]
 
 
-def _even(chosen: Sequence[bool]) -> tuple[float, ...]:
+def _shares(chosen: Sequence[bool]) -> tuple[float, ...]:
     return tuple(one / sum(chosen) for one in chosen)
 
 

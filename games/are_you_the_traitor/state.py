@@ -98,12 +98,12 @@ def wizards(names: World) -> tuple[int, int]:
 def knowledge(names: World, role: int, informed: bool) -> World:
     """Return the name of each role that `role` knows, else UNKNOWN. Wizards know each other; an
     `informed` traitor knows who holds the key, and so who is the guard."""
-    known = {role}
+    known_roles = {role}
     if role in (EVIL_WIZARD, GOOD_WIZARD):
-        known = {EVIL_WIZARD, GOOD_WIZARD}
+        known_roles = {EVIL_WIZARD, GOOD_WIZARD}
     elif role == TRAITOR and informed:
-        known = {TRAITOR, KEY_HOLDER, GUARD}
-    return tuple(name if one in known else UNKNOWN for one, name in enumerate(names))
+        known_roles = {TRAITOR, KEY_HOLDER, GUARD}
+    return tuple(name if one in known_roles else UNKNOWN for one, name in enumerate(names))
 
 
 KINDS = (
@@ -143,24 +143,24 @@ def use_rings(piles: Piles, rng: np.random.Generator) -> tuple[Piles, tuple[str,
     there is one, else a random card. The ring then leaves the game; it stays if nobody has a card
     to take. A role that had no ring at the start does not use one.
     """
-    left = [list(pile) for pile in piles]
-    told = []
+    remaining = [list(pile) for pile in piles]
+    lines = []
     for role in [role for role, pile in enumerate(piles) if RING in pile]:
-        others = [
+        other_roles = [
             other
             for other in range(len(NAMES))
-            if left[other] and ROLES.teams[other] != ROLES.teams[role]
+            if remaining[other] and ROLES.teams[other] != ROLES.teams[role]
         ]
-        if RING not in left[role] or not others:
+        if RING not in remaining[role] or not other_roles:
             continue
-        robbed = others[int(rng.integers(len(others)))]
-        pile = left[robbed]
+        robbed = other_roles[int(rng.integers(len(other_roles)))]
+        pile = remaining[robbed]
         kind = STATUE if STATUE in pile else pile[int(rng.integers(len(pile)))]
         pile.remove(kind)
-        left[role].append(kind)
-        left[role].remove(RING)
-        told.append(
+        remaining[role].append(kind)
+        remaining[role].remove(RING)
+        lines.append(
             f"{ROLES.names[role]} uses a magic ring and takes a {KINDS[kind][0]} from "
             f"{ROLES.names[robbed]}"
         )
-    return tuple(map(tuple, left)), tuple(told)
+    return tuple(map(tuple, remaining)), tuple(lines)

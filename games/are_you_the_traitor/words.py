@@ -79,7 +79,7 @@ def headings(goal: int, exchanges: int, paper_bugs: bool) -> Mapping[str, str]:
 def facts(view: View, exchanges: int) -> tuple[Fact, ...]:
     first, second = view.wizards
     wizards = f"{NAMES[first]} and {NAMES[second]}, one good and one evil"
-    told = (
+    fact_list = (
         Fact("You are", f"{NAMES[view.known[view.role]]}, {ROLES.names[view.role]}", own=True),
         Fact("Your team", TEAMS[ROLES.teams[view.role]], own=True),
         Fact("To do", _task(view), own=True),
@@ -90,8 +90,12 @@ def facts(view: View, exchanges: int) -> tuple[Fact, ...]:
         Fact("Points", scores(view.piles)),
     )
     if view.role == TRAITOR:
-        return told
-    return (*told[:3], Fact("Your target", ROLES.names[TARGETS[view.role]], own=True), *told[3:])
+        return fact_list
+    return (
+        *fact_list[:3],
+        Fact("Your target", ROLES.names[TARGETS[view.role]], own=True),
+        *fact_list[3:],
+    )
 
 
 def _task(view: View) -> str:
@@ -107,21 +111,21 @@ def _task(view: View) -> str:
 
 def _knowledge(view: View) -> str:
     first, second = view.wizards
-    others = [NAMES[name] for name in range(len(NAMES)) if name not in (first, second)]
+    other_names = [NAMES[name] for name in range(len(NAMES)) if name not in (first, second)]
     if view.role in (EVIL_WIZARD, GOOD_WIZARD):
         other = EVIL_WIZARD + GOOD_WIZARD - view.role
         return (
-            f"{NAMES[view.known[other]]} is {ROLES.names[other]}; {', '.join(others)} are the "
+            f"{NAMES[view.known[other]]} is {ROLES.names[other]}; {', '.join(other_names)} are the "
             "traitor, the key holder and the guard, who is who is hidden"
         )
     if view.role == TRAITOR and view.known[KEY_HOLDER] >= 0:
         key, guard = NAMES[view.known[KEY_HOLDER]], NAMES[view.known[GUARD]]
         return f"{key} is the key holder and {guard} the guard"
-    others.remove(NAMES[view.known[view.role]])
+    other_names.remove(NAMES[view.known[view.role]])
     roles = [role for role in (TRAITOR, KEY_HOLDER, GUARD) if role != view.role]
     return (
-        f"{others[0]} and {others[1]} are {ROLES.names[roles[0]]} and {ROLES.names[roles[1]]}, "
-        "who is who is hidden"
+        f"{other_names[0]} and {other_names[1]} are {ROLES.names[roles[0]]} and "
+        f"{ROLES.names[roles[1]]}, who is who is hidden"
     )
 
 

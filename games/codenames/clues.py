@@ -350,11 +350,11 @@ ANY = r"[^\s,]+( [^\s,]+)*"
 
 def forms(noun: str) -> tuple[str, ...]:
     """Return the noun, and the stems of its other forms that do not begin with the noun itself."""
-    found = [noun, IRREGULAR.get(noun, noun)]
+    words = [noun, IRREGULAR.get(noun, noun)]
     for end, others in (("y", ("ie",)), ("fe", ("ve",)), ("f", ("ve",)), ("e", ("ing", "y"))):
         if noun.endswith(end):
-            found += [noun.removesuffix(end) + other for other in others]
-    return tuple(dict.fromkeys(found))
+            words += [noun.removesuffix(end) + other for other in others]
+    return tuple(dict.fromkeys(words))
 
 
 @lru_cache(maxsize=512)
@@ -365,12 +365,14 @@ def clue_spec(board: tuple[str, ...], paper_bugs: bool) -> TextSpec:
     parts = "|".join(part for noun in board for part in PARTS.get(noun, ())) or "-"
     ends = "|".join(board)
     barred = rf"(?!{starts})(?!(?:{parts})\Z)(?!\w*(?:{ends})\Z)"
-    known = dict.fromkeys(clue for noun in board for clue in BY_NOUN[noun])
-    begun = tuple(starts.split("|"))
+    clues = dict.fromkeys(clue for noun in board for clue in BY_NOUN[noun])
+    prefixes = tuple(starts.split("|"))
     fit = [
         clue
-        for clue in known
-        if not clue.startswith(begun) and not clue.endswith(board) and clue not in parts.split("|")
+        for clue in clues
+        if not clue.startswith(prefixes)
+        and not clue.endswith(board)
+        and clue not in parts.split("|")
     ]
     if paper_bugs:
         return TextSpec(ASK_ANY, tuple(fit), ANY, LONGEST)
@@ -380,8 +382,8 @@ def clue_spec(board: tuple[str, ...], paper_bugs: bool) -> TextSpec:
 @lru_cache(maxsize=512)
 def associated(board: tuple[str, ...]) -> dict[str, int]:
     """Return the places of every association of words on the board, as a bit mask."""
-    found: dict[str, int] = {}
+    clue_places: dict[str, int] = {}
     for place, noun in enumerate(board):
         for clue in BY_NOUN[noun]:
-            found[clue] = found.get(clue, 0) | 1 << place
-    return found
+            clue_places[clue] = clue_places.get(clue, 0) | 1 << place
+    return clue_places

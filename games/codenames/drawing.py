@@ -22,16 +22,18 @@ UNKNOWN = -1
 
 def draw_state(game: Codenames, state: State) -> Markup:
     """Includes the key."""
-    return _drawn(state.words, state.key, state.turns, "")
+    return _picture(state.words, state.key, state.turns, "")
 
 
 def draw_view(game: Codenames, observation: Observation) -> Markup:
     """Includes the key for a spymaster; an operative sees only open words."""
     view: View = observation.view
-    return _drawn(view.words, view.seen, view.turns, f"You are {ROLES.names[view.role]}.")
+    return _picture(view.words, view.seen, view.turns, f"You are {ROLES.names[view.role]}.")
 
 
-def _drawn(words: Sequence[str], kinds: Sequence[int], turns: Sequence[Turn], who: str) -> Markup:
+def _picture(
+    words: Sequence[str], kinds: Sequence[int], turns: Sequence[Turn], heading: str
+) -> Markup:
     lies_open = guessed(turns)
     cards = [
         _card(word, kind, place in lies_open)
@@ -39,7 +41,7 @@ def _drawn(words: Sequence[str], kinds: Sequence[int], turns: Sequence[Turn], wh
     ]
     return picture(
         "the board of Codenames",
-        tag("p", who, class_="d-score") if who else "",
+        tag("p", heading, class_="d-score") if heading else "",
         tag("div", *(_team(team, turns) for team in (RED, BLUE)), class_="d-middle"),
         tag("div", *cards, class_="d-words"),
         kind="d-codenames",

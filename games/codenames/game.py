@@ -76,7 +76,7 @@ class Codenames:
         once a word has been guessed."""
         turn = rules.pending(state.turns)
         if turn is None:
-            most = rules.left(state)[rules.team_of(state.turns)]
+            most = rules.hidden_counts(state)[rules.team_of(state.turns)]
             spec = clue_spec(state.words, self.paper_bugs)
             return tuple(TextAction(number, spec) for number in range(most + 1))
         lies_open = rules.guessed(state.turns)
@@ -98,7 +98,7 @@ class Codenames:
         role = to_act(state.turns)
         lies_open = rules.guessed(state.turns)
         knows_all = role in SPYMASTERS
-        seen = tuple(
+        visible = tuple(
             kind if knows_all or place in lies_open else -1 for place, kind in enumerate(state.key)
         )
         return Observation(
@@ -110,7 +110,7 @@ class Codenames:
             options=tuple(
                 words.option(role, int(action), state.words) for action in self.legal(state, seat)
             ),
-            view=View(role, state.words, seen, state.turns),
+            view=View(role, state.words, visible, state.turns),
             role=ROLES.role(self.num_seats, role),
             team=ROLES.team(self.num_seats, role),
         )

@@ -25,7 +25,7 @@ from gauntlet.games.codenames.rules import (
     State,
     Turn,
     guessed,
-    left,
+    hidden_counts,
     most_guesses,
     over,
     pending,
@@ -81,13 +81,13 @@ def _counts(state: State, paper_bugs: bool) -> dict[str, tuple[int, int]]:
     """Return, for every clue that fits a hidden word of the team and not the assassin, how many of
     them it fits and how many other hidden words."""
     hidden = (1 << len(state.words)) - 1 - sum(1 << place for place in guessed(state.turns))
-    own, barred = _bits(state, team_of(state.turns)) & hidden, _bits(state, ASSASSIN)
-    known, found = associated(state.words), {}
+    targets, barred = _bits(state, team_of(state.turns)) & hidden, _bits(state, ASSASSIN)
+    clue_places, counts = associated(state.words), {}
     for clue in clue_spec(state.words, paper_bugs).examples:
-        meant = (known[clue] & own).bit_count()
-        if meant and not known[clue] & barred:
-            found[clue] = meant, (known[clue] & hidden).bit_count() - meant
-    return found
+        meant = (clue_places[clue] & targets).bit_count()
+        if meant and not clue_places[clue] & barred:
+            counts[clue] = meant, (clue_places[clue] & hidden).bit_count() - meant
+    return counts
 
 
 def _bits(state: State, kind: int) -> int:
@@ -134,10 +134,10 @@ def sample_key(
     for kind in (RED, BLUE, ASSASSIN, NEUTRAL):
         count = COUNTS[kind] - sum(known == kind for known in visible)
         drawn = leans[kind, hidden] + rng.gumbel(size=len(hidden))
-        taken = {hidden[at] for at in np.argsort(-drawn, kind="stable")[:count].tolist()}
-        for place in taken:
+        sampled = {hidden[at] for at in np.argsort(-drawn, kind="stable")[:count].tolist()}
+        for place in sampled:
             key[place] = kind
-        hidden = [place for place in hidden if place not in taken]
+        hidden = [place for place in hidden if place not in sampled]
     return tuple(key)
 
 
@@ -148,12 +148,12 @@ def leanings(board: tuple[str, ...], visible: Sequence[int], turns: Sequence[Tur
     leans = np.zeros((len(COUNTS), len(board)))
     before: set[int] = set()
     for turn in turns:
-        meant = fitting(board, turn.clue) - before
+        fits = fitting(board, turn.clue) - before
         before |= set(turn.guesses)
-        hidden = [place for place in meant if visible[place] < 0]
+        hidden = [place for place in fits if visible[place] < 0]
         if hidden:
-            found = sum(visible[place] == turn.team for place in meant)
-            share = ((turn.number or len(meant)) - found) / len(hidden)
+            found = sum(visible[place] == turn.team for place in fits)
+            share = ((turn.number or len(fits)) - found) / len(hidden)
             share = min(SURE, max(1 - SURE, share))
             lean = math.log(share / (1 - share)) - EVEN
             leans[turn.team, hidden] += lean
@@ -180,13 +180,13 @@ def worth(state: State, team: int, paper_bugs: bool) -> float:
     *turns, last = state.turns
     before = replace(last, guesses=last.guesses[:-1], over=False)
     earlier = replace(state, turns=(*turns, before))
-    alike = _alike(earlier, last.guesses[-1])
+    equivalent = _equal_words(earlier, last.guesses[-1])
     return sum(
-        _hope(with_guess(earlier, place, paper_bugs), team, paper_bugs) for place in alike
-    ) / len(alike)
+        _hope(with_guess(earlier, place, paper_bugs), team, paper_bugs) for place in equivalent
+    ) / len(equivalent)
 
 
-def _alike(state: State, place: int) -> list[int]:
+def _equal_words(state: State, place: int) -> list[int]:
     """Return the hidden words that lean to each team as much as this one, itself included."""
     lies_open = guessed(state.turns)
     seen = [kind if at in lies_open else -1 for at, kind in enumerate(state.key)]
@@ -200,9 +200,9 @@ def _hope(state: State, team: int, paper_bugs: bool) -> float:
     operative would, averaged over all orders of the words that fit the clue."""
     if over(state, paper_bugs):
         return shares(state, paper_bugs)[team]
-    turn, hidden = pending(state.turns), left(state)
+    turn, hidden = pending(state.turns), hidden_counts(state)
     if turn is None:
-        hope = _standing(hidden, team_of(state.turns))
+        hope = _turn_value(hidden, team_of(state.turns))
     else:
         fits = fitting(state.words, turn.clue) - guessed(state.turns)
         order = (turn.team, 1 - turn.team, NEUTRAL, ASSASSIN)
@@ -213,46 +213,46 @@ def _hope(state: State, team: int, paper_bugs: bool) -> float:
 
 
 @cache
-def _played_on(fits: tuple[int, ...], wants: int, hidden: tuple[int, int], acting: int) -> float:
+def _played_on(fits: tuple[int, ...], needed: int, hidden: tuple[int, int], acting: int) -> float:
     """Return red's value if `acting` guesses at random among the words that fit: counts of its own,
     the other team's, neutral and assassin; `wants` more guesses."""
     total = sum(fits)
     if not hidden[acting]:
-        return _lost(hidden, 1 - acting)
-    if total == 0 or wants <= 0:
-        return _standing(hidden, 1 - acting)
+        return _loss_value(hidden, 1 - acting)
+    if total == 0 or needed <= 0:
+        return _turn_value(hidden, 1 - acting)
     own, other, neutral, assassin = fits
     hope = 0.0
     if own:
         fewer = (own - 1, other, neutral, assassin)
-        hope += own * _played_on(fewer, wants - 1, _less(hidden, acting), acting)
+        hope += own * _played_on(fewer, needed - 1, _decrease(hidden, acting), acting)
     if other:
-        hope += other * _standing(_less(hidden, 1 - acting), 1 - acting)
+        hope += other * _turn_value(_decrease(hidden, 1 - acting), 1 - acting)
     if neutral:
-        hope += neutral * _standing(hidden, 1 - acting)
+        hope += neutral * _turn_value(hidden, 1 - acting)
     return (hope + assassin * (acting == BLUE)) / total
 
 
-def _less(hidden: tuple[int, int], team: int) -> tuple[int, int]:
+def _decrease(hidden: tuple[int, int], team: int) -> tuple[int, int]:
     red, blue = hidden
     return (red - 1, blue) if team == RED else (red, blue - 1)
 
 
 @cache
-def _standing(hidden: tuple[int, int], acting: int) -> float:
+def _turn_value(hidden: tuple[int, int], acting: int) -> float:
     """Return red's value between turns with these counts of hidden words, when `acting` gives a
     clue."""
     if not min(hidden):
-        return _lost(hidden, RED if hidden[RED] else BLUE)
+        return _loss_value(hidden, RED if hidden[RED] else BLUE)
     ahead = PER_WORD * (hidden[BLUE] - hidden[RED]) + PER_TURN * (1 if acting == RED else -1)
     chance = 1 / (1 + math.exp(-ahead))
     red, blue = hidden
-    if_won = _lost((0, max(1, blue - red // 2)), BLUE)
-    if_lost = _lost((max(1, red - blue // 2), 0), RED)
+    if_won = _loss_value((0, max(1, blue - red // 2)), BLUE)
+    if_lost = _loss_value((max(1, red - blue // 2), 0), RED)
     return chance * if_won + (1 - chance) * if_lost
 
 
-def _lost(hidden: tuple[int, int], loser: int) -> float:
+def _loss_value(hidden: tuple[int, int], loser: int) -> float:
     """Return red's share if a team has lost with these counts of hidden words."""
     points = [COUNTS[team] - hidden[team] + BONUS * (team != loser) for team in (RED, BLUE)]
     return points[RED] / sum(points)

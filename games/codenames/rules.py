@@ -55,7 +55,7 @@ def guessed(turns: Sequence[Turn]) -> set[int]:
     return {place for turn in turns for place in turn.guesses}
 
 
-def left(state: State) -> tuple[int, int]:
+def hidden_counts(state: State) -> tuple[int, int]:
     """Return how many words of red and of blue are still hidden."""
     counts = list(COUNTS)
     for place in guessed(state.turns):
@@ -100,7 +100,7 @@ def winner(state: State, paper_bugs: bool) -> int | None:
         turn = state.turns[-1]
         passed = paper_bugs and turn.number > 0 and len(turn.guesses) == turn.number + 1
         return turn.team if passed else 1 - turn.team
-    return next((team for team, count in enumerate(left(state)) if count == 0), None)
+    return next((team for team, count in enumerate(hidden_counts(state)) if count == 0), None)
 
 
 def over(state: State, paper_bugs: bool) -> bool:
@@ -113,7 +113,7 @@ def shares(state: State, paper_bugs: bool) -> tuple[float, float]:
     """Return each team's share of all points at the end: one per open word of its own, by either
     team, and BONUS for winning; a team that loses by the assassin has none. Halves if there
     are no points."""
-    won, hidden = winner(state, paper_bugs), left(state)
+    won, hidden = winner(state, paper_bugs), hidden_counts(state)
     points = [COUNTS[team] - hidden[team] for team in (RED, BLUE)]
     if won is not None:
         if assassinated(state):
@@ -123,7 +123,7 @@ def shares(state: State, paper_bugs: bool) -> tuple[float, float]:
     return (points[RED] / total, points[BLUE] / total) if total else (0.5, 0.5)
 
 
-def opened(state: State) -> Iterator[tuple[Turn, int]]:
+def guesses_made(state: State) -> Iterator[tuple[Turn, int]]:
     """Yield every guess in order, with its turn."""
     for turn in state.turns:
         for place in turn.guesses:

@@ -87,11 +87,11 @@ def history(state: State, paper_bugs: bool) -> Iterator[str]:
         yield f"{team}'s clue: {turn.clue} for {turn.number}"
         for place in turn.guesses:
             yield f"{team} guessed {state.words[place]}: {_kind(state.key[place])}"
-        if _stopped(state, turn, paper_bugs):
+        if _stopped_early(state, turn, paper_bugs):
             yield f"{team} stopped guessing"
 
 
-def _stopped(state: State, turn: Turn, paper_bugs: bool) -> bool:
+def _stopped_early(state: State, turn: Turn, paper_bugs: bool) -> bool:
     """Whether a turn ended though another guess was allowed."""
     right = all(state.key[place] == turn.team for place in turn.guesses)
     return turn.over and right and len(turn.guesses) < most_guesses(turn, paper_bugs)
@@ -111,7 +111,7 @@ def facts(state: State, role: int, paper_bugs: bool) -> Iterator[Fact]:
             ("Hidden neutral words", NEUTRAL),
             ("The assassin", ASSASSIN),
         ):
-            yield Fact(name, _listed(state, hidden, kind), own=True)
+            yield Fact(name, _word_list(state, hidden, kind), own=True)
     else:
         turn = state.turns[-1]
         yield Fact("The clue", _clue(turn, paper_bugs), own=True)
@@ -124,12 +124,12 @@ def facts(state: State, role: int, paper_bugs: bool) -> Iterator[Fact]:
     yield Fact("Turns so far", _turns(state))
 
 
-def _listed(state: State, places: Iterable[int], kind: int) -> str:
+def _word_list(state: State, places: Iterable[int], kind: int) -> str:
     return ", ".join(state.words[p] for p in places if state.key[p] == kind) or "none"
 
 
 def _open(state: State, places: set[int]) -> str:
-    kinds = [(name, _listed(state, sorted(places), kind)) for kind, name in enumerate(KINDS)]
+    kinds = [(name, _word_list(state, sorted(places), kind)) for kind, name in enumerate(KINDS)]
     return "; ".join(f"{name}: {told}" for name, told in kinds if told != "none") or "none"
 
 

@@ -41,7 +41,7 @@ def _table(game: Hive, state: State, you: int | None) -> Markup:
 
 
 def _hive(state: State) -> Markup:
-    pieces = words.placed(state.array)
+    pieces = words.pieces_by_cell(state.array)
     lying = words.lying(pieces)
     if not lying:
         return tag("p", "nothing lies on the table yet")

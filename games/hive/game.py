@@ -79,28 +79,28 @@ class Hive:
         (move,) = moves
         array = np.empty_like(state.array)
         seats = self.to_move(state)
-        if not seats or not rules.played(state.array, move, array):
+        if not seats or not rules.try_move(state.array, move, array):
             raise IllegalAction(
                 f"move {move} is not legal for seats {seats} in\n{self.show(state)}"
             )
-        clause = f"{words.SIDES[seats[0]]}: {words.described(state.array, (move,))[0]}"
+        clause = f"{words.SIDES[seats[0]]}: {words.describe_moves(state.array, (move,))[0]}"
         return State(array, (*state.history, clause))
 
     def observe(self, state: State, seat: int) -> Observation:
         array, options = state.array, self.legal(state, seat)
-        named = words.described(array, options)
+        option_names = words.describe_moves(array, options)
         return Observation(
             game="Hive",
             seat=seat,
             rules=full_rules(self),
-            facts=self._facts(array, seat, options, named),
+            facts=self._facts(array, seat, options, option_names),
             history=state.history,
-            options=named,
+            options=option_names,
             view=state,
         )
 
     def _facts(
-        self, array: np.ndarray, seat: int, options: Sequence[Action], named: Sequence[str]
+        self, array: np.ndarray, seat: int, options: Sequence[Action], option_names: Sequence[str]
     ) -> tuple[Fact, ...]:
         winning = np.flatnonzero(leads(array) > WON).tolist()
         return (
@@ -115,7 +115,7 @@ class Hive:
             Fact("Your pieces that cannot move now", words.stuck(array, seat, options), True),
             Fact(
                 "Options that win at once",
-                "; ".join(named[int(at)] for at in winning) or "none",
+                "; ".join(option_names[int(at)] for at in winning) or "none",
                 True,
             ),
             Fact(
@@ -131,7 +131,7 @@ class Hive:
     def show(self, state: State) -> str:
         array = state.array
         hands = (f"{words.SIDES[seat]} in hand: {words.in_hand(array, seat)}" for seat in range(2))
-        return "\n".join((words.drawing(array), *hands, words.standing(array)))
+        return "\n".join((words.drawing(array), *hands, words.status(array)))
 
     @property
     def rules_summary(self) -> str:
@@ -161,11 +161,11 @@ class Hive:
         self, state: State, policies: Sequence[str], playouts: int, seed: int, hidden: bool
     ) -> np.ndarray:
         options, codes = rules.options(state.array), codes_of(policies)
-        found = np.zeros((len(options), playouts), np.uint16)
+        wins = np.zeros((len(options), playouts), np.uint16)
         table, room = rules.make_table(), state.array.copy()
         for option, move in enumerate(options.tolist()):
-            players.play_out(table, room, state.array, move, codes, seed, found[option])
-        return found
+            players.play_out(table, room, state.array, move, codes, seed, wins[option])
+        return wins
 
     def values(
         self,

@@ -8,11 +8,11 @@ pieces span at most 17 steps, so a hive never meets itself, wherever it wanders.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from gauntlet.games.array_state import ArrayState
 from gauntlet.games.compiling import Compiler
 
 _compiler = Compiler(Path(__file__).parent)
@@ -21,19 +21,10 @@ inlined = _compiler.inlined
 allocating = _compiler.allocating
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class State:
-    """A state: the array of `games.hive.rules`, and the moves so far as text, oldest first."""
+class State(ArrayState):
+    """A state with the array of `games.hive.rules`."""
 
-    array: np.ndarray
-    history: tuple[str, ...] = ()
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, State):
-            return NotImplemented
-        return self.history == other.history and bool(np.array_equal(self.array, other.array))
-
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ()
 
 
 CELLS = 1024
@@ -73,21 +64,21 @@ TOUCHES = np.array([sum(1 << d for d in range(6) if _sides(mask, d)) for mask in
 """The directions whose cell shares a filled neighbour with this one."""
 
 
-def spread(cells: Iterable[int]) -> dict[int, tuple[int, int]]:
+def unrolled_positions(cells: Iterable[int]) -> dict[int, tuple[int, int]]:
     """Return where connected cells lie, unrolled: a column and a row for each, rows from north to
     south; a step E is two columns, a step SE one column and one row. The first cell lies at (0, 0).
     """
-    left = dict.fromkeys(cells)
-    first = next(iter(left))
-    found, todo = {first: (0, 0)}, [first]
-    del left[first]
+    unvisited = dict.fromkeys(cells)
+    first = next(iter(unvisited))
+    positions, todo = {first: (0, 0)}, [first]
+    del unvisited[first]
     while todo:
         cell = todo.pop()
-        column, row = found[cell]
+        column, row = positions[cell]
         for ahead, right, down in WAYS:
-            beside = (cell + ahead) & LAST
-            if beside in left:
-                del left[beside]
-                found[beside] = (column + right, row + down)
-                todo.append(beside)
-    return found
+            neighbour = (cell + ahead) & LAST
+            if neighbour in unvisited:
+                del unvisited[neighbour]
+                positions[neighbour] = (column + right, row + down)
+                todo.append(neighbour)
+    return positions

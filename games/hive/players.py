@@ -65,16 +65,16 @@ def choose(table: Table, state: np.ndarray, policy: int, key: np.uint64) -> int:
 @compiled
 def keep_best(table: Table, state: np.ndarray, count: int) -> int:
     """Keep those of the first `count` moves that GREEDY would take, in order; return how many."""
-    best, kept = -2 * ENDED, 0
+    best, kept_count = -2 * ENDED, 0
     for at in range(count):
         move = table.moves[at]
-        found = lead(table, state, move)
-        if found > best:
-            best, kept = found, 0
-        if found == best:
-            table.moves[kept] = move
-            kept += 1
-    return kept
+        score = lead(table, state, move)
+        if score > best:
+            best, kept_count = score, 0
+        if score == best:
+            table.moves[kept_count] = move
+            kept_count += 1
+    return kept_count
 
 
 @compiled
@@ -92,10 +92,10 @@ def leads(state: np.ndarray) -> np.ndarray:
     """Return the `lead` after each legal move of the seat to move, in order."""
     table = make_table()
     lay_out(table, state)
-    found = np.empty(legal(table, state), np.int64)
-    for at in range(len(found)):
-        found[at] = lead(table, state, table.moves[at])
-    return found
+    scores = np.empty(legal(table, state), np.int64)
+    for at in range(len(scores)):
+        scores[at] = lead(table, state, table.moves[at])
+    return scores
 
 
 @compiled
@@ -116,10 +116,10 @@ def filled_after(table: Table, state: np.ndarray, queen: int, move: int) -> int:
 
 @inlined
 def are_neighbours(cell: int, other: int) -> bool:
-    apart = (other - cell) & LAST
+    offset = (other - cell) & LAST
     return bool(
-        apart == 1 or apart == LAST or apart == 32 or apart == LAST - 31
-        or apart == 31 or apart == LAST - 30
+        offset == 1 or offset == LAST or offset == 32 or offset == LAST - 31
+        or offset == 31 or offset == LAST - 30
     )  # fmt: skip
 
 
@@ -199,11 +199,11 @@ SURE = 0.98
 @allocating
 def worth(state: np.ndarray, seat: int) -> float:
     """Return the value of the state for `seat`, 0 to 1; its result if the game is over."""
-    ended = state[RESULT]
-    if ended == DRAW:
+    result = state[RESULT]
+    if result == DRAW:
         return 0.5
-    if ended != GOING_ON:
-        return 1.0 if ended == seat else 0.0
+    if result != GOING_ON:
+        return 1.0 if result == seat else 0.0
     table = make_table()
     lay_out(table, state)
     mover = to_move(state)
@@ -211,7 +211,7 @@ def worth(state: np.ndarray, seat: int) -> float:
     if can_win(table, state):
         return 0.5 + sign * (SURE - 0.5)
     found = strength(table, state, mover) - strength(table, state, 1 - mover)
-    found -= THREAT if can_win(table, turned(state)) else 0.0
+    found -= THREAT if can_win(table, pass_turn(state)) else 0.0
     return 0.5 + (SURE - 0.5) * math.tanh(sign * found / 6)
 
 
@@ -220,11 +220,11 @@ def can_win_next(state: np.ndarray) -> bool:
     """Return whether the seat not to move could win at once if it were to move."""
     table = make_table()
     lay_out(table, state)
-    return can_win(table, turned(state))
+    return can_win(table, pass_turn(state))
 
 
 @allocating
-def turned(state: np.ndarray) -> np.ndarray:
+def pass_turn(state: np.ndarray) -> np.ndarray:
     """Return the state as if the seat to move had done nothing."""
     other = state.copy()
     other[PLY] += 1
@@ -245,14 +245,14 @@ def can_win(table: Table, state: np.ndarray) -> bool:
 @compiled
 def strength(table: Table, state: np.ndarray, seat: int) -> float:
     """Return the strength of a seat's position, ignoring the other's pieces; higher is better."""
-    found = 0.0
+    total = 0.0
     for piece in range(OWN * seat, OWN * seat + OWN):
         cell = state[piece]
         if cell == HAND:
-            found += HELD[KIND[piece]]
+            total += HELD[KIND[piece]]
         elif can_stir(table, piece, cell, state[PAPER_BUGS] != 0) and not pinned(
             table, piece, cell
         ):
-            found += MOBILE[KIND[piece]]
+            total += MOBILE[KIND[piece]]
     cell = state[OWN * seat]
-    return found - (0.0 if cell == HAND else FILLED[COUNT[table.near[cell]]])
+    return total - (0.0 if cell == HAND else FILLED[COUNT[table.near[cell]]])

@@ -165,8 +165,8 @@ def pinned(table: Table, piece: int, cell: int) -> bool:
     """Return whether removing this piece disconnects the hive."""
     if GROUPS[table.near[cell]] <= 1:
         return False
-    beside = table.links[piece]
-    reached = beside & -beside
+    neighbours = table.links[piece]
+    reached = neighbours & -neighbours
     todo = reached
     while todo:
         lowest = todo & -todo
@@ -174,7 +174,7 @@ def pinned(table: Table, piece: int, cell: int) -> bool:
         fresh = table.links[index(lowest)] & ~reached & ~(1 << piece)
         reached |= fresh
         todo |= fresh
-        if beside & ~reached == 0:
+        if neighbours & ~reached == 0:
             return False
     return True
 
@@ -202,12 +202,12 @@ def slides(table: Table, cell: int, paper_bugs: bool) -> int:
         return int(SLIDES[around])
     if COUNT[around] > 4:
         return 0
-    found = 0
+    directions = 0
     for direction in range(6):
         ahead = COUNT[table.near[(cell + STEPS[direction]) & LAST]]
         if not around >> direction & 1 and 1 <= ahead <= 3:
-            found |= 1 << direction
-    return found
+            directions |= 1 << direction
+    return directions
 
 
 @compiled
@@ -330,15 +330,15 @@ def crawls(table: Table, piece: int, start: int, paper_bugs: bool, count: int) -
     ways = touching(table, start, paper_bugs)
     for first in range(6):
         if ways >> first & 1:
-            one = (start + STEPS[first]) & LAST
-            on = touching(table, one, paper_bugs)
+            cell = (start + STEPS[first]) & LAST
+            on = touching(table, cell, paper_bugs)
             for second in range(6):
-                two = (one + STEPS[second]) & LAST
+                two = (cell + STEPS[second]) & LAST
                 if on >> second & 1 and two != start:
                     ends = touching(table, two, paper_bugs)
                     for third in range(6):
                         end = (two + STEPS[third]) & LAST
-                        on_way = end in (start, one)
+                        on_way = end in (start, cell)
                         if ends >> third & 1 and not on_way and is_new(table, end, stamp):
                             table.moves[count] = piece * CELLS + end
                             count += 1
@@ -395,7 +395,7 @@ def options(state: np.ndarray) -> np.ndarray:
 
 
 @allocating
-def played(state: np.ndarray, move: int, into: np.ndarray) -> bool:
+def try_move(state: np.ndarray, move: int, into: np.ndarray) -> bool:
     """Write the state after a move to `into`; return False, and write nothing, if the move is
     illegal."""
     table = make_table()

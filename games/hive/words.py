@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from gauntlet.games.hive.hexes import CELLS, DIRECTIONS, STEPS, spread
+from gauntlet.games.hive.hexes import CELLS, DIRECTIONS, STEPS, unrolled_positions
 from gauntlet.games.hive.rules import (
     BOTH_LOSE,
     DRAW,
@@ -43,7 +43,7 @@ SUMMARY = (
 
 
 def headings(max_turns: int, paper_bugs: bool) -> Mapping[str, str]:
-    both = "both sides lose" if paper_bugs else "nobody wins"
+    draw_rule = "both sides lose" if paper_bugs else "nobody wins"
     end = (
         f"once white has had {max_turns} turns"
         if paper_bugs
@@ -66,8 +66,8 @@ def headings(max_turns: int, paper_bugs: bool) -> Mapping[str, str]:
         "even to jump, if the others would fall apart in two groups without it.",
         "Steps": LOOSE if paper_bugs else STRICT,
         "Passing": "Whoever can neither place nor move passes; else a turn may not be passed.",
-        "End": f"A lost queen ends the game; if one move surrounds both queens, {both}. The game "
-        f"ends without a winner {end}.",
+        "End": f"A lost queen ends the game; if one move surrounds both queens, {draw_rule}. The "
+        f"game ends without a winner {end}.",
     }
 
 
@@ -84,10 +84,10 @@ LOOSE = (
 )
 
 
-def described(state: np.ndarray, moves: Sequence[int]) -> tuple[str, ...]:
+def describe_moves(state: np.ndarray, moves: Sequence[int]) -> tuple[str, ...]:
     """Return moves as text, each placed relative to an adjacent piece, the other queen first, then
     the own one, then the rest: "place wA1 NE of bQ"."""
-    pieces = placed(state)
+    pieces = pieces_by_cell(state)
     beside = {cell: neighbours(pieces, cell) for cell in {move % CELLS for move in moves}}
     return tuple(_describe(state, move, beside[move % CELLS]) for move in moves)
 
@@ -105,7 +105,7 @@ def _describe(state: np.ndarray, move: int, neighbours: Mapping[int, int]) -> st
     return f"{verb} {NAMES[piece]} {DIRECTIONS[(neighbours[other] + 3) % 6]} of {NAMES[other]}"
 
 
-def placed(state: np.ndarray) -> dict[int, int]:
+def pieces_by_cell(state: np.ndarray) -> dict[int, int]:
     """Return the piece in every filled cell."""
     return {cell: piece for piece, cell in enumerate(state[:PIECES].tolist()) if cell != HAND}
 
@@ -121,20 +121,20 @@ def introduced(seat: int) -> str:
     return f"{SIDES[seat]}, your pieces' names begin with {SIDES[seat][0]}"
 
 
-def standing(state: np.ndarray) -> str:
+def status(state: np.ndarray) -> str:
     """Return whose turn it is, or how the game ended."""
-    ended = state.item(RESULT)
-    if ended == GOING_ON:
+    result = state.item(RESULT)
+    if result == GOING_ON:
         return f"{SIDES[state.item(PLY) % 2]} to move"
-    if ended == BOTH_LOSE:
+    if result == BOTH_LOSE:
         return "over: both queens are surrounded, and both sides lose"
-    return "over: nobody wins" if ended == DRAW else f"over: {SIDES[ended]} wins"
+    return "over: nobody wins" if result == DRAW else f"over: {SIDES[result]} wins"
 
 
 def drawing(state: np.ndarray) -> str:
     """Draw the hive with the empty cells around it as dots. A cell is four characters wide, and
     lines are offset by half a cell."""
-    pieces = placed(state)
+    pieces = pieces_by_cell(state)
     if not pieces:
         return "nothing yet"
     places = lying(pieces)
@@ -149,7 +149,7 @@ def lying(pieces: Iterable[int]) -> dict[int, tuple[int, int]]:
     """Return where filled cells and the empty ones around them lie, as in `spread`."""
     filled = tuple(pieces)
     rim = ((cell + ahead) % CELLS for cell in filled for ahead in AHEAD)
-    return spread((*filled, *rim)) if filled else {}
+    return unrolled_positions((*filled, *rim)) if filled else {}
 
 
 def _line(cells: Mapping[int, str]) -> str:
@@ -164,22 +164,22 @@ def queen(state: np.ndarray, seat: int) -> str:
     cell = state.item(OWN * seat)
     if cell == HAND:
         return "in hand, to be placed in turn 4 at the latest"
-    beside = neighbours(placed(state), cell)
+    beside = neighbours(pieces_by_cell(state), cell)
     free = [name for direction, name in enumerate(DIRECTIONS) if direction not in beside.values()]
     return f"{len(beside)} of 6 neighbours filled, empty: {', '.join(free) or 'none'}"
 
 
 def in_hand(state: np.ndarray, seat: int) -> str:
     """Return the pieces that a seat has not placed."""
-    return listed(p for p in range(OWN * seat, OWN * seat + OWN) if state.item(p) == HAND)
+    return piece_list(p for p in range(OWN * seat, OWN * seat + OWN) if state.item(p) == HAND)
 
 
 def stuck(state: np.ndarray, seat: int, options: Sequence[int]) -> str:
     """Return the pieces of a seat that lie on the table and have none of the options."""
     able = {move // CELLS for move in options}
     own = range(OWN * seat, OWN * seat + OWN)
-    return listed(p for p in own if state.item(p) != HAND and p not in able)
+    return piece_list(p for p in own if state.item(p) != HAND and p not in able)
 
 
-def listed(pieces: Iterable[int]) -> str:
+def piece_list(pieces: Iterable[int]) -> str:
     return ", ".join(NAMES[piece] for piece in pieces) or "none"

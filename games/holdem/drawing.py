@@ -67,13 +67,13 @@ def _table(game: Holdem, array: np.ndarray, you: int | None) -> Markup:
 
 
 def _row(array: np.ndarray, number: int, you: int | None, over: bool) -> Markup:
-    held = tag("span", *map(card, array[rules.hole_slice(number)].tolist()), class_="d-hand")
-    got = array.item(AWARD + number) + array.item(BACK + number)
+    hole_cards = tag("span", *map(card, array[rules.hole_slice(number)].tolist()), class_="d-hand")
+    amount = array.item(AWARD + number) + array.item(BACK + number)
     parts = [
-        held,
+        hole_cards,
         entry("stack", chips(array.item(STACKS + number))),
         entry("bet", chips(array.item(BETS + number))),
-        entry("got", chips(got)) if over and got else "",
+        entry("got", chips(amount)) if over and amount else "",
     ]
     dealer = array.item(DEALER) == number
     turn = not over and array.item(TO_MOVE) == number

@@ -92,7 +92,7 @@ class Holdem:
     def deal(self, rng: np.random.Generator) -> State:
         array = self.settings.copy()
         rules.begin(array, int(rng.integers(2**63)))
-        return self._dealt(array, (), 0)
+        return self._deal_until_decision(array, (), 0)
 
     def to_move(self, state: State) -> tuple[int, ...]:
         return () if rules.over(state.array) else (state.array.item(rules.TO_MOVE),)
@@ -112,17 +112,19 @@ class Holdem:
         history = (*state.history, words.taken(before, action))
         street = before.item(rules.STREET)
         if rules.over(array):
-            return self._dealt(array, (*history, *words.ended(array, street)), state.start, street)
+            return self._deal_until_decision(
+                array, (*history, *words.ended(array, street)), state.start, street
+            )
         if array.item(rules.STREET) > street:
             history = (*history, words.faced(array, street + 1))
         return State(array, history, state.start)
 
-    def _dealt(
+    def _deal_until_decision(
         self, array: np.ndarray, history: tuple[str, ...], start: int, street: int = 0
     ) -> State:
         """Return the next state with a decision to make; hands without a decision only add their
         end to the history."""
-        while rules.over(array) and rules.more(array):
+        while rules.over(array) and rules.another_hand(array):
             start = len(history)
             rules.next_hand(array)
             history = (*history, words.blinds(array))
@@ -172,10 +174,10 @@ class Holdem:
 
     def measure(self, state: State) -> Mapping[str, Sequence[float]]:
         return {
-            one.name: tuple(
-                engine.figure(state.array, engine.ASKED[one.name], seat) for seat in range(2)
+            entry.name: tuple(
+                engine.figure(state.array, engine.ASKED[entry.name], seat) for seat in range(2)
             )
-            for one in self.measures
+            for entry in self.measures
         }
 
     def show(self, state: State) -> str:
@@ -231,11 +233,11 @@ class Holdem:
 
     def scores(self, policies: Sequence[str], games: int, seed: int, measure: str) -> np.ndarray:
         codes, room = self.codes(policies), make_room()
-        found, size = np.empty((games, 2)), max(1, AT_ONCE // self.hands)
+        results, size = np.empty((games, 2)), max(1, AT_ONCE // self.hands)
         for first in range(0, games, size):
             asked = self.settings, codes, engine.ASKED[measure], seed, first
-            engine.scores(found[first : first + size], *asked, room)
-        return found
+            engine.scores(results[first : first + size], *asked, room)
+        return results
 
     def unadjustable(self, measure: str) -> str:
         if self.mode == "match":
@@ -257,17 +259,17 @@ class Holdem:
         seed: int,
     ) -> float:
         measure = self._judging(policies, seat, playouts)
-        found = luck.advantage(start.array, parsed(moves), seat, measure, seed, self._desk())
-        if np.isnan(found):
+        value = luck.advantage(start.array, parsed(moves), seat, measure, seed, self._desk())
+        if np.isnan(value):
             raise ValueError("hold'em: the moves are not a game of these policies from this start")
-        return found if seat == measured else -found
+        return value if seat == measured else -value
 
     def imitate(self, games: Sequence[tuple[State, Sequence[str], int]]) -> str:
         desk = self._desk()
-        seen = [
+        samples = [
             luck.noticed(start.array, parsed(moves), seat, desk) for start, moves, seat in games
         ]
-        facts, taken = (np.concatenate(parts) for parts in zip(*seen, strict=True))
+        facts, taken = (np.concatenate(parts) for parts in zip(*samples, strict=True))
         return learn(facts, taken) if len(taken) else self.references[0]
 
     def imitated(self, policies: Sequence[str], seat: int, games: int, seed: int) -> np.ndarray:
@@ -278,10 +280,10 @@ class Holdem:
     def _judging(self, policies: Sequence[str], seat: int, playouts: int = 0) -> luck.Measure:
         """Return the measure for the other seat's policy and the reference in `seat`, a policy or
         habits."""
-        own = habits(policies[seat])
+        seat_habits = habits(policies[seat])
         known = [*policies]
-        known[seat] = self.references[0] if own.counts.size else known[seat]
-        return luck.Measure(self.codes(known), own, playouts, luck.EXACT)
+        known[seat] = self.references[0] if seat_habits.counts.size else known[seat]
+        return luck.Measure(self.codes(known), seat_habits, playouts, luck.EXACT)
 
     def _desk(self) -> luck.Desk:
         return luck.make_desk(self.settings)
@@ -296,14 +298,14 @@ class Holdem:
         measure: str,
     ) -> np.ndarray:
         codes, room = self.codes(policies), make_room()
-        belief, asked = make_belief(), (codes, engine.ASKED[measure], seed)
+        belief, arguments = make_belief(), (codes, engine.ASKED[measure], seed)
         left = self.hands - state.array.item(rules.HAND)
-        found = np.empty((len(distinct(state.array)), playouts, 2))
-        size = max(1, AT_ONCE // (len(found) * left))
+        results = np.empty((len(distinct(state.array)), playouts, 2))
+        size = max(1, AT_ONCE // (len(results) * left))
         for first in range(0, playouts, size):
             last = min(first + size, playouts)
-            engine.outcomes(found, state.array, *asked, first, last, hidden, room, belief)
-        return found
+            engine.outcomes(results, state.array, *arguments, first, last, hidden, room, belief)
+        return results
 
     @property
     def move_format(self) -> str:

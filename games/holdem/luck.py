@@ -172,13 +172,13 @@ def judge(action: int, measure: Measure, key: int, desk: Desk) -> float:
         if instead != action:
             redeal(world, desk.belief, derive(key, HIDDEN, playing))
             luck = derive(key, MOVES, playing)
-            difference += won(action, seat, measure, luck, desk)
-            difference -= won(instead, seat, measure, luck, desk)
+            difference += winnings(action, seat, measure, luck, desk)
+            difference -= winnings(instead, seat, measure, luck, desk)
     return difference / measure.n if seat == 0 else -difference / measure.n
 
 
 @inlined
-def won(action: int, seat: int, measure: Measure, key: np.uint64, desk: Desk) -> int:
+def winnings(action: int, seat: int, measure: Measure, key: np.uint64, desk: Desk) -> int:
     """Return what seat 0 has won once the world on the desk is played on from `action`."""
     copy(desk.world, desk.trial)
     step(desk.trial, action)
@@ -213,12 +213,12 @@ def finish(state: np.ndarray, seat: int, measure: Measure, key: np.uint64, desk:
 
 
 @inlined
-def pick(weights: np.ndarray, left: int) -> int:
+def pick(weights: np.ndarray, remaining: int) -> int:
     """Return the action selected by a random number below the sum of `weights`. Duplicates
     `policies.choose`, which affects match results and is left unchanged."""
     action = 0
-    while left >= weights[action]:
-        left -= weights[action]
+    while remaining >= weights[action]:
+        remaining -= weights[action]
         action += 1
     return action
 
@@ -229,12 +229,12 @@ def returns(
 ) -> np.ndarray:
     """Return the reference's results in `seat` over the deals of `seed`, in big blinds per hand:
     float64 (games,)."""
-    state, found = settings.copy(), np.empty(games)
+    state, results = settings.copy(), np.empty(games)
     for game in range(games):
         deal(state, int(np.int64(derive(seed, DEAL, game))))
         finish(state, seat, measure, derive(seed, MOVES, game), desk)
-        found[game] = figure(state, BIG_BLINDS, seat)
-    return found
+        results[game] = figure(state, BIG_BLINDS, seat)
+    return results
 
 
 @allocating
@@ -244,16 +244,16 @@ def noticed(
     """Return the decisions of `seat` with several actions in one match: facts (n, FACTS), and the
     actions taken (n,)."""
     state, count = desk.state, 0
-    facts, taken = np.empty((len(actions), FACTS)), np.empty(len(actions), np.int64)
+    facts, choices = np.empty((len(actions), FACTS)), np.empty(len(actions), np.int64)
     copy(start, state)
     for ply in range(len(actions)):
         options = legal(state)
         if state[TO_MOVE] == seat and options & (options - 1):
             notice(state, options, True, desk.room, facts[count])
-            taken[count] = actions[ply]
+            choices[count] = actions[ply]
             count += 1
         step(state, actions[ply])
-    return facts[:count], taken[:count]
+    return facts[:count], choices[:count]
 
 
 @allocating
@@ -273,19 +273,19 @@ def sample(
     settings: a state of the game. noise: percentage of decisions in which `seat` takes a random
     action instead. Without playouts nothing is judged.
     """
-    found = np.empty((games, 2))
+    results = np.empty((games, 2))
     start, state = settings.copy(), settings.copy()
     actions = np.empty(LONGEST * settings[HANDS], np.int64)
     for game in range(games):
         deal(start, int(np.int64(derive(seed, DEAL, game))))
         copy(start, state)
         count = record(state, players, seat, noise, derive(seed, MOVES, game), desk.room, actions)
-        own = int(np.int64(derive(seed, HIDDEN, game)))
-        found[game, 0] = figure(state, BIG_BLINDS, seat)
-        found[game, 1] = np.nan
+        hidden_seed = int(np.int64(derive(seed, HIDDEN, game)))
+        results[game, 0] = figure(state, BIG_BLINDS, seat)
+        results[game, 1] = np.nan
         if measure.n > 0:
-            found[game, 1] = advantage(start, actions[:count], seat, measure, own, desk)
-    return found
+            results[game, 1] = advantage(start, actions[:count], seat, measure, hidden_seed, desk)
+    return results
 
 
 @compiled

@@ -192,13 +192,13 @@ def hold(state: np.ndarray, seat: int, at: int) -> None:
 
 
 @inlined
-def draw_pair(sums: np.ndarray, by: float) -> int:
+def draw_pair(sums: np.ndarray, uniform: float) -> int:
     """Return the index into PAIRS selected by a random number in [0, 1)."""
-    left = by * sums[-1]
+    remaining = uniform * sums[-1]
     low, high = 0, len(sums) - 1
     while low < high:
         middle = (low + high) // 2
-        if sums[middle] > left:
+        if sums[middle] > remaining:
             high = middle
         else:
             low = middle + 1
@@ -267,13 +267,13 @@ def redeal(state: np.ndarray, belief: Belief, key: np.uint64) -> None:
     """Redeal what the seat to move cannot see: the other's cards by the belief, and the face-down
     part of the board."""
     seat = state[TO_MOVE]
-    known = BOARD + faceup(state[STREET])
-    used = hole(state, seat) | board(state, known - BOARD)
+    known_cards = BOARD + faceup(state[STREET])
+    used = hole(state, seat) | board(state, known_cards - BOARD)
     at = draw_pair(belief.sums, (word(key, np.uint64(0)) >> np.uint64(11)) / 2.0**53)
     hold(state, 1 - seat, at)
     used |= hole(state, 1 - seat)
     count = 1
-    for place in range(known, LOG):
+    for place in range(known_cards, LOG):
         state[place], count = draw(used, key, count)
         used |= bit(state[place])
 

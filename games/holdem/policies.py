@@ -114,9 +114,9 @@ def showdowns(boards: int, shares: np.ndarray) -> None:
 def against_random(first: int, second: int, boards: int) -> float:
     """Return the share of the pot that two cards win against two random ones in `boards`
     showdowns."""
-    own, won = bit(first) | bit(second), 0
+    hole_cards, won = bit(first) | bit(second), 0
     for number in range(boards):
-        key, drawn, used, theirs, table = derive(first, second, number), 0, own, 0, 0
+        key, drawn, used, theirs, table = derive(first, second, number), 0, hole_cards, 0, 0
         for place in range(7):
             card, drawn = draw(used, key, drawn)
             used |= bit(card)
@@ -124,7 +124,7 @@ def against_random(first: int, second: int, boards: int) -> float:
                 theirs |= bit(card)
             else:
                 table |= bit(card)
-        mine, other = worth(own | table, 7), worth(theirs | table, 7)
+        mine, other = worth(hole_cards | table, 7), worth(theirs | table, 7)
         won += 2 if mine > other else 1 if mine == other else 0
     return won / (2 * boards)
 
@@ -198,12 +198,12 @@ def weigh(policy: int, state: np.ndarray, actions: int, strong: float, weights: 
         weights[wild(actions)] += 1
         weights[tight(state, actions, strong)] += 6
         return 8
-    taken = passive(actions)
+    chosen_action = passive(actions)
     if policy == MANIAC:
-        taken = wild(actions)
+        chosen_action = wild(actions)
     elif policy == TIGHT:
-        taken = tight(state, actions, strong)
-    weights[taken] = 1
+        chosen_action = tight(state, actions, strong)
+    weights[chosen_action] = 1
     return 1
 
 
@@ -237,10 +237,10 @@ def choose(policy: int, state: np.ndarray, actions: int, key: np.uint64, room: R
     `key`."""
     weights = room.weights
     total = weigh(policy, state, actions, strength(policy, state, room), weights)
-    left = below(total, key, LONGEST * state[HAND] + state[PLY]) if total > 1 else 0
+    remaining = below(total, key, LONGEST * state[HAND] + state[PLY]) if total > 1 else 0
     action = 0
-    while left >= weights[action]:
-        left -= weights[action]
+    while remaining >= weights[action]:
+        remaining -= weights[action]
         action += 1
     return action
 
@@ -287,10 +287,10 @@ class Habits(NamedTuple):
 def make_habits(rows: Sequence[Sequence[float]]) -> Habits:
     """Build a tree from nodes as rows: asked, limit, low, high, and the count of each action."""
     table = np.array(rows, float).reshape(-1, 4 + ACTIONS)
-    asked, low, high = (table[:, at].astype(np.int64) for at in (0, 2, 3))
-    looks = bool(np.isin(asked, (STRENGTH, LEAD)).any())
+    fact_ids, low, high = (table[:, at].astype(np.int64) for at in (0, 2, 3))
+    looks = bool(np.isin(fact_ids, (STRENGTH, LEAD)).any())
     counts = np.ascontiguousarray(table[:, 4:]).astype(np.int64)
-    return Habits(asked, table[:, 1].copy(), low, high, counts, looks)
+    return Habits(fact_ids, table[:, 1].copy(), low, high, counts, looks)
 
 
 NONE = make_habits([])
@@ -329,7 +329,7 @@ def weigh_habits(habits: Habits, actions: int, facts: np.ndarray, weights: np.nd
     return total
 
 
-def learn(facts: np.ndarray, taken: np.ndarray) -> str:
+def learn(facts: np.ndarray, choices: np.ndarray) -> str:
     """Learn habits from decisions with `facts` (n, FACTS) and actions `taken` (n,), n > 0; return
     them as text.
 
@@ -340,19 +340,19 @@ def learn(facts: np.ndarray, taken: np.ndarray) -> str:
     tree = DecisionTreeClassifier(
         criterion="entropy",
         min_samples_leaf=LEAST,
-        min_impurity_decrease=BITS / len(taken),
+        min_impurity_decrease=BITS / len(choices),
         random_state=0,
     )
-    found = tree.fit(facts, taken).tree_
-    counts = np.zeros((found.node_count, ACTIONS), np.int64)
-    counts[:, tree.classes_] = np.rint(found.value[:, 0] * found.n_node_samples[:, None])
+    fitted = tree.fit(facts, choices).tree_
+    counts = np.zeros((fitted.node_count, ACTIONS), np.int64)
+    counts[:, tree.classes_] = np.rint(fitted.value[:, 0] * fitted.n_node_samples[:, None])
     rows = [
         [*((-1, 0, 0, 0) if low < 0 else (asked, limit, low, high)), *count]
         for asked, limit, low, high, count in zip(
-            found.feature.tolist(),
-            found.threshold.tolist(),
-            found.children_left.tolist(),
-            found.children_right.tolist(),
+            fitted.feature.tolist(),
+            fitted.threshold.tolist(),
+            fitted.children_left.tolist(),
+            fitted.children_right.tolist(),
             counts.tolist(),
             strict=True,
         )

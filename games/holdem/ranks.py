@@ -51,13 +51,13 @@ def worth(hand: int, size: int) -> int:
         if high:
             return STRAIGHT << CATEGORY | high << FIRST
         if twice == 0:
-            return HIGH_CARD << CATEGORY | without(ranks, size - 5)
+            return HIGH_CARD << CATEGORY | drop_lowest(ranks, size - 5)
         even = ranks ^ a ^ b ^ c ^ d
         if even:
             category = PAIR if twice == 1 else TWO_PAIR
-            return category << CATEGORY | even << FIRST | without(ranks ^ even, size - 5)
+            return category << CATEGORY | even << FIRST | drop_lowest(ranks ^ even, size - 5)
         three = ((a & b) | (c & d)) & ((a & c) | (b & d))
-        return THREE << CATEGORY | three << FIRST | without(ranks ^ three, size - 5)
+        return THREE << CATEGORY | three << FIRST | drop_lowest(ranks ^ three, size - 5)
     return worth_of_many(a, b, c, d)
 
 
@@ -79,7 +79,7 @@ def worth_of_flush(ranks: int) -> int:
     high = top_straight(ranks)
     if high:
         return STRAIGHT_FLUSH << CATEGORY | high << FIRST
-    return FLUSH << CATEGORY | without(ranks, COUNT[ranks] - 5)
+    return FLUSH << CATEGORY | drop_lowest(ranks, COUNT[ranks] - 5)
 
 
 @inlined
@@ -93,7 +93,7 @@ def worth_of_many(a: int, b: int, c: int, d: int) -> int:
     if three:
         high = TOP[three]
         return int(FULL_HOUSE << CATEGORY | high << FIRST | TOP[even | (three ^ high)])
-    pairs = without(even, 1)
+    pairs = drop_lowest(even, 1)
     return int(TWO_PAIR << CATEGORY | pairs << FIRST | TOP[ranks ^ pairs])
 
 
@@ -106,7 +106,7 @@ def top_straight(ranks: int) -> int:
 
 
 @inlined
-def without(ranks: int, lowest: int) -> int:
+def drop_lowest(ranks: int, lowest: int) -> int:
     """Remove the `lowest` lowest ranks from a set; `lowest` is 0 to 2."""
     if lowest > 0:
         ranks &= ranks - 1
@@ -118,10 +118,10 @@ def without(ranks: int, lowest: int) -> int:
 @allocating
 def worths(hands: np.ndarray, size: int) -> np.ndarray:
     """Return the worths of many hands of one size: int64 in, int64 out."""
-    found = np.empty(len(hands), np.int64)
+    values = np.empty(len(hands), np.int64)
     for at in range(len(hands)):
-        found[at] = worth(hands[at], size)
-    return found
+        values[at] = worth(hands[at], size)
+    return values
 
 
 @allocating
@@ -134,10 +134,10 @@ def share(first: int, second: int, board: int, left: int) -> float:
     live = np.array([bit(card) for card in range(52) if not (first | second | board) & bit(card)])
     chosen, won, boards = np.arange(left), 0, 0
     while True:
-        whole = board
+        full_board = board
         for place in range(left):
-            whole |= live[chosen[place]]
-        mine, theirs = worth(first | whole, 7), worth(second | whole, 7)
+            full_board |= live[chosen[place]]
+        mine, theirs = worth(first | full_board, 7), worth(second | full_board, 7)
         won += 2 if mine > theirs else 1 if mine == theirs else 0
         boards += 1
         place = left - 1

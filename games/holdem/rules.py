@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gauntlet.games.array_state import ArrayState
 from gauntlet.games.base import Action
 from gauntlet.games.compiling import below, derive
 from gauntlet.games.holdem.ranks import bit, compiled, inlined, worth
@@ -99,12 +100,12 @@ def step(state: np.ndarray, action: int) -> None:
 @inlined
 def go_on(state: np.ndarray) -> None:
     """Deal hands until there is a decision to make or the match is over."""
-    while state[TO_MOVE] < 0 and more(state):
+    while state[TO_MOVE] < 0 and another_hand(state):
         next_hand(state)
 
 
 @inlined
-def more(state: np.ndarray) -> bool:
+def another_hand(state: np.ndarray) -> bool:
     """Return whether a hand follows the one that is over."""
     broke = state[PLAY] == MATCH and (state[STACKS] == 0 or state[STACKS + 1] == 0)
     return bool(not broke and state[HAND] + 1 < state[HANDS])
@@ -248,10 +249,10 @@ def hole(state: np.ndarray, seat: int) -> int:
 @inlined
 def board(state: np.ndarray, count: int) -> int:
     """Return the first `count` cards of the board, as a hand."""
-    found = 0
+    cards = 0
     for place in range(BOARD, BOARD + count):
-        found |= bit(state[place])
-    return found
+        cards |= bit(state[place])
+    return cards
 
 
 @inlined
@@ -278,13 +279,13 @@ def finish(state: np.ndarray, winner: int) -> None:
     called = min(state[PAID], state[PAID + 1])
     for seat in range(2):
         state[BACK + seat] = state[PAID + seat] - called
-    whole = pot(state) - state[BACK] - state[BACK + 1]
+    total = pot(state) - state[BACK] - state[BACK + 1]
     if winner >= 0:
-        state[AWARD + winner] = whole
+        state[AWARD + winner] = total
         state[WINS + winner] += 1
     else:
-        state[AWARD + state[DEALER]] = whole // 2
-        state[AWARD + 1 - state[DEALER]] = whole - whole // 2
+        state[AWARD + state[DEALER]] = total // 2
+        state[AWARD + 1 - state[DEALER]] = total - total // 2
         state[TIES] += 1
     for seat in range(2):
         state[STACKS + seat] += state[BACK + seat] + state[AWARD + seat]
@@ -293,22 +294,13 @@ def finish(state: np.ndarray, winner: int) -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class State:
-    """A state: the array of `games.holdem.rules`, and the public history, oldest first.
+class State(ArrayState):
+    """A state with the array of `games.holdem.rules`.
 
     start: how many clauses of the history belong to earlier hands.
     """
 
-    array: np.ndarray
-    history: tuple[str, ...] = ()
     start: int = 0
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, State):
-            return NotImplemented
-        return self.history == other.history and bool(np.array_equal(self.array, other.array))
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 class View(NamedTuple):
@@ -326,8 +318,8 @@ class View(NamedTuple):
 
 def seen_by(array: np.ndarray, seat: int) -> np.ndarray:
     """Return the array with everything that `seat` does not see masked."""
-    seen = array.copy()
-    seen[SEED] = 0
-    seen[hole_slice(1 - seat)] = -1
-    seen[BOARD + faceup(array.item(STREET)) : LOG] = -1
-    return seen
+    view = array.copy()
+    view[SEED] = 0
+    view[hole_slice(1 - seat)] = -1
+    view[BOARD + faceup(array.item(STREET)) : LOG] = -1
+    return view

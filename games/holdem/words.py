@@ -81,13 +81,13 @@ ADVICE = (
 def parse(text: str) -> Action:
     """Return the action that a text names, ignoring case, spaces, underscores, < and >: "<call>",
     "Raise 3BB"; or its number, as `str` writes it. Raises ValueError for anything else."""
-    plain = re.sub(r"[\s_<>]", "", text).upper()
-    if re.fullmatch("[0-7]", plain):
-        return int(plain)
+    cleaned = re.sub(r"[\s_<>]", "", text).upper()
+    if re.fullmatch("[0-7]", cleaned):
+        return int(cleaned)
     names = [name.replace("_", "") for name in NAMES]
-    if plain not in names:
+    if cleaned not in names:
         raise ValueError(f"{text!r} is no action; the actions are {', '.join(NAMES)}")
-    return names.index(plain)
+    return names.index(cleaned)
 
 
 def card(number: int) -> str:
@@ -135,12 +135,12 @@ def meaning(state: np.ndarray, action: Action) -> str:
         return "give up this hand and the pot"
     if action == CHECK:
         return "stay in without a bet"
-    whole = chips == state.item(STACKS + seat)
+    all_in = chips == state.item(STACKS + seat)
     if action == CALL:
-        return f"match the bet with {chips}{', all that you have' if whole else ''}"
+        return f"match the bet with {chips}{', all that you have' if all_in else ''}"
     up_to = state.item(BETS + seat) + chips
     return (
-        f"raise to {up_to} in this round by adding {chips}{', all that you have' if whole else ''}"
+        f"raise to {up_to} in this round by adding {chips}{', all that you have' if all_in else ''}"
     )
 
 
@@ -174,19 +174,19 @@ def ended(state: np.ndarray, street: int) -> Iterable[str]:
     what."""
     if state.item(SHOWN):
         yield from (faced(state, later) for later in range(street + 1, RIVER + 1))
-        shown = (f"player {seat} shows {held(state, seat)}" for seat in range(2))
+        shown = (f"player {seat} shows {hand_text(state, seat)}" for seat in range(2))
         yield ", ".join(shown)
-    got = [state.item(AWARD + seat) for seat in range(2)]
-    parts = [f"player {seat} wins {chips}" for seat, chips in enumerate(got) if chips]
-    if all(got):
-        parts = [f"the pot is split, {got[0]} to player 0 and {got[1]} to player 1"]
+    winnings = [state.item(AWARD + seat) for seat in range(2)]
+    parts = [f"player {seat} wins {chips}" for seat, chips in enumerate(winnings) if chips]
+    if all(winnings):
+        parts = [f"the pot is split, {winnings[0]} to player 0 and {winnings[1]} to player 1"]
     backs = (state.item(BACK + seat) for seat in range(2))
     parts += [f"{chips} uncalled go back to player {seat}"
               for seat, chips in enumerate(backs) if chips]  # fmt: skip
     yield "; ".join(parts)
 
 
-def held(state: np.ndarray, seat: int) -> str:
+def hand_text(state: np.ndarray, seat: int) -> str:
     """Return a seat's cards and their category with the whole board."""
     worth = ranks.worth(hole(state, seat) | board(state, 5), 7)
     return f"{cards(state[hole_slice(seat)].tolist())} ({CATEGORIES[worth >> ranks.CATEGORY]})"
@@ -229,12 +229,12 @@ def review(history: Sequence[str], moves: int, seat: int) -> tuple[Fact, ...]:
     yet."""
     done = [clause.removeprefix("player ") for clause in history if clause[8:9] == ":"]
     facts = []
-    for one in (1 - seat, seat):
-        acts = [act.split()[1] for act in done[len(done) - moves :] if int(act[0]) == one]
+    for player in (1 - seat, seat):
+        acts = [act.split()[1] for act in done[len(done) - moves :] if int(act[0]) == player]
         counts = Counter(acts)
         told = ", ".join(f"{name} {counts[name]}" for name in NAMES if counts[name])
         if told:
-            facts.append(Fact(f"Player {one}{' (you)' * (one == seat)}", told))
+            facts.append(Fact(f"Player {player}{' (you)' * (player == seat)}", told))
     nothing = (Fact("Actions", "none yet"),) if history else ()
     return tuple(facts) or nothing
 

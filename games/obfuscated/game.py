@@ -82,14 +82,14 @@ class Obfuscated:
     def _inherited_capabilities(self) -> Iterator[tuple[str, Any]]:
         """Yield the members to add because `of` has them: having a member is having the
         capability."""
-        of = self.of
-        if nothing_hidden(of) or isinstance(of, Sampled):
+        inner = self.of
+        if nothing_hidden(inner) or isinstance(inner, Sampled):
             yield "sample", self._sample
-        if isinstance(of, Advised):
+        if isinstance(inner, Advised):
             yield from (("review", self._review), ("advice", self._advice))
-        if isinstance(of, HasRuleHeadings):
-            yield "rules_summary", self._words.rename(of.rules_summary)
-            yield "rules_headings", self._headings(of.rules_headings)
+        if isinstance(inner, HasRuleHeadings):
+            yield "rules_summary", self._words.rename(inner.rules_summary)
+            yield "rules_headings", self._headings(inner.rules_headings)
 
     @property
     def retold(self) -> Game[Any]:
@@ -139,17 +139,17 @@ class Obfuscated:
         )
 
     def observe(self, state: Any, seat: int) -> Observation:
-        seen, there = self.of.observe(state, seat), self._words.rename
+        observation, there = self.of.observe(state, seat), self._words.rename
         order = self._order(self.of.legal(state, seat))
         return replace(
-            seen,
-            game=there(seen.game),
-            rules=self._rules(seen.rules),
-            facts=tuple(map(self._fact, seen.facts)),
-            history=tuple(map(there, seen.history)),
-            options=tuple(there(seen.options[at]) for at in order),
-            role=there(seen.role),
-            view=seen.view if self.perfect_information else View(seen, order),
+            observation,
+            game=there(observation.game),
+            rules=self._rules(observation.rules),
+            facts=tuple(map(self._fact, observation.facts)),
+            history=tuple(map(there, observation.history)),
+            options=tuple(there(observation.options[at]) for at in order),
+            role=there(observation.role),
+            view=observation.view if self.perfect_information else View(observation, order),
         )
 
     def returns(self, state: Any) -> tuple[float, ...]:
@@ -192,7 +192,7 @@ class Obfuscated:
         if not isinstance(option, TextAction):
             return option
         inner, there = option.text, self._words.rename
-        made = RenamedTextSpec(
+        spec = RenamedTextSpec(
             ask=there(inner.ask),
             examples=tuple(map(there, inner.examples)),
             max_chars=inner.max_chars + 6 * len(self._words.new),
@@ -201,7 +201,7 @@ class Obfuscated:
             inner=inner,
             words=self._words,
         )
-        return TextAction(option, made)
+        return TextAction(option, spec)
 
     def _rules(self, rules: str) -> str:
         for part in self._vocabulary.without:
@@ -231,18 +231,18 @@ class Obfuscated:
         return replace(fact, name=self._words.rename(fact.name), text=self._words.rename(fact.text))
 
     @cached_property
-    def _first(self) -> Observation:
+    def _first_observation(self) -> Observation:
         """The first observation of some match, in the old words."""
         state = self.of.deal(np.random.default_rng(0))
         return self.of.observe(state, self.of.to_move(state)[0])
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
-        return vocabulary_of(self.of) or Vocabulary((Group((self._first.game,)),))
+        return vocabulary_of(self.of) or Vocabulary((Group((self._first_observation.game,)),))
 
     @cached_property
     def _words(self) -> Renaming:
-        seen = self._first
+        seen = self._first_observation
         told = " ".join([seen.rules, *(fact.text for fact in seen.facts), *seen.options])
         return renaming(self._vocabulary.words, told, self.seed)
 

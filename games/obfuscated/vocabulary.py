@@ -54,7 +54,7 @@ class Vocabulary:
 
 
 @runtime_checkable
-class Named(Protocol):
+class NamedItem(Protocol):
     """A game that declares the words by which it is recognized."""
 
     @property
@@ -63,7 +63,7 @@ class Named(Protocol):
 
 def vocabulary_of(game: Game[Any]) -> Vocabulary | None:
     """Return the words by which a game is recognized; None if they are not declared."""
-    if isinstance(game, Named):
+    if isinstance(game, NamedItem):
         return game.vocabulary
     ours = OURS.get(type(game))
     return ours(game) if ours else None
@@ -144,9 +144,9 @@ class _Replacer:
         return self._pattern.sub(lambda found: self.words[found[0]], text) if self.words else text
 
 
-def renaming(words: Sequence[str], taken: str, seed: int) -> Renaming:
+def renaming(words: Sequence[str], used_text: str, seed: int) -> Renaming:
     """Return a renaming of the words to made-up ones that do not occur in the text `taken`."""
-    used = set(re.findall(r"\w+", taken.casefold())) | {word.casefold() for word in words}
+    used = set(re.findall(r"\w+", used_text.casefold())) | {word.casefold() for word in words}
     made = _random_words(np.random.default_rng(seed), used)
     pairs = [(word, next(made)) for word in words]
     return Renaming(tuple(words), tuple(_capital(n) if o[:1].isupper() else n for o, n in pairs))
@@ -155,12 +155,12 @@ def renaming(words: Sequence[str], taken: str, seed: int) -> Renaming:
 def _random_words(rng: np.random.Generator, used: set[str]) -> Iterator[str]:
     """Yield made-up words such as "vobute", none twice."""
     while True:
-        picked = zip(
+        pairs = zip(
             rng.integers(len(CONSONANTS), size=SYLLABLES).tolist(),
             rng.integers(len(VOWELS), size=SYLLABLES).tolist(),
             strict=True,
         )
-        word = "".join(CONSONANTS[one] + VOWELS[other] for one, other in picked)
+        word = "".join(CONSONANTS[one] + VOWELS[other] for one, other in pairs)
         if word not in used:
             used.add(word)
             yield word

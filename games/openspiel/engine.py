@@ -119,23 +119,23 @@ def _kind(name: str) -> Any:
 
 def _settings(kind: Any, parameters: Mapping[str, Any], seats: int) -> dict[str, Any]:
     """Return the parameters as OpenSpiel takes them, plus the automatic ones."""
-    known, name = kind.parameter_specification, kind.short_name
-    seating = [one for one in SEATS if one in known]
+    specification, name = kind.parameter_specification, kind.short_name
+    seating = [one for one in SEATS if one in specification]
     if taken := [one for one in (*seating, SETTLED) if one in parameters]:
         raise ValueError(f"{name}'s {taken[0]} is not a parameter here: the match settles it")
-    found: dict[str, Any] = {key: value for key, value in PLAIN.items() if key in known}
+    settings: dict[str, Any] = {key: value for key, value in PLAIN.items() if key in specification}
     for key, value in parameters.items():
-        if key not in known:
-            raise ValueError(f"{name} has no parameter {key!r}{suggest(key, known)}")
-        found[key] = _fitting(value, known[key], f"{name}'s {key}")
+        if key not in specification:
+            raise ValueError(f"{name} has no parameter {key!r}{suggest(key, specification)}")
+        settings[key] = _fitting(value, specification[key], f"{name}'s {key}")
     if not kind.default_loadable and not parameters:
-        raise ValueError(f"{name} cannot be loaded without parameters: {', '.join(known)}")
+        raise ValueError(f"{name} cannot be loaded without parameters: {', '.join(specification)}")
     if seating:
         low, high = kind.min_num_players, kind.max_num_players
         if not low <= seats <= high:
             raise ValueError(f"{name} seats {low} to {high} players, got {seats}")
-        found[seating[0]] = seats
-    return found
+        settings[seating[0]] = seats
+    return settings
 
 
 def _fitting(value: Any, default: Any, where: str) -> Any:
@@ -221,13 +221,13 @@ def state_of(game: Any, seed: int, actions: Sequence[int]) -> State:
 
 
 def _replay(game: Any, seed: int, actions: Sequence[int]) -> tuple[Any, list[tuple[int, str]]]:
-    live, moves, left = start(game, seed), list[tuple[int, str]](), list(actions)
-    while left:
+    live, moves, remaining = start(game, seed), list[tuple[int, str]](), list(actions)
+    while remaining:
         if live.is_chance_node():
-            live.apply_action(left.pop(0))
+            live.apply_action(remaining.pop(0))
             continue
         seats = movers(live)
-        made, left = left[: len(seats)], left[len(seats) :]
+        made, remaining = remaining[: len(seats)], remaining[len(seats) :]
         moves += [(seat, name(live, seat, move)) for seat, move in zip(seats, made, strict=True)]
         apply(live, made)
     return live, moves

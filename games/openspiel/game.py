@@ -147,12 +147,12 @@ class OpenSpiel:
         seats = self.to_move(state)
         if not seats or len(moves) != len(seats):
             raise IllegalAction(f"moves {list(moves)} for seats {seats} in\n{self.show(state)}")
-        made = [self._engine_action(state, *each) for each in zip(seats, moves, strict=True)]
-        named = [engine.name(self.live(state), *each) for each in zip(seats, made, strict=True)]
+        actions = [self._engine_action(state, *each) for each in zip(seats, moves, strict=True)]
+        names = [engine.name(self.live(state), *each) for each in zip(seats, actions, strict=True)]
         live = self._playable_copy(state)
-        engine.apply(live, made)
+        engine.apply(live, actions)
         engine.resolve_chance(live, state.seed, len(state.actions) - len(state.moves))
-        told = tuple(zip(seats, named, strict=True))
+        told = tuple(zip(seats, names, strict=True))
         return State(state.seed, tuple(live.history()), (*state.moves, *told), live)
 
     def _engine_action(self, state: State, seat: int, move: Action) -> int:
@@ -171,15 +171,15 @@ class OpenSpiel:
 
     def observe(self, state: State, seat: int) -> Observation:
         live = self.live(state)
-        told = words.situation(self.engine, self.notes, live, seat)
+        situation = words.situation(self.engine, self.notes, live, seat)
         return Observation(
             game=self.engine.get_type().long_name,
             seat=seat,
             rules=self._rules,
-            facts=tuple(self._facts(state, seat, told)),
+            facts=tuple(self._facts(state, seat, situation)),
             history=words.history(state.moves, self.open_to_all, self.notes),
             options=self._choice(state, seat).options,
-            view=self._view(state, seat, told),
+            view=self._view(state, seat, situation),
         )
 
     def _facts(self, state: State, seat: int, text: str) -> list[Fact]:

@@ -86,10 +86,10 @@ def move_spec(names: Sequence[str]) -> Moves:
     """Return the spec of a typed move. The first examples appear in prompts; they are drawn at
     random from a seed that depends only on the names, which the seat knows, so nothing hidden
     leaks."""
-    some = random.Random("\n".join(names)).sample(names, min(SHOWN, len(names)))
-    shown = set(some)
-    ask = f"one of {len(names)} legal moves, written as in {', '.join(map(repr, some))}"
-    examples = (*some, *(name for name in names if name not in shown))
+    sample = random.Random("\n".join(names)).sample(names, min(SHOWN, len(names)))
+    shown = set(sample)
+    ask = f"one of {len(names)} legal moves, written as in {', '.join(map(repr, sample))}"
+    examples = (*sample, *(name for name in names if name not in shown))
     return Moves(ask, examples, max_chars=max(map(len, names)))
 
 
@@ -97,11 +97,11 @@ def matching_name(text: str, names: Sequence[str]) -> str:
     """Return the name that the text stands for; "" if there is none, or several."""
     if text in names:
         return text
-    found = [one for one in names if _plain(one) == _plain(text)]
+    found = [one for one in names if _normalized(one) == _normalized(text)]
     return found[0] if len(found) == 1 else ""
 
 
-def _plain(text: str) -> str:
+def _normalized(text: str) -> str:
     return re.sub(r"\s", "", text).casefold()
 
 
@@ -138,17 +138,17 @@ def _general(game: Any) -> str:
     kind, types = game.get_type(), engine.spiel().GameType
     together = kind.dynamics == types.Dynamics.SIMULTANEOUS
     hidden = kind.information == types.Information.IMPERFECT_INFORMATION
-    told = [
+    sentences = [
         f"This is {kind.long_name}, by its usual rules as OpenSpiel has them ({game}).",
         f"It has {game.num_players()} players, numbered from 0, who "
         + ("choose at once." if together else "choose in turn."),
     ]
     if engine.has_chance(game):
-        told.append("There is chance in it.")
+        sentences.append("There is chance in it.")
     if hidden:
-        told.append("Players do not see all that others have or do.")
-    told.append("Whoever is to move takes one of the options.")
-    return " ".join(" ".join(told).split())
+        sentences.append("Players do not see all that others have or do.")
+    sentences.append("Whoever is to move takes one of the options.")
+    return " ".join(" ".join(sentences).split())
 
 
 def _ending(game: Any) -> str:
@@ -156,13 +156,13 @@ def _ending(game: Any) -> str:
     if won_or_lost(game):
         return "In the end a win is worth 1, a loss -1, and a draw 0 where there can be one."
     low, high = game.min_utility(), game.max_utility()
-    told = f"In the end each player gets a number of points from {low:g} to {high:g}; more is"
-    told += " better. "
+    text = f"In the end each player gets a number of points from {low:g} to {high:g}; more is"
+    text += " better. "
     if identical_payoffs(game):
-        return told + "All players get the same, so they win and lose together."
+        return text + "All players get the same, so they win and lose together."
     if zero_sum(game):
-        return told + "What one gets the others lose."
-    return told + "The points of the players need not add up to anything."
+        return text + "What one gets the others lose."
+    return text + "The points of the players need not add up to anything."
 
 
 def zero_sum(game: Any) -> bool:
@@ -184,13 +184,13 @@ def returns(game: Any, utilities: Sequence[float]) -> tuple[float, ...]:
     """Return the final utilities as returns, scaled as `OpenSpiel` describes."""
     low, high = game.min_utility(), game.max_utility()
     if zero_sum(game):
-        found = [one / max(abs(low), abs(high)) for one in utilities]
+        values = [one / max(abs(low), abs(high)) for one in utilities]
     elif identical_payoffs(game):
-        found = [2 * (one - low) / (high - low) - 1 for one in utilities]
+        values = [2 * (one - low) / (high - low) - 1 for one in utilities]
     else:
         most, least = max(utilities), min(utilities)
-        found = [(one - (least if one == most else most)) / (high - low) for one in utilities]
-    return tuple(max(-1.0, min(1.0, float(one))) for one in found)
+        values = [(one - (least if one == most else most)) / (high - low) for one in utilities]
+    return tuple(max(-1.0, min(1.0, float(one))) for one in values)
 
 
 def situation(game: Any, notes: GameNotes, live: Any, seat: int) -> str:
@@ -201,11 +201,11 @@ def situation(game: Any, notes: GameNotes, live: Any, seat: int) -> str:
     wants = notes.tells or ("information" if hidden else "observation")
     information = wants == "information" or not kind.provides_observation_string
     if information and kind.provides_information_state_string:
-        told = live.information_state_string(seat)
+        text = live.information_state_string(seat)
     else:
-        told = live.observation_string(seat)
-    told = told.removeprefix(f"Observing player: {seat}. ")
-    return "" if told.strip() in EMPTY else _shaped(told)
+        text = live.observation_string(seat)
+    text = text.removeprefix(f"Observing player: {seat}. ")
+    return "" if text.strip() in EMPTY else _shaped(text)
 
 
 def _shaped(text: str) -> str:

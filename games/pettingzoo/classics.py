@@ -41,21 +41,21 @@ def raw_observation(env: Any, seat: int) -> Mapping[str, Any]:
 
 
 def leduc_facts(env: Any, seat: int) -> tuple[Fact, ...]:
-    seen = raw_observation(env, seat)
-    opened = seen["public_card"]
+    raw = raw_observation(env, seat)
+    opened = raw["public_card"]
     return (
         Fact("Open card", card(opened) if opened else "none yet"),
-        Fact("Chips in the pot", chips(seen["all_chips"], seat)),
-        Fact("Your card", card(seen["hand"]), own=True),
+        Fact("Chips in the pot", chips(raw["all_chips"], seat)),
+        Fact("Your card", card(raw["hand"]), own=True),
     )
 
 
 def holdem_facts(env: Any, seat: int) -> tuple[Fact, ...]:
-    seen = raw_observation(env, seat)
+    raw = raw_observation(env, seat)
     return (
-        Fact("Open cards", ", ".join(map(card, seen["public_cards"])) or "none yet"),
-        Fact("Chips in the pot", chips(chips_in_pot(env, seen), seat)),
-        Fact("Your cards", ", ".join(map(card, seen["hand"])), own=True),
+        Fact("Open cards", ", ".join(map(card, raw["public_cards"])) or "none yet"),
+        Fact("Chips in the pot", chips(chips_in_pot(env, raw), seat)),
+        Fact("Your cards", ", ".join(map(card, raw["hand"])), own=True),
     )
 
 

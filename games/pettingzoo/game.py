@@ -161,16 +161,16 @@ class PettingZoo:
         return State(state.seed, (*state.actions, int(action)))
 
     def observe(self, state: State, seat: int) -> Observation:
-        live, told = self._live(state), self._classic
+        live, classic = self._live(state), self._classic
         legal = self.legal(state, seat)
         return Observation(
-            game=told.title,
+            game=classic.title,
             seat=seat,
-            rules=told.rules,
-            facts=told.facts(live.env, seat),
+            rules=classic.rules,
+            facts=classic.facts(live.env, seat),
             history=live.history,
-            options=tuple(told.option(live.env, action) for action in legal),
-            view=None if told.hidden else state,
+            options=tuple(classic.option(live.env, action) for action in legal),
+            view=None if classic.hidden else state,
         )
 
     def returns(self, state: State) -> tuple[float, ...]:

@@ -136,7 +136,7 @@ class Published:
         return published.headings(self.terms.turns)
 
     def deal(self, rng: np.random.Generator) -> published.State:
-        return published.begun(int(rng.integers(2**63)))
+        return published.initial_state(int(rng.integers(2**63)))
 
     def seat(self, state: published.State) -> int:
         return state.mover
@@ -237,17 +237,17 @@ class Pit:
         return self._market.act(state, int(move))
 
     def observe(self, state: Any, seat: int) -> Observation:
-        told = self._market.seat_info(state, seat)
+        info = self._market.seat_info(state, seat)
         return Observation(
             game="Pit",
             seat=seat,
             rules=full_rules(self),
-            facts=told.facts,
+            facts=info.facts,
             history=state.history,
-            options=tuple(map(told.option, self.legal(state, seat))),
-            view=told.view,
-            role=told.role,
-            team=told.team,
+            options=tuple(map(info.option, self.legal(state, seat))),
+            view=info.view,
+            role=info.role,
+            team=info.team,
         )
 
     def returns(self, state: Any) -> tuple[float, ...]:

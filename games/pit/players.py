@@ -59,12 +59,12 @@ def _rank(move: int, hand: Hand) -> int:
         return 0
     trade = move >= TRADE
     lot = LOTS[(move - TRADE) % len(LOTS) if trade else move - OFFER]
-    if lot[BULL] or lot[wanted(hand)]:
+    if lot[BULL] or lot[target_commodity(hand)]:
         return -1
     return 2 if trade else 1
 
 
-def wanted(hand: Hand) -> int:
+def target_commodity(hand: Hand) -> int:
     """Return the commodity that a trader with this hand collects."""
     return max(range(4), key=lambda kind: (hand[kind], VALUES[kind]))
 
@@ -95,27 +95,27 @@ def worth(state: State, team: int, terms: Terms) -> float:
     prospects = [_prospects(state, who, terms.corner) for who in TRADERS]
     every = sum(map(sum, prospects)) + NOBODY
     points = [float(score) for score in state.points]
-    for who, found in enumerate(prospects):
+    for trader, found in enumerate(prospects):
         chances = [one / every for one in found]
-        held = state.hands[who]
-        points[TEAMS[who]] += sum(p * value for p, value in zip(chances, VALUES, strict=True))
-        points[TEAMS[who]] -= PENALTY * (held[BEAR] + held[BULL] * (1 - sum(chances)))
+        held = state.hands[trader]
+        points[TEAMS[trader]] += sum(p * value for p, value in zip(chances, VALUES, strict=True))
+        points[TEAMS[trader]] -= PENALTY * (held[BEAR] + held[BULL] * (1 - sum(chances)))
     left = min(1 - state.turns / terms.turns, 1 - max(points) / terms.goal)
     ahead = AHEAD * max(0.02, left)
     own, other = (max(0.0, points[side]) + ahead for side in (team, 1 - team))
     return own / (own + other)
 
 
-def _prospects(state: State, who: int, corner: int) -> tuple[float, ...]:
+def _prospects(state: State, trader: int, corner: int) -> tuple[float, ...]:
     """Return the prospects of each commodity, including what an offer may bring."""
-    hand, lot = state.hands[who], state.offers[who]
+    hand, lot = state.hands[trader], state.offers[trader]
     now = prospects(hand, corner)
     if lot is None:
         return now
     fits = [
         fit
         for other in TRADERS
-        if other != who
+        if other != trader
         for fit in _spare(state.hands[other], sum(LOTS[lot]))
     ]
     if not fits:

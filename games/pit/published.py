@@ -50,7 +50,7 @@ class State(NamedTuple):
     history: tuple[str, ...] = ()
 
 
-def begun(seed: int) -> State:
+def initial_state(seed: int) -> State:
     return State(seed, 1, 0, 0, _shuffled(seed, 1))
 
 
@@ -59,10 +59,10 @@ def _shuffled(seed: int, deal: int) -> tuple[Hand, ...]:
     return tuple(hand_of(cards[hand::4]) for hand in HANDS)
 
 
-def hand(state: State, which: int) -> Hand:
-    sign = 1 if which < 2 else -1
+def hand(state: State, number: int) -> Hand:
+    sign = 1 if number < 2 else -1
     return tuple(
-        cards + sign * more for cards, more in zip(state.dealt[which], state.change, strict=True)
+        cards + sign * more for cards, more in zip(state.dealt[number], state.change, strict=True)
     )
 
 
@@ -90,7 +90,7 @@ def act(state: State, move: int) -> State:
         kind, cards = move // MOST, move % MOST + 1
         return _corners(_offered(state, mover, kind, cards))
     kind, cards = divmod(move - TAKE, ROOM)
-    return _corners(_corners(_taken(state, mover, kind, cards + 1)))
+    return _corners(_corners(_exchange(state, mover, kind, cards + 1)))
 
 
 def _offered(state: State, seat: int, kind: int, cards: int) -> State:
@@ -101,7 +101,7 @@ def _offered(state: State, seat: int, kind: int, cards: int) -> State:
     return _add_history(state._replace(offers=(offers[0], offers[1])), clause)
 
 
-def _taken(state: State, seat: int, kind: int, cards: int) -> State:
+def _exchange(state: State, seat: int, kind: int, cards: int) -> State:
     """Both hands of each side change."""
     offer = state.offers[1 - seat]
     assert offer is not None
@@ -120,14 +120,14 @@ def _taken(state: State, seat: int, kind: int, cards: int) -> State:
 def _corners(state: State) -> State:
     """Score every corner, hand by hand; all cards are redealt after each, and later hands are the
     new ones."""
-    for which in HANDS:
-        held = hand(state, which)
+    for number in HANDS:
+        held = hand(state, number)
         for kind, cards in enumerate(held):
             if is_corner(held, kind):
                 value = VALUES[kind] if kind < BULL else 0
                 double = bool(held[BULL]) and cards == 6
                 gained = value * (1 + double) - PENALTY * held[BEAR]
-                state = _cornered(state, which // 2, kind, gained)
+                state = _cornered(state, number // 2, kind, gained)
     return state
 
 
@@ -164,14 +164,14 @@ def seen_by(state: State, seat: int) -> State:
 
 def redeal(state: State, seat: int, rng: np.random.Generator) -> State:
     """Return a state that looks the same to the seat: the other three hands are dealt uniformly."""
-    known = state.dealt[2 * seat]
-    left = [have - held for have, held in zip(hand_of(DECK), known, strict=True)]
+    dealt_hand = state.dealt[2 * seat]
+    left = [have - held for have, held in zip(hand_of(DECK), dealt_hand, strict=True)]
     rest = rng.permutation([kind for kind in KINDS for _ in range(left[kind])]).tolist()
     dealt = []
-    for which in HANDS:
-        size = 10 if which < 2 else 9
-        dealt.append(known if which == 2 * seat else hand_of(rest[:size]))
-        rest = rest if which == 2 * seat else rest[size:]
+    for number in HANDS:
+        size = 10 if number < 2 else 9
+        dealt.append(dealt_hand if number == 2 * seat else hand_of(rest[:size]))
+        rest = rest if number == 2 * seat else rest[size:]
     return state._replace(seed=int(rng.integers(2**63)), dealt=tuple(dealt))
 
 
@@ -197,7 +197,7 @@ def facts(state: State, seat: int, goal: int, turns: int) -> tuple[Fact, ...]:
         Fact("Turns left", str(turns - state.turns)),
         Fact("Offered to you", _lot(theirs)),
         Fact("Your offer", _lot(mine)),
-        Fact("Your hand", _held(own_hand(state, seat)), own=True),
+        Fact("Your hand", _hand_text(own_hand(state, seat)), own=True),
     )
 
 
@@ -205,7 +205,7 @@ def _lot(lot: tuple[int, int] | None) -> str:
     return "nothing" if lot is None else f"{lot[1]} {NAMES[lot[0]]}"
 
 
-def _held(held: Hand) -> str:
+def _hand_text(held: Hand) -> str:
     return ", ".join(f"{cards} {NAMES[kind]}" for kind, cards in enumerate(held) if cards) or "none"
 
 
@@ -239,13 +239,13 @@ def ranked(state: State, seat: int, moves: tuple[int, ...]) -> list[int]:
     most of for one card of another commodity of which it has more, if that makes at most six; else
     offering cards that it does not collect."""
     held = own_hand(state, seat)
-    wanted = max(range(4), key=lambda kind: (held[kind] <= 6, held[kind], VALUES[kind]))
+    target = max(range(4), key=lambda kind: (held[kind] <= 6, held[kind], VALUES[kind]))
     offer = state.offers[1 - seat]
-    good = offer is not None and offer[0] == wanted and held[wanted] + offer[1] <= 6
+    good = offer is not None and offer[0] == target and held[target] + offer[1] <= 6
     ranks = []
     for move in moves:
         kind, cards = divmod(move, MOST) if move < TAKE else divmod(move - TAKE, ROOM)
-        spare = kind != wanted and kind < BULL and held[kind] > cards
+        spare = kind != target and kind < BULL and held[kind] > cards
         if move < TAKE:
             ranks.append(1 if spare else 0)
         else:
@@ -284,6 +284,6 @@ def show_state(state: State) -> str:
     lines = [f"deal {state.deal}, turn {state.turns + 1}; points {first} to {second}"]
     for which in HANDS:
         seat, number = divmod(which, 2)
-        lines.append(f"player {seat}, hand {number + 1}: {_held(hand(state, which))}")
+        lines.append(f"player {seat}, hand {number + 1}: {_hand_text(hand(state, which))}")
     lines += [f"player {seat} offers {_lot(state.offers[seat])}" for seat in range(2)]
     return "\n".join(lines)

@@ -33,13 +33,13 @@ DECK = (*(kind for kind in range(4) for _ in range(EACH)), BULL, BEAR)
 
 def _lots() -> tuple[Hand, ...]:
     lots = []
-    for beside in (None, BULL, BEAR):
+    for extra in (None, BULL, BEAR):
         for kind in range(4):
-            for cards in range(1, LARGEST + 1 - (beside is not None)):
+            for cards in range(1, LARGEST + 1 - (extra is not None)):
                 lot = [0] * 6
                 lot[kind] = cards
-                if beside is not None:
-                    lot[beside] = 1
+                if extra is not None:
+                    lot[extra] = 1
                 lots.append(tuple(lot))
     return (*lots, (0, 0, 0, 0, 1, 0), (0, 0, 0, 0, 0, 1))
 
@@ -164,37 +164,40 @@ def sample_state(view: View, corner: int, rng: np.random.Generator) -> State:
     """Return a state that looks the same to the trader. A hidden offer is drawn in proportion to
     the frequency of such lots among the unseen cards, the rest is dealt uniformly; nobody holds a
     corner."""
-    seen = view.state
+    public = view.state
     while True:
-        hands, offers = _dealt(view, rng)
+        hands, offers = _deal_unseen(view, rng)
         if all(cornered(hand, corner) is None for hand in hands):
             break
     trades = tuple(
-        Trade(*t[:2], _any(t.lot, rng), _any(t.taken, rng)) if t.lot < 0 else t for t in seen.trades
+        Trade(*t[:2], _random_lot(t.lot, rng), _random_lot(t.taken, rng)) if t.lot < 0 else t
+        for t in public.trades
     )
     seed = int(rng.integers(2**63))
-    return seen._replace(seed=seed, hands=hands, offers=offers, trades=trades)
+    return public._replace(seed=seed, hands=hands, offers=offers, trades=trades)
 
 
-def _dealt(view: View, rng: np.random.Generator) -> tuple[tuple[Hand, ...], tuple[int | None, ...]]:
+def _deal_unseen(
+    view: View, rng: np.random.Generator
+) -> tuple[tuple[Hand, ...], tuple[int | None, ...]]:
     """Return hands and offers that fit: the offered lots first, then the rest of the cards."""
-    own, offers = view.state.hands[view.trader], list(view.state.offers)
-    pool = [have - held for have, held in zip(_ALL, own, strict=True)]
-    for who, lot in enumerate(offers):
+    my_hand, offers = view.state.hands[view.trader], list(view.state.offers)
+    pool = [have - held for have, held in zip(_ALL, my_hand, strict=True)]
+    for trader, lot in enumerate(offers):
         if lot is not None and lot < 0:
-            offers[who] = found = _draw_lot(-lot, tuple(pool), rng)
+            offers[trader] = found = _draw_lot(-lot, tuple(pool), rng)
             pool = [left - cards for left, cards in zip(pool, LOTS[found], strict=True)]
     rest = rng.permutation([kind for kind, left in enumerate(pool) for _ in range(left)]).tolist()
     hands = []
-    for who in TRADERS:
-        lot = offers[who]
-        laid = LOTS[lot] if lot is not None else (0,) * 6
-        if who == view.trader:
-            hands.append(own)
+    for trader in TRADERS:
+        lot = offers[trader]
+        offered = LOTS[lot] if lot is not None else (0,) * 6
+        if trader == view.trader:
+            hands.append(my_hand)
             continue
-        count = view.sizes[who] - sum(laid)
+        count = view.sizes[trader] - sum(offered)
         dealt, rest = hand_of(rest[:count]), rest[count:]
-        hands.append(tuple(one + two for one, two in zip(laid, dealt, strict=True)))
+        hands.append(tuple(one + two for one, two in zip(offered, dealt, strict=True)))
     return tuple(hands), tuple(offers)
 
 
@@ -208,7 +211,7 @@ def _draw_lot(size: int, pool: Hand, rng: np.random.Generator) -> int:
     return int(lots[int(rng.choice(len(lots), p=np.array(ways) / sum(ways)))])
 
 
-def _any(lot: int, rng: np.random.Generator) -> int:
+def _random_lot(lot: int, rng: np.random.Generator) -> int:
     """Return a lot of as many cards as this unseen one."""
     return _draw_lot(-lot, _ALL, rng)
 
@@ -253,11 +256,11 @@ def over(state: State, terms: Terms) -> bool:
 def options(state: State) -> tuple[int, ...]:
     """Return the legal actions of the trader to move."""
     hand, mover = state.hands[state.mover], state.mover
-    found = (WAIT, *_offers(hand, state.offers[mover]))
+    actions = (WAIT, *_offers(hand, state.offers[mover]))
     for who, lot in enumerate(state.offers):
         if lot is not None and who != mover:
-            found += _trades(hand, who, size(lot))
-    return found
+            actions += _trades(hand, who, size(lot))
+    return actions
 
 
 def size(lot: int) -> int:
@@ -281,12 +284,12 @@ def act(state: State, move: int, terms: Terms) -> State:
     mover = state.mover
     state = state._replace(turns=state.turns + 1, turn=state.turn + 1, mover=(state.mover + 1) % 4)
     if move == WAIT:
-        return _on(state, f"{NAMES[mover]} waited", terms)
+        return _continue(state, f"{NAMES[mover]} waited", terms)
     if move < TRADE:
         lot = move - OFFER
         offers = tuple(lot if who == mover else old for who, old in enumerate(state.offers))
         clause = f"{NAMES[mover]} offered {cards(SIZES[lot])}"
-        return _on(state._replace(offers=offers), clause, terms)
+        return _continue(state._replace(offers=offers), clause, terms)
     other, lot = divmod(move - TRADE, len(LOTS))
     return _trade(state, mover, other, lot, terms)
 
@@ -298,20 +301,20 @@ def cards(count: int) -> str:
 def _trade(state: State, taker: int, other: int, lot: int, terms: Terms) -> State:
     """Exchange both lots and remove both traders' offers. The trader who took the offer corners
     first."""
-    taken = state.offers[other]
-    assert taken is not None
+    other_lot = state.offers[other]
+    assert other_lot is not None
     hands, offers = list(state.hands), list(state.offers)
-    hands[taker] = plus(minus(hands[taker], lot), taken)
-    hands[other] = plus(minus(hands[other], taken), lot)
+    hands[taker] = plus(minus(hands[taker], lot), other_lot)
+    hands[other] = plus(minus(hands[other], other_lot), lot)
     offers[taker] = offers[other] = None
-    trades = (*state.trades, Trade(taker, other, lot, taken))
+    trades = (*state.trades, Trade(taker, other, lot, other_lot))
     clause = f"{NAMES[taker]} traded {cards(SIZES[lot])} with {NAMES[other]}"
     state = state._replace(hands=tuple(hands), offers=tuple(offers), trades=trades)
-    for who in (taker, other):
-        kind = cornered(hands[who], terms.corner)
+    for trader in (taker, other):
+        kind = cornered(hands[trader], terms.corner)
         if kind is not None:
-            return _cornered(_add_history(state, clause), who, kind, terms)
-    return _on(state, clause, terms)
+            return _cornered(_add_history(state, clause), trader, kind, terms)
+    return _continue(state, clause, terms)
 
 
 def _cornered(state: State, winner: int, kind: int, terms: Terms) -> State:
@@ -334,7 +337,7 @@ def _cornered(state: State, winner: int, kind: int, terms: Terms) -> State:
     return _next(state._replace(points=both), "; ".join(parts), terms)
 
 
-def _on(state: State, clause: str, terms: Terms) -> State:
+def _continue(state: State, clause: str, terms: Terms) -> State:
     """Continue after a turn without a corner."""
     state = _add_history(state, clause)
     if state.turn < terms.deal_turns or over(state, terms):

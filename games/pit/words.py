@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gauntlet.games.base import Fact
-from gauntlet.games.pit.players import wanted
+from gauntlet.games.pit.players import target_commodity
 from gauntlet.games.pit.rules import (
     BEAR,
     BULL,
@@ -40,10 +40,10 @@ def option(move: int) -> str:
 
 def facts(state: State, trader: int, terms: Terms) -> tuple[Fact, ...]:
     """Return the facts that the trader to move sees. Lots of others are negative numbers."""
-    team, own = TEAMS[trader], state.offers[trader]
+    team, offer = TEAMS[trader], state.offers[trader]
     partner = next(NAMES[who] for who in TRADERS if TEAMS[who] == team and who != trader)
     hand = state.hands[trader]
-    left = min(terms.deal_turns - state.turn, terms.turns - state.turns)
+    turns_left = min(terms.deal_turns - state.turn, terms.turns - state.turns)
     offers = [
         f"{NAMES[who]} offers {cards(size(lot))}"
         for who, lot in enumerate(state.offers)
@@ -57,10 +57,10 @@ def facts(state: State, trader: int, terms: Terms) -> tuple[Fact, ...]:
         ),
         Fact(
             "Turns left",
-            f"{left} in deal {state.deal}, {terms.turns - state.turns} in the match",
+            f"{turns_left} in deal {state.deal}, {terms.turns - state.turns} in the match",
         ),
         Fact("Offers to you", "; ".join(offers) or "none"),
-        Fact("Your offer", format_cards(LOTS[own]) if own is not None else "none", own=True),
+        Fact("Your offer", format_cards(LOTS[offer]) if offer is not None else "none", own=True),
         Fact("Your trades in this deal", _trades(state.trades, trader), own=True),
         Fact("Your hand", format_cards(hand), own=True),
         Fact("Your best corner", _best(hand, terms.corner), own=True),
@@ -70,16 +70,16 @@ def facts(state: State, trader: int, terms: Terms) -> tuple[Fact, ...]:
 def _trades(trades: tuple[Trade, ...], trader: int) -> str:
     parts = []
     for trade in trades:
-        lot, taken = format_cards(LOTS[trade.lot]), format_cards(LOTS[trade.taken])
+        lot, received = format_cards(LOTS[trade.lot]), format_cards(LOTS[trade.taken])
         if trade.taker == trader:
-            parts.append(f"gave {NAMES[trade.other]} {lot} for {taken}")
+            parts.append(f"gave {NAMES[trade.other]} {lot} for {received}")
         elif trade.other == trader:
-            parts.append(f"gave {NAMES[trade.taker]} {taken} for {lot}")
+            parts.append(f"gave {NAMES[trade.taker]} {received} for {lot}")
     return "; ".join(parts) or "none"
 
 
 def _best(hand: Hand, corner: int) -> str:
-    kind = wanted(hand)
+    kind = target_commodity(hand)
     missing = corner - hand[kind] - hand[BULL]
     bull = " with the bull" * bool(hand[BULL])
     bear = ", and the bear must go first" * bool(hand[BEAR])
@@ -125,8 +125,8 @@ def show_state(state: State) -> str:
         f"deal {state.deal}, turn {state.turn + 1} of it, {state.turns + 1} of the match; points "
         f"{state.points[0]} to {state.points[1]}"
     ]
-    for who in TRADERS:
-        lot = state.offers[who]
+    for trader in TRADERS:
+        lot = state.offers[trader]
         offer = "" if lot is None else f"; offers {format_cards(LOTS[lot])}"
-        lines.append(f"{NAMES[who]}: {format_cards(state.hands[who])}{offer}")
+        lines.append(f"{NAMES[trader]}: {format_cards(state.hands[trader])}{offer}")
     return "\n".join(lines)

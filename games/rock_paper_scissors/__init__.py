@@ -102,7 +102,7 @@ class RockPaperScissors:
     def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
         rounds: State = observation.view
         if not rounds:
-            return strategies.first(policy, self.legacy_D)
+            return strategies.first_mix(policy, self.legacy_D)
         return strategies.after(policy, rounds[-1][1 - observation.seat], self.legacy_D)
 
     def together(self, policies: Sequence[str]) -> tuple[str, ...]:
@@ -110,20 +110,20 @@ class RockPaperScissors:
         if self.react == "lag1":
             return tuple(policies)
         one, other = policies
-        found = strategies.steady([(one, other)], self.legacy_D).mixes[0]
+        mixes = strategies.steady([(one, other)], self.legacy_D).mixes[0]
         return tuple(
             strategies.settled(name, mix) if name in strategies.ANSWERS else name
-            for name, mix in zip(policies, found, strict=True)
+            for name, mix in zip(policies, mixes, strict=True)
         )
 
     def outlook(self, policies: Sequence[str]) -> tuple[float, ...]:
         """Return the exact long-run probabilities that seat 0 wins, draws and loses a round; the
         same for either `react`."""
-        one, other = policies
-        if {one, other} <= set(self.policies):
-            at = self.policies.index(one), self.policies.index(other)
+        mine, other = policies
+        if {mine, other} <= set(self.policies):
+            at = self.policies.index(mine), self.policies.index(other)
             return tuple(strategies.grid(self.legacy_D)[at].tolist())
-        joint = strategies.exact([(one, other)], self.legacy_D)
+        joint = strategies.exact([(mine, other)], self.legacy_D)
         return tuple(strategies.outcomes(joint)[0].tolist())
 
     @property

@@ -87,7 +87,7 @@ def fixed(name: str, legacy_d: bool = False) -> Mix | None:
     raise ValueError(f"rock-paper-scissors has the policies {', '.join(CODES)}, not {name!r}")
 
 
-def first(name: str, legacy_d: bool = False) -> Mix:
+def first_mix(name: str, legacy_d: bool = False) -> Mix:
     """Return the probability of each hand in round 1."""
     return fixed(name, legacy_d) or UNIFORM
 
@@ -137,7 +137,7 @@ def likelihoods(mine: np.ndarray, other: np.ndarray) -> Floats:
 def _by_rule() -> tuple[Floats, Floats]:
     """Return the hand probabilities in round 1, (CODES, 3), and given the other's last, (CODES, 3,
     3)."""
-    return np.array([first(code) for code in CODES]), responses(CODES)
+    return np.array([first_mix(code) for code in CODES]), responses(CODES)
 
 
 def sentence(code: str, legacy_d: bool = False) -> str:
@@ -280,14 +280,14 @@ def _reactive(pairs: Pairs) -> NDArray[np.bool_]:
 
 def _opening(pairs: Pairs, legacy_d: bool, init: ArrayLike | None) -> Floats:
     """Return the initial mix of every seat: float64 (pairs, 2, 3)."""
-    own = np.array([[first(name, legacy_d) for name in pair] for pair in pairs], np.float64)
+    own = np.array([[first_mix(name, legacy_d) for name in pair] for pair in pairs], np.float64)
     return np.where(_reactive(pairs)[..., None], _start(init), own)
 
 
 def _start(init: ArrayLike | None) -> Floats:
-    given = np.full(3, 1 / 3) if init is None else np.asarray(init, np.float64)
-    if given.shape not in ((3,), (2, 3)):
-        raise ValueError(f"init is a mix of 3 chances, or one a seat, got shape {given.shape}")
-    if (given < 0).any() or not np.allclose(given.sum(axis=-1), 1):
-        raise ValueError(f"init must be chances that sum to 1, got {given.tolist()}")
-    return np.broadcast_to(given, (2, 3))
+    initial = np.full(3, 1 / 3) if init is None else np.asarray(init, np.float64)
+    if initial.shape not in ((3,), (2, 3)):
+        raise ValueError(f"init is a mix of 3 chances, or one a seat, got shape {initial.shape}")
+    if (initial < 0).any() or not np.allclose(initial.sum(axis=-1), 1):
+        raise ValueError(f"init must be chances that sum to 1, got {initial.tolist()}")
+    return np.broadcast_to(initial, (2, 3))

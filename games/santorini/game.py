@@ -56,10 +56,12 @@ class Santorini:
         if self.to_move(state) != (seat,):
             return ()
         array = state.array
-        steps = _listed(rules.legal(array))
+        steps = _square_list(rules.legal(array))
         if not self.paper_bugs or state.cells[rules.STAGE] != rules.MOVE:
             return tuple(steps)
-        return tuple(both(to, at) for to in steps for at in _listed(_after(array, to)))
+        return tuple(
+            step_and_build(to, at) for to in steps for at in _square_list(_after(array, to))
+        )
 
     def play(self, state: State, moves: Sequence[Action]) -> State:
         seats = self.to_move(state)
@@ -146,24 +148,24 @@ class Santorini:
         return self.policies.index(policy)
 
 
-def both(to: int, at: int) -> Action:
+def step_and_build(to: int, at: int) -> Action:
     """Return the action that steps to one square and builds on another."""
     return rules.BOTH + to * rules.SQUARES + at
 
 
-def _listed(squares: int) -> list[int]:
+def _square_list(squares: int) -> list[int]:
     return [at for at in range(rules.SQUARES) if squares >> at & 1]
 
 
-def _after(array: np.ndarray, to: int) -> int:
+def _after(array: np.ndarray, square: int) -> int:
     """Return where the pawn to act could build after its step, even if that step wins."""
     trial = array.copy()
-    trial[rules.PAWNS + trial[rules.TURN]] = to
+    trial[rules.PAWNS + trial[rules.TURN]] = square
     return rules.sites(trial, trial[rules.TURN])
 
 
-def _builds(array: np.ndarray, to: int, policy: int) -> int:
+def _builds(array: np.ndarray, square: int, policy: int) -> int:
     """Return the squares among which a policy chooses to build after its step; any after a win."""
     trial = array.copy()
-    rules.step(trial, to)
-    return _after(array, to) if rules.over(trial) else players.best(trial, policy)
+    rules.step(trial, square)
+    return _after(array, square) if rules.over(trial) else players.best(trial, policy)

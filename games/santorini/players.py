@@ -27,7 +27,7 @@ from gauntlet.games.santorini.rules import (
     nth,
     number_of,
     over,
-    reach,
+    reachable_squares,
     sites,
     step,
 )
@@ -53,11 +53,11 @@ squares; of a square on which it can win at its next turn, and at this one. Set 
 @compiled
 def wins(state: np.ndarray, pawn: int) -> int:
     """Return the squares onto which a placed pawn can step to win."""
-    found = reach(state, pawn)
+    squares = reachable_squares(state, pawn)
     for square in range(SQUARES):
         if state[square] != TOP:
-            found &= ~(1 << square)
-    return found
+            squares &= ~(1 << square)
+    return squares
 
 
 @compiled
@@ -68,15 +68,15 @@ def best(state: np.ndarray, policy: int) -> int:
         return open_to
     if state[STAGE] == PLACE:
         return open_to & MIDDLE
-    found, record = 0, -SQUARES
+    mask, record = 0, -SQUARES
     for square in range(SQUARES):
         if open_to >> square & 1:
             good = state[square] if state[STAGE] == MOVE else -left_to_next(state, square)
             if good > record:
-                found, record = 0, good
+                mask, record = 0, good
             if good == record:
-                found |= 1 << square
-    return found
+                mask |= 1 << square
+    return mask
 
 
 @inlined
@@ -105,11 +105,11 @@ def choose_both(state: np.ndarray, key: np.uint64, count: int) -> int:
         if steps >> square & 1:
             state[PAWNS + pawn] = square
             total += number_of(sites(state, pawn))
-    drawn, chosen = below(total, key, count), -1
+    remaining, chosen = below(total, key, count), -1
     for square in range(SQUARES):
-        if steps >> square & 1 and drawn >= 0:
+        if steps >> square & 1 and remaining >= 0:
             state[PAWNS + pawn] = square
-            drawn -= number_of(sites(state, pawn))
+            remaining -= number_of(sites(state, pawn))
             chosen = square
     state[PAWNS + pawn] = at
     return chosen
@@ -122,13 +122,13 @@ def worth(state: np.ndarray, seat: int, trial: np.ndarray) -> float:
     If a build is due, the value is that after the best build. trial: scratch space for a state.
     """
     if state[STAGE] != PLACE and state[STAGE] != MOVE and not over(state):
-        mover, squares, found = state[TURN] % 2, legal(state), 0.0
+        mover, squares, value = state[TURN] % 2, legal(state), 0.0
         for square in range(SQUARES):
             if squares >> square & 1:
                 copy(state, trial)
                 step(trial, square)
-                found = max(found, settled(trial, mover))
-        return found if mover == seat else 1.0 - found
+                value = max(value, settled(trial, mover))
+        return value if mover == seat else 1.0 - value
     return settled(state, seat)
 
 
@@ -140,15 +140,15 @@ def settled(state: np.ndarray, seat: int) -> float:
     lead = 0.0
     for pawn in range(4):
         if state[PAWNS + pawn] >= 0:
-            lead += standing(state, pawn) if pawn % 2 == seat else -standing(state, pawn)
+            lead += pawn_value(state, pawn) if pawn % 2 == seat else -pawn_value(state, pawn)
     return 1.0 / (1.0 + math.exp(-lead))
 
 
 @inlined
-def standing(state: np.ndarray, pawn: int) -> float:
+def pawn_value(state: np.ndarray, pawn: int) -> float:
     """Return the value of a placed pawn's position."""
     at = state[PAWNS + pawn]
-    steps, won = reach(state, pawn), number_of(wins(state, pawn))
+    steps, won = reachable_squares(state, pawn), number_of(wins(state, pawn))
     count = HEIGHT[state[at]] + ROOM * number_of(steps) + CENTRE * (MIDDLE >> at & 1)
     for square in range(SQUARES):
         if steps >> square & 1 and state[square] == state[at] + 1:
@@ -168,7 +168,7 @@ MOVES = 0
 
 
 @compiled
-def playout(state: np.ndarray, policies: np.ndarray, both: bool, key: np.uint64) -> int:
+def playout(state: np.ndarray, policies: np.ndarray, joint: bool, key: np.uint64) -> int:
     """Play `state` to its end, in place, one policy per seat; return the winner.
 
     both: whether a move and a build are one choice, which only changes the random player.
@@ -176,7 +176,7 @@ def playout(state: np.ndarray, policies: np.ndarray, both: bool, key: np.uint64)
     count = 0
     while not over(state):
         policy = policies[state[TURN] % 2]
-        if both and policy == RANDOM and state[STAGE] == MOVE:
+        if joint and policy == RANDOM and state[STAGE] == MOVE:
             step(state, choose_both(state, key, count))
         else:
             step(state, choose(state, policy, key, count))
@@ -186,29 +186,29 @@ def playout(state: np.ndarray, policies: np.ndarray, both: bool, key: np.uint64)
 
 @allocating
 def simulate(
-    start: np.ndarray, policies: np.ndarray, both: bool, games: int, seed: int
+    start: np.ndarray, policies: np.ndarray, joint: bool, games: int, seed: int
 ) -> np.ndarray:
     """Return wins by seat, then games without a winner (always 0): int64 of shape (3,)."""
     counts = np.zeros(3, np.int64)
     state = start.copy()
     for game in range(games):
         state[:] = start
-        counts[playout(state, policies, both, derive(seed, MOVES, game))] += 1
+        counts[playout(state, policies, joint, derive(seed, MOVES, game))] += 1
     return counts
 
 
 @allocating
 def winners(
-    start: np.ndarray, actions: np.ndarray, policies: np.ndarray, both: bool, n: int, seed: int
+    start: np.ndarray, actions: np.ndarray, policies: np.ndarray, joint: bool, n: int, seed: int
 ) -> np.ndarray:
     """Return the winners after each action, per playout: as
     `games.capabilities.PlayedOut.winners`."""
-    found = np.zeros((len(actions), n), np.uint16)
+    masks = np.zeros((len(actions), n), np.uint16)
     state = start.copy()
     for playing in range(n):
         key = derive(seed, MOVES, playing)
         for option in range(len(actions)):
             state[:] = start
             act(state, actions[option])
-            found[option, playing] = 1 << playout(state, policies, both, key)
-    return found
+            masks[option, playing] = 1 << playout(state, policies, joint, key)
+    return masks

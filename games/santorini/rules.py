@@ -86,34 +86,34 @@ def over(state: np.ndarray) -> bool:
 @inlined
 def free(state: np.ndarray) -> int:
     """Return the squares without a pawn."""
-    found = WHOLE
+    mask = WHOLE
     for pawn in range(PAWNS, PAWNS + 4):
         if state[pawn] >= 0:
-            found &= ~(1 << state[pawn])
-    return found
+            mask &= ~(1 << state[pawn])
+    return mask
 
 
 @compiled
-def reach(state: np.ndarray, pawn: int) -> int:
+def reachable_squares(state: np.ndarray, pawn: int) -> int:
     """Return where a placed pawn can step: adjacent, without a pawn, and at most one level up. That
     excludes domes, since a pawn on level 3 has won."""
-    found = NEAR[state[PAWNS + pawn]] & free(state)
+    mask = NEAR[state[PAWNS + pawn]] & free(state)
     most = state[state[PAWNS + pawn]] + 1
     for square in range(SQUARES):
         if state[square] > most:
-            found &= ~(1 << square)
-    return int(found)
+            mask &= ~(1 << square)
+    return int(mask)
 
 
 @compiled
 def sites(state: np.ndarray, pawn: int) -> int:
     """Return where a pawn can build: adjacent, without a pawn, no dome. There is always one, the
     square that it has just left."""
-    found = NEAR[state[PAWNS + pawn]] & free(state)
+    mask = NEAR[state[PAWNS + pawn]] & free(state)
     for square in range(SQUARES):
         if state[square] >= COMPLETE:
-            found &= ~(1 << square)
-    return int(found)
+            mask &= ~(1 << square)
+    return int(mask)
 
 
 @compiled
@@ -122,7 +122,7 @@ def legal(state: np.ndarray) -> int:
     if state[STAGE] == PLACE:
         return free(state)
     if state[STAGE] == MOVE:
-        return reach(state, state[TURN])
+        return reachable_squares(state, state[TURN])
     return sites(state, state[TURN])
 
 
@@ -149,7 +149,7 @@ def next_turn(state: np.ndarray) -> None:
     pawn = (state[TURN] + 1) % 4
     state[TURN] = pawn
     state[STAGE] = PLACE if state[PAWNS + pawn] < 0 else MOVE
-    if state[STAGE] == MOVE and reach(state, pawn) == 0:
+    if state[STAGE] == MOVE and reachable_squares(state, pawn) == 0:
         state[WINNER] = 1 - pawn % 2
 
 

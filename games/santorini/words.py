@@ -19,7 +19,7 @@ from gauntlet.games.santorini.rules import (
     STAGE,
     TOP,
     TURN,
-    reach,
+    reachable_squares,
 )
 
 NAMES = "AXBY"
@@ -72,9 +72,9 @@ def squares(numbers: int, cells: Sequence[int]) -> str:
 def option(cells: Sequence[int], action: Action) -> str:
     if action >= BOTH:
         to, built = divmod(action - BOTH, SQUARES)
-        return f"{_step(cells, to)}, build {_built(cells, built)}"
+        return f"{_step(cells, to)}, build {_build_text(cells, built)}"
     if cells[STAGE] == BUILD:
-        return _built(cells, action)
+        return _build_text(cells, action)
     return square(action) if cells[STAGE] == PLACE else _step(cells, action)
 
 
@@ -82,23 +82,23 @@ def _step(cells: Sequence[int], to: int) -> str:
     return f"{square(to)} (level {cells[to]})"
 
 
-def _built(cells: Sequence[int], at: int) -> str:
+def _build_text(cells: Sequence[int], at: int) -> str:
     return f"{square(at)} up to level {cells[at] + 1}"
 
 
 def clauses(cells: Sequence[int], action: Action) -> Iterator[str]:
     """Yield the history clauses of an action, one per stage."""
     pawn = cells[TURN]
-    who, name, at = f"player {pawn % 2}", f"pawn {NAMES[pawn]}", cells[PAWNS + pawn]
+    player, name, at = f"player {pawn % 2}", f"pawn {NAMES[pawn]}", cells[PAWNS + pawn]
     if cells[STAGE] == PLACE:
-        yield f"{who} placed {name} on {square(action)}"
+        yield f"{player} placed {name} on {square(action)}"
     elif cells[STAGE] == BUILD:
-        yield f"{who} built {_built(cells, action)}"
+        yield f"{player} built {_build_text(cells, action)}"
     else:
-        to, built = divmod(action - BOTH, SQUARES) if action >= BOTH else (action, None)
-        yield f"{who} moved {name} from {square(at)} to {_step(cells, to)}"
-        if built is not None and cells[to] != TOP:
-            yield f"{who} built {_built(cells, built)}"
+        to, built_square = divmod(action - BOTH, SQUARES) if action >= BOTH else (action, None)
+        yield f"{player} moved {name} from {square(at)} to {_step(cells, to)}"
+        if built_square is not None and cells[to] != TOP:
+            yield f"{player} built {_build_text(cells, built_square)}"
 
 
 def facts(array: np.ndarray, seat: int) -> Iterator[Fact]:
@@ -111,7 +111,7 @@ def facts(array: np.ndarray, seat: int) -> Iterator[Fact]:
     if stage != PLACE:
         yield Fact("Next pawns", ", ".join(f"{NAMES[one]}{_whose(one, seat)}" for one in after))
         yield Fact("Pawns that could step to level 3 now", _winning(array))
-        where = squares(reach(array, after[0]), cells)
+        where = squares(reachable_squares(array, after[0]), cells)
         yield Fact(f"{NAMES[after[0]]}, which moves next, can step to", where)
     yield Fact("Board", drawing(cells))
 
@@ -138,13 +138,13 @@ def _pawns(cells: Sequence[int], seat: int) -> str:
 
 def _winning(array: np.ndarray) -> str:
     cells = array.tolist()
-    found = ((pawn, wins(array, pawn)) for pawn in range(4))
-    told: Iterable[str] = (
+    winning = ((pawn, wins(array, pawn)) for pawn in range(4))
+    clauses: Iterable[str] = (
         f"{NAMES[pawn]} on {' or '.join(square(at) for at in range(SQUARES) if where >> at & 1)}"
-        for pawn, where in found
+        for pawn, where in winning
         if where and cells[PAWNS + pawn] >= 0
     )
-    return "; ".join(told) or "none"
+    return "; ".join(clauses) or "none"
 
 
 def _whose(pawn: int, seat: int) -> str:

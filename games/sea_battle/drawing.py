@@ -30,7 +30,7 @@ def draw_view(game: SeaBattle, observation: Observation) -> Markup:
     return _sea(view.cells, view.ship)
 
 
-def _sea(cells: Sequence[int], own: int | None) -> Markup:
+def _sea(cells: Sequence[int], own_ship: int | None) -> Markup:
     """own: the ship that has to choose, None for a spectator."""
     side = SIDE * CELL
     inner = side - 2 * CELL
@@ -44,13 +44,13 @@ def _sea(cells: Sequence[int], own: int | None) -> Markup:
         border,
         water,
         *rocks,
-        *(_ship(cells, ship, ship == own) for ship in afloat),
+        *(_ship(cells, ship, ship == own_ship) for ship in afloat),
         viewBox=f"0 0 {side} {side}",
         role="img",
         class_="d-board d-sea",
     )
     lines = [
-        tag("p", f"{_in_words(cells, ship)}{', to choose now' * (ship == own)}")
+        tag("p", f"{_in_words(cells, ship)}{', to choose now' * (ship == own_ship)}")
         for ship in range(SHIPS)
     ]
     return picture("the sea, the north on top", drawing, *lines)
@@ -66,7 +66,7 @@ def _rock(square: int) -> Markup:
     return tag("rect", x=left, y=top, width=CELL, height=CELL, class_="d-rock")
 
 
-def _ship(cells: Sequence[int], ship: int, own: bool) -> Markup:
+def _ship(cells: Sequence[int], ship: int, is_own: bool) -> Markup:
     """Draw a hull whose bow points in the ship's heading, with its name."""
     left, top = _corner(cells[AT + ship])
     x, y, half = left + CELL / 2, top + CELL / 2, CELL / 2
@@ -74,7 +74,7 @@ def _ship(cells: Sequence[int], ship: int, own: bool) -> Markup:
         "path",
         d=f"M{x} {y - half - 3}l{half} {half}v{half + 1}h{-CELL}v{-half - 1}z",
         transform=f"rotate({90 * cells[HEADING + ship]} {x} {y})",
-        class_=f"d-pawn d-side-{ship // 3}{' d-own' * own}",
+        class_=f"d-pawn d-side-{ship // 3}{' d-own' * is_own}",
     )
     return join_markup(
         hull, tag("text", NAMES[ship], x=x, y=y + 4, text_anchor="middle", class_="d-pawn-name")

@@ -154,10 +154,10 @@ class SeaBattle:
         """Return, for each seat to move, the ship that it moves."""
         if rules.over(state.array):
             return {}
-        found: dict[int, int] = {}
+        ships: dict[int, int] = {}
         for ship in undecided(state.cells):
-            found.setdefault(ROLES.seat(self.num_seats, ship), ship)
-        return found
+            ships.setdefault(ROLES.seat(self.num_seats, ship), ship)
+        return ships
 
     def _code(self, policy: str) -> int:
         check_known_policy("sea battle", policy, self.policies)

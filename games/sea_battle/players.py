@@ -117,15 +117,15 @@ def best(state: np.ndarray, ship: int, policy: int) -> int:
     action i."""
     if policy == RANDOM:
         return (1 << ACTIONS) - 1
-    found, record = 0, -FAR * FAR
+    mask, record = 0, -FAR * FAR
     for action in range(ACTIONS):
         at, _, _, _ = course(state, ship, action // 2)
         good = FAR * gain(state, ship, action) - distance(state, ship, at)
         if good > record:
-            found, record = 0, good
+            mask, record = 0, good
         if good == record:
-            found |= 1 << action
-    return found
+            mask |= 1 << action
+    return mask
 
 
 @compiled
@@ -138,11 +138,11 @@ def choose(state: np.ndarray, ship: int, policy: int, key: np.uint64, count: int
     place = below(number, key, 2 * count + 1)
     for _ in range(place):
         actions &= actions - 1
-    return first(actions)
+    return first_action(actions)
 
 
 @inlined
-def first(actions: int) -> int:
+def first_action(actions: int) -> int:
     action = 0
     while not actions >> action & 1:
         action += 1
@@ -154,13 +154,13 @@ def worth(state: np.ndarray, team: int, notes: np.ndarray) -> float:
     """Return the value of the state for a team, 0 to 1; its score once the game is over. If some
     ships have chosen for this turn, it is the value after the turn, assuming that the others are
     greedy; `state` is then changed."""
-    begun = False
+    planning = False
     for ship in range(SHIPS):
-        begun |= state[PLAN + ship] != UNDECIDED
-    if begun:
+        planning |= state[PLAN + ship] != UNDECIDED
+    if planning:
         for ship in range(SHIPS):
             if state[PLAN + ship] == UNDECIDED and afloat(state, ship):
-                state[PLAN + ship] = first(best(state, ship, GREEDY))
+                state[PLAN + ship] = first_action(best(state, ship, GREEDY))
         resolve(state, notes)
     if over(state):
         ahead = lead(state)
@@ -169,12 +169,12 @@ def worth(state: np.ndarray, team: int, notes: np.ndarray) -> float:
     strength = 0.0
     for ship in range(SHIPS):
         if afloat(state, ship):
-            strength += standing(state, ship) * (1 if ship // 3 == team else -1)
+            strength += ship_value(state, ship) * (1 if ship // 3 == team else -1)
     return 1.0 / (1.0 + math.exp(-strength))
 
 
 @compiled
-def standing(state: np.ndarray, ship: int) -> float:
+def ship_value(state: np.ndarray, ship: int) -> float:
     """Return the value of a ship that is afloat."""
     aim = 0
     for action in range(ACTIONS):

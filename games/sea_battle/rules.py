@@ -78,10 +78,10 @@ def is_rock(state: np.ndarray, square: int) -> bool:
     x, y = square % SIDE, square // SIDE
     if x == 0 or y == 0 or x == SIDE - 1 or y == SIDE - 1:
         return True
-    found = False
+    present = False
     for place in range(ROCKS, SIZE):
-        found |= state[place] == square
-    return found
+        present |= state[place] == square
+    return present
 
 
 @compiled
@@ -160,13 +160,13 @@ def sail_at_once(state: np.ndarray, notes: np.ndarray, row: int, ram: int) -> No
     for ship in range(SHIPS):
         if afloat(state, ship) and notes[CLAIM + ship] != state[AT + ship]:
             notes[row + ship] = AGROUND if is_rock(state, notes[CLAIM + ship]) else MOVED
-    again = True
-    while again:
-        again = False
+    moving = True
+    while moving:
+        moving = False
         for ship in range(SHIPS):
             if notes[row + ship] == MOVED and in_the_way(state, notes, row, ship):
                 notes[row + ship] = BLOCKED
-                again = True
+                moving = True
     for ship in range(SHIPS):
         notes[TAKEN + ship] = ROCK if notes[row + ship] == AGROUND else 0
         if notes[row + ship] == BLOCKED or rammed(state, notes, row, ship):
@@ -239,12 +239,12 @@ def shoot(state: np.ndarray, notes: np.ndarray) -> None:
     for ship in range(SHIPS):
         if notes[HIT + ship] != SILENT:
             side = state[PLAN + ship] % 2
-            found = target(state, ship, state[AT + ship], state[HEADING + ship], side)
-            notes[HIT + ship] = found
-            if found >= 0 and state[PAPER_BUGS]:
-                state[DAMAGE + found] += CANNON
-            elif found >= 0:
-                notes[TAKEN + found] += CANNON
+            hit_ship = target(state, ship, state[AT + ship], state[HEADING + ship], side)
+            notes[HIT + ship] = hit_ship
+            if hit_ship >= 0 and state[PAPER_BUGS]:
+                state[DAMAGE + hit_ship] += CANNON
+            elif hit_ship >= 0:
+                notes[TAKEN + hit_ship] += CANNON
     for ship in range(SHIPS):
         state[DAMAGE + ship] += notes[TAKEN + ship]
 

@@ -88,8 +88,8 @@ def facts(array: np.ndarray, ship: int) -> Iterator[Fact]:
     team = ship // 3
     yield Fact("Your ship", _itself(cells, ship), own=True)
     yield Fact("Turn", f"{cells[TURN] + 1} of {cells[MOST_TURNS]}")
-    yield Fact("Enemy ships", _others(cells, ship, 1 - team), own=True)
-    yield Fact("Your other ships", _others(cells, ship, team), own=True)
+    yield Fact("Enemy ships", _other_ships(cells, ship, 1 - team), own=True)
+    yield Fact("Your other ships", _other_ships(cells, ship, team), own=True)
     yield Fact("Hits if no other ship moves", _hits(array, ship), own=True)
     yield Fact("Crashes if no other ship moves", _crashes(array, ship), own=True)
     yield Fact("Steps to the nearest enemy after", _nearness(array, ship), own=True)
@@ -104,24 +104,24 @@ def _itself(cells: Sequence[int], ship: int) -> str:
     )
 
 
-def _others(cells: Sequence[int], ship: int, team: int) -> str:
+def _other_ships(cells: Sequence[int], ship: int, team: int) -> str:
     """Return the other ships of a team as a ship sees them, the nearest first."""
-    found = []
+    entries = []
     for other in range(3 * team, 3 * team + 3):
         if other == ship:
             continue
         if cells[DAMAGE + other] >= SUNK:
-            found.append((2 * SIDE, f"{NAMES[other]} sunk"))
+            entries.append((2 * SIDE, f"{NAMES[other]} sunk"))
             continue
-        far, where = _where(cells, ship, cells[AT + other])
+        far, where = _relative_position(cells, ship, cells[AT + other])
         heading = HEADINGS[cells[HEADING + other]]
-        found.append(
+        entries.append(
             (far, f"{NAMES[other]} {where}, heading {heading}, damage {cells[DAMAGE + other]}")
         )
-    return "; ".join(told for _, told in sorted(found))
+    return "; ".join(told for _, told in sorted(entries))
 
 
-def _where(cells: Sequence[int], ship: int, square: int) -> tuple[int, str]:
+def _relative_position(cells: Sequence[int], ship: int, square: int) -> tuple[int, str]:
     """Return how far a square is from a ship, and its direction as seen from the ship."""
     (y, x), (there_y, there_x) = divmod(cells[AT + ship], SIDE), divmod(square, SIDE)
     east, north = there_x - x, there_y - y
@@ -135,14 +135,14 @@ def _where(cells: Sequence[int], ship: int, square: int) -> tuple[int, str]:
 
 def _hits(array: np.ndarray, ship: int) -> str:
     """Return the options that hit a ship, and which ship."""
-    found = []
+    lines = []
     for action in range(ACTIONS):
         at, heading, _, _ = course(array, ship, action // 2)
         hit = rules.target(array, ship, at, heading, action % 2)
         if hit != MISSED:
             whose = "yours" if hit // 3 == ship // 3 else "enemy"
-            found.append(f"{OPTIONS[action]} hits {NAMES[hit]} ({whose})")
-    return "; ".join(found) or "none"
+            lines.append(f"{OPTIONS[action]} hits {NAMES[hit]} ({whose})")
+    return "; ".join(lines) or "none"
 
 
 def _crashes(array: np.ndarray, ship: int) -> str:
@@ -160,13 +160,13 @@ def _nearness(array: np.ndarray, ship: int) -> str:
 
 def drawing(cells: Sequence[int]) -> str:
     """Draw the sea, north on top."""
-    drawn = bytearray(BARE)
+    canvas = bytearray(BARE)
     for rock in cells[ROCKS:SIZE]:
-        drawn[_drawn_at(rock)] = ord("#")
+        canvas[_drawn_at(rock)] = ord("#")
     for ship in reversed(range(SHIPS)):
         if cells[DAMAGE + ship] < SUNK:
-            drawn[_drawn_at(cells[AT + ship])] = ord(NAMES[ship])
-    return drawn.decode()
+            canvas[_drawn_at(cells[AT + ship])] = ord(NAMES[ship])
+    return canvas.decode()
 
 
 def _drawn_at(square: int) -> int:
@@ -177,7 +177,7 @@ def _drawn_at(square: int) -> int:
 
 def clause(before: Sequence[int], notes: Sequence[int], after: Sequence[int]) -> str:
     """Return what happened in a turn; before: the cells with all plans."""
-    told = [
+    states = [
         _did(before[PLAN + ship], notes[FIRST + ship], notes[SECOND + ship], notes[HIT + ship])
         for ship in range(SHIPS)
         if before[DAMAGE + ship] < SUNK
@@ -187,7 +187,7 @@ def clause(before: Sequence[int], notes: Sequence[int], after: Sequence[int]) ->
         NAMES[ship] for ship in range(SHIPS) if before[DAMAGE + ship] < SUNK <= after[DAMAGE + ship]
     ]
     lost = f"; sunk: {', '.join(sunk)}" * bool(sunk)
-    each = "; ".join(f"{name} {what}" for name, what in zip(names, told, strict=True))
+    each = "; ".join(f"{name} {what}" for name, what in zip(names, states, strict=True))
     return f"turn {before[TURN] + 1}: {each}{lost}"
 
 

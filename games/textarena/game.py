@@ -37,7 +37,7 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked(TextSpec):
+class CheckedMove(TextSpec):
     """A text that the library validates; at: the state in which it is said."""
 
     at: tuple[tuple[str, int, int], tuple[str, ...]] = (("", 0, 0), ())
@@ -104,7 +104,7 @@ class TextArena:
         examples = tuple(self._examples(state, seat))
         ask = "your move, written as the rules say"
         at = (self.name, self.num_seats, state.seed), state.said
-        return (TextAction(0, Checked(ask, examples, max_chars=LONGEST, at=at)),)
+        return (TextAction(0, CheckedMove(ask, examples, max_chars=LONGEST, at=at)),)
 
     def play(self, state: State, moves: Sequence[Action]) -> State:
         seats = self.to_move(state)
@@ -159,10 +159,10 @@ class TextArena:
             rng = np.random.default_rng([state.seed, len(state.said)])
             seen, kind = words.seen_by(live, seat), self.name.partition("-v0")[0]
             live.kept["examples"] = words.legal_texts(live, seen, kind, rng)
-        found: list[str] = live.kept["examples"]
-        if not found:
+        examples: list[str] = live.kept["examples"]
+        if not examples:
             raise RuntimeError(f"no text is known that {self.name} takes in\n{self.show(state)}")
-        return found
+        return examples
 
 
 @cache

@@ -161,15 +161,15 @@ def forget(state: Any) -> None:
 
 def first_messages(observations: dict[int, list[Any]]) -> list[Message]:
     """Return the library's initial messages, each seat's in order; messages to all appear once."""
-    found: list[Message] = []
+    messages: list[Message] = []
     for seat, own in observations.items():
         for sender, text, kind in own:
             everybody = all((sender, text, kind) in others for others in observations.values())
             to = EVERYBODY if everybody and len(observations) > 1 else seat
             message = Message(sender, str(text), kind.name.lower(), to)
-            if message not in found:
-                found.append(message)
-    return found
+            if message not in messages:
+                messages.append(message)
+    return messages
 
 
 def shared_memo(env: Any) -> dict[int, Any]:

@@ -43,13 +43,13 @@ def facts(live: Live, first: Live, seats: int, seat: int) -> tuple[Fact, ...]:
     seen = [m for m in seen_by(live, seat) if m.kind != PROMPT]
     boards = [m.text for m in seen if m.kind == BOARD]
     talk = [format_message(m) for m in seen if m.kind != BOARD]
-    found = (
+    fact_list = (
         Fact("Seat", f"player {seat}"),
         fact("Told at the start", "\n".join(lines), own=True),
         fact("Told so far", "\n".join(talk), own=True),
         fact("Now", boards[-1] if boards else "", own=True),
     )
-    return tuple(one for one in found if one.text)
+    return tuple(one for one in fact_list if one.text)
 
 
 def common(first: Live, seats: int) -> list[str]:
@@ -108,13 +108,13 @@ def legal_texts(
 
     messages: those to that seat. name: the game's, without its version.
     """
-    taken: list[str] = []
+    texts: list[str] = []
     for text in dict.fromkeys(candidate_texts(messages, name, rng)):
         if not live.after(text).fault:
-            taken.append(text)
-        if len(taken) == ENOUGH:
+            texts.append(text)
+        if len(texts) == ENOUGH:
             break
-    return taken
+    return texts
 
 
 def candidate_texts(

@@ -77,7 +77,7 @@ class TwoRooms:
     def _options(self, state: State) -> tuple[Action, ...]:
         if rules.unanswered(state):
             return (TextAction(state.talk[-1].asker, ANSWER),)
-        people = rules.others(state, rules.acting(state))
+        people = rules.room_mates(state, rules.acting(state))
         if rules.trading(state):
             return tuple(people)
         return tuple(TextAction(person, QUESTION) for person in people)
@@ -112,7 +112,7 @@ class TwoRooms:
 
     def _view(self, state: State) -> View:
         person = rules.acting(state)
-        heard = dict(rules.heard(state, person, self.paper_bugs))
+        heard_exchanges = dict(rules.heard_exchanges(state, person, self.paper_bugs))
         special = None if self.paper_bugs else person in (state.president, state.bomber)
         return View(
             person=person,
@@ -121,7 +121,7 @@ class TwoRooms:
             kin=known_kin(state, person, self.paper_bugs),
             leaders=state.leaders,
             rooms=state.rooms,
-            talk=tuple(heard.get(at) for at in range(len(state.talk))),
+            talk=tuple(heard_exchanges.get(at) for at in range(len(state.talk))),
             chosen=state.chosen is not None,
         )
 

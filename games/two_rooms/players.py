@@ -61,13 +61,13 @@ Deal = tuple[tuple[int, ...], int, int]
 
 def deals(view: View) -> Iterator[Deal]:
     """Yield all consistent deals."""
-    own = view.role // (PEOPLE // 2)
+    team = view.role // (PEOPLE // 2)
     rest = [person for person in range(PEOPLE) if person != view.person]
     for partners in combinations(rest, PEOPLE // 2 - 1):
-        alike = {view.person, *partners}
-        if any((person in alike) != kin for person, kin in view.kin):
+        teammates = {view.person, *partners}
+        if any((person in teammates) != kin for person, kin in view.kin):
             continue
-        teams = tuple(own if person in alike else 1 - own for person in range(PEOPLE))
+        teams = tuple(team if person in teammates else 1 - team for person in range(PEOPLE))
         for president in within(teams, BLUE):
             for bomber in within(teams, RED):
                 special = view.person in (president, bomber)
@@ -148,14 +148,14 @@ def known_kin(state: State, person: int, paper_bugs: bool) -> tuple[tuple[int, b
     if not paper_bugs or person not in state.leaders:
         return ()
     room = state.leaders.index(person)
-    found = {
-        one.asker: team(state, one.asker) == team(state, person)
-        for at, one in enumerate(state.talk)
-        if one.answer is not None
-        and state.rooms[at // PEOPLE][one.asker] == room
-        and person not in (one.asker, one.target)
+    kin = {
+        exchange.asker: team(state, exchange.asker) == team(state, person)
+        for at, exchange in enumerate(state.talk)
+        if exchange.answer is not None
+        and state.rooms[at // PEOPLE][exchange.asker] == room
+        and person not in (exchange.asker, exchange.target)
     }
-    return tuple(sorted(found.items()))
+    return tuple(sorted(kin.items()))
 
 
 TOLD = {
@@ -221,17 +221,17 @@ def worth(state: State, team: int, rounds: int) -> float:
 
 
 @cache
-def _meeting(places: Places, chosen: int | None, left: int) -> float:
+def _meeting(places: Places, chosen: int | None, meetings_left: int) -> float:
     """Return the probability that president and bomber end in one room after `left` more swaps.
 
     places: for both, the room, and whether they lead it. chosen: which of them room 0 has chosen,
     or ANOTHER.
     """
-    if left == 0:
+    if meetings_left == 0:
         return float(places[0][0] == places[1][0])
     first = _hostages(places, 0) if chosen is None else [chosen]
     chances = [
-        _meeting(_swapped(places, (one, other)), None, left - 1)
+        _meeting(_swapped(places, (one, other)), None, meetings_left - 1)
         for one in first
         for other in _hostages(places, 1)
     ]

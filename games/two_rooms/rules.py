@@ -85,7 +85,7 @@ def acting(state: State) -> int:
     return askers(state.rooms[-1])[questions_asked(state)]
 
 
-def others(state: State, person: int) -> list[int]:
+def room_mates(state: State, person: int) -> list[int]:
     """Return whom a person may ask, or, as a leader, send: the others in its room."""
     here = within(state.rooms[-1], state.rooms[-1][person])
     return [other for other in here if other != person]
@@ -126,7 +126,7 @@ def hears(state: State, person: int, at: int, paper_bugs: bool) -> bool:
     return passed_on or person in (exchange.asker, exchange.target)
 
 
-def heard(state: State, person: int, paper_bugs: bool) -> Iterator[tuple[int, Exchange]]:
+def heard_exchanges(state: State, person: int, paper_bugs: bool) -> Iterator[tuple[int, Exchange]]:
     """Yield the exchanges that a person has heard, each with its number."""
     for at, exchange in enumerate(state.talk):
         if hears(state, person, at, paper_bugs):

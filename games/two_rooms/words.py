@@ -15,7 +15,7 @@ from gauntlet.games.two_rooms.rules import (
     Exchange,
     State,
     acting,
-    heard,
+    heard_exchanges,
     number,
     questions_asked,
     swapped,
@@ -76,16 +76,16 @@ def option(state: State, action: int) -> str:
 
 def history(state: State) -> tuple[str, ...]:
     """Return the public events: who asks is public, whom and what is not."""
-    told = []
+    lines = []
     changed = list(swapped(state))
     for at, rooms in enumerate(state.rooms):
         talk = state.talk[at * PEOPLE : (at + 1) * PEOPLE]
-        told += [
+        lines += [
             f"round {at + 1}: {NAMES[one.asker]} asked in room {rooms[one.asker]}" for one in talk
         ]
         if at < len(changed):
-            told.append(f"round {at + 1}: {_listed(changed[at], ' and ')} changed rooms")
-    return tuple(told)
+            lines.append(f"round {at + 1}: {_name_list(changed[at], ' and ')} changed rooms")
+    return tuple(lines)
 
 
 def facts(state: State, rounds: int, paper_bugs: bool) -> Iterator[Fact]:
@@ -95,19 +95,19 @@ def facts(state: State, rounds: int, paper_bugs: bool) -> Iterator[Fact]:
     yield Fact("Round", f"{number(state) + 1} of {rounds}, {step}")
     for room in ROOMS:
         here = within(rooms, room)
-        yield Fact(f"Room {room}", ", ".join(_placed(state, who, person) for who in here))
+        yield Fact(f"Room {room}", ", ".join(_person_text(state, who, person) for who in here))
     yield Fact("To do", _to_do(state, person), own=True)
-    known = list(heard(state, person, paper_bugs))
-    said = [
+    exchanges = list(heard_exchanges(state, person, paper_bugs))
+    claims = [
         (one.target, rules.claimed(one.answer))
-        for _, one in known
+        for _, one in exchanges
         if one.answer and one.target != person
     ]
-    last = {who: kind for who, kind in said if kind is not None}
+    last = {who: kind for who, kind in claims if kind is not None}
     told = "; ".join(f"{NAMES[who]}: {rules.KINDS[last[who]]}" for who in sorted(last))
     yield Fact("They said to be", told or "nothing so far", own=True)
     lines = [
-        f"round {at // PEOPLE + 1}: {_format_exchange(one)}" for at, one in known if one.answer
+        f"round {at // PEOPLE + 1}: {_format_exchange(one)}" for at, one in exchanges if one.answer
     ]
     yield Fact("Heard so far", "\n".join(lines) or "nothing", own=True)
 
@@ -125,7 +125,7 @@ def _question(state: State) -> int:
     return questions_asked(state) + (not unanswered(state))
 
 
-def _placed(state: State, who: int, person: int) -> str:
+def _person_text(state: State, who: int, person: int) -> str:
     notes = ["you"] * (who == person) + ["leader"] * (who in state.leaders)
     return f"{NAMES[who]} ({', '.join(notes)})" if notes else NAMES[who]
 
@@ -144,7 +144,7 @@ def _format_exchange(exchange: Exchange) -> str:
     return f'{asker} asked {target}: "{exchange.question}" - "{exchange.answer}"'
 
 
-def _listed(people: Iterable[int], between: str = ", ") -> str:
+def _name_list(people: Iterable[int], between: str = ", ") -> str:
     return between.join(NAMES[person] for person in people)
 
 
@@ -158,19 +158,19 @@ def show_state(state: State, rounds: int) -> str:
         return "\n".join([*lines, f"over, {won} has won"])
     lines.append(f"round {number(state) + 1} of {rounds}, {NAMES[acting(state)]} acts")
     if state.talk and not trading(state):
-        one = state.talk[-1]
+        exchange = state.talk[-1]
         lines.append(
-            f'{NAMES[one.asker]} asked {NAMES[one.target]}: "{one.question}"'
-            if one.answer is None
-            else _format_exchange(one)
+            f'{NAMES[exchange.asker]} asked {NAMES[exchange.target]}: "{exchange.question}"'
+            if exchange.answer is None
+            else _format_exchange(exchange)
         )
     if state.chosen is not None:
         lines.append(f"room 0 sends {NAMES[state.chosen]}")
     return "\n".join(lines)
 
 
-def _carded(state: State, who: int) -> str:
-    cards = [TEAMS[team(state, who)]]
-    cards += ["president"] * (who == state.president) + ["bomber"] * (who == state.bomber)
-    cards += ["leader"] * (who in state.leaders)
-    return f"{NAMES[who]} ({', '.join(cards)})"
+def _carded(state: State, person: int) -> str:
+    cards = [TEAMS[team(state, person)]]
+    cards += ["president"] * (person == state.president) + ["bomber"] * (person == state.bomber)
+    cards += ["leader"] * (person in state.leaders)
+    return f"{NAMES[person]} ({', '.join(cards)})"

@@ -50,15 +50,15 @@ def draw_state(game: Uno, state: State) -> Markup:
     array = state.array
     top, colour = array.item(rules.TOP) & 63, array.item(rules.COLOUR)
     over = bool(rules.over(array))
-    return drawn(opened(array, game.num_seats, top, colour, over))
+    return draw_table(full_table(array, game.num_seats, top, colour, over))
 
 
 def draw_view(game: Uno, observation: Observation) -> Markup:
     view: View = observation.view
-    return drawn(known(view, view.colour))
+    return draw_table(seen_table(view, view.colour))
 
 
-def opened(array: np.ndarray, seats: int, top: int, colour: int, over: bool) -> Table:
+def full_table(array: np.ndarray, seats: int, top: int, colour: int, over: bool) -> Table:
     """Return everything in a state of UNO or UNO Arena."""
     pile = array[rules.PILE + 1 : rules.PILE + 1 + array.item(rules.PILE)].tolist()
     hands = {number: hand(array, number) for number in range(seats)}
@@ -75,15 +75,15 @@ def opened(array: np.ndarray, seats: int, top: int, colour: int, over: bool) -> 
     )
 
 
-def known(view: View, colour: int) -> Table:
+def seen_table(view: View, colour: int) -> Table:
     """Return what a seat sees of UNO or UNO Arena: only its own hand. colour: as in Table."""
-    own = [kind for kind, count in enumerate(view.hand) for _ in range(count)]
+    own_cards = [kind for kind, count in enumerate(view.hand) for _ in range(count)]
     return Table(
         top=15 * view.colour + view.trait,
         colour=colour,
         direction=view.direction,
         sizes=view.sizes,
-        hands={view.seat: own},
+        hands={view.seat: own_cards},
         turn=view.seat,
         played=sum(view.played),
         you=view.seat,
@@ -91,7 +91,7 @@ def known(view: View, colour: int) -> Table:
     )
 
 
-def drawn(table: Table, *more: Markup) -> Markup:
+def draw_table(table: Table, *more: Markup) -> Markup:
     """Draw the table; `more` goes below its middle."""
     rows = [_row(table, number) for number in range(len(table.sizes))]
     return picture("UNO's table", _middle(table), *more, *rows, kind="d-uno")
@@ -102,7 +102,7 @@ def _middle(table: Table) -> Markup:
     parts = [
         entry("top card", card(table.top)),
         entry("colour to match", _colour(table.colour)),
-        entry("to draw", _back(table.pile)),
+        entry("to draw", _face_down(table.pile)),
         entry("played", tag("b", table.played)),
         entry("order of play", tag("b", "upwards" if up else "downwards")),
         entry("next to be drawn", *map(card, table.next_up)) if table.next_up else "",
@@ -112,7 +112,7 @@ def _middle(table: Table) -> Markup:
 
 def _row(table: Table, number: int) -> Markup:
     size, kinds = table.sizes[number], table.hands.get(number)
-    held = fan(kinds) if kinds is not None else tag("div", _back(size), class_="d-hand")
+    held = fan(kinds) if kinds is not None else tag("div", _face_down(size), class_="d-hand")
     note = f"{size} card{'s' if size != 1 else ''}"
     return seat(number, table.you, held, note=note, turn=number == table.turn)
 
@@ -138,7 +138,7 @@ def _colour(colour: int) -> Markup:
     return tag("b", COLOURS[colour], class_=f"d-name-tag d-{COLOURS[colour]}")
 
 
-def _back(count: int) -> Markup:
+def _face_down(count: int) -> Markup:
     """Draw face-down cards, as one with their number on it."""
     cards = f"{count} card{'s' if count != 1 else ''} face down"
     return sign(cards, tag("b", count, aria_hidden="true"), kind="d-card d-back")

@@ -21,7 +21,7 @@ from gauntlet.games.uno.state import (
     count,
     distinct,
     hand,
-    listed,
+    listed_actions,
     played_itself,
     possible_state,
 )
@@ -92,7 +92,7 @@ class Uno:
         if self.to_move(state) != (seat,):
             return ()
         mask = rules.legal(state.array)
-        return listed(mask, hand(state.array, seat)) if self.paper_bugs else distinct(mask)
+        return listed_actions(mask, hand(state.array, seat)) if self.paper_bugs else distinct(mask)
 
     def play(self, state: State, moves: Sequence[Action]) -> State:
         (action,) = moves
@@ -195,12 +195,12 @@ class Uno:
     ) -> float:
         actions = np.array([ACTION_NUMBERS[move] for move in moves])
         codes = self.codes(policies)
-        found = luck.advantage(
+        value = luck.advantage(
             start.array, actions, seat, measured, codes, playouts, seed, luck.WALK
         )
-        if np.isnan(found):
+        if np.isnan(value):
             raise ValueError("uno: the moves are not a game from this first state")
-        return float(found)
+        return float(value)
 
     def values(
         self,
@@ -219,10 +219,10 @@ class Uno:
     def winners(
         self, state: State, policies: Sequence[str], playouts: int, seed: int, hidden: bool
     ) -> np.ndarray:
-        found = winners(state.array, self.codes(policies), playouts, seed, hidden)
+        masks = winners(state.array, self.codes(policies), playouts, seed, hidden)
         actions = distinct(rules.legal(state.array))
         listed = self.legal(state, state.array.item(rules.TO_MOVE))
-        return found if listed == actions else found[[actions.index(action) for action in listed]]
+        return masks if listed == actions else masks[[actions.index(action) for action in listed]]
 
     @property
     def encoding(self) -> str:
@@ -255,10 +255,10 @@ class Uno:
         """Return the code of a policy. Raises ValueError for an unknown one."""
         if policy == "random":
             return policies.LISTED if self.paper_bugs else policies.RANDOM
-        known = CODES | AIMED
-        if policy not in known:
+        policy_codes = CODES | AIMED
+        if policy not in policy_codes:
             raise ValueError(f"uno has the policies {', '.join(self.policies)}, not {policy!r}")
-        return known[policy]
+        return policy_codes[policy]
 
 
 def move_text(action: Action) -> str:

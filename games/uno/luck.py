@@ -145,15 +145,15 @@ def sample(
     measure = Measure(measured, policies, n, worlds)
     start, state = blank(len(players)), blank(len(players))
     actions = np.empty(PLY_CAP, np.int64)
-    found = np.empty((games, 2), np.float64)
+    pairs = np.empty((games, 2), np.float64)
     for game in range(games):
         deal(start, len(players), int(np.int64(derive(seed, DEAL, game))))
         state[:] = start
         plies = record(state, players, derive(seed, MOVES, game), desk.room, actions)
         own = int(np.int64(derive(seed, HIDDEN, game)))
-        found[game, 0] = state[WINNER] == measured
-        found[game, 1] = replay(start, actions[:plies], seat, measure, own, desk)
-    return found
+        pairs[game, 0] = state[WINNER] == measured
+        pairs[game, 1] = replay(start, actions[:plies], seat, measure, own, desk)
+    return pairs
 
 
 @compiled
@@ -203,8 +203,8 @@ def judge(action: int, measure: Measure, key: int, desk: Desk) -> float:
     true_world(memory, state, seat, world)
     luck = derive(key, WORLD, 0)
     drawn = walk(memory, world, policies, SETTLING, luck, 0) if measure.worlds == WALK else 0
-    others = total - desk.shares[action]
-    turn = below(others, derive(key, OTHER, 0), 0)
+    other_shares = total - desk.shares[action]
+    turn = below(other_shares, derive(key, OTHER, 0), 0)
     sum_of_differences = 0
     for playing in range(measure.n):
         if measure.worlds == WALK:
@@ -214,21 +214,21 @@ def judge(action: int, measure: Measure, key: int, desk: Desk) -> float:
             redeal_lazily(world.state, seat, derive(key, HIDDEN, playing))
         world.state[SEED] = np.int64(derive(key, DEAL, playing))
         moves = derive(key, MOVES, playing)
-        other = other_option(desk.shares, action, (turn + playing) % others)
+        other = other_option(desk.shares, action, (turn + playing) % other_shares)
         for option in (action, other):
             copy(world.state, desk.trial)
             step(desk.trial, option)
             if playout(desk.trial, policies, moves, desk.room) == measure.measured:
                 sum_of_differences += 1 if option == action else -1
-    return float(sum_of_differences * others / (measure.n * total))
+    return float(sum_of_differences * other_shares / (measure.n * total))
 
 
 @inlined
-def other_option(shares: np.ndarray, taken: int, turn: int) -> int:
+def other_option(shares: np.ndarray, chosen: int, turn: int) -> int:
     """Return the other option for this turn: each but the one taken has as many turns as its
     share."""
     option = -1
     while turn >= 0:
         option += 1
-        turn -= 0 if option == taken else shares[option]
+        turn -= 0 if option == chosen else shares[option]
     return option

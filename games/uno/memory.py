@@ -28,11 +28,11 @@ from gauntlet.games.uno.rules import (
     WILD_DRAW_FOURS,
     WILDS,
     allocating,
-    allowed,
     compiled,
     hand_of,
     inlined,
     kind_of,
+    legal_mask,
     plays,
     push,
     step,
@@ -104,10 +104,10 @@ def begin(memory: Memory, state: np.ndarray) -> None:
 @inlined
 def upturnable(state: np.ndarray, stack: int, after: int) -> int:
     """Return how many cards of a stack, past the first `after`, are not wild draw fours."""
-    found = 0
+    count = 0
     for place in range(stack + 1 + after, stack + 1 + state[stack]):
-        found += trait_of(state[place]) != WILD_DRAW_FOUR
-    return found
+        count += trait_of(state[place]) != WILD_DRAW_FOUR
+    return count
 
 
 @inlined
@@ -191,7 +191,7 @@ def chance(
     Reimplements the policies of `games.uno.policies` on masks instead of counts.
     """
     held, action = first | second, turn[ACTION]
-    legal = allowed(held, turn[ASKED], turn[OVER])
+    legal = legal_mask(held, turn[ASKED], turn[OVER])
     if not legal >> action & 1:
         return 0.0
     if action == DRAW:
@@ -222,10 +222,10 @@ def naming(colour: int, first: int, second: int) -> float:
     own = held_in(colour, first, second)
     tied = 0
     for other in range(4):
-        held = held_in(other, first, second)
-        if held > own:
+        count = held_in(other, first, second)
+        if count > own:
             return 0.0
-        tied += held == own
+        tied += count == own
     return 1.0 / tied
 
 

@@ -120,10 +120,10 @@ def name_most_held(counts: np.ndarray, weights: np.ndarray) -> int:
     number."""
     most = total = 0
     for colour in range(4):
-        held = held_of(colour, counts)
-        if held > most:
-            most, total = held, 0
-        total += held == most
+        count = held_of(colour, counts)
+        if count > most:
+            most, total = count, 0
+        total += count == most
     for colour in range(4):
         weights[15 * colour + WILD_DRAW_FOUR] = held_of(colour, counts) == most
     return total
@@ -132,10 +132,10 @@ def name_most_held(counts: np.ndarray, weights: np.ndarray) -> int:
 @inlined
 def held_of(colour: int, counts: np.ndarray) -> int:
     """Return how many cards of a colour a hand holds, not counting wilds."""
-    held = 0
+    count = 0
     for trait in range(WILD):
-        held += counts[15 * colour + trait]
-    return held
+        count += counts[15 * colour + trait]
+    return count
 
 
 @inlined
@@ -170,14 +170,14 @@ def help_of(trait: int, seats: int, seat: int, direction: int, back: int) -> int
     if trait == REVERSE:
         direction = -direction
     next_seat = (seat + direction) % seats
-    drawn = 0
+    penalty = 0
     if trait in (DRAW_TWO, WILD_DRAW_FOUR):
-        drawn = 2 if trait == DRAW_TWO else 4
+        penalty = 2 if trait == DRAW_TWO else 4
         if next_seat == helped:
-            drawn = -drawn
-    if trait == SKIP or drawn != 0:
+            penalty = -penalty
+    if trait == SKIP or penalty != 0:
         next_seat = (next_seat + direction) % seats
-    return drawn * seats - (helped - next_seat) * direction % seats
+    return penalty * seats - (helped - next_seat) * direction % seats
 
 
 @allocating
@@ -209,10 +209,10 @@ def choose(
     seat = state[TO_MOVE]
     count_cards(state, hand_of(seat), counts)
     total = weigh(policy, state[SEATS], seat, state[DIRECTION], counts, legal, weights)
-    left = below(total, key, count)
+    remaining = below(total, key, count)
     action = 0
-    while left >= weights[action]:
-        left -= weights[action]
+    while remaining >= weights[action]:
+        remaining -= weights[action]
         action += 1
     return action
 
@@ -250,14 +250,14 @@ def redeal(state: np.ndarray, seat: int, key: np.uint64) -> None:
 @inlined
 def redeal_lazily(state: np.ndarray, seat: int, key: np.uint64) -> None:
     """As `redeal`, with a pile as in `games.uno.rules.deal_lazily`."""
-    own = hand_of(seat)
+    own_hand = hand_of(seat)
     for hand in range(HANDS, len(state), STACK):
-        if hand != own:
+        if hand != own_hand:
             for place in range(hand + 1, hand + 1 + state[hand]):
                 push(state, PILE, state[place])
     loosen(state, key)
     for hand in range(HANDS, len(state), STACK):
-        if hand != own:
+        if hand != own_hand:
             for place in range(hand + 1, hand + 1 + state[hand]):
                 state[place] = next_card(state)
 
@@ -287,7 +287,7 @@ def winners(state: np.ndarray, policies: np.ndarray, n: int, seed: int, hidden: 
     if nobody does.
     """
     actions = legal(state)
-    found = np.zeros((number_of(actions), n), np.uint16)
+    masks = np.zeros((number_of(actions), n), np.uint16)
     start, trial = state.copy(), state.copy()
     room = make_room()
     for playing in range(n):
@@ -295,10 +295,10 @@ def winners(state: np.ndarray, policies: np.ndarray, n: int, seed: int, hidden: 
             redeal_lazily(start, state[TO_MOVE], derive(seed, HIDDEN, playing))
         start[SEED] = np.int64(derive(seed, DEAL, playing))
         key = derive(seed, MOVES, playing)
-        for option in range(len(found)):
+        for option in range(len(masks)):
             copy(start, trial)
             step(trial, nth_of(actions, option))
             winner = playout(trial, policies, key, room)
             if winner >= 0:
-                found[option, playing] = 1 << winner
-    return found
+                masks[option, playing] = 1 << winner
+    return masks

@@ -124,12 +124,12 @@ def walk(
     next unused number. At least one card must be hidden in a hand."""
     held, hidden = world.counts[HELD], world.counts[HIDDEN]
     for _ in range(steps):
-        one = world.places[below(held, key, count)]
+        place = world.places[below(held, key, count)]
         other = world.places[below(hidden, key, count + 1)]
         luck = float(word(key, np.uint64(count + 2)) >> np.uint64(11)) * 2.0**-53
         count += 3
-        if one != other and luck < ratio(memory, world, policies, one, other):
-            swap(memory, world, one, other)
+        if place != other and luck < ratio(memory, world, policies, place, other):
+            swap(memory, world, place, other)
     return count
 
 
@@ -138,20 +138,20 @@ def ratio(memory: Memory, world: World, policies: np.ndarray, place: int, other:
     """Return the likelihood ratio of a swap of the cards at two hidden places, the first of them in
     a hand. Writes the new chances of the turns to `world.drafts`."""
     state = world.state
-    mine, its = ticket_at(memory, place), ticket_at(memory, other)
+    mine, theirs = ticket_at(memory, place), ticket_at(memory, other)
     epoch = state[SHUFFLES] - memory.counts[SHUFFLED]
-    if memory.arrivals[mine, EPOCH] != (epoch if its < 0 else memory.arrivals[its, EPOCH]):
+    if memory.arrivals[mine, EPOCH] != (epoch if theirs < 0 else memory.arrivals[theirs, EPOCH]):
         return 0.0
-    if not admits(memory, mine, state[other]) or not admits(memory, its, state[place]):
+    if not admits(memory, mine, state[other]) or not admits(memory, theirs, state[place]):
         return 0.0
     able = world.counts[ABLE]
     likelier = able / (able + freed(memory, world, place, other))
-    for turn in range(first_touched(memory, mine, its), memory.counts[TURNS]):
+    for turn in range(first_touched(memory, mine, theirs), memory.counts[TURNS]):
         seat = memory.turns[turn, SEAT]
         gains = owner(place) == seat and memory.arrivals[mine, SINCE] <= turn
-        loses = its >= 0 and owner(other) == seat and memory.arrivals[its, SINCE] <= turn
+        loses = theirs >= 0 and owner(other) == seat and memory.arrivals[theirs, SINCE] <= turn
         if (gains and overtakes(memory, turn, mine, state[other])) or (
-            loses and overtakes(memory, turn, its, state[place])
+            loses and overtakes(memory, turn, theirs, state[place])
         ):
             return 0.0
         world.drafts[turn] = world.chances[turn]
@@ -171,12 +171,12 @@ def ratio(memory: Memory, world: World, policies: np.ndarray, place: int, other:
 def swap(memory: Memory, world: World, place: int, other: int) -> None:
     """Swap the cards at two places after `ratio` was called for them."""
     state = world.state
-    mine, its = ticket_at(memory, place), ticket_at(memory, other)
+    mine, theirs = ticket_at(memory, place), ticket_at(memory, other)
     world.counts[ABLE] += freed(memory, world, place, other)
-    for turn in range(first_touched(memory, mine, its), memory.counts[TURNS]):
+    for turn in range(first_touched(memory, mine, theirs), memory.counts[TURNS]):
         seat = memory.turns[turn, SEAT]
         gains = owner(place) == seat and memory.arrivals[mine, SINCE] <= turn
-        loses = its >= 0 and owner(other) == seat and memory.arrivals[its, SINCE] <= turn
+        loses = theirs >= 0 and owner(other) == seat and memory.arrivals[theirs, SINCE] <= turn
         if gains != loses:
             world.first[turn] ^= bits(state[place], state[other], 0)
             world.second[turn] ^= bits(state[place], state[other], 64)
@@ -208,19 +208,19 @@ def admits(memory: Memory, ticket: int, card: int) -> bool:
 def freed(memory: Memory, world: World, place: int, other: int) -> int:
     """Return how many more cards could have been turned up at the start if two places were
     swapped."""
-    mine, its = ticket_at(memory, place), ticket_at(memory, other)
-    gone = int(trait_of(world.state[place]) != WILD_DRAW_FOUR)
-    come = int(trait_of(world.state[other]) != WILD_DRAW_FOUR)
+    mine, theirs = ticket_at(memory, place), ticket_at(memory, other)
+    leaving = int(trait_of(world.state[place]) != WILD_DRAW_FOUR)
+    arriving = int(trait_of(world.state[other]) != WILD_DRAW_FOUR)
     early = memory.arrivals[mine, EARLY]
-    late = memory.arrivals[its, EARLY] if its >= 0 else 0
-    return int((gone - come) * (early - late))
+    late = memory.arrivals[theirs, EARLY] if theirs >= 0 else 0
+    return int((leaving - arriving) * (early - late))
 
 
 @inlined
-def first_touched(memory: Memory, mine: int, its: int) -> int:
+def first_touched(memory: Memory, mine: int, theirs: int) -> int:
     """Return the first turn that a swap of two arrivals can affect."""
     since = memory.arrivals[mine, SINCE]
-    return int(since if its < 0 else min(since, memory.arrivals[its, SINCE]))
+    return int(since if theirs < 0 else min(since, memory.arrivals[theirs, SINCE]))
 
 
 @inlined

@@ -163,30 +163,30 @@ def over(state: np.ndarray) -> bool:
 @inlined
 def legal(state: np.ndarray) -> int:
     """Return the legal actions of the seat to move, as a mask with bit `action` set."""
-    return allowed(held_by(state, state[TO_MOVE]), state[COLOUR], state[TRAIT])
+    return legal_mask(held_by(state, state[TO_MOVE]), state[COLOUR], state[TRAIT])
 
 
 @inlined
 def held_by(state: np.ndarray, seat: int) -> int:
     """Return the kinds of cards in a hand, as a mask."""
-    held = 0
+    kinds = 0
     hand = hand_of(seat)
     size = size_of(state, hand)
     for start in range(0, size, LANES):
         for number in range(LANES):
             kind = kind_of(state[hand + 1 + start + number])
-            held |= int(start + number < size) << kind
-    return held
+            kinds |= int(start + number < size) << kind
+    return kinds
 
 
 @inlined
-def allowed(held: int, colour: int, trait: int) -> int:
+def legal_mask(kinds: int, colour: int, trait: int) -> int:
     """Return the legal actions of a hand, a mask of kinds, on a colour and a top card's trait."""
     fitting = PLAIN << (15 * colour)
     if trait < WILD:
         fitting |= EVERY_COLOUR << trait
-    actions = held & fitting | (WILDS if held & WILDS else 0)
-    if actions == 0 and held & WILD_DRAW_FOURS:
+    actions = kinds & fitting | (WILDS if kinds & WILDS else 0)
+    if actions == 0 and kinds & WILD_DRAW_FOURS:
         actions = WILD_DRAW_FOURS
     return actions if actions else 1 << DRAW
 

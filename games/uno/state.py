@@ -6,30 +6,21 @@ turned into a state consistent with it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
+from gauntlet.games.array_state import ArrayState
 from gauntlet.games.base import Action
 from gauntlet.games.uno import policies, rules
 from gauntlet.games.uno.rules import DRAW, WILD
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class State:
-    """A state: the array of `games.uno.rules`, and the public moves so far, oldest first."""
+class State(ArrayState):
+    """A state with the array of `games.uno.rules`."""
 
-    array: np.ndarray
-    history: tuple[str, ...] = ()
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, State):
-            return NotImplemented
-        return self.history == other.history and bool(np.array_equal(self.array, other.array))
-
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ()
 
 
 class View(NamedTuple):
@@ -58,28 +49,28 @@ def possible_state(view: View) -> np.ndarray:
     array[rules.TOP] = view.trait if view.trait >= WILD else 15 * view.colour + view.trait
     array[rules.TRAIT] = view.trait
     array[rules.WINNER] = array[rules.TOP_BY] = -1
-    left = rules.DECK.tolist()
-    fill(array, rules.PLAYED, took(left, view.played))
-    fill(array, rules.hand_of(view.seat), took(left, view.hand))
+    deck = rules.DECK.tolist()
+    fill(array, rules.PLAYED, took(deck, view.played))
+    fill(array, rules.hand_of(view.seat), took(deck, view.hand))
     for seat, size in enumerate(view.sizes):
         if seat != view.seat:
-            fill(array, rules.hand_of(seat), [left.pop() for _ in range(size)])
-    fill(array, rules.PILE, left)
+            fill(array, rules.hand_of(seat), [deck.pop() for _ in range(size)])
+    fill(array, rules.PILE, deck)
     return array
 
 
-def took(left: list[int], counts: tuple[int, ...]) -> list[int]:
+def took(deck: list[int], counts: tuple[int, ...]) -> list[int]:
     """Take cards from `left`: `counts` of each kind, wilds of any colour."""
-    taken = []
-    wanted = list(counts)
-    for card in tuple(left):
+    cards = []
+    needed = list(counts)
+    for card in tuple(deck):
         kind = card & 63
         kind = kind % 15 if kind % 15 >= WILD else kind
-        if wanted[kind]:
-            wanted[kind] -= 1
-            left.remove(card)
-            taken.append(card)
-    return taken
+        if needed[kind]:
+            needed[kind] -= 1
+            deck.remove(card)
+            cards.append(card)
+    return cards
 
 
 def fill(array: np.ndarray, stack: int, cards: list[int]) -> None:
@@ -118,7 +109,7 @@ def distinct(mask: int) -> tuple[Action, ...]:
     return tuple(action for action in range(rules.ACTIONS) if mask >> action & 1)
 
 
-def listed(mask: int, kinds: list[int]) -> tuple[Action, ...]:
+def listed_actions(mask: int, kinds: list[int]) -> tuple[Action, ...]:
     """Return the actions of a mask as RLCard lists them: in the order of the hand, a card held
     twice listed twice, but the four actions of a wild once."""
     actions: list[Action] = []

@@ -129,7 +129,7 @@ class Tally:
 
 
 def review(
-    history: Sequence[str], moves: int, seat: int, seats: int, played: Sequence[int]
+    history: Sequence[str], moves: int, seat: int, seats: int, played_counts: Sequence[int]
 ) -> tuple[Fact, ...]:
     """Return a fact per player over the last `moves` clauses, `seat` itself last; then the colours
     of the cards in the played pile. () before the first move.
@@ -143,22 +143,22 @@ def review(
     facts = [
         Fact(f"Player {s}{' (you)' * (s == seat)}", _describe_tally(tallies[s])) for s in order
     ]
-    return (*facts, Fact("Played pile", _by_colour(played)))
+    return (*facts, Fact("Played pile", _by_colour(played_counts)))
 
 
 def tally(history: Sequence[str], moves: int) -> defaultdict[int, Tally]:
     """Return what happened in the last `moves` clauses, by seat."""
     tallies: defaultdict[int, Tally] = defaultdict(Tally)
-    colour, by = "", -1
+    colour, player = "", -1
     for number, clause in enumerate(history):
         _, seat, done = clause.split(" ", 2)
         card, _, naming = done.partition("played ")[2].partition(" naming ")
         if number >= len(history) - moves:
             _count(tallies[int(seat)], done, card, colour)
             if done.startswith("challenged rightly"):
-                tallies[by].caught += 1
+                tallies[player].caught += 1
         if card:
-            by = int(seat)
+            player = int(seat)
             colour = naming or card.partition(" ")[0]
     return tallies
 
@@ -183,11 +183,11 @@ def _describe_tally(tallied: Tally) -> str:
     1 time"."""
     parts = []
     if tallied.traits:
-        colours = _listed(f"{tallied.colours[c]} {c}" for c in COLOURS if tallied.colours[c])
-        traits = _listed(trait for trait in TRAITS for _ in range(tallied.traits[trait]))
+        colours = _join(f"{tallied.colours[c]} {c}" for c in COLOURS if tallied.colours[c])
+        traits = _join(trait for trait in TRAITS for _ in range(tallied.traits[trait]))
         parts.append(f"played {colours or 'no colour'} ({traits})")
     if tallied.draws:
-        on = _listed(c for c in COLOURS if c in tallied.drew)
+        on = _join(c for c in COLOURS if c in tallied.drew)
         parts.append(f"drew {_times(tallied.draws)}{', on ' + on if on else ''}")
     if tallied.yielded:
         parts.append(f"drew four cards unchallenged {_times(tallied.yielded)}")
@@ -201,10 +201,10 @@ def _describe_tally(tallied: Tally) -> str:
 
 def _by_colour(played: Sequence[int]) -> str:
     counts = [sum(played[15 * colour : 15 * colour + WILD]) for colour in range(len(COLOURS))]
-    return _listed(f"{count} {colour}" for colour, count in zip(COLOURS, counts, strict=True))
+    return _join(f"{count} {colour}" for colour, count in zip(COLOURS, counts, strict=True))
 
 
-def _listed(parts: Iterable[str]) -> str:
+def _join(parts: Iterable[str]) -> str:
     return ", ".join(parts)
 
 

@@ -76,16 +76,16 @@ class Watch:
         self._check_policies()
 
     def _check_policies(self) -> None:
-        known, name = policies_of(self.of), type(self.of).__name__
+        policies, name = policies_of(self.of), type(self.of).__name__
         for policy in self.catalogue:
-            if policy not in known:
-                raise ValueError(f"{name} has no policy {policy!r}{suggest(policy, known)}")
+            if policy not in policies:
+                raise ValueError(f"{name} has no policy {policy!r}{suggest(policy, policies)}")
         if len(set(self.policies)) < max(2, len(self.policies)):
-            told = ", ".join(self.policies)
-            raise ValueError(f"a catalogue has 2 policies or more, each once; of {name}: {told}")
+            message = ", ".join(self.policies)
+            raise ValueError(f"a catalogue has 2 policies or more, each once; of {name}: {message}")
         if self.players and len(self.players) != self.of.num_seats:
-            told = f"{self.of.num_seats} seats of {name} need as many players"
-            raise ValueError(f"{told}, got {len(self.players)}")
+            message = f"{self.of.num_seats} seats of {name} need as many players"
+            raise ValueError(f"{message}, got {len(self.players)}")
         for player in self.players:
             if player not in self.policies:
                 near = suggest(player, self.policies)
@@ -123,14 +123,14 @@ class Watch:
         return transcript.names(self.of)
 
     @property
-    def _wanted(self) -> GuessSpec:
+    def _guess_spec(self) -> GuessSpec:
         return guess_spec(self.codes, self.watched)
 
     def guess(self, picked: Sequence[int]) -> str:
         return " ".join(self.codes[one] for one in picked)
 
     def read(self, text: str) -> Guess:
-        return self._wanted.read(text)
+        return self._guess_spec.read(text)
 
     def deal(self, rng: np.random.Generator) -> State:
         drawn = rng.integers(len(self.policies), size=self.of.num_seats)
@@ -141,7 +141,7 @@ class Watch:
         return (0,) if len(state.guesses) < self._guesses(state) else ()
 
     def legal(self, state: State, seat: int) -> tuple[Action, ...]:
-        return (self._wanted.action,) if seat in self.to_move(state) else ()
+        return (self._guess_spec.action,) if seat in self.to_move(state) else ()
 
     def play(self, state: State, moves: Sequence[Action]) -> State:
         if not self.to_move(state) or len(moves) != 1:
@@ -153,20 +153,20 @@ class Watch:
         return State(state.transcript, (*state.guesses, self.read(move.text)))
 
     def observe(self, state: State, seat: int) -> Observation:
-        of: Any = self.of  # frozen, hence hashable
-        steps, shown = state.transcript, self._steps_shown(state)
-        first = max(0, shown - (self.window or shown))
+        game: Any = self.of  # frozen, hence hashable
+        steps, steps_shown = state.transcript, self._steps_shown(state)
+        first = max(0, steps_shown - (self.window or steps_shown))
         opening = steps.opening
         return Observation(
             game=f"Watching {opening.game}",
             seat=seat,
-            rules=transcript.rules(of, opening.game, opening.rules, self.policies, self.codes),
-            facts=(Fact("History", transcript.format_steps(steps, first, shown)),),
+            rules=transcript.rules(game, opening.game, opening.rules, self.policies, self.codes),
+            facts=(Fact("History", transcript.format_steps(steps, first, steps_shown)),),
             history=tuple(
                 map(self._clause, range(len(state.guesses)), self._format_guesses(state))
             ),
             options=("guess",),
-            view=View(shown, len(steps), steps.steps[first:shown]),
+            view=View(steps_shown, len(steps), steps.steps[first:steps_shown]),
             role=ROLE,
         )
 
@@ -178,10 +178,11 @@ class Watch:
         return tuple(map(self.policies.index, state.transcript.players))
 
     def show(self, state: State) -> str:
-        shown, right = self._steps_shown(state), state.guesses.count(self.truth(state))
+        steps_shown, right = self._steps_shown(state), state.guesses.count(self.truth(state))
         lines = [
-            transcript.format_steps(state.transcript, max(0, shown - 5), shown),
-            f"step {shown} of {len(state.transcript)}, played by {self.guess(self.truth(state))}",
+            transcript.format_steps(state.transcript, max(0, steps_shown - 5), steps_shown),
+            f"step {steps_shown} of {len(state.transcript)}, played by "
+            f"{self.guess(self.truth(state))}",
         ]
         if state.guesses:
             last = self._format_guesses(state)[-1]
@@ -196,10 +197,10 @@ class Watch:
         return np.array([step.chances(self.of, self.policies) for step in told])
 
     def frequencies(self, observation: Observation) -> np.ndarray:
-        told: Sequence[Step] = observation.view.told
-        taken = np.array([[one.taken for one in step.acted] for step in told])
+        steps: Sequence[Step] = observation.view.told
+        taken = np.array([[one.taken for one in step.acted] for step in steps])
         options = self.mix_table().shape[1]
-        return np.array([np.bincount(row, minlength=options) / len(told) for row in taken.T])
+        return np.array([np.bincount(row, minlength=options) / len(steps) for row in taken.T])
 
     def mix_table(self) -> np.ndarray:
         mixes: Mapping[str, Sequence[float]] = getattr(self.of, "mixes", {})

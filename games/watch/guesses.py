@@ -55,12 +55,12 @@ class GuessSpec:
 def guess_spec(codes: tuple[str, ...], players: tuple[str, ...]) -> GuessSpec:
     """Return the action that takes one of these codes for each of these players. Its examples are
     uniformly distributed guesses."""
-    one = f"({'|'.join(map(re.escape, codes))})"
+    code_pattern = f"({'|'.join(map(re.escape, codes))})"
     told = "for player " + " and for player ".join(players)
     text = TextSpec(
         ask=f"a strategy's code {told}, in this order with a space between them",
         examples=tuple(" ".join(guess) for guess in _examples(codes, len(players))),
-        pattern=f"(?i){NULL}|{' '.join([one] * len(players))}",
+        pattern=f"(?i){NULL}|{' '.join([code_pattern] * len(players))}",
         max_chars=len(players) * (max(map(len, codes)) + 1),
         instead=NULL,
     )
@@ -96,20 +96,20 @@ class PolicyOutcomes:
     def alike(self, truth: int) -> np.ndarray:
         """Return which tuples no loss distinguishes from this one, itself included: bool of shape
         (tuples,)."""
-        return observation.alike(self.chances, self.chances[truth])
+        return observation.indistinguishable(self.chances, self.chances[truth])
 
     def curves(self, truth: int, guesses: Sequence[int | None]) -> dict[str, np.ndarray]:
         """Return each of LOSSES per guess, NaN for an abstention."""
         places = [truth if guess is None else guess for guess in guesses]
-        real, said = self.chances[truth], self.chances[places]
-        found = {
-            "ce": np.maximum(observation.cross_entropy(real, said), 0.0),  # EPS takes it below 0
-            "brier": observation.brier(real, said),
-            "ev_loss": observation.ev_loss(real, said, self.worth),
+        real, guessed = self.chances[truth], self.chances[places]
+        losses = {
+            "ce": np.maximum(observation.cross_entropy(real, guessed), 0.0),  # EPS takes it below 0
+            "brier": observation.brier(real, guessed),
+            "ev_loss": observation.ev_loss(real, guessed, self.worth),
             "union": self.losses[places, truth],
         }
         null = np.array([guess is None for guess in guesses])
-        return {name: np.where(null, np.nan, curve) for name, curve in found.items()}
+        return {name: np.where(null, np.nan, curve) for name, curve in losses.items()}
 
 
 def comparable(game: Game[Any], policies: Sequence[str]) -> bool:
@@ -152,17 +152,17 @@ def measures_of(names: Sequence[str], losses: bool) -> tuple[Measure, ...]:
     the first guess with almost no union loss. spikes: how often it rises again. Never is the number
     of guesses + 1.
     """
-    own = [Measure("sir", 0.0, 1.0), *(Measure(f"sir_{name}", 0.0, 1.0) for name in names)]
-    own += [Measure("null_rate", 0.0, 1.0), Measure("lag", 0.0)]
+    measures = [Measure("sir", 0.0, 1.0), *(Measure(f"sir_{name}", 0.0, 1.0) for name in names)]
+    measures += [Measure("null_rate", 0.0, 1.0), Measure("lag", 0.0)]
     if losses:
-        own += [
+        measures += [
             Measure("same_outcome", 0.0, 1.0),
             Measure("alike", 1.0),
             Measure("blind", 0.0, 1.0),
         ]
-        own += [Measure(name, 0.0, WORST[name]) for name in LOSSES]
-        own += [Measure("late", 0.0, 1.0), Measure("understood", 1.0), Measure("spikes", 0.0)]
-    return tuple(own)
+        measures += [Measure(name, 0.0, WORST[name]) for name in LOSSES]
+        measures += [Measure("late", 0.0, 1.0), Measure("understood", 1.0), Measure("spikes", 0.0)]
+    return tuple(measures)
 
 
 def measure(
@@ -192,12 +192,10 @@ def measure(
     return figures | {"understood": float(course.understood), "spikes": float(course.spikes)}
 
 
-def _blind(alike: np.ndarray, truth: Guess) -> bool:
+def _blind(same: np.ndarray, truth: Guess) -> bool:
     """Return whether one player could have any policy, given the others."""
-    others = [
-        (np.moveaxis(alike, at, -1), truth[:at] + truth[at + 1 :]) for at in range(len(truth))
-    ]
-    return any(bool(table[rest].all()) for table, rest in others)
+    slices = [(np.moveaxis(same, at, -1), truth[:at] + truth[at + 1 :]) for at in range(len(truth))]
+    return any(bool(table[rest].all()) for table, rest in slices)
 
 
 def _or_worst(mean: float, loss: str) -> float:

@@ -63,13 +63,15 @@ class Step:
     def chances(self, game: Game[Any], policies: tuple[str, ...]) -> np.ndarray:
         """Return the likelihood of the step under each policy, float64 of shape (seats, policies):
         1 if a seat did not act. Cached per step, since a watched game has one catalogue."""
-        kept: np.ndarray | None = self.__dict__.get("_chances")
-        if kept is None:
-            kept = np.ones((game.num_seats, len(policies)))
+        cached: np.ndarray | None = self.__dict__.get("_chances")
+        if cached is None:
+            cached = np.ones((game.num_seats, len(policies)))
             for one in self.acted:
-                kept[one.seat] = policy_probabilities(game, policies, one.observation)[:, one.taken]
-            self.__dict__["_chances"] = kept
-        return kept
+                cached[one.seat] = policy_probabilities(game, policies, one.observation)[
+                    :, one.taken
+                ]
+            self.__dict__["_chances"] = cached
+        return cached
 
     def __reduce__(self) -> tuple[type[Step], tuple[Moves, tuple[SeatAction, ...]]]:
         return Step, (self.moves, self.acted)
@@ -100,12 +102,12 @@ class Transcript:
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """All steps, games one after the other."""
-        found = []
+        steps = []
         for state, played in zip(self.starts, self.moves, strict=True):
             for moves in played:
-                found.append(_step(self.game, state, moves))
+                steps.append(_step(self.game, state, moves))
                 state = self.game.play(state, moves)
-        return tuple(found)
+        return tuple(steps)
 
     def __reduce__(self) -> tuple[type[Transcript], tuple[Any, ...]]:
         return Transcript, (self.game, self.players, self.starts, self.moves)
@@ -120,21 +122,23 @@ def play_watched(
     for _ in range(games):
         start = game.deal(rng)
         starts.append(start)
-        moves.append(_played(game, start, names, rng))
+        moves.append(_play_to_end(game, start, names, rng))
     return Transcript(game, tuple(players), tuple(starts), tuple(moves))
 
 
-def _played(
+def _play_to_end(
     game: Game[Any], state: Any, policies: Sequence[str], rng: np.random.Generator
 ) -> tuple[Moves, ...]:
     """Return the moves of one game to its end. Raises UserError if it does not end."""
-    found: list[Moves] = []
+    history: list[Moves] = []
     while seats := game.to_move(state):
-        if len(found) == LONGEST:
+        if len(history) == LONGEST:
             raise UserError(f"{type(game).__name__} is not over after {LONGEST:,} steps")
-        found.append(tuple(scripted_move(game, state, seat, policies[seat], rng) for seat in seats))
-        state = game.play(state, found[-1])
-    return tuple(found)
+        history.append(
+            tuple(scripted_move(game, state, seat, policies[seat], rng) for seat in seats)
+        )
+        state = game.play(state, history[-1])
+    return tuple(history)
 
 
 def _step(game: Game[Any], state: Any, moves: Moves) -> Step:
@@ -157,17 +161,19 @@ def rules(
 ) -> str:
     """Return the watched game's rules, the catalogue, and the observer's task. title, game_rules:
     the game's name and rules in its own observations."""
-    played = game.spectator_rules if isinstance(game, Spectated) else _rules(title, game_rules)
+    watched_rules = (
+        game.spectator_rules if isinstance(game, Spectated) else _rules(title, game_rules)
+    )
     known: Mapping[str, str] = getattr(game, "told_policies", {})
     listed = "; ".join(
         f"{code}: {known[policy]}" if policy in known else code
         for code, policy in zip(codes, policies, strict=True)
     )
     return (
-        f"{played} Each player keeps to one strategy of this catalogue, two may have the same. "
-        f"Catalogue, by code: {listed}. You watch and do not play. After each step you are shown "
-        "the latest steps and guess the strategy of every player. You win if your last guess is "
-        "right."
+        f"{watched_rules} Each player keeps to one strategy of this catalogue, two may have the "
+        f"same. Catalogue, by code: {listed}. You watch and do not play. After each step you are "
+        "shown the latest steps and guess the strategy of every player. You win if your last guess "
+        "is right."
     )
 
 
@@ -190,8 +196,10 @@ def format_steps(transcript: Transcript, first: int, end: int) -> str:
 
 
 def _line(acted: SeatAction) -> str:
-    seen = acted.observation
-    facts = ", ".join(f"{fact.name}: {fact.text}".replace("\n", " / ") for fact in seen.facts)
-    options = f" of {', '.join(seen.options)}" if len(seen.options) > 1 else ""
-    line = f"player {acted.seat} ({facts}) takes {seen.options[acted.taken]}{options}"
+    observation = acted.observation
+    facts = ", ".join(
+        f"{fact.name}: {fact.text}".replace("\n", " / ") for fact in observation.facts
+    )
+    options = f" of {', '.join(observation.options)}" if len(observation.options) > 1 else ""
+    line = f"player {acted.seat} ({facts}) takes {observation.options[acted.taken]}{options}"
     return line.replace(" (you)", "")

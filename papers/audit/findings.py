@@ -38,13 +38,13 @@ def findings(
 
 def view(findings: pd.DataFrame) -> WrappedTable:
     """Return the findings as a table for the terminal."""
-    shown = WrappedTable(gap=2)
+    grid = WrappedTable(gap=2)
     for heading in ("id", "claim", "recomputed", "verdict"):
-        shown.add_column(heading, overflow="fold", no_wrap=heading in ("id", "verdict"))
+        grid.add_column(heading, overflow="fold", no_wrap=heading in ("id", "verdict"))
     for row in findings.to_dict("records"):
-        shown.add_row(*(str(value) for value in row.values()))
-        shown.add_row()
-    return shown
+        grid.add_row(*(str(value) for value in row.values()))
+        grid.add_row()
+    return grid
 
 
 def z_and_p(rate: float, baseline: float, games: int) -> tuple[float, float]:

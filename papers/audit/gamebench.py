@@ -90,15 +90,16 @@ def gb_03() -> Finding:
 def gb_04() -> Finding:
     scores, ratings = values("table2"), values("table1")
     rated = [place for place, score in scores.items() if np.isnan(score)]
-    told = "; ".join(
+    ratings_text = "; ".join(
         f"{agent} in {actual_games([column for one, column in rated if one == agent])}"
         for agent in dict.fromkeys(agent for agent, _ in rated)
     )
-    alike = sorted({ratings[place] for place in rated if actual_games([place[1]]) == "ALS"})
+    distinct = sorted({ratings[place] for place in rated if actual_games([place[1]]) == "ALS"})
     return (
         f"Table 1 rates all {len(printed('agents'))} agents in all {len(printed('columns'))} games",
-        f"{len(rated)} of these ratings have no match behind them, as Table 2 shows: {told}; they "
-        f"are the regularisation's (in ALS {', '.join(f'{one:g}' for one in alike)} for both)",
+        f"{len(rated)} of these ratings have no match behind them, as Table 2 shows: "
+        f"{ratings_text}; they are the regularisation's (in ALS "
+        f"{', '.join(f'{one:g}' for one in distinct)} for both)",
         not rated,
     )
 
@@ -130,14 +131,14 @@ def gb_11() -> Finding:
 # --- from the matches ---
 
 
-def gb_01(again: PublishedResults) -> Finding:
-    told = paper("gamebench")
+def gb_01(recomputed: PublishedResults) -> Finding:
+    published = paper("gamebench")
 
     def scored(agent: str, game: str, value: float) -> bool:
-        return abs(again.score(agent, game) - value) <= ROUNDED
+        return abs(recomputed.score(agent, game) - value) <= ROUNDED
 
     def rated(agent: str, game: str, value: float) -> bool:
-        return rating_gap(again, agent, game, value).p_value >= LEVEL
+        return rating_gap(recomputed, agent, game, value).p_value >= LEVEL
 
     def fitting(
         table: str, fits: Callable[[str, str, float], bool], game: Callable[[str], str]
@@ -145,15 +146,19 @@ def gb_01(again: PublishedResults) -> Finding:
         return sum(fits(agent, game(column), v) for (agent, column), v in values(table).items())
 
     def own_game(column: str) -> str:
-        return ALL if column == OVERALL else str(told["games"][column])
+        return ALL if column == OVERALL else str(published["games"][column])
 
-    really = columns(told).__getitem__
-    wrong = [column for column, game in told["columns"].items() if told["games"][column] != game]
+    really = columns(published).__getitem__
+    wrong = [
+        column
+        for column, game in published["columns"].items()
+        if published["games"][column] != game
+    ]
     scores = [fitting("table2", scored, game) for game in (own_game, really)]
     ratings = [fitting("table1", rated, game) for game in (own_game, really)]
     order = ", ".join(f"{column} is {actual_games([column])}" for column in wrong)
     return (
-        f"Tables 1 and 2: columns {', '.join(told['columns'])}",
+        f"Tables 1 and 2: columns {', '.join(published['columns'])}",
         f"as headed {scores[0]} of 63 scores and {ratings[0]} of 70 ratings are those of the "
         f"matches (ratings tested at 5%, with the noise of {THEIR_DRAWS:,} draws); {scores[1]} and "
         f"{ratings[1]} are where {order}",
@@ -161,8 +166,8 @@ def gb_01(again: PublishedResults) -> Finding:
     )
 
 
-def gb_06(again: PublishedResults) -> Finding:
-    matches, human = again.matches("hive"), again.agents.index("human")
+def gb_06(recomputed: PublishedResults) -> Finding:
+    matches, human = recomputed.matches("hive"), recomputed.agents.index("human")
     without = (matches.first != human) & (matches.second != human)
     ties = int((matches.scores[without] == 0.5).sum())
     return (
@@ -173,46 +178,46 @@ def gb_06(again: PublishedResults) -> Finding:
     )
 
 
-def gb_08(again: PublishedResults) -> Finding:
-    matches, names = again.contest.matches, again.agents
-    few = {name: again.match_count(name, ALL) for name in ("human", "gpt-4-rap")}
+def gb_08(recomputed: PublishedResults) -> Finding:
+    matches, names = recomputed.contest.matches, recomputed.agents
+    few = {name: recomputed.match_count(name, ALL) for name in ("human", "gpt-4-rap")}
     strangers = [names[int(at)] for at in np.flatnonzero(matches.met[names.index("human")] == 0)]
     never = ", ".join(name for name in strangers if name != "human")
-    low, high = again.ratings[ALL].limits
-    told = ", ".join(f"{name} {low[at]:.2f} to {high[at]:.2f}" for at, name in enumerate(names))
+    low, high = recomputed.ratings[ALL].limits
+    text = ", ".join(f"{name} {low[at]:.2f} to {high[at]:.2f}" for at, name in enumerate(names))
     middle = [names.index(name) for name in ("gpt-4-rap", "gpt-3.5-cot", "gpt-4-cot")]
     return (
         f"{len(matches)} matches order {len(names)} agents",
-        f"random is in {again.match_count('random', ALL)}, "
+        f"random is in {recomputed.match_count('random', ALL)}, "
         f"{', '.join(f'{name} in {count}' for name, count in few.items())}; the human never meets "
-        f"{never}. 90% limits: {told}: those in the middle overlap",
+        f"{never}. 90% limits: {text}: those in the middle overlap",
         max(low[middle]) > min(high[middle]),
     )
 
 
-def gb_09(again: PublishedResults) -> Finding:
-    names = again.agents
-    games = [again.matches(game).means for game in again.contest.games]
+def gb_09(recomputed: PublishedResults) -> Finding:
+    names = recomputed.agents
+    games = [recomputed.matches(game).means for game in recomputed.contest.games]
     by_game = np.nanmean(np.array(games), axis=0)
-    pooled = again.contest.matches.means
+    pooled = recomputed.contest.matches.means
     far = int(np.abs(pooled - by_game).argmax())
-    told = ", ".join(
+    text = ", ".join(
         f"{n} {p:.2f} / {g:.2f}" for n, p, g in zip(names, pooled, by_game, strict=True)
     )
     return (
         "Table 2, Overall: an agent's score, as Overall in Table 1 weighs games equally",
-        f"it is the mean over matches, not games: {told}; farthest apart is {names[far]}, by "
+        f"it is the mean over matches, not games: {text}; farthest apart is {names[far]}, by "
         f"{abs(pooled[far] - by_game[far]):.2f}",
         bool(np.abs(pooled - by_game).max() < ROUNDED),
     )
 
 
-def gb_10(again: PublishedResults) -> Finding:
-    low, high = again.ratings[ALL].limits
-    human, rap = (again.agents.index(name) for name in ("human", "gpt-4-rap"))
+def gb_10(recomputed: PublishedResults) -> Finding:
+    low, high = recomputed.ratings[ALL].limits
+    human, rap = (recomputed.agents.index(name) for name in ("human", "gpt-4-rap"))
     return (
         "App. C.1: the upper limit of GPT-4-RAP just reaches the human's lower one",
-        f"90% limits: {high[rap]:.2f} against {low[human]:.2f}, of {again.draws:,} draws",
+        f"90% limits: {high[rap]:.2f} against {low[human]:.2f}, of {recomputed.draws:,} draws",
         abs(float(high[rap] - low[human])) < 0.1,
     )
 

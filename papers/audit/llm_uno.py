@@ -20,7 +20,7 @@ SEED = 1
 COOP_TESTS = 8
 
 
-def printed(name: str) -> Mapping[str, Any]:
+def published(name: str) -> Mapping[str, Any]:
     """Return one published entry of LLM-UNO by the end of its id."""
     data = paper("llm_uno")
     entries = [*data["cells"], *data["seats"], data["gain"], data["significant"]]
@@ -44,7 +44,7 @@ COOP_BASELINE = "baseline.coop.rule_rule_random.seat1.win_rate"
 
 def tests(lines: Mapping[str, str], baseline: float) -> dict[str, tuple[float, float]]:
     """Return z and p of each printed entry against a fixed baseline."""
-    entries = {model: printed(line) for model, line in lines.items()}
+    entries = {model: published(line) for model, line in lines.items()}
     return {model: z_and_p(e["value"], baseline, e["n"]) for model, e in entries.items()}
 
 
@@ -55,8 +55,8 @@ def simulated(*players: str) -> tuple[int, ...]:
 
 
 def lu_01() -> Finding:
-    line, gain = printed(SOLO["70B"]), printed("fig5.llama3.3-70b.cloze.gain")["value"]
-    rate, n, baseline = line["value"], line["n"], printed(SOLO_BASELINE)["value"]
+    line, gain = published(SOLO["70B"]), published("fig5.llama3.3-70b.cloze.gain")["value"]
+    rate, n, baseline = line["value"], line["n"], published(SOLO_BASELINE)["value"]
     near = [floor(rate * n), ceil(rate * n)]
     reachable = any(round(wins / n, 4) == rate for wins in near)
     wins = round((baseline + gain) * n)
@@ -70,31 +70,31 @@ def lu_01() -> Finding:
 
 
 def lu_02() -> Finding:
-    found = tests(SOLO, printed(SOLO_BASELINE)["value"])
+    results = tests(SOLO, published(SOLO_BASELINE)["value"])
     return (
         "every model beats 48.96% with at least one prompt at p < .05 (baseline taken as exact)",
-        format_tests(found),
-        all(p < ALPHA for _, p in found.values()),
+        format_tests(results),
+        all(p < ALPHA for _, p in results.values()),
     )
 
 
 def lu_03() -> Finding:
-    baseline = printed(COOP_BASELINE)["value"]
-    found = tests(COOP, baseline)
+    baseline = published(COOP_BASELINE)["value"]
+    results = tests(COOP, baseline)
     least = ", ".join(
         f"{baseline + norm.isf(ALPHA) * sqrt(baseline * (1 - baseline) / n):.2%} of {n:,}"
         for n in (10_000, 7_000)
     )
-    significant = {model for model, (_, p) in found.items() if p < ALPHA}
+    significant = {model for model, (_, p) in results.items() if p < ALPHA}
     return (
         "helping: only 70B cloze is significant, 1B and 24B come near (baseline taken as exact)",
-        f"{format_tests(found)}; significant from {least} games on",
+        f"{format_tests(results)}; significant from {least} games on",
         significant == {"70B"},
     )
 
 
 def lu_04() -> Finding:
-    line, p0 = printed(COOP["70B"]), printed(COOP_BASELINE)["value"]
+    line, p0 = published(COOP["70B"]), published(COOP_BASELINE)["value"]
     ps = {n: z_and_p_of_two(line["value"], line["n"], p0, n)[1] for n in (10_000, 100_000)}
     return (
         "70B helps significantly over a baseline of 10,000 games (elsewhere: 100,000)",
@@ -105,7 +105,7 @@ def lu_04() -> Finding:
 
 
 def lu_05() -> Finding:
-    p = tests(COOP, printed(COOP_BASELINE)["value"])["70B"][1]
+    p = tests(COOP, published(COOP_BASELINE)["value"])["70B"][1]
     step, chance = ALPHA / COOP_TESTS, 1 - (1 - ALPHA) ** COOP_TESTS
     return (
         f"70B helps significantly, one of {COOP_TESTS} tests at alpha {ALPHA:g} each",
@@ -116,9 +116,9 @@ def lu_05() -> Finding:
 
 
 def lu_06() -> Finding:
-    p0 = printed(COOP_BASELINE)["value"]
+    p0 = published(COOP_BASELINE)["value"]
     found = tests(COOP, p0)
-    gains = [100 * (printed(line)["value"] - p0) for line in COOP.values()]
+    gains = [100 * (published(line)["value"] - p0) for line in COOP.values()]
     above = sum(p > ALPHA for _, p in found.values())
     return (
         "three combinations give reliable gains for the partner",
@@ -129,20 +129,20 @@ def lu_06() -> Finding:
 
 
 def lu_08() -> Finding:
-    rate, line = simulated("random", "random")[1] / GAMES, printed(SOLO_BASELINE)
+    rate, line = simulated("random", "random")[1] / GAMES, published(SOLO_BASELINE)
     off = z_and_p(line["value"], rate, line["n"])[0]
-    found = tests(SOLO, rate)
+    results = tests(SOLO, rate)
     return (
         "a random second player wins 48.96% (10,000 games), and all four models beat that",
         f"{rate:.2%} in {GAMES:,} games of ours; 48.96% is {off:+.2f} standard errors off, within "
-        f"noise. Against ours: {format_tests(found)}",
-        all(p < ALPHA for _, p in found.values()),
+        f"noise. Against ours: {format_tests(results)}",
+        all(p < ALPHA for _, p in results.values()),
     )
 
 
 def lu_09() -> Finding:
     rate = simulated("random", "rule")[1] / GAMES
-    best = max(printed(line)["value"] for line in SOLO.values())
+    best = max(published(line)["value"] for line in SOLO.values())
     return (
         "language models play about as well as a strong agent",
         f"RLCard's rule player wins {rate:.2%} from the same seat ({GAMES:,} games of ours); the "
@@ -163,14 +163,14 @@ def lu_12() -> Finding:
 def lu_14() -> Finding:
     wins = simulated("rule", "rule", "random")
     rates = [count / GAMES for count in wins[:3]]
-    found = tests(COOP, rates[1])
-    line = printed(COOP_BASELINE)
+    results = tests(COOP, rates[1])
+    line = published(COOP_BASELINE)
     off = z_and_p(line["value"], rates[1], line["n"])[0]
     return (
         "seat 1 wins 35.00% unaided (10,000 games), and 70B raises that significantly",
         f"{' / '.join(f'{rate:.2%}' for rate in rates)} in {GAMES:,} games of ours; 35.00% is "
-        f"{off:+.2f} standard errors off. Against ours: {format_tests(found)}",
-        found["70B"][1] < ALPHA,
+        f"{off:+.2f} standard errors off. Against ours: {format_tests(results)}",
+        results["70B"][1] < ALPHA,
     )
 
 

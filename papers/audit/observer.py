@@ -36,54 +36,55 @@ def truth(pair: str) -> np.ndarray:
 
 
 def ob_01() -> Finding:
-    told = printed("ev")
-    worth = 1 / told["divisor"]
+    published = printed("ev")
+    worth = 1 / published["divisor"]
     every = outcomes()
     most = observation.ev_loss(every[:, None], every, (worth, 0.0, -worth)).max()
     return (
-        f"EV = (win - loss) / {told['divisor']}, and EVLoss goes to {told['largest_loss']}",
+        f"EV = (win - loss) / {published['divisor']}, "
+        f"and EVLoss goes to {published['largest_loss']}",
         f"chances lie from 0 to 1, so EV lies within {worth:g} of 0 and EVLoss goes to {most:g} on "
         f"the grid of all {len(every)} pairs",
-        bool(np.isclose(most, told["largest_loss"])),
+        bool(np.isclose(most, published["largest_loss"])),
     )
 
 
 def ob_02() -> Finding:
-    told, every = printed("brier")["largest"], outcomes()
+    largest, every = printed("brier")["largest"], outcomes()
     most = observation.brier(every[:, None], every).max()
     union = observation.union(every[:, None], every, every, "paper").max()
     return (
-        f"Brier lies from 0 to {told}",
+        f"Brier lies from 0 to {largest}",
         f"goes to {most:g} (A against B, guessed the other way round), and Union to {union:.3f}",
-        bool(np.isclose(most, told)),
+        bool(np.isclose(most, largest)),
     )
 
 
 def ob_03() -> Finding:
     every = outcomes()
     most = observation.cross_entropy(every[:, None], every).max()
-    found = {
+    by_pair = {
         pair: [observation.union(truth(pair), truth(pair), every, "paper", g).item() for g in GRIDS]
         for pair in PAIRS
     }
-    told = "; ".join(
+    text = "; ".join(
         f"{pair[0]}-{pair[1]} {' / '.join(f'{one:.4f}' for one in unions)}"
-        for pair, unions in found.items()
+        for pair, unions in by_pair.items()
     )
     return (
         "cross-entropy is scaled from its least to its most over all match-ups",
         f"its most is -ln(1e-12) = {most:.2f}, so that a wrong guess without a zero hardly counts; "
-        f"Union of a right guess with the scale of all pairs, of the truth, of the guess: {told}",
-        all(np.ptp(unions) < 0.005 for unions in found.values()),
+        f"Union of a right guess with the scale of all pairs, of the truth, of the guess: {text}",
+        all(np.ptp(unions) < 0.005 for unions in by_pair.values()),
     )
 
 
 def ob_04() -> Finding:
     least = {pair: observation.cross_entropy(truth(pair), truth(pair)).item() for pair in PAIRS}
-    told = ", ".join(f"{pair[0]}-{pair[1]} {one:.3f}" for pair, one in least.items())
+    text = ", ".join(f"{pair[0]}-{pair[1]} {one:.3f}" for pair, one in least.items())
     return (
         "a low loss is understanding",
-        f"the right guess costs a cross-entropy of {told}; the divergence, without the truth's "
+        f"the right guess costs a cross-entropy of {text}; the divergence, without the truth's "
         "entropy, costs nothing",
         max(least.values()) < observation.UNDERSTOOD,
     )
@@ -91,15 +92,15 @@ def ob_04() -> Finding:
 
 def ob_09() -> Finding:
     models = [row[2] for row in printed("table1")["rows"].values()]
-    same = int(observation.alike(outcomes(), truth("DY")).sum())
-    ruled, drawn = (100 * float(sir("DY", react).mean()) for react in ("lag1", "iid"))
+    same = int(observation.indistinguishable(outcomes(), truth("DY")).sum())
+    ruled, independent = (100 * float(sir("DY", react).mean()) for react in ("lag1", "iid"))
     return (
         f"D against Y: SIR of {' / '.join(f'{one:g}' for one in models)}% shows that models do not "
         "model an opponent",
         f"{same} of {len(outcomes())} pairs have these outcomes, and no loss tells them apart; an "
-        f"ideal observer has {ruled:.1f}% where Y answers the last hand, and {drawn:.1f}% where it "
-        "is drawn from its mix, as in the prototype, and the rule is believed",
-        drawn > max(models),
+        f"ideal observer has {ruled:.1f}% where Y answers the last hand, and {independent:.1f}% "
+        "where it is drawn from its mix, as in the prototype, and the rule is believed",
+        independent > max(models),
     )
 
 
@@ -123,41 +124,43 @@ def ob_10() -> Finding:
 def ob_12() -> Finding:
     table = printed("table1")
     rates = [rate for row in table["rows"].values() for rate in row]
-    whole = {n: sum(float(rate * n / 100).is_integer() for rate in rates) for n in (200, 190)}
+    whole_counts = {
+        n: sum(float(rate * n / 100).is_integer() for rate in rates) for n in (200, 190)
+    }
     sds = [100 * float(sir(pair).std(ddof=1)) for pair in PAIRS]
     return (
         f"Table 1: percent of {table['rounds']} rounds, {table['runs']} run a cell",
-        f"whole counts of 200 are {whole[200]} of {len(rates)}, of 190 {whole[190]}: the warm-up "
-        "is not among them. One run says little: that of an ideal observer has a standard "
-        f"deviation of {min(sds):.0f} to {max(sds):.0f} points ({RUNS} runs)",
+        f"whole counts of 200 are {whole_counts[200]} of {len(rates)}, of 190 {whole_counts[190]}: "
+        "the warm-up is not among them. One run says little: that of an ideal observer has a "
+        f"standard deviation of {min(sds):.0f} to {max(sds):.0f} points ({RUNS} runs)",
         all(float(rate * table["rounds"] / 100).is_integer() for rate in rates),
     )
 
 
 def ob_13() -> Finding:
-    model, told, outside = printed("table1")["rows"]["o3"], [], []
+    model, sentences, outside = printed("table1")["rows"]["o3"], [], []
     for rate, pair in zip(model, PAIRS[:2], strict=False):
         runs = 100 * sir(pair)
         low, high = np.quantile(runs, (0.05, 0.95))
         outside.append(not low <= rate <= high)
-        told.append(
+        sentences.append(
             f"{pair[0]}-{pair[1]} {runs.mean():.1f}% (nine runs of ten {low:.0f} to {high:.0f}; o3 "
             f"{rate:g})"
         )
     return (
         f"o3 names both strategies in {model[0]:g}% and {model[1]:g}% of rounds, short of 100%",
-        f"an ideal observer that is told 50 rounds has {', '.join(told)}; {RUNS} runs each",
+        f"an ideal observer that is told 50 rounds has {', '.join(sentences)}; {RUNS} runs each",
         all(outside),
     )
 
 
 def ob_14() -> Finding:
     every = np.unique(outcomes().round(9), axis=0)
-    apart = observation.brier(every[:, None], every) > 1e-6
-    free = apart & (observation.ev_loss(every[:, None], every) < 1e-12)
+    differs = observation.brier(every[:, None], every) > 1e-6
+    free = differs & (observation.ev_loss(every[:, None], every) < 1e-12)
     return (
         "three proper scoring rules",
-        f"EVLoss is not strictly proper: of {int(apart.sum()):,} truths and guesses with other "
+        f"EVLoss is not strictly proper: of {int(differs.sum()):,} truths and guesses with other "
         f"outcomes {int(free.sum()):,} cost nothing, those with as much won less lost",
         not free.any(),
     )

@@ -52,23 +52,27 @@ def column_mean(player: str) -> float:
 
 def ta_01() -> Finding:
     table, players = printed("table1"), printed("players")
-    told = [*table["wins"], *table["losses"]]
-    found = [*map(row_mean, players), *map(column_mean, players)]
-    off = [place for place, mean in enumerate(found) if abs(mean - told[place]) > ROUNDED + 1e-9]
+    printed_means = [*table["wins"], *table["losses"]]
+    means = [*map(row_mean, players), *map(column_mean, players)]
+    off = [
+        place
+        for place, mean in enumerate(means)
+        if abs(mean - printed_means[place]) > ROUNDED + 1e-9
+    ]
     rates = [rate for line in printed_win_rates().values() for rate in line.values()]
-    whole = sum((rate / HALF_PERCENT).is_integer() for rate in rates)
+    multiples = sum((rate / HALF_PERCENT).is_integer() for rate in rates)
     return (
-        f"Table 1: {len(told)} means of rows and columns, of {len(rates)} rates of "
+        f"Table 1: {len(printed_means)} means of rows and columns, of {len(rates)} rates of "
         f"{table['games']} games",
-        f"{len(told) - len(off)} of {len(told)} means are those of the printed rates to .01; "
-        f"{whole} of {len(rates)} rates are multiples of {HALF_PERCENT}%",
-        not off and whole == len(rates),
+        f"{len(printed_means) - len(off)} of {len(printed_means)} means are those of the printed "
+        f"rates to .01; {multiples} of {len(rates)} rates are multiples of {HALF_PERCENT}%",
+        not off and multiples == len(rates),
     )
 
 
 def ta_02() -> Finding:
     rates = [line["minmax"] for name, line in printed_win_rates().items() if name != "minmax"]
-    ends = sum(lost(START, seat) for seat in (0, 1))
+    ends = sum(count_losses(START, seat) for seat in (0, 1))
     wins = np.mean([win_chance_vs_random(START, seat) for seat in (0, 1)])
     return (
         f"MinMax loses {min(rates):g}% to {max(rates):g}%, {np.mean(rates):.2f}% in the mean",
@@ -100,7 +104,7 @@ def reached(state: State, seat: int) -> frozenset[State]:
     return frozenset(last for one in after for last in reached(one, seat))
 
 
-def lost(start: State, seat: int) -> int:
+def count_losses(start: State, seat: int) -> int:
     """Count the final positions in which minimax in this seat has lost."""
     return sum(GRID.returns(last)[seat] < 0 for last in reached(start, seat))
 
@@ -124,12 +128,12 @@ def ta_03() -> Finding:
         if name not in ("random", "minmax")
     }
     above = {name for name, lead in leads.items() if lead > 0}
-    said = ", ".join(f"{name} {lead:+g}" for name, lead in leads.items())
+    text = ", ".join(f"{name} {lead:+g}" for name, lead in leads.items())
     (below,) = claims["below_random"]
     return (
         f"only {' and '.join(claims['above_random'])} beat random, moderately; {below} is worse "
         "(by means of rows)",
-        f"head to head with random, in points: {said}. A row's mean is over other opponents than "
+        f"head to head with random, in points: {text}. A row's mean is over other opponents than "
         "random's, as nobody plays itself",
         above == set(claims["above_random"]),
     )
@@ -150,13 +154,13 @@ def ta_04() -> Finding:
 
 
 def ta_05() -> Finding:
-    told = printed("actions")
-    free = [name for name in told["listed"] if name not in told["forced"]]
+    published = printed("actions")
+    free = [name for name in published["listed"] if name not in published["forced"]]
     return (
-        f"hold'em has only {told['said']} actions",
-        f"{len(told['listed'])} are listed; {' and '.join(told['forced'])} are forced, and "
-        f"{len(free)} are choices",
-        len(told["listed"]) == told["said"],
+        f"hold'em has only {published['said']} actions",
+        f"{len(published['listed'])} are listed; {' and '.join(published['forced'])} are forced, "
+        f"and {len(free)} are choices",
+        len(published["listed"]) == published["said"],
     )
 
 

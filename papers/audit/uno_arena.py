@@ -22,13 +22,13 @@ MISPRINTS = {("GPT-3.5", "ADR@2"): "UA-03", ("without strategy", "ADR@4"): "UA-0
 """Bracketed changes of ADR that another finding shows to be wrong."""
 
 
-def printed(table: str) -> Any:
+def published(table: str) -> Any:
     """Return one part of the paper's numbers."""
     return paper("uno_arena")[table]
 
 
 def rows(table: str, part: str = "rows") -> Rows:
-    columns, lines = printed("columns"), printed(table)[part]
+    columns, lines = published("columns"), published(table)[part]
     return {name: dict(zip(columns, line, strict=True)) for name, line in lines.items()}
 
 
@@ -48,28 +48,28 @@ def against_half(table: Rows, games: int) -> dict[str, tuple[float, float]]:
 
 
 def ua_01() -> Finding:
-    names = printed("names")
+    names = published("names")
     unknown = [name for name in names["tables"] if name not in names["text"]]
-    meant = [name for name in names["text"] if name not in names["tables"]]
+    unmatched = [name for name in names["text"] if name not in names["tables"]]
     return (
         f"Tables 2 to 5 show {', '.join(names['tables'])}",
         f"not defined: {', '.join(unknown) or 'none'}; defined, and not in the tables: "
-        f"{', '.join(meant) or 'none'}",
+        f"{', '.join(unmatched) or 'none'}",
         not unknown,
     )
 
 
 def ua_02() -> Finding:
-    games, rates = printed("table3")["games"], [row["WR"] for row in rows("table3").values()]
+    games, rates = published("table3")["games"], [row["WR"] for row in rows("table3").values()]
     fits = [n for n in range(1, MOST_GAMES + 1) if all(reachable(rate, n) for rate in rates)]
     wins = [rate * games / 100 for rate in rates]
     recomputed = f"of {games} games these are {' / '.join(f'{count:g}' for count in wins)} wins"
     if fits and games not in fits:
-        whole = [round(rate * fits[0] / 100) for rate in rates]
+        win_counts = [round(rate * fits[0] / 100) for rate in rates]
         recomputed += (
             f"; whole, up to {MOST_GAMES:,} games, only with {' or '.join(map(str, fits))}: "
-            f"{' / '.join(map(str, whole))} of {fits[0]}, in all {sum(rates):.2f}%, so "
-            f"{sum(whole) - fits[0]} shared wins"
+            f"{' / '.join(map(str, win_counts))} of {fits[0]}, in all {sum(rates):.2f}%, so "
+            f"{sum(win_counts) - fits[0]} shared wins"
         )
     shown = " / ".join(f"{rate:.2f}" for rate in rates)
     return f"the five win {shown}% of {games} games", recomputed, games in fits
@@ -111,30 +111,30 @@ def ua_04() -> Finding:
 
 
 def ua_05() -> Finding:
-    four, five = printed("table4")["threshold"], printed("table5")["threshold"]
-    one, other = rows("table4")["Gemini TUTRI"], rows("table5")["whole"]
-    same = sum(one[column] == other[column] for column in one)
+    four, five = published("table4")["threshold"], published("table5")["threshold"]
+    row, other = rows("table4")["Gemini TUTRI"], rows("table5")["whole"]
+    same = sum(row[column] == other[column] for column in row)
     return (
         f"the threshold of a critical decision is {four:.2f} in Table 4 and {five:.2f} in Table 5",
-        f"the row of Gemini with TUTRI is the same in {same} of {len(one)} numbers; at 0.00 every "
+        f"the row of Gemini with TUTRI is the same in {same} of {len(row)} numbers; at 0.00 every "
         "decision is critical",
-        four == five or same < len(one),
+        four == five or same < len(row),
     )
 
 
 def ua_06() -> Finding:
-    claim = printed("correlations")
-    found = {name: correlations(name) for name in ("table2", "table3")}
-    shown = (
+    claim = published("correlations")
+    by_table = {name: correlations(name) for name in ("table2", "table3")}
+    texts = (
         f"Table {name[-1]}: " + ", ".join(f"{column} {r:.3f}" for column, r in of.items())
-        for name, of in found.items()
+        for name, of in by_table.items()
     )
-    said = claim["strongest"]
-    sources = [name[-1] for name, of in found.items() if supports(of, said)]
+    strongest = claim["strongest"]
+    sources = [name[-1] for name, of in by_table.items() if supports(of, strongest)]
     return (
         f"WR in Table {claim['table'][-1]} correlates strongest with "
-        + " and ".join(f"{column} ({r:+.2f})" for column, r in said.items()),
-        f"{'; '.join(shown)}. The claim fits Table {' or '.join(sources) or '(none)'}",
+        + " and ".join(f"{column} ({r:+.2f})" for column, r in strongest.items()),
+        f"{'; '.join(texts)}. The claim fits Table {' or '.join(sources) or '(none)'}",
         claim["table"][-1] in sources,
     )
 
@@ -153,13 +153,13 @@ def supports(correlations: Mapping[str, float], claimed: Mapping[str, float]) ->
 def correlations(table: str) -> dict[str, float]:
     """Return the correlations of WR with each other column."""
     players = rows(table).values()
-    wins, others = [row["WR"] for row in players], printed("columns")[1:]
+    wins, others = [row["WR"] for row in players], published("columns")[1:]
     return {column: pearson(wins, [row[column] for row in players])[0] for column in others}
 
 
 def ua_07() -> Finding:
-    claim, table = printed("table2"), rows("table2")
-    places = {column: best_first(table, column) for column in printed("columns")}
+    claim, table = published("table2"), rows("table2")
+    places = {column: best_first(table, column) for column in published("columns")}
     first = {c: order[0] for c, order in places.items() if order[0] != claim["best"]}
     second = {c: order[1] for c, order in places.items() if order[1] != claim["second"]}
     return (
@@ -171,41 +171,42 @@ def ua_07() -> Finding:
 
 
 def ua_08() -> Finding:
-    claim, table = printed("table3")["worst"], rows("table3")
-    worst = {column: best_first(table, column)[-1] for column in printed("columns")}
-    others = {c: worst[c] for c in claim["columns"] if worst[c] != claim["player"]}
-    own = [column for column, player in worst.items() if player == claim["player"]]
+    claim, table = published("table3")["worst"], rows("table3")
+    worst = {column: best_first(table, column)[-1] for column in published("columns")}
+    other_worst = {c: worst[c] for c in claim["columns"] if worst[c] != claim["player"]}
+    worst_columns = [column for column, player in worst.items() if player == claim["player"]]
     return (
         f"Table 3: {claim['player']} is worst in {', '.join(claim['columns'])}",
-        f"worst are {format_places(table, others) or 'no others'}; {claim['player']} is worst in "
-        f"{', '.join(own)}",
-        not others,
+        f"worst are {format_places(table, other_worst) or 'no others'}; {claim['player']} is worst "
+        f"in {', '.join(worst_columns)}",
+        not other_worst,
     )
 
 
 def ua_11() -> Finding:
-    found = brackets("table4", "{} TUTRI", "{} vanilla") | brackets("table5", "{}", "whole")
-    missed = [where for where, fits in found.items() if not fits]
-    others = (f"{' '.join(where)} ({MISPRINTS.get(where, 'no misprint')})" for where in missed)
+    bracket_fits = brackets("table4", "{} TUTRI", "{} vanilla") | brackets("table5", "{}", "whole")
+    missed = [where for where, fits in bracket_fits.items() if not fits]
+    exceptions = (f"{' '.join(where)} ({MISPRINTS.get(where, 'no misprint')})" for where in missed)
     return (
         "Tables 4 and 5 give changes of ADR@K in percent, and not of what",
-        f"100 (new - old) / (K - 1), in percent of its span, gives {len(found) - len(missed)} of "
-        f"{len(found)} brackets to .01; others: {', '.join(others) or 'none'}",
+        "100 (new - old) / (K - 1), in percent of its span, gives "
+        f"{len(bracket_fits) - len(missed)} of {len(bracket_fits)} brackets to .01; "
+        f"others: {', '.join(exceptions) or 'none'}",
         set(missed) <= set(MISPRINTS),
     )
 
 
 def brackets(table: str, new: str, old: str) -> dict[tuple[str, str], bool]:
     """Return whether each change of ADR@K is in percent of its range, K - 1."""
-    lines, found = rows(table), {}
+    lines, results = rows(table), {}
     for name, change in rows(table, "changes").items():
         for k in (2, 3, 4):
             column = f"ADR@{k}"
             before, after = lines[old.format(name)][column], lines[new.format(name)][column]
-            found[name, column] = printable_as(
+            results[name, column] = printable_as(
                 float(scaled_change(after, before, k)), change[column]
             )
-    return found
+    return results
 
 
 def ua_12() -> Finding:
@@ -221,48 +222,48 @@ def ua_12() -> Finding:
 
 def ua_13() -> Finding:
     lines = {name: row for name, row in rows("table4").items() if name.endswith("TUTRI")}
-    found = against_half(lines, printed("table4")["games"])
-    ps, step = [p for _, p in found.values()], ALPHA / len(found)
+    results = against_half(lines, published("table4")["games"])
+    ps, step = [p for _, p in results.values()], ALPHA / len(results)
     return (
         "the results strongly support TUTRI over vanilla",
-        f"wins against 50%: {format_tests(found)}; {sum(p < ALPHA for p in ps)} of {len(ps)} have "
-        f"p < {ALPHA:g}, {sum(p < step for p in ps)} have p < {step:g} (Bonferroni)",
+        f"wins against 50%: {format_tests(results)}; {sum(p < ALPHA for p in ps)} of {len(ps)} "
+        f"have p < {ALPHA:g}, {sum(p < step for p in ps)} have p < {step:g} (Bonferroni)",
         all(p < ALPHA for p in ps),
     )
 
 
 def ua_14() -> Finding:
-    table, games = rows("table5"), printed("table5")["games"]
-    whole = table["whole"]
+    table, games = rows("table5"), published("table5")["games"]
+    whole_row = table["whole"]
     less = {name: row for name, row in table.items() if name != "whole"}
-    found = {
-        name: z_and_p_of_two(whole["WR"] / 100, games, row["WR"] / 100, games)
+    results = {
+        name: z_and_p_of_two(whole_row["WR"] / 100, games, row["WR"] / 100, games)
         for name, row in less.items()
     }
-    hits = ", ".join(f"{row['ODHR@2'] - whole['ODHR@2']:+.2f}" for row in less.values())
+    hits = ", ".join(f"{row['ODHR@2'] - whole_row['ODHR@2']:+.2f}" for row in less.values())
     return (
-        f"both modules are needed: {whole['WR']:.1f}% wins fall to "
+        f"both modules are needed: {whole_row['WR']:.1f}% wins fall to "
         + " and ".join(f"{row['WR']:.1f}%" for row in less.values()),
-        f"{format_tests(found)}; ODHR@2 changes by {hits} points",
-        all(p < ALPHA for _, p in found.values()),
+        f"{format_tests(results)}; ODHR@2 changes by {hits} points",
+        all(p < ALPHA for _, p in results.values()),
     )
 
 
 def ua_15() -> Finding:
     table = rows("table2")
-    found = against_half(table, printed("table2")["games"])
+    results = against_half(table, published("table2")["games"])
     above = [name for name, row in table.items() if row["WR"] > 100 * HALF]
-    fail = [name for name in above if found[name][1] >= ALPHA]
+    fail = [name for name in above if results[name][1] >= ALPHA]
     return (
         f"players that win over 50% play with understanding: {', '.join(above)}",
-        f"{format_tests(found)}; not significant: {', '.join(fail) or 'none'}. A random player's "
+        f"{format_tests(results)}; not significant: {', '.join(fail) or 'none'}. A random player's "
         "own rate in the second seat, which need not be 50%, is not printed",
         not fail,
     )
 
 
 def ua_16() -> Finding:
-    table, games = rows("table4"), printed("table4")["games"]
+    table, games = rows("table4"), published("table4")["games"]
     sums = {
         name: table[f"{name} vanilla"]["WR"] + table[f"{name} TUTRI"]["WR"]
         for name in rows("table4", "changes")

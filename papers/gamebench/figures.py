@@ -34,26 +34,28 @@ TITLES = {
 }
 
 
-def figures(reported: Mapping[str, Any], again: PublishedResults) -> Iterator[tuple[str, Figure]]:
+def figures(
+    reported: Mapping[str, Any], recomputed: PublishedResults
+) -> Iterator[tuple[str, Figure]]:
     """Yield every figure with its name."""
-    yield "gamebench_fig1a", proportional(reported, again)
-    yield "gamebench_fig1b", overall(again)
-    yield "gamebench_fig2", counts(reported, again)
+    yield "gamebench_fig1a", proportional(reported, recomputed)
+    yield "gamebench_fig1b", overall(recomputed)
+    yield "gamebench_fig2", counts(reported, recomputed)
     for game in (ALL, *reported["games"].values()):
-        yield f"gamebench_app_l_{game}", panels(again, game)
+        yield f"gamebench_app_l_{game}", panels(recomputed, game)
 
 
-def proportional(reported: Mapping[str, Any], again: PublishedResults) -> Figure:
+def proportional(reported: Mapping[str, Any], recomputed: PublishedResults) -> Figure:
     """Fig. 1a: exp(rating) of every agent over that of the best, by game."""
     games = list(reported["games"].values())
     figure, axes = plot_style.canvas(3.4)
-    for at, agent in enumerate(again.agents):
+    for at, agent in enumerate(recomputed.agents):
         colour = COLOURS[at % len(COLOURS)]
         for place, game in enumerate(games):
-            worth = np.exp(again.ratings[game].mean)
-            inside = colour if again.match_count(agent, game) else GROUND
+            worth = np.exp(recomputed.ratings[game].mean)
+            inside = colour if recomputed.match_count(agent, game) else GROUND
             look: dict[str, Any] = {"mec": colour, "mfc": inside, "ms": 5, "mew": 1.0}
-            spot = place + 0.08 * (at - (len(again.agents) - 1) / 2)
+            spot = place + 0.08 * (at - (len(recomputed.agents) - 1) / 2)
             axes.plot(spot, worth[at] / worth.max(), MARKS[at], **look)
         axes.plot([], [], MARKS[at], color=colour, ms=5, label=agent)
     axes.set_xticks(range(len(games)), [heading(reported, game) for game in games])
@@ -63,29 +65,29 @@ def proportional(reported: Mapping[str, Any], again: PublishedResults) -> Figure
     return figure
 
 
-def overall(again: PublishedResults) -> Figure:
+def overall(recomputed: PublishedResults) -> Figure:
     """Fig. 1b: overall ratings over draws."""
     figure, axes = plot_style.canvas(2.8)
-    boxes(axes, again, ALL)
+    boxes(axes, recomputed, ALL)
     plot_style.set_title(
-        figure, f"Fig. 1b: ratings over {again.draws:,} draws, whiskers from 5% to 95%"
+        figure, f"Fig. 1b: ratings over {recomputed.draws:,} draws, whiskers from 5% to 95%"
     )
     return figure
 
 
-def boxes(axes: Axes, again: PublishedResults, game: str) -> None:
+def boxes(axes: Axes, recomputed: PublishedResults, game: str) -> None:
     """Draw median, quartiles and the middle 90% of the draws, the lowest mean first."""
-    found = again.ratings[game]
+    found = recomputed.ratings[game]
     order = np.argsort(found.mean)
-    told = [_box(found, again.agents[at], at) for at in order]
-    drawn = axes.bxp(told, showfliers=False, patch_artist=True, widths=0.5)
-    for box, at in zip(drawn["boxes"], order, strict=True):
-        played = again.match_count(again.agents[at], game)
+    told = [_box(found, recomputed.agents[at], at) for at in order]
+    artists = axes.bxp(told, showfliers=False, patch_artist=True, widths=0.5)
+    for box, at in zip(artists["boxes"], order, strict=True):
+        played = recomputed.match_count(recomputed.agents[at], game)
         box.set(facecolor=ACCENT if played else GROUND, edgecolor=ACCENT, linewidth=0.8)
     for part in ("whiskers", "caps"):
-        for line in drawn[part]:
+        for line in artists[part]:
             line.set(color=ACCENT, linewidth=0.8)
-    for line in drawn["medians"]:
+    for line in artists["medians"]:
         line.set(color=MUTED, linewidth=1.0)
     axes.tick_params(axis="x", rotation=30)
     axes.set_ylabel("rating")
@@ -97,41 +99,43 @@ def _box(bootstrapped: Bootstrapped, name: str, at: int) -> dict[str, Any]:
     return {"label": name, "fliers": [], **dict(zip(names, quantiles, strict=True))}
 
 
-def counts(reported: Mapping[str, Any], again: PublishedResults) -> Figure:
+def counts(reported: Mapping[str, Any], recomputed: PublishedResults) -> Figure:
     """Fig. 2: matches by agent and by game."""
     figure, axes = plot_style.panels(1, 2, 2.6)
-    by_agent = {agent: again.match_count(agent, ALL) for agent in again.agents}
-    by_game = {heading(reported, game): len(again.matches(game)) for game in again.contest.games}
-    for one, found, title in zip(axes, (by_agent, by_game), ("by agent", "by game"), strict=True):
+    by_agent = {agent: recomputed.match_count(agent, ALL) for agent in recomputed.agents}
+    by_game = {
+        heading(reported, game): len(recomputed.matches(game)) for game in recomputed.contest.games
+    }
+    for axis, found, title in zip(axes, (by_agent, by_game), ("by agent", "by game"), strict=True):
         ordered = sorted(found.items(), key=lambda item: item[1])
         names, numbers = zip(*ordered, strict=True)
-        bars = one.bar(range(len(names)), numbers, color=ACCENT)
-        one.bar_label(bars, fontsize=plot_style.SIZE - 1)
-        one.set_xticks(range(len(names)), names)
-        one.tick_params(axis="x", rotation=30)
-        one.set_title(title)
+        bars = axis.bar(range(len(names)), numbers, color=ACCENT)
+        axis.bar_label(bars, fontsize=plot_style.SIZE - 1)
+        axis.set_xticks(range(len(names)), names)
+        axis.tick_params(axis="x", rotation=30)
+        axis.set_title(title)
     axes[0].set_ylabel("matches")
-    plot_style.set_title(figure, f"Fig. 2: {len(again.contest.matches)} matches")
+    plot_style.set_title(figure, f"Fig. 2: {len(recomputed.contest.matches)} matches")
     return figure
 
 
-def panels(again: PublishedResults, game: str) -> Figure:
+def panels(recomputed: PublishedResults, game: str) -> Figure:
     """Appendix L for one game: matches, points, win probabilities, ratings."""
     figure, axes = plot_style.panels(2, 2, 5.6)
-    matches, names = again.matches(game), list(again.agents)
+    matches, names = recomputed.matches(game), list(recomputed.agents)
     there = matches.met.sum(1) > 0
-    both = there[:, None] & there & ~np.eye(len(names), dtype=bool)
-    met = np.where(matches.met > 0, matches.met, np.nan)
+    paired = there[:, None] & there & ~np.eye(len(names), dtype=bool)
+    counts = np.where(matches.met > 0, matches.met, np.nan)
     points = np.where(matches.met > 0, matches.points, np.nan)
-    chances = np.where(both, beats(again.ratings[game].mean), np.nan)
+    chances = np.where(paired, beats(recomputed.ratings[game].mean), np.nan)
     maps = (
-        (axes[0], met, "matches", "{:.0f}"),
+        (axes[0], counts, "matches", "{:.0f}"),
         (axes[1], points, "points of the row against the column", "{:.4g}"),
         (axes[2], chances, "chance of the row to beat the column", "{:.2f}"),
     )
     for one, values, title, form in maps:
         _map(figure, one, values, title, form, names)
-    boxes(axes[3], again, game)
+    boxes(axes[3], recomputed, game)
     axes[3].set_title("ratings; hollow: no match")
     plot_style.set_title(figure, f"Appendix L: {TITLES[game]}, {len(matches)} matches")
     return figure
@@ -144,5 +148,5 @@ def _map(
     shades = values - even
     texts = [["" if np.isnan(x) else form.format(x) for x in line] for line in values]
     plot_style.heat_map(axes, shades, max(float(np.nanmax(np.abs(shades))), 1e-9), texts)
-    plot_style.label_heat_map(figure, axes, names, both=True)
+    plot_style.label_heat_map(figure, axes, names, both_axes=True)
     axes.set_title(title)

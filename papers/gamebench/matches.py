@@ -61,10 +61,10 @@ def _contest(rows: Any, file: Path) -> Contest:
         first, second = np.array([[players.index(names[a]) for a in pair] for pair in pairs]).T
         scores = np.array([float(row[pair[0]]) for row, pair in zip(rows, pairs, strict=True)])
         game = np.array([games.index(row["game"]) for row in rows])
-        found = Matches(len(players), first, second, scores, game, np.arange(len(rows)))
+        matches = Matches(len(players), first, second, scores, game, np.arange(len(rows)))
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(
             f"{file} holds other things than matches, each with a game and the scores of two of "
             f"{', '.join(names)}: {type(error).__name__}: {error}"
         ) from error
-    return Contest(players, games, found)
+    return Contest(players, games, matches)

@@ -41,54 +41,57 @@ TABLES = ("table1", "table2")
 
 def reproduce(settings: Settings) -> Reproduction:
     """Make and write everything. Raises UserError for an invalid match file."""
-    told, contest = paper("gamebench"), load_matches(settings.matches)
-    again = None if contest is None else PublishedResults(contest)
-    own = round_robin(settings)
-    found = frame([*lines(again, own)])
-    tables, drawn = settings.out / "tables", settings.out / "figures"
+    published, contest = paper("gamebench"), load_matches(settings.matches)
+    recomputed = None if contest is None else PublishedResults(contest)
+    tournament = round_robin(settings)
+    comparison = frame([*lines(recomputed, tournament)])
+    tables, figures_dir = settings.out / "tables", settings.out / "figures"
     tables.mkdir(exist_ok=True)
-    shown: list[RenderableType] = []
+    renderables: list[RenderableType] = []
     with plot_style.drawing_for(plot_style.WIDE):
-        if again is None:
-            shown.append(WHERE)
+        if recomputed is None:
+            renderables.append(WHERE)
         else:
-            plot_style.save_png(dict(figures(told, again)), drawn)
+            plot_style.save_png(dict(figures(published, recomputed)), figures_dir)
             for name in TABLES:
-                one = table(told, again, name)
-                write_atomically(tables / f"gamebench_{name}.csv", one.to_csv(index=False))
-                right = corrected(told, one).to_csv()
+                game_table = table(published, recomputed, name)
+                write_atomically(tables / f"gamebench_{name}.csv", game_table.to_csv(index=False))
+                right = corrected(published, game_table).to_csv()
                 write_atomically(tables / f"gamebench_{name}_corrected.csv", right)
-                shown.append(views.table_view(told, one, name))
-            shown += project_ratings(settings, again)
-        if own is not None:
-            shown += map(sheet_view, rating_sheets(own))
+                renderables.append(views.table_view(published, game_table, name))
+            renderables += project_ratings(settings, recomputed)
+        if tournament is not None:
+            renderables += map(sheet_view, rating_sheets(tournament))
             plot_style.save_png(
-                {f"gamebench_own_{name}": one for name, one in rating_figures(own)}, drawn
+                {f"gamebench_own_{name}": one for name, one in rating_figures(tournament)},
+                figures_dir,
             )
-    return Reproduction(found, [*shown, views.summary(found)], [tables, drawn])
+    return Reproduction(
+        comparison, [*renderables, views.summary(comparison)], [tables, figures_dir]
+    )
 
 
-def lines(again: PublishedResults | None, own_ratings: Results | None) -> Iterator[Row]:
+def lines(recomputed: PublishedResults | None, own_ratings: Results | None) -> Iterator[Row]:
     """Yield every row of gamebench.csv."""
-    told = paper("gamebench")
-    yield from rows.setting_rows(told, again)
+    published = paper("gamebench")
+    yield from rows.setting_rows(published, recomputed)
     for name in TABLES:
-        yield from rows.table_rows(told, name, again)
-    yield from rows.category_rows(told)
-    yield from rows.count_rows(told, again)
-    yield from rows.figure_rows(told)
+        yield from rows.table_rows(published, name, recomputed)
+    yield from rows.category_rows(published)
+    yield from rows.count_rows(published, recomputed)
+    yield from rows.figure_rows(published)
     if own_ratings is not None:
         yield from rows.own_rows(own_ratings)
 
 
-def project_ratings(settings: Settings, again: PublishedResults) -> Iterator[RenderableType]:
+def project_ratings(settings: Settings, recomputed: PublishedResults) -> Iterator[RenderableType]:
     """Rate the published matches with this project's method: a tie is half a win for each, players
     without a match get no rating, and ratings without each single game are included."""
-    found = rate_contest(again.contest, partial(rated, by="match"))
+    ratings = rate_contest(recomputed.contest, partial(rated, by="match"))
     folder = settings.out / "tables" / "gamebench_ratings"
     folder.mkdir(exist_ok=True)
-    write_ratings(found, folder)
-    yield from map(sheet_view, rating_sheets(found))
+    write_ratings(ratings, folder)
+    yield from map(sheet_view, rating_sheets(ratings))
 
 
 def round_robin(settings: Settings) -> Results | None:
@@ -97,8 +100,8 @@ def round_robin(settings: Settings) -> Results | None:
     if not (CONF / "experiment" / f"{ROUND_ROBIN}.yaml").exists():
         return None
     folder = settings.run(ROUND_ROBIN, ROUND_ROBIN, f"deals={settings.deals}")
-    found = rate_contest(load_contest([folder]), rated)
+    ratings = rate_contest(load_contest([folder]), rated)
     where = settings.out / "tables" / "gamebench_own"
     where.mkdir(parents=True, exist_ok=True)
-    write_ratings(found, where)
-    return found
+    write_ratings(ratings, where)
+    return ratings

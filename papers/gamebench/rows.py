@@ -28,46 +28,48 @@ ROUNDED = 0.005 + 1e-9
 """Rounding error of a printed rating or score."""
 
 
-def setting_rows(reported: Mapping[str, Any], again: PublishedResults | None) -> Iterator[Row]:
+def setting_rows(reported: Mapping[str, Any], recomputed: PublishedResults | None) -> Iterator[Row]:
     """Settings that affect the ratings; those of games and agents are not in the match file."""
-    own = {"bootstrap_B": DRAWS, "ci": LEVEL, "ilsr_alpha": ALPHA}
-    if again is not None:
-        own |= {"games": len(again.contest.games), "agents": len(again.agents)}
+    our_settings = {"bootstrap_B": DRAWS, "ci": LEVEL, "ilsr_alpha": ALPHA}
+    if recomputed is not None:
+        our_settings |= {"games": len(recomputed.contest.games), "agents": len(recomputed.agents)}
     for printed in reported["settings"]:
         entry, name = {**printed, "kind": "setting"}, printed["id"].rpartition(".")[2]
-        yield exact_row(entry, own[name]) if name in own else not_run(entry)
+        yield exact_row(entry, our_settings[name]) if name in our_settings else not_run(entry)
 
 
 def table_rows(
-    reported: Mapping[str, Any], name: str, again: PublishedResults | None
+    reported: Mapping[str, Any], name: str, recomputed: PublishedResults | None
 ) -> Iterator[Row]:
     """Yield Table 1 or 2, one row per field under its printed column; n: matches of the agent, the
     same for both sides. Fields that are blank in print have no reference."""
     for agent, column, game, value in fields(reported, name):
         entry = {"id": f"gamebench.{name}.{agent}.{column}", "kind": "recount", "value": value}
-        if again is None:
+        if recomputed is None:
             yield not_run(entry)
             continue
-        n = again.match_count(agent, game)
+        n = recomputed.match_count(agent, game)
         if name == "table1":
-            yield replace(rating_row(entry, again, agent, game), n=n, published_n=n)
+            yield replace(rating_row(entry, recomputed, agent, game), n=n, published_n=n)
         elif isnan(value):
-            yield unreferenced_row(entry, Estimate(again.score(agent, game)), n)
+            yield unreferenced_row(entry, Estimate(recomputed.score(agent, game)), n)
         else:
-            yield replace(exact_row(entry, again.score(agent, game), ROUNDED), n=n, published_n=n)
+            yield replace(
+                exact_row(entry, recomputed.score(agent, game), ROUNDED), n=n, published_n=n
+            )
 
 
-def rating_row(entry: Entry, again: PublishedResults, agent: str, game: str) -> Row:
+def rating_row(entry: Entry, recomputed: PublishedResults, agent: str, game: str) -> Row:
     """The row of a rating, a mean of random draws on both sides; 0 is the mean agent's rating."""
-    ours = again.rating(agent, game)
-    gap = rating_gap(again, agent, game, entry["value"])
+    ours = recomputed.rating(agent, game)
+    gap = rating_gap(recomputed, agent, game, entry["value"])
     return with_verdict(unreferenced_row(entry, Estimate(ours)), {**entry, "without": 0.0}, gap)
 
 
-def rating_gap(again: PublishedResults, agent: str, game: str, value: float) -> Gap:
+def rating_gap(recomputed: PublishedResults, agent: str, game: str, value: float) -> Gap:
     """Return our rating minus a printed one, with the errors of both numbers of draws."""
-    sd, ours = again.spread(agent, game), again.rating(agent, game)
-    return of_draws(ours, again.draws, value, THEIR_DRAWS, sd, ROUNDED)
+    sd, ours = recomputed.spread(agent, game), recomputed.rating(agent, game)
+    return of_draws(ours, recomputed.draws, value, THEIR_DRAWS, sd, ROUNDED)
 
 
 def category_rows(reported: Mapping[str, Any]) -> Iterator[Row]:
@@ -77,17 +79,17 @@ def category_rows(reported: Mapping[str, Any]) -> Iterator[Row]:
         yield exact_row(entry, len(category["games"]))
 
 
-def count_rows(reported: Mapping[str, Any], again: PublishedResults | None) -> Iterator[Row]:
+def count_rows(reported: Mapping[str, Any], recomputed: PublishedResults | None) -> Iterator[Row]:
     """Fig. 2: matches by game, by agent, and in total."""
     where, kind = "gamebench.fig2.matches", {"kind": "recount"}
     for game, count in reported["matches"]["games"].items():
         entry = {"id": f"{where}.game.{game}", "value": count, **kind}
-        yield exact_row(entry, len(again.matches(game))) if again else not_run(entry)
+        yield exact_row(entry, len(recomputed.matches(game))) if recomputed else not_run(entry)
     for agent, count in reported["matches"]["agents"].items():
         entry = {"id": f"{where}.agent.{agent}", "value": count, **kind}
-        yield exact_row(entry, again.match_count(agent, ALL)) if again else not_run(entry)
+        yield exact_row(entry, recomputed.match_count(agent, ALL)) if recomputed else not_run(entry)
     entry = {"id": f"{where}.total", "value": reported["matches"]["total"], **kind}
-    yield exact_row(entry, len(again.contest.matches)) if again else not_run(entry)
+    yield exact_row(entry, len(recomputed.contest.matches)) if recomputed else not_run(entry)
 
 
 def figure_rows(reported: Mapping[str, Any]) -> Iterator[Row]:

@@ -87,22 +87,22 @@ def fields(reported: Mapping[str, Any], table: str) -> Iterator[tuple[str, str, 
             yield agent, column, game, np.nan if value is None else value
 
 
-def table(reported: Mapping[str, Any], again: PublishedResults, name: str) -> pd.DataFrame:
+def table(reported: Mapping[str, Any], recomputed: PublishedResults, name: str) -> pd.DataFrame:
     """Return Table 1 or 2 next to ours. corrected: ours, empty if the agent has no match; low,
     high: its limits. If all matches of an agent in a game are `ties`, the game says nothing about
     it."""
     rows = []
     for agent, column, game, value in fields(reported, name):
-        ours = again.rating(agent, game) if name == "table1" else again.score(agent, game)
-        played, at = again.match_count(agent, game), again.agents.index(agent)
+        ours = recomputed.rating(agent, game) if name == "table1" else recomputed.score(agent, game)
+        match_count, at = recomputed.match_count(agent, game), recomputed.agents.index(agent)
         ends = (
-            again.ratings[game].limits
+            recomputed.ratings[game].limits
             if name == "table1"
-            else np.full((2, len(again.agents)), np.nan)
+            else np.full((2, len(recomputed.agents)), np.nan)
         )
-        kept = (ours, ends[0][at], ends[1][at]) if played else (np.nan,) * 3
-        rows.append((agent, column, game, value, ours, ours - value, *kept, played,
-                     again.ties(agent, game)))  # fmt: skip
+        kept = (ours, ends[0][at], ends[1][at]) if match_count else (np.nan,) * 3
+        rows.append((agent, column, game, value, ours, ours - value, *kept, match_count,
+                     recomputed.ties(agent, game)))  # fmt: skip
     return pd.DataFrame(rows, columns=TABLE_COLUMNS)
 
 

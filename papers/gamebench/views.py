@@ -23,19 +23,19 @@ FOOT = (
 
 def table_view(reported: Mapping[str, Any], ratings: pd.DataFrame, name: str) -> RenderableType:
     """ratings: from `tables.table`."""
-    shown = WrappedTable(header_style="dim")
+    grid = WrappedTable(header_style="dim")
     order = [OVERALL, *reported["games"]]
     fields = {
         (row["agent"], heading(reported, row["game"])): row for row in ratings.to_dict("records")
     }
     first = next(iter(reported["agents"]))
-    shown.add_column("agent", no_wrap=True)
+    grid.add_column("agent", no_wrap=True)
     for short in order:
         title = f"{short}\n({fields[first, short]['printed_column']})"
-        shown.add_column(title, justify="right", no_wrap=True)
+        grid.add_column(title, justify="right", no_wrap=True)
     for agent in reported["agents"]:
-        shown.add_row(agent, *(_field(fields[agent, short]) for short in order))
-    return Group(Text(TITLES[name], "bold"), shown, Text(FOOT, "dim"))
+        grid.add_row(agent, *(_field(fields[agent, short]) for short in order))
+    return Group(Text(TITLES[name], "bold"), grid, Text(FOOT, "dim"))
 
 
 def _field(row: Mapping[Any, Any]) -> str:

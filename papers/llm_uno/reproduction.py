@@ -43,21 +43,21 @@ PRINT = 0.00005
 
 def reproduce(settings: Settings) -> Reproduction:
     """Run the paper's experiments, `deals` per cell. Raises UserError for an unknown model."""
-    here = available(settings.models)
+    model_names = available(settings.models)
     base = settings.run("llm_uno_baselines", "llm_uno_baselines", "paper_bugs=true")
     columns = ("experiment", "model", "prompt", "matches", "baseline", "ci_low", "ci_high", "moves")
     parts = [pd.DataFrame(columns=columns)]
-    for experiment in FIGURES if here else ():
+    for experiment in FIGURES if model_names else ():
         name = f"llm_uno_{experiment}"
-        sizes = (f"model={','.join(here)}", f"deals={settings.deals}")
+        sizes = (f"model={','.join(model_names)}", f"deals={settings.deals}")
         folder = settings.run(name, name, "paper_bugs=true", *sizes)
         own = win_rates(read_csv(folder / "summary.csv")).assign(experiment=experiment)
         parts.append(own.assign(moves=own["cell"].map(recent_moves(folder))))
     seats, cells = read_csv(base / "seats.csv"), pd.concat(parts[1:] or parts, ignore_index=True)
-    drawn = settings.out / "figures"
-    save_png(figures(seats, cells, settings.models), drawn)
+    figures_dir = settings.out / "figures"
+    save_png(figures(seats, cells, settings.models), figures_dir)
     found = frame(rows(seats, cells, settings.models))
-    return Reproduction(found, [view(found)], [drawn])
+    return Reproduction(found, [view(found)], [figures_dir])
 
 
 def win_rates(summary: pd.DataFrame) -> pd.DataFrame:
@@ -75,26 +75,26 @@ def rows(seats: pd.DataFrame, cells: pd.DataFrame, models: Sequence[str]) -> lis
     `experiment` solo or coop, and `moves`, the number of recent moves in the prompt. models: the
     requested models.
     """
-    told = without_effects(paper("llm_uno"))
-    found = [_seat_row(entry, seats) for entry in told["seats"]]
-    found += [_cell_row(entry, cells) for entry in told["cells"]]
-    found += [_gain_row(told["gain"], cells), _significant_row(told, cells)]
-    found += [not_run(told["learned"])]
-    found += setting_rows(told, cells, LOW) + example_rows(told["example"])
-    theirs = {entry["model"] for entry in told["cells"]}
+    published = without_effects(paper("llm_uno"))
+    comparison = [_seat_row(entry, seats) for entry in published["seats"]]
+    comparison += [_cell_row(entry, cells) for entry in published["cells"]]
+    comparison += [_gain_row(published["gain"], cells), _significant_row(published, cells)]
+    comparison += [not_run(published["learned"])]
+    comparison += setting_rows(published, cells, LOW) + example_rows(published["example"])
+    theirs = {entry["model"] for entry in published["cells"]}
     for experiment, figure in FIGURES.items():
         for model in models:
             for prompt in PROMPTS:
                 measure = "win_rate" if experiment == "solo" else "teammate_win_rate"
-                own = {"id": f"llm_uno.{figure}.{model}.{prompt}.{measure}"}
+                base = {"id": f"llm_uno.{figure}.{model}.{prompt}.{measure}"}
                 if model not in theirs:
-                    found.append(
+                    comparison.append(
                         _cell_row(
-                            {**own, "experiment": experiment, "model": model, "prompt": prompt},
+                            {**base, "experiment": experiment, "model": model, "prompt": prompt},
                             cells,
                         )
                     )
-    return found
+    return comparison
 
 
 def without_effects(reported: dict[str, Any]) -> dict[str, Any]:
@@ -170,10 +170,10 @@ def example_rows(example: dict[str, Any]) -> list[Row]:
 
 def figures(seats: pd.DataFrame, cells: pd.DataFrame, models: Sequence[str]) -> dict[str, Figure]:
     """Draw the paper's figures from our runs: 1, 2 from scripted seatings, 5, 6 from the models."""
-    drawn = {name: seat_bars(seats, seatings) for name, seatings in SEATINGS.items()}
+    plots = {name: seat_bars(seats, seatings) for name, seatings in SEATINGS.items()}
     for experiment, name in FIGURES.items():
-        drawn[name] = model_bars(cells[cells["experiment"] == experiment], experiment, models)
-    return {f"llm_uno_{name}": figure for name, figure in drawn.items()}
+        plots[name] = model_bars(cells[cells["experiment"] == experiment], experiment, models)
+    return {f"llm_uno_{name}": figure for name, figure in plots.items()}
 
 
 def seat_bars(seats: pd.DataFrame, seatings: Sequence[str]) -> Figure:
@@ -202,9 +202,9 @@ def model_bars(cells: pd.DataFrame, experiment: str, models: Sequence[str]) -> F
     """Figs. 5 and 6: win rates by model and prompt against the dashed baseline; a bar is solid
     where the rate is above it by the paper's one-sided test (p < .05), else hatched."""
     figure, axes = _canvas()
-    told = [entry for entry in paper("llm_uno")["cells"] if entry["experiment"] == experiment]
-    printed = {(e["model"], e["prompt"]): e["value"] for e in told if "value" in e}
-    names = list(dict.fromkeys([*(entry["model"] for entry in told), *models]))
+    entries = [entry for entry in paper("llm_uno")["cells"] if entry["experiment"] == experiment]
+    printed = {(e["model"], e["prompt"]): e["value"] for e in entries if "value" in e}
+    names = list(dict.fromkeys([*(entry["model"] for entry in entries), *models]))
     for group, model in enumerate(names):
         for place, (prompt, colour) in enumerate(PROMPTS.items()):
             at = group + (place - 0.5) * 0.38
@@ -226,7 +226,7 @@ def model_bars(cells: pd.DataFrame, experiment: str, models: Sequence[str]) -> F
     if not cells.empty:
         axes.axhline(100 * cells["baseline"].iloc[0], color="#1f2933", ls="--", lw=1.2)
     axes.set_xticks(range(len(names)), names)
-    _scale(axes, [cells], [entry["value"] for entry in told if "value" in entry])
+    _scale(axes, [cells], [entry["value"] for entry in entries if "value" in entry])
     axes.set_ylabel(f"wins of seat 1, %{' (helped by the model)' if experiment == 'coop' else ''}")
     _legend(axes)
     return figure

@@ -16,13 +16,13 @@ def recent_moves(folder: Path) -> dict[str, int]:
     """Return the number of recent moves in the prompt, by name of cell; of cells with the same
     name, the newest's. Read from the identity of the cells as played."""
     place = Folder(folder)
-    found = {}
+    moves = {}
     for about in place.sweep_cells():
         for player in place.description(about)["identity"]["players"]:
             method = player["agent"].get("method", {})
             if "moves" in method:
-                found[about.name] = method["moves"]
-    return found
+                moves[about.name] = method["moves"]
+    return moves
 
 
 def setting_rows(reported: dict[str, Any], cells: pd.DataFrame, alpha: float) -> list[Row]:
@@ -31,12 +31,12 @@ def setting_rows(reported: dict[str, Any], cells: pd.DataFrame, alpha: float) ->
 
     cells: with columns model, matches and moves. alpha: the level of their p-values.
     """
-    played = cells[cells["matches"] > 0]
-    theirs = {cell["model"] for cell in reported["cells"]}.intersection(played["model"])
+    played_cells = cells[cells["matches"] > 0]
+    theirs = {cell["model"] for cell in reported["cells"]}.intersection(played_cells["model"])
     ours = {
-        "games_default": list(played["matches"]),
-        "alpha": [alpha] if len(played) else [],
-        "recent_moves_in_prompt": list(played["moves"].dropna()),
+        "games_default": list(played_cells["matches"]),
+        "alpha": [alpha] if len(played_cells) else [],
+        "recent_moves_in_prompt": list(played_cells["moves"].dropna()),
         "models": [len(theirs)] if theirs else [],
     }
     return [

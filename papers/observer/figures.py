@@ -37,19 +37,19 @@ def curves(table: pd.DataFrame, panels: Sequence[tuple[str, str, str]], title: s
     down = -(-len(panels) // across)
     figure, axes = plot_style.panels(down, across, 0.9 + 2.0 * down, sharex=True)
     observers = list(dict.fromkeys(table["observer"]))
-    for one, (match_up, column, name) in zip(axes, panels, strict=True):
+    for axis, (match_up, column, name) in zip(axes, panels, strict=True):
         for at, observer in enumerate(observers):
             rows = table[(table["match_up"] == match_up) & (table["observer"] == observer)]
             if not rows.empty:
                 drawn = rows[column].rolling(SMOOTH, min_periods=1).mean()
                 look = {"color": COLOURS[at % len(COLOURS)], "ls": DASHES[at % len(DASHES)]}
-                one.plot(rows["guess"], drawn, lw=1.1, label=observer, **look)
-        one.set_title(match_up_label(match_up))
-        one.set_xlabel("guess")
-        one.set_ylabel(name)
-        one.set_yscale("symlog", linthresh=SMALL)
-        one.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        one.set_ylim(bottom=0)
+                axis.plot(rows["guess"], drawn, lw=1.1, label=observer, **look)
+        axis.set_title(match_up_label(match_up))
+        axis.set_xlabel("guess")
+        axis.set_ylabel(name)
+        axis.set_yscale("symlog", linthresh=SMALL)
+        axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_ylim(bottom=0)
     plot_style.add_legend(figure, 5)
     plot_style.set_title(figure, f"{title}; linear below {SMALL:g}")
     return figure
@@ -64,8 +64,8 @@ def heat_map(pair: Sequence[str], mode: observation.Mode) -> Figure:
     axes.set_yticks(range(len(CODES)), CODES)
     axes.set_xlabel("guess for player 2")
     axes.set_ylabel("guess for player 1")
-    alike, (row, column) = same_outcomes(pair), map(CODES.index, pair)
-    for one, other in np.argwhere(alike):
+    same, (row, column) = same_outcomes(pair), map(CODES.index, pair)
+    for one, other in np.argwhere(same):
         if (one, other) != (row, column):
             axes.plot(other, one, ".", color="white", ms=2.5)
     axes.plot(column, row, "s", mfc="none", mec=CONTRAST, mew=1.5, ms=7)
@@ -73,7 +73,7 @@ def heat_map(pair: Sequence[str], mode: observation.Mode) -> Figure:
     plot_style.set_title(
         figure,
         f"Union ({mode}) of every guess about {pair[0]} against {pair[1]}, ringed; the dots are "
-        f"{int(alike.sum()) - 1} other pairs of the same outcomes",
+        f"{int(same.sum()) - 1} other pairs of the same outcomes",
     )
     return figure
 
@@ -84,13 +84,13 @@ def timeline(matches: Sequence[WatchedMatch]) -> Figure:
     across = 1 if plot_style.narrow() else len(matches)
     down = -(-len(matches) // across)
     figure, axes = plot_style.panels(down, across, 0.9 + 2.9 * down, sharey=True)
-    for one, match in zip(axes, matches, strict=True):
+    for axis, match in zip(axes, matches, strict=True):
         for seat, colour in enumerate((ACCENT, CONTRAST)):
-            _guessed(one, match, seat, colour)
-        one.set_yticks(range(len(CODES)), CODES)
-        one.set_ylim(len(CODES) - 0.5, -0.5)
-        one.set_xlabel("guess")
-        one.set_title(match_up_label("-".join(match.pair)))
+            _guessed(axis, match, seat, colour)
+        axis.set_yticks(range(len(CODES)), CODES)
+        axis.set_ylim(len(CODES) - 0.5, -0.5)
+        axis.set_xlabel("guess")
+        axis.set_title(match_up_label("-".join(match.pair)))
     plot_style.add_legend(figure, 2)
     plot_style.set_title(
         figure,
@@ -100,12 +100,12 @@ def timeline(matches: Sequence[WatchedMatch]) -> Figure:
 
 
 def _guessed(axes: Axes, match: WatchedMatch, seat: int, colour: str) -> None:
-    known = [(at, guess[seat]) for at, guess in enumerate(match.guesses, 1) if guess]
-    beside = BESIDE * (2 * seat - 1)
-    axes.axhline(CODES.index(match.pair[seat]) + beside, color=colour, lw=0.6, alpha=0.6)
-    if not known:
+    points = [(at, guess[seat]) for at, guess in enumerate(match.guesses, 1) if guess]
+    offset = BESIDE * (2 * seat - 1)
+    axes.axhline(CODES.index(match.pair[seat]) + offset, color=colour, lw=0.6, alpha=0.6)
+    if not points:
         axes.text(0.5, 0.5, "no guess", color=MUTED, transform=axes.transAxes, ha="center")
         return
-    rounds, codes = zip(*known, strict=True)
-    places = [CODES.index(code) + beside for code in codes]
+    rounds, codes = zip(*points, strict=True)
+    places = [CODES.index(code) + offset for code in codes]
     axes.plot(rounds, places, "|", color=colour, ms=3.5, mew=0.8, label=f"player {seat + 1}")

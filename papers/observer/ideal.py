@@ -27,13 +27,13 @@ def sir(pair: str, react: str = "lag1", window: int = 50, runs: int = RUNS) -> F
     """
     game = RockPaperScissors(rounds=ROUNDS, react=react)
     hands = strategies.play_rounds(game.together(pair), runs, ROUNDS, np.random.default_rng(SEED))
-    named = [
+    probabilities = [
         correct_probability(
             strategies.likelihoods(hands[seat], hands[1 - seat]), CODES.index(code), window
         )
         for seat, code in enumerate(pair)
     ]
-    return np.asarray((named[0] * named[1]).mean(axis=1))
+    return np.asarray((probabilities[0] * probabilities[1]).mean(axis=1))
 
 
 def correct_probability(chances: Floats, truth: int, window: int) -> Floats:

@@ -61,20 +61,20 @@ EXTRAS = (
 def reproduce(settings: Settings) -> Reproduction:
     """Play and write everything, `deals` matches of each match-up. Raises UserError for an unknown
     model."""
-    here, told = available(settings.models), paper("observer")
-    base = played(settings, here)
-    extras = {one: played(settings, here, one) for one in EXTRAS}
-    tables, drawn = settings.out / "tables", settings.out / "figures"
+    model_names, published = available(settings.models), paper("observer")
+    base = watch_all(settings, model_names)
+    extras = {one: watch_all(settings, model_names, one) for one in EXTRAS}
+    tables, figures_dir = settings.out / "tables", settings.out / "figures"
     tables.mkdir(exist_ok=True)
     for name, table in files(base, extras):
         write_atomically(tables / f"observer_{name}.csv", table.to_csv(index=False))
     with plot_style.drawing_for(plot_style.WIDE):
-        plot_style.save_png(dict(drawings(base)), drawn)
-    found = frame([*lines(told, base, extras, here)])
-    return Reproduction(found, [*views_of(base, extras, here)], [tables, drawn])
+        plot_style.save_png(dict(drawings(base)), figures_dir)
+    found = frame([*lines(published, base, extras, model_names)])
+    return Reproduction(found, [*views_of(base, extras, model_names)], [tables, figures_dir])
 
 
-def played(
+def watch_all(
     settings: Settings, models: Sequence[str], extra: Extra | None = None
 ) -> list[WatchedMatch]:
     """Return all matches watched: by the observers without a model, then by each model, in separate
@@ -82,12 +82,12 @@ def played(
     name, words = (f"_{extra.name}", extra.words) if extra else ("", ())
     agents: dict[str, tuple[str, ...]] = {"": (f"agent={ABLE if extra else ALL}",)}
     agents |= {model: ("agent=llm", f"model={model}") for model in models}
-    found: list[WatchedMatch] = []
+    matches: list[WatchedMatch] = []
     for model, who in agents.items():
         folder = f"observer{name}{'_' * bool(model)}{model}"
         sizes = (f"deals={settings.deals}", *who, *words)
-        found += watched_matches(settings.run("observer_table1", folder, *sizes), model)
-    return found
+        matches += watched_matches(settings.run("observer_table1", folder, *sizes), model)
+    return matches
 
 
 def files(
@@ -107,13 +107,13 @@ def drawings(base: Sequence[WatchedMatch]) -> Iterator[tuple[str, Figure]]:
     table = by_round(base)
     match_ups = list(dict.fromkeys("-".join(one.pair) for one in base))
     deals = len({one.deal for one in base})
-    of = f"mean of {deals} matches and of {figures.SMOOTH} guesses"
+    caption = f"mean of {deals} matches and of {figures.SMOOTH} guesses"
     yield (
         "observer_fig4",
-        figures.curves(table, [(m, "union", "Union") for m in match_ups], f"Union loss, {of}"),
+        figures.curves(table, [(m, "union", "Union") for m in match_ups], f"Union loss, {caption}"),
     )
     fig5 = [("N-G", "brier", "Brier"), ("N-G", "ce_norm", "cross-entropy, scaled")]
-    yield "observer_fig5", figures.curves(table, fig5, f"The losses of N against G, {of}")
+    yield "observer_fig5", figures.curves(table, fig5, f"The losses of N against G, {caption}")
     for mode in ("fixed", "paper"):
         yield f"observer_fig3_{mode}", figures.heat_map("AB", mode)
     yield "observer_fig3_blind", figures.heat_map("DY", "fixed")
@@ -145,7 +145,7 @@ def played_settings(base: Sequence[WatchedMatch], models: Sequence[str]) -> dict
     game, deals = base[0].game, len({one.deal for one in base})
     span = max(observation.WORTH) - min(observation.WORTH)
     every = strategies.grid().reshape(-1, 3)
-    own = {
+    our_settings = {
         "rounds": len(base[0].guesses),
         "warmup_rounds": game.warmup,
         "history_limit": game.window or LAST,
@@ -162,10 +162,10 @@ def played_settings(base: Sequence[WatchedMatch], models: Sequence[str]) -> dict
     }
     if models:
         method = Observe()
-        own |= {"temperature": method.temperature, "reasoning_interval": method.reasons}
-        own |= {"reasoning_phrases": 5 if "three to five" in REASON else 0}
-        own |= {"n_conditions": len(models) * len({one.pair for one in base})}
-    return own
+        our_settings |= {"temperature": method.temperature, "reasoning_interval": method.reasons}
+        our_settings |= {"reasoning_phrases": 5 if "three to five" in REASON else 0}
+        our_settings |= {"n_conditions": len(models) * len({one.pair for one in base})}
+    return our_settings
 
 
 def views_of(

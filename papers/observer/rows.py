@@ -42,16 +42,16 @@ def match_up_id(match_up: str) -> str:
     return match_up.replace("-", "_vs_")
 
 
-def setting_rows(reported: Mapping[str, Any], played: Mapping[str, float]) -> Iterator[Row]:
+def setting_rows(reported: Mapping[str, Any], our_settings: Mapping[str, float]) -> Iterator[Row]:
     """Compare the paper's settings, by name, with those played; ours alone where it gives none."""
     for printed in reported["settings"]:
         entry, name = {**printed, "kind": "setting"}, printed["id"].rpartition(".")[2]
-        if name not in played:
+        if name not in our_settings:
             yield not_run(entry)
         elif "value" in entry:
-            yield exact_row(entry, played[name], ROUNDED)
+            yield exact_row(entry, our_settings[name], ROUNDED)
         else:
-            yield unreferenced_row(entry, Estimate(played[name]))
+            yield unreferenced_row(entry, Estimate(our_settings[name]))
 
 
 def table1_rows(reported: Mapping[str, Any], frame: pd.DataFrame) -> Iterator[Row]:
@@ -114,10 +114,10 @@ def _earlier_result(
     reported: Mapping[str, Any], match_up: str, react: str, window: int
 ) -> dict[str, Any]:
     """Return our own earlier result."""
-    found = reported["ideal"]["sir"][match_up]
+    published = reported["ideal"]["sir"][match_up]
     return {
         "kind": "own_earlier",
-        "value": round(PERCENT * found[react][window][0], 1),
+        "value": round(PERCENT * published[react][window][0], 1),
         "n": reported["ideal"]["runs"],
         "without": CHANCE,
     }

@@ -85,13 +85,13 @@ def watched_matches(folder: Path, model: str = "") -> Iterator[WatchedMatch]:
 
 
 def _guess(game: Watch, decision: DecisionRecord) -> tuple[str, str] | None:
-    picked = game.read(decision.text)
-    if not picked:
+    guess = game.read(decision.text)
+    if not guess:
         return None
-    one, other = (game.codes[at] for at in picked)
+    one, other = (game.codes[at] for at in guess)
     return one, other
 
 
 def same_outcomes(pair: Sequence[str]) -> NDArray[np.bool_]:
     """Return which pairs have this one's outcomes, so that no loss tells them apart: (19, 19)."""
-    return observation.alike(grid(), implied_outcomes(pair[0], pair[1]))
+    return observation.indistinguishable(grid(), implied_outcomes(pair[0], pair[1]))

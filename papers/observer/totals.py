@@ -73,11 +73,11 @@ def unions(matches: Iterable[WatchedMatch]) -> pd.DataFrame:
     """Return the mean Union of each observer and match-up for every mode, grid and eps, and the
     observer's rank in its match-up, 1 the lowest loss."""
     rows = [
-        {"match_up": "-".join(own[0].pair), "observer": own[0].observer, "mode": mode,
+        {"match_up": "-".join(group[0].pair), "observer": group[0].observer, "mode": mode,
          "grid": over, "eps": eps,
-         "union": observation.mean(np.concatenate([one.union(mode, over, eps) for one in own])),
-         "alike": int(same_outcomes(own[0].pair).sum())}
-        for own in group_matches(matches)
+         "union": observation.mean(np.concatenate([one.union(mode, over, eps) for one in group])),
+         "alike": int(same_outcomes(group[0].pair).sum())}
+        for group in group_matches(matches)
         for mode, over, eps in union_variants()
     ]  # fmt: skip
     table = pd.DataFrame(rows)
@@ -96,25 +96,25 @@ def union_variants() -> Iterator[tuple[Mode, Grid, float]]:
 def by_round(matches: Iterable[WatchedMatch]) -> pd.DataFrame:
     """The mean over deals of each loss after every guess, and the share naming both players."""
     parts = []
-    for own in group_matches(matches):
-        truth, guesses = implied_outcomes(*own[0].pair), np.array([one.outcomes for one in own])
+    for group in group_matches(matches):
+        truth, guesses = implied_outcomes(*group[0].pair), np.array([one.outcomes for one in group])
         scaled = observation.scaled_cross_entropy(truth, guesses, EVERY)
-        named = [[guess == one.pair for guess in one.guesses] for one in own]
+        right = [[guess == one.pair for guess in one.guesses] for one in group]
         columns = {
-            "union": [one.union() for one in own],
-            "union_paper": [one.union("paper") for one in own],
+            "union": [one.union() for one in group],
+            "union_paper": [one.union("paper") for one in group],
             "brier": observation.brier(truth, guesses),
             "ce_norm": scaled,
-            "both_named": np.array(named, float),
+            "both_named": np.array(right, float),
         }
-        told = {name: np.ma.masked_invalid(np.array(values)).mean(axis=0).filled(np.nan)
+        curves = {name: np.ma.masked_invalid(np.array(values)).mean(axis=0).filled(np.nan)
                 for name, values in columns.items()}  # fmt: skip
         parts.append(
-            pd.DataFrame(told).assign(
-                match_up="-".join(own[0].pair),
-                observer=own[0].observer,
+            pd.DataFrame(curves).assign(
+                match_up="-".join(group[0].pair),
+                observer=group[0].observer,
                 guess=range(1, guesses.shape[1] + 1),
-                alike=int(same_outcomes(own[0].pair).sum()),
+                alike=int(same_outcomes(group[0].pair).sum()),
             )
         )
     return pd.concat(parts, ignore_index=True)

@@ -23,13 +23,13 @@ SNIPPETS = 3
 
 def table1_view(frame: pd.DataFrame, title: str) -> RenderableType:
     """frame: from `totals.totals`."""
-    shown = WrappedTable(header_style="dim")
+    grid = WrappedTable(header_style="dim")
     headings = ("truth", "observer", "SIR", "by deal", "by guess", "p1", "p2", "class", "null",
                 "Union", "late", "alike")  # fmt: skip
     for at, heading in enumerate(headings):
-        shown.add_column(heading, justify="right" if at > 1 else "left", no_wrap=True)
+        grid.add_column(heading, justify="right" if at > 1 else "left", no_wrap=True)
     for row in frame.to_dict("records"):
-        shown.add_row(
+        grid.add_row(
             row["match_up"] + "*" * row["blind"],
             row["observer"],
             f"{row['sir']:.1f}",
@@ -39,7 +39,7 @@ def table1_view(frame: pd.DataFrame, title: str) -> RenderableType:
             *(f"{row[name]:.4f}" for name in ("union", "late")),
             f"{row['alike']:.0f}",
         )
-    return Group(Text(title, "bold"), shown)
+    return Group(Text(title, "bold"), grid)
 
 
 def reasons(matches: Iterable[WatchedMatch]) -> pd.DataFrame:
@@ -50,10 +50,10 @@ def reasons(matches: Iterable[WatchedMatch]) -> pd.DataFrame:
         for number, (guess, decision) in enumerate(
             zip(match.guesses, match.decisions, strict=True), 1
         ):
-            if told := decision.notes.get("reasoning"):
+            if reasoning := decision.notes.get("reasoning"):
                 said = "-" if guess is None else "-".join(guess)
                 rows.append(("-".join(match.pair), match.observer, match.deal, number, said,
-                             guess == match.pair, told))  # fmt: skip
+                             guess == match.pair, reasoning))  # fmt: skip
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -61,12 +61,12 @@ def reasons_view(frame: pd.DataFrame, models: Sequence[str]) -> RenderableType:
     """Table 2: the first reasons of each model in the match-up that the paper shows."""
     if frame.empty:
         return Text("Table 2: no model gave reasons; observers without one give none")
-    shown = WrappedTable(header_style="dim")
+    grid = WrappedTable(header_style="dim")
     for heading in ("model", "guess", "said", "right", "reasoning"):
-        shown.add_column(heading, overflow="fold")
+        grid.add_column(heading, overflow="fold")
     for model in models:
         own = frame[(frame["observer"] == model) & (frame["match_up"] == "N-G")].head(SNIPPETS)
         for row in own.to_dict("records"):
             right = "yes" if row["right"] else "no"
-            shown.add_row(model, str(row["round"]), row["guess"], right, row["reasoning"])
-    return Group(Text("Table 2: reasons in N against G", "bold"), shown)
+            grid.add_row(model, str(row["round"]), row["guess"], right, row["reasoning"])
+    return Group(Text("Table 2: reasons in N against G", "bold"), grid)

@@ -59,66 +59,66 @@ def won_by_hand(game: Holdem, seed: Seed, record: MatchRecord) -> list[int]:
     """Return the cumulative winnings of seat 0 after every hand of a match. Raises ValueError if
     its moves are not legal in the current game."""
     array = game.deal(stream(seed, game, record.deal, DEAL)).array.copy()
-    found = _ended(array)
+    wins = _finished_hands(array)
     for decision in record.decisions:
         if rules.over(array) or not rules.legal(array) >> words.parse(decision.move) & 1:
             raise ValueError(f"match {record.match}: {decision.move} is not legal there")
         rules.act(array, words.parse(decision.move))
-        found += _ended(array)
-    return found
+        wins += _finished_hands(array)
+    return wins
 
 
-def _ended(array: np.ndarray) -> list[int]:
+def _finished_hands(array: np.ndarray) -> list[int]:
     """Seat 0's winnings after each hand that the last action ended, and deal the next hand."""
-    found = []
+    wins = []
     while rules.over(array):
-        found.append(array.item(rules.WON))
-        if not rules.more(array):
+        wins.append(array.item(rules.WON))
+        if not rules.another_hand(array):
             break
         rules.next_hand(array)
-    return found
+    return wins
 
 
-def spread(table: pd.DataFrame) -> pd.DataFrame:
+def chip_quantiles(table: pd.DataFrame) -> pd.DataFrame:
     """Return median, quantiles, mean and standard deviation of the player's chips over the matches
     of each pair, by hand. table: from `curves`."""
     groups = table.groupby(["player", "opponent", "hand"], sort=False)["chips"]
-    found = groups.agg(matches="count", mean="mean", sd="std")
+    summary = groups.agg(matches="count", mean="mean", sd="std")
     for name, share in QUANTILES.items():
-        found[name] = groups.quantile(share)
-    return found.reset_index()
+        summary[name] = groups.quantile(share)
+    return summary.reset_index()
 
 
 def finals(table: pd.DataFrame) -> Counted:
     """Return, by player and opponent, the mean final chips, from 0 to two stacks, with their 95%
     interval by deals; the number of matches, and of deals."""
     last = table[table["hand"] == table["hand"].max()]
-    found = {}
-    for (own, other), rows in last.groupby(["player", "opponent"], sort=False):
+    shares = {}
+    for (player, other), rows in last.groupby(["player", "opponent"], sort=False):
         by_deal = rows.groupby("deal")["chips"].mean()
         low, high = limits(by_deal.to_numpy(float), (0.0, 2.0 * STACK))
         share = Estimate(float(by_deal.mean()), float(low), float(high))
-        found[own, other] = (share, len(rows), len(by_deal))
-    return found
+        shares[player, other] = (share, len(rows), len(by_deal))
+    return shares
 
 
 def hands_won(folder: Path) -> Counted:
     """Return, by player and opponent, the player's share of the hands won by one side alone, with
     its 95% interval by deals; the number of hands, and of deals."""
-    place, found = Folder(folder), {}
+    place, shares = Folder(folder), {}
     for about in place.sweep_cells():
-        other, own = map(model_name, about.players)
-        taken: list[np.ndarray] = []
+        other, player = map(model_name, about.players)
+        outcomes: list[np.ndarray] = []
         deals: list[int] = []
         for record in place.matches(about.stem):
             seat = (1 + record.rotation) % 2
             won = [int(record.measures["hands_won"][one]) for one in (seat, 1 - seat)]
-            taken.append(np.repeat([1.0, 0.0], won))
+            outcomes.append(np.repeat([1.0, 0.0], won))
             deals += [record.deal] * sum(won)
-        values = np.concatenate([*taken, []])
+        values = np.concatenate([*outcomes, []])
         if len(values):
             low, high = limits(per_deal(values, deals), (0.0, 1.0))
             told = (float(values.mean()), float(low), float(high))
             share = Estimate(*(PERCENT * one for one in told))
-            found[own, other] = (share, len(values), len(set(deals)))
-    return found
+            shares[player, other] = (share, len(values), len(set(deals)))
+    return shares

@@ -32,17 +32,17 @@ class Cost:
     def add(self, decision: DecisionRecord) -> None:
         self.decisions += 1
         self.fallbacks += decision.fallback
-        for asked in decision.asked:
-            if isinstance(asked, TextExchange):
-                self.calls += asked.n
-                self.tokens_in += asked.tokens[0]
-                self.tokens_out += asked.tokens[1]
+        for exchange in decision.asked:
+            if isinstance(exchange, TextExchange):
+                self.calls += exchange.n
+                self.tokens_in += exchange.tokens[0]
+                self.tokens_out += exchange.tokens[1]
 
 
 def costs(folders: Iterable[Path]) -> pd.DataFrame:
     """Return one row per game and method with the columns COLUMNS: the number of decisions with
     model calls, and the mean cost of one; fallbacks are a share of them."""
-    found: dict[tuple[str, str], Cost] = {}
+    totals: dict[tuple[str, str], Cost] = {}
     for folder in dict.fromkeys(folders):
         place = Folder(folder)
         for about in place.sweep_cells():
@@ -56,8 +56,8 @@ def costs(folders: Iterable[Path]) -> pd.DataFrame:
                 for decision in record.decisions:
                     if decision.asked:
                         method = players[seating[decision.seat]]
-                        found.setdefault((kind, method), Cost()).add(decision)
-    rows = [(*key, n, *(x / n for x in rest)) for key, (n, *rest) in _sums(found).items()]
+                        totals.setdefault((kind, method), Cost()).add(decision)
+    rows = [(*key, n, *(x / n for x in rest)) for key, (n, *rest) in _sums(totals).items()]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

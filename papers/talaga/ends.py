@@ -65,33 +65,33 @@ def model_name(name: str) -> str:
 
 def sides(folder: Path) -> dict[str, tuple[str, str]]:
     """Return the measured player and its opponent, by name of cell."""
-    found = {}
+    pairs = {}
     for about in Folder(folder).sweep_cells():
         other, own = map(model_name, about.players)
-        found[about.name] = (own, other)
-    return found
+        pairs[about.name] = (own, other)
+    return pairs
 
 
 def results_by_pair(folder: Path) -> dict[tuple[str, str], dict[str, Ends]]:
     """The results of each two players of an output_dir with finished matches, for both sides."""
-    who, found = sides(folder), dict[tuple[str, str], dict[str, Ends]]()
+    players, results = sides(folder), dict[tuple[str, str], dict[str, Ends]]()
     table, matches = read_csv(folder / "outcomes.csv"), match_table(folder)
     for _, row in table[table["matches"] > 0].iterrows():
-        own, other = who[row["cell"]]
-        both = matches[(matches["player"] == own) & (matches["opponent"] == other)]
+        player, other = players[row["cell"]]
+        both = matches[(matches["player"] == player) & (matches["opponent"] == other)]
         ends = _ends(row, both if row["moved"] == "all" else both[both["moved"] == row["moved"]])
-        found.setdefault((other, own), {})[TURNED[row["moved"]]] = opponent_view(ends)
-        found.setdefault((own, other), {})[row["moved"]] = ends
-    return found
+        results.setdefault((other, player), {})[TURNED[row["moved"]]] = opponent_view(ends)
+        results.setdefault((player, other), {})[row["moved"]] = ends
+    return results
 
 
 def match_table(folder: Path) -> pd.DataFrame:
     """Return every two-player match for both sides: player, opponent, moved, deal and end, the sign
     of the player's return."""
-    return pd.DataFrame(_played(folder), columns=["player", "opponent", "moved", "deal", "end"])
+    return pd.DataFrame(_match_rows(folder), columns=["player", "opponent", "moved", "deal", "end"])
 
 
-def _played(folder: Path) -> Iterator[tuple[Any, ...]]:
+def _match_rows(folder: Path) -> Iterator[tuple[Any, ...]]:
     place = Folder(folder)
     for about in place.sweep_cells():
         names = [model_name(name) for name in about.players]
@@ -128,8 +128,8 @@ def opponent_view(ends: Ends) -> Ends:
 
 def results_by_player(folder: Path) -> dict[str, Ends]:
     """The results of each player of a round robin over all opponents; none unless all met."""
-    found, matches = {}, match_table(folder)
+    results, matches = {}, match_table(folder)
     for _, row in read_csv(folder / "standings.csv").iterrows():
         player = model_name(row["player"])
-        found[player] = _ends(row, matches[matches["player"] == player])
-    return found
+        results[player] = _ends(row, matches[matches["player"] == player])
+    return results

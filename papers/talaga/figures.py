@@ -20,7 +20,7 @@ def chip_curves(table: pd.DataFrame, panels: Mapping[str, Pairs], stack: int) ->
     """Draw one panel per title, with one line per pair: the median of the first player's chips
     after each hand, and the middle half of the matches.
 
-    table: from `chips.spread`. Pairs that were not played are left out.
+    table: from `chips.chip_quantiles`. Pairs that were not played are left out.
     """
     count = len(panels)
     across = 1 if plot_style.narrow() else min(2, count)
@@ -29,15 +29,15 @@ def chip_curves(table: pd.DataFrame, panels: Mapping[str, Pairs], stack: int) ->
     opponents = dict.fromkeys(other for pairs in panels.values() for _, other in pairs)
     looks = {name: (COLOURS[at % len(COLOURS)], DASHES[at % len(DASHES)])
              for at, name in enumerate(opponents)}  # fmt: skip
-    for one, (title, pairs) in zip(axes, panels.items(), strict=False):
+    for axis, (title, pairs) in zip(axes, panels.items(), strict=False):
         for own, other in pairs:
             rows = table[(table["player"] == own) & (table["opponent"] == other)]
-            _curve(one, rows, other, *looks[other])
-        one.axhline(stack, color=MUTED, lw=0.6)
-        one.set_title(title)
-        one.set_xlabel("hands")
-        one.set_ylim(-0.02 * stack, 2.02 * stack)
-        one.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
+            _curve(axis, rows, other, *looks[other])
+        axis.axhline(stack, color=MUTED, lw=0.6)
+        axis.set_title(title)
+        axis.set_xlabel("hands")
+        axis.set_ylim(-0.02 * stack, 2.02 * stack)
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
     for place in range(0, count, across):
         axes[place].set_ylabel("chips")
     for unused in axes[count:]:

@@ -69,17 +69,17 @@ class TableResults:
 def reproduce(settings: Settings) -> Reproduction:
     """Play and write everything, `deals` deals per table, at most the paper's. Raises UserError for
     an unknown model."""
-    here, told = available(settings.models), paper("talaga")
+    here, published = available(settings.models), paper("talaga")
     scripted = without_model(settings)
-    played = {model: with_model(settings, model) for model in here}
-    tables, drawn = settings.out / "tables", settings.out / "figures"
+    by_model = {model: with_model(settings, model) for model in here}
+    tables, figures_dir = settings.out / "tables", settings.out / "figures"
     tables.mkdir(exist_ok=True)
     with plot_style.drawing_for(plot_style.WIDE):
-        plot_style.save_png(dict(figures(scripted, played)), drawn)
-    for name, table in files(scripted, played):
+        plot_style.save_png(dict(figures(scripted, by_model)), figures_dir)
+    for name, table in files(scripted, by_model):
         write_atomically(tables / f"talaga_{name}.csv", table.to_csv(index=False))
-    found = frame([*lines(told, scripted, played, settings.models)])
-    return Reproduction(found, [*views(told, found, played)], [tables, drawn])
+    found = frame([*lines(published, scripted, by_model, settings.models)])
+    return Reproduction(found, [*views(published, found, by_model)], [tables, figures_dir])
 
 
 def run(settings: Settings, experiment: str, folder: str, *words: str) -> Path:
@@ -127,24 +127,24 @@ def with_model(settings: Settings, model: str) -> TableResults:
 
 def played_settings(table1: Path, table2: Path, table4: Path) -> dict[str, float]:
     """Return the paper's settings by name, as played."""
-    found: dict[str, float] = {"poker_actions": len(ACTIONS)}
+    values: dict[str, float] = {"poker_actions": len(ACTIONS)}
     sizes = {"benchmark_matches_per_pair": table1, "talaga_matches_per_pair": table2,
              "poker_trials": table4}  # fmt: skip
     for name, folder in sizes.items():
         stems = [about.stem for about in Folder(folder).sweep_cells()]
-        found[name] = min(sum(1 for _ in Folder(folder).matches(stem)) for stem in stems)
+        values[name] = min(sum(1 for _ in Folder(folder).matches(stem)) for stem in stems)
     method = _method(table2, "talaga")
     keys = {"k": "k", "n_first": "n1", "n_next": "n2", "votes": "votes",
             "perturbed_questions": "perturbations", "generations_per_perturbed": "samples",
             "temperature": "temperature"}  # fmt: skip
-    found |= {name: method[key] for name, key in keys.items()}
-    found["cot_sc_trajectories"] = _method(table2, "cot_sc")["samples"]
-    found["tot_generations"], found["tot_votes"] = (
+    values |= {name: method[key] for name, key in keys.items()}
+    values["cot_sc_trajectories"] = _method(table2, "cot_sc")["samples"]
+    values["tot_generations"], values["tot_votes"] = (
         _method(table2, "tot")[key] for key in ("samples", "votes")
     )
     place = Folder(table4)
     game = place.description(place.sweep_cells()[0])["identity"]["game"]
-    return {**found, "stack": game["stack"]}
+    return {**values, "stack": game["stack"]}
 
 
 def _method(folder: Path, player: str) -> Mapping[str, Any]:
@@ -162,58 +162,61 @@ def _method(folder: Path, player: str) -> Mapping[str, Any]:
 def lines(
     reported: Mapping[str, Any],
     scripted: TableResults,
-    played: Mapping[str, TableResults],
+    by_model: Mapping[str, TableResults],
     models: Sequence[str],
 ) -> Iterator[Row]:
     """Yield every row of talaga.csv. models: those requested, available or not."""
-    first = next(iter(played.values()), TableResults({}))
+    first = next(iter(by_model.values()), TableResults({}))
     yield from rows.setting_rows(reported, first.settings)
     yield from rows.table1_rows(reported, scripted.met)
     yield from rows.stand_in_rows(reported, scripted.met)
     yield from rows.actor_rows(scripted.met)
     yield from rows.chip_rows({"scripted": chips.finals(scripted.chips)})
     for model in models:
-        own = played.get(model, TableResults({}))
-        yield from rows.table1_rows(reported, own.met, model)
-        yield from rows.mean_rows(reported, own.over, model)
-        yield from rows.table2_rows(reported, own.met, model)
-        yield from rows.table3_rows(reported, own.met, model)
-        yield from rows.table4_rows(reported, own.hands, model)
-        final = chips.finals(own.chips)
+        results = by_model.get(model, TableResults({}))
+        yield from rows.table1_rows(reported, results.met, model)
+        yield from rows.mean_rows(reported, results.over, model)
+        yield from rows.table2_rows(reported, results.met, model)
+        yield from rows.table3_rows(reported, results.met, model)
+        yield from rows.table4_rows(reported, results.hands, model)
+        final = chips.finals(results.chips)
         of_figure = {name: {pair: final[pair] for pair in pairs if pair in final}
                      for name, pairs in FIGURES.items()}  # fmt: skip
         yield from rows.figure_rows(reported, of_figure, model)
         yield from rows.chip_rows(of_figure, model)
-        yield from rows.cost_rows(own.costs, model)
+        yield from rows.cost_rows(results.costs, model)
 
 
 def figures(
-    scripted: TableResults, played: Mapping[str, TableResults]
+    scripted: TableResults, by_model: Mapping[str, TableResults]
 ) -> Iterator[tuple[str, Any]]:
     """Draw the chips of the scripted players, and of every model in the layout of the paper."""
     names = list(dict.fromkeys(scripted.chips["player"]))
     own = {f"{name} against": [(name, other) for other in names if other != name] for name in names}
-    yield "talaga_chips", chip_curves(chips.spread(scripted.chips), own, chips.STACK)
-    for model, one in played.items():
-        yield f"talaga_chips_{model}", chip_curves(chips.spread(one.chips), PANELS, chips.STACK)
+    yield "talaga_chips", chip_curves(chips.chip_quantiles(scripted.chips), own, chips.STACK)
+    for model, results in by_model.items():
+        yield (
+            f"talaga_chips_{model}",
+            chip_curves(chips.chip_quantiles(results.chips), PANELS, chips.STACK),
+        )
 
 
 def files(
-    scripted: TableResults, played: Mapping[str, TableResults]
+    scripted: TableResults, by_model: Mapping[str, TableResults]
 ) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield the figures' data, and the costs of moves."""
-    for name, one in {"": scripted, **played}.items():
-        yield f"chips{'_' * bool(name)}{name}", chips.spread(one.chips)
+    for name, results in {"": scripted, **by_model}.items():
+        yield f"chips{'_' * bool(name)}{name}", chips.chip_quantiles(results.chips)
         if name:
-            yield f"costs_{name}", one.costs
+            yield f"costs_{name}", results.costs
 
 
 def views(
-    reported: Mapping[str, Any], frame: pd.DataFrame, played: Mapping[str, TableResults]
+    reported: Mapping[str, Any], frame: pd.DataFrame, by_model: Mapping[str, TableResults]
 ) -> Iterator[RenderableType]:
     judged = frame["verdict"].isin(COMPARED)
     in_square = frame["id"].str.contains(r"\.table1\..*\.vs\..*\.win_rate\.")
     yield view(frame[judged & ~in_square])
-    for model, one in played.items():
+    for model, one in by_model.items():
         yield table1_view(reported, one.met, model)
         yield cost_view(one.costs, model)

@@ -62,7 +62,7 @@ def our_name(player: str) -> str:
     return NAMES.get(player, player)
 
 
-def table1_rows(reported: Mapping[str, Any], met: Met, model: str = "") -> Iterator[Row]:
+def table1_rows(reported: Mapping[str, Any], ends_by_pair: Met, model: str = "") -> Iterator[Row]:
     """Table 1's pairs: with `model` those that use it, without those that use none.
 
     met: results; missing ones are not_run.
@@ -78,31 +78,33 @@ def table1_rows(reported: Mapping[str, Any], met: Met, model: str = "") -> Itera
                     "n": reported["table1"]["games"],
                 }
                 entry["without"] = CHANCE
-                row = _share(entry, met.get((our_name(name), our_name(other))), "all", "win")
+                row = _share(
+                    entry, ends_by_pair.get((our_name(name), our_name(other))), "all", "win"
+                )
                 yield unbeaten(entry, row) if other == UNBEATEN else row
 
 
-def unbeaten(entry: Entry, played: Row) -> Row:
+def unbeaten(entry: Entry, row: Row) -> Row:
     """The row of losses of full-depth minimax, which are provably 0: TA-02 checks all lines."""
-    if played.verdict == "not_run":
-        return played
-    return replace(known_share_row(entry, 0.0, PERCENT), n=played.n, deals=played.deals)
+    if row.verdict == "not_run":
+        return row
+    return replace(known_share_row(entry, 0.0, PERCENT), n=row.n, deals=row.deals)
 
 
-def stand_in_rows(reported: Mapping[str, Any], met: Met) -> Iterator[Row]:
+def stand_in_rows(reported: Mapping[str, Any], ends_by_pair: Met) -> Iterator[Row]:
     """Table 1's pair of scripted players with the weaker minimax variants as MinMax; then all pairs
     of our own scripted players, which the paper does not have."""
     players, rows = reported["players"], reported["table1"]["rows"]
     for name in STAND_INS:
         for pair in (("random", "minmax"), ("minmax", "random")):
             column = players.index(pair[1])
-            own = [name if player == "minmax" else player for player in pair]
-            entry: dict[str, Any] = {"id": f"talaga.table1.{own[0]}.vs.{own[1]}.win_rate"}
+            names = [name if player == "minmax" else player for player in pair]
+            entry: dict[str, Any] = {"id": f"talaga.table1.{names[0]}.vs.{names[1]}.win_rate"}
             entry |= {"value": rows[pair[0]][column], "n": reported["table1"]["games"]}
             entry["without"] = CHANCE
-            yield _share(entry, met.get((own[0], own[1])), "all", "win")
+            yield _share(entry, ends_by_pair.get((names[0], names[1])), "all", "win")
     done = {("random", "minimax"), *(("random", name) for name in STAND_INS)}
-    for pair, ends in met.items():
+    for pair, ends in ends_by_pair.items():
         if not {pair, pair[::-1]} & done:
             entry = {"id": f"talaga.table1.{pair[0]}.vs.{pair[1]}.win_rate"}
             yield _share(entry, ends, "all", "win")
@@ -121,7 +123,7 @@ def mean_rows(reported: Mapping[str, Any], means: Mapping[str, Ends], model: str
             yield unbeaten(entry, row) if (name, end) == (UNBEATEN, "loss") else row
 
 
-def table2_rows(reported: Mapping[str, Any], met: Met, model: str) -> Iterator[Row]:
+def table2_rows(reported: Mapping[str, Any], ends_by_pair: Met, model: str) -> Iterator[Row]:
     """Table 2, and the abstract's advantage over tot, which is one of its margins."""
     table = reported["table2"]
     without = {"wins": CHANCE, "losses": CHANCE, "draws": DRAWN, "margin": 0.0}
@@ -130,13 +132,13 @@ def table2_rows(reported: Mapping[str, Any], met: Met, model: str) -> Iterator[R
             where = f"talaga.table2.vs_{other}.{TABLE2[column]}{model_suffix(model)}"
             entry: dict[str, Any] = {"id": where, "value": line[place], "n": table["games"]}
             entry |= {"without": without[column], "error": margin_error(line, table["games"])}
-            found = met.get(("talaga", our_name(other)))
+            ends = ends_by_pair.get(("talaga", our_name(other)))
             end = {"wins": "win", "losses": "loss", "draws": "draw"}.get(column, column)
-            yield _share(entry, found, "all", end)
+            yield _share(entry, ends, "all", end)
             if column == "margin" and other == reported["abstract"]["opponent"]:
                 value = reported["abstract"]["advantage"]
                 entry |= {"id": f"talaga.abstract.advantage{model_suffix(model)}", "value": value}
-                yield _share(entry, found, "all", end)
+                yield _share(entry, ends, "all", end)
 
 
 def margin_error(line: Sequence[float], games: int) -> float:
@@ -146,7 +148,7 @@ def margin_error(line: Sequence[float], games: int) -> float:
     return PERCENT * sqrt((won + lost - (won - lost) ** 2) / games)
 
 
-def table3_rows(reported: Mapping[str, Any], met: Met, model: str) -> Iterator[Row]:
+def table3_rows(reported: Mapping[str, Any], ends_by_pair: Met, model: str) -> Iterator[Row]:
     """Table 3: rates in percent, then wins of either first mover, as counts out of PER_SIDE."""
     table = reported["table3"]
     without = {"all": CHANCE, "first": FIRST, "second": SECOND}
@@ -159,16 +161,16 @@ def table3_rows(reported: Mapping[str, Any], met: Met, model: str) -> Iterator[R
             entry: dict[str, Any] = {"id": where, "value": line[place]}
             entry |= {"n": table["games"] if moved == "all" else PER_SIDE}
             entry["without"] = scale * chance
-            yield _share(entry, met.get((VARIANTS[variant], "tot")), moved, end, scale)
+            yield _share(entry, ends_by_pair.get((VARIANTS[variant], "tot")), moved, end, scale)
 
 
-def actor_rows(met: Met) -> Iterator[Row]:
+def actor_rows(ends_by_pair: Met) -> Iterator[Row]:
     """Table 3's variants with scripted actors against a scripted tree of thoughts, by their labels
     k, n1 and votes: win rates, the opponent's, and the margin."""
-    for (own, other), ends in met.items():
-        if own.startswith("lookahead["):
+    for (player, other), ends in ends_by_pair.items():
+        if player.startswith("lookahead["):
             for end in ("win", "loss", "margin"):
-                yield _share({"id": f"talaga.table3.{own}.vs_{other}.{end}"}, ends, "all", end)
+                yield _share({"id": f"talaga.table3.{player}.vs_{other}.{end}"}, ends, "all", end)
 
 
 def table4_rows(reported: Mapping[str, Any], hands: Counted, model: str) -> Iterator[Row]:
@@ -212,11 +214,11 @@ def cost_rows(costs: pd.DataFrame, model: str) -> Iterator[Row]:
             yield unreferenced_row({"id": where}, Estimate(cost[name]), int(cost["decisions"]))
 
 
-def setting_rows(reported: Mapping[str, Any], played: Mapping[str, float]) -> Iterator[Row]:
+def setting_rows(reported: Mapping[str, Any], our_settings: Mapping[str, float]) -> Iterator[Row]:
     """Compare the paper's settings, by name, with those played."""
     for printed in reported["settings"]:
         entry, name = {**printed, "kind": "setting"}, printed["id"].rpartition(".")[2]
-        yield exact_row(entry, played[name]) if name in played else not_run(entry)
+        yield exact_row(entry, our_settings[name]) if name in our_settings else not_run(entry)
 
 
 def _share(
@@ -231,10 +233,12 @@ def _share(
         return not_run(entry)
     ends = by_mover[moved]
     share: Estimate = getattr(ends, end)
-    own = Estimate(*(scale * one for one in (share.value, share.low, share.high)))
+    estimate = Estimate(*(scale * one for one in (share.value, share.low, share.high)))
     if end == "margin":
-        return mean_row(entry, own, ends.games, ends.deals, entry.get("error"))
-    return share_row(entry, own, ends.games, ends.deals, scale * PERCENT, ends.independent[end])
+        return mean_row(entry, estimate, ends.games, ends.deals, entry.get("error"))
+    return share_row(
+        entry, estimate, ends.games, ends.deals, scale * PERCENT, ends.independent[end]
+    )
 
 
 def model_suffix(model: str) -> str:

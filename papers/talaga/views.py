@@ -14,32 +14,32 @@ from gauntlet.papers.talaga.ends import Met
 from gauntlet.papers.talaga.rows import our_name
 
 
-def table1_view(reported: Mapping[str, Any], met: Met, model: str) -> RenderableType:
+def table1_view(reported: Mapping[str, Any], ends_by_pair: Met, model: str) -> RenderableType:
     """Win rates of row against column, in percent: ours, and the paper's in brackets."""
-    shown = _table()
+    grid = _table()
     for heading in ("", *reported["players"]):
-        shown.add_column(heading, justify="right" if heading else "left", no_wrap=True)
+        grid.add_column(heading, justify="right" if heading else "left", no_wrap=True)
     for name, line in reported["table1"]["rows"].items():
         cells = []
         for other, value in zip(reported["players"], line, strict=True):
-            ends = met.get((our_name(name), our_name(other)))
+            ends = ends_by_pair.get((our_name(name), our_name(other)))
             mine = f"{ends['all'].win.value:.0f}" if ends else "-"
             cells.append("" if value is None else f"{mine} ({value:g})")
-        shown.add_row(name, *cells)
-    return Group(Text(f"Table 1, {model}: wins in %, in brackets the paper's", "bold"), shown)
+        grid.add_row(name, *cells)
+    return Group(Text(f"Table 1, {model}: wins in %, in brackets the paper's", "bold"), grid)
 
 
 def cost_view(costs: pd.DataFrame, model: str) -> RenderableType:
     """Calls and tokens per move, by game and method."""
-    shown = _table()
+    grid = _table()
     headings = ("game", "method", "moves", "calls", "tokens in", "tokens out", "fallbacks")
     for at, heading in enumerate(headings):
-        shown.add_column(heading, justify="right" if at > 1 else "left", no_wrap=True)
+        grid.add_column(heading, justify="right" if at > 1 else "left", no_wrap=True)
     for _, cost in costs.iterrows():
         each = (f"{cost[name]:,.1f}" for name in ("calls", "tokens_in", "tokens_out"))
         shares = f"{100 * cost['fallbacks']:.1f}%"
-        shown.add_row(cost["game"], cost["method"], f"{cost['decisions']:,}", *each, shares)
-    return Group(Text(f"What a move cost, {model}", "bold"), shown)
+        grid.add_row(cost["game"], cost["method"], f"{cost['decisions']:,}", *each, shares)
+    return Group(Text(f"What a move cost, {model}", "bold"), grid)
 
 
 def _table() -> WrappedTable:

@@ -10,7 +10,14 @@ import pandas as pd
 
 from gauntlet.papers.reproductions import read_csv
 from gauntlet.papers.uno_arena.changes import Change, change, ranked, side
-from gauntlet.papers.uno_arena.lines import Line, line, newest, printed, read_metrics, with_names
+from gauntlet.papers.uno_arena.lines import (
+    Line,
+    line,
+    newest,
+    published_lines,
+    read_metrics,
+    with_names,
+)
 from gauntlet.papers.uno_arena.tables import Block
 
 TABLES = ("table2", "table3", "table3_rotated", "table4", "table5")
@@ -31,10 +38,10 @@ def paper_block(reported: Mapping[str, Any], table: str) -> Block:
     """Return the paper's rows; none for Table 3 with rotated seats, which is ours."""
     if table not in reported:
         return Block("paper", {})
-    found = printed(reported, table, "changes") if "changes" in reported[table] else {}
+    found = published_lines(reported, table, "changes") if "changes" in reported[table] else {}
     behind = ".tutri" if table == "table4" else ""
     changes = {f"{player}{behind}": Change(one.measures) for player, one in found.items()}
-    return Block("paper", printed(reported, table), changes, table == "table4")
+    return Block("paper", published_lines(reported, table), changes, table == "table4")
 
 
 def our_block(
@@ -44,15 +51,15 @@ def our_block(
     under `five` that of the paper's five models at one table."""
     if table not in folders:
         return Block("ours", {})
-    found = read_metrics(folders[table], threshold, fallbacks)
+    metrics = read_metrics(folders[table], threshold, fallbacks)
     if table in ("table4", "table5"):
         ranks = ranked(folders[table], threshold, fallbacks)
-        return _against_vanilla(folders[table], table, found, ranks)
+        return _against_vanilla(folders[table], table, metrics, ranks)
     lines = {}
     if table == "table2":  # the opponent, the same in every cell, gets no row
-        found = found[found["player"] == SUBJECT]
-    for _, own in found.groupby(["key", "player"], sort=False):
-        lines[_player(table, own, found)] = line(own)
+        metrics = metrics[metrics["player"] == SUBJECT]
+    for _, own in metrics.groupby(["key", "player"], sort=False):
+        lines[_player(table, own, metrics)] = line(own)
     if table == "table3" and "five" in folders:
         together = read_metrics(folders["five"], threshold, fallbacks)
         lines |= {str(who): line(own) for who, own in together.groupby("who")}
@@ -61,13 +68,13 @@ def our_block(
 
 def _player(table: str, player_rows: pd.DataFrame, frame: pd.DataFrame) -> str:
     """A player's id in rows. At a table of five, scripted players are named by the model there."""
-    who, prompt, key = player_rows[["who", "prompt", "key"]].iloc[0]
+    model, prompt, key = player_rows[["who", "prompt", "key"]].iloc[0]
     if table == "table2":
-        return str(who)
+        return str(model)
     if prompt:
-        return f"{who}.{prompt}"
+        return f"{model}.{prompt}"
     models = frame[(frame["key"] == key) & (frame["prompt"] != "")]["who"]
-    return f"{who}.with_{models.iloc[0]}"
+    return f"{model}.with_{models.iloc[0]}"
 
 
 def _against_vanilla(folder: Path, table: str, frame: pd.DataFrame, ranks: pd.DataFrame) -> Block:
@@ -79,18 +86,18 @@ def _against_vanilla(folder: Path, table: str, frame: pd.DataFrame, ranks: pd.Da
         cells = dict(zip(own["prompt"], own["key"], strict=True))
         if "tutri" not in cells:
             continue
-        whole = side(folder, ranks, cells["tutri"], SUBJECT)
+        tutri = side(folder, ranks, cells["tutri"], SUBJECT)
         if table == "table4":
             lines[f"{model}.vanilla"] = line(_rows(frame, cells["tutri"], OPPONENT))
             lines[f"{model}.tutri"] = line(_rows(frame, cells["tutri"], SUBJECT))
             other = side(folder, ranks, cells["tutri"], OPPONENT)
-            changes[f"{model}.tutri"] = change(whole, other)
+            changes[f"{model}.tutri"] = change(tutri, other)
             continue
         for prompt in (one for one in VARIANTS if one in cells):
             player = f"{model}.{VARIANTS[prompt]}"
             lines[player] = line(_rows(frame, cells[prompt], SUBJECT))
             if prompt != "tutri":
-                changes[player] = change(side(folder, ranks, cells[prompt], SUBJECT), whole)
+                changes[player] = change(side(folder, ranks, cells[prompt], SUBJECT), tutri)
     return Block("ours", lines, changes, table == "table4")
 
 

@@ -57,11 +57,11 @@ def change(new: Side, old: Side) -> Change:
     a, b = new.wins, old.wins
     decks = a.index.intersection(b.index).sort_values()
     a, b = a[decks], b[decks]
-    found = {"WR": _change((SPAN * a, decks), (SPAN * b, decks))}
+    changes = {"WR": _change((SPAN * a, decks), (SPAN * b, decks))}
     for k in OPTIONS:
-        found[f"ODHR@{k}"] = _change(_hits(new, k), _hits(old, k))
-        found[f"ADR@{k}"] = _change(_places(new, k), _places(old, k))
-    return Change(found, sign_flip(a, b, PERMUTATION_SEED).p_value)
+        changes[f"ODHR@{k}"] = _change(_hits(new, k), _hits(old, k))
+        changes[f"ADR@{k}"] = _change(_places(new, k), _places(old, k))
+    return Change(changes, sign_flip(a, b, PERMUTATION_SEED).p_value)
 
 
 def _change(new: ByDeal, old: ByDeal) -> Estimate:
@@ -84,11 +84,11 @@ def ranked(folder: Path, threshold: float, fallbacks: str) -> pd.DataFrame:
     cards: columns key, player, deal, options (how many) and rank."""
     rows = []
     for line in (folder / "metrics" / "decisions.jsonl").read_bytes().splitlines():
-        one = json.loads(line)
-        counts = one["true"]["criticality"] >= threshold - SAME
-        if counts and (fallbacks == "counted" or not one["fallback"]):
-            place = (one["key"], one["player"], one["deal"])
-            rows.append((*place, len(one["options"]), one["true"]["rank"]))
+        record = json.loads(line)
+        counts = record["true"]["criticality"] >= threshold - SAME
+        if counts and (fallbacks == "counted" or not record["fallback"]):
+            place = (record["key"], record["player"], record["deal"])
+            rows.append((*place, len(record["options"]), record["true"]["rank"]))
     return pd.DataFrame(rows, columns=["key", "player", "deal", "options", "rank"])
 
 

@@ -38,7 +38,7 @@ Lines = Mapping[str, Line]
 """The rows of one table, by player."""
 
 
-def printed(reported: Mapping[str, Any], table: str, part: str = "rows") -> dict[str, Line]:
+def published_lines(reported: Mapping[str, Any], table: str, part: str = "rows") -> dict[str, Line]:
     """Return the paper's rows of a table, or its `changes`, by player id."""
     columns, games = reported["columns"], reported[table]["games"]
     return {
@@ -89,10 +89,10 @@ def with_names(table: pd.DataFrame) -> pd.DataFrame:
 def line(rows: pd.DataFrame) -> Line:
     """Build a line from a player's rows of `measured`, one per number of options."""
     first = rows.iloc[0]
-    found = {"WR": Estimate(*(100 * first[f"win_{name}"] for name in ("rate", "low", "high")))}
+    measures = {"WR": Estimate(*(100 * first[f"win_{name}"] for name in ("rate", "low", "high")))}
     for _, row in rows.iterrows():
         for metric, scale in (("odhr", 100), ("adr", 1)):
             values = (scale * row[name] for name in (metric, f"{metric}_low", f"{metric}_high"))
-            found[f"{metric.upper()}@{row['options']}"] = Estimate(*values)
+            measures[f"{metric.upper()}@{row['options']}"] = Estimate(*values)
     counts = dict(zip(rows["options"], rows["decisions"], strict=True))
-    return Line(first["games"], found, first["solo_wins"], first["shared_wins"], counts)
+    return Line(first["games"], measures, first["solo_wins"], first["shared_wins"], counts)

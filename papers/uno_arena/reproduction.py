@@ -60,26 +60,30 @@ def reproduce(settings: Settings) -> Reproduction:
 
     Raises UserError for an unknown model.
     """
-    here = available(settings.models)
-    folders = play(settings, here)
+    model_names = available(settings.models)
+    folders = play(settings, model_names)
     for folder in dict.fromkeys(folders.values()):
         judge(settings, folder, everybody=folder != folders["table2"])
-    told, tables, drawn = paper("uno_arena"), settings.out / "tables", settings.out / "figures"
+    published, tables, figures_dir = (
+        paper("uno_arena"),
+        settings.out / "tables",
+        settings.out / "figures",
+    )
     blocks = {table: our_block(folders, table, THRESHOLDS[table]) for table in TABLES}
-    stands = read_traces(folders["table2"])
+    trace_frame = read_traces(folders["table2"])
     tables.mkdir(exist_ok=True)
     for table in TABLES:
         file = tables / f"uno_arena_{table}.csv"
-        write_atomically(file, layout(told, table, folders).to_csv(index=False))
+        write_atomically(file, layout(published, table, folders).to_csv(index=False))
     with plot_style.drawing_for(plot_style.WIDE):
-        plot_style.save_png(figures(told, blocks, stands, here), drawn)
-    track(folders, blocks["table5"], told["columns"], settings.store)
-    found = frame([*rows(told, blocks, stands, settings.models)])
+        plot_style.save_png(figures(published, blocks, trace_frame, model_names), figures_dir)
+    track(folders, blocks["table5"], published["columns"], settings.store)
+    found = frame([*rows(published, blocks, trace_frame, settings.models)])
     judged = found[found["verdict"].isin(COMPARED)]
-    return Reproduction(found, [*views(told, blocks), view(judged)], [tables, drawn])
+    return Reproduction(found, [*views(published, blocks), view(judged)], [tables, figures_dir])
 
 
-def play(settings: Settings, here: Sequence[str]) -> dict[str, Path]:
+def play(settings: Settings, model_names: Sequence[str]) -> dict[str, Path]:
     """Return the output_dir of every table that can be played here; `five` is Table 3 with the
     paper's own models, if all of them are available."""
 
@@ -87,15 +91,15 @@ def play(settings: Settings, here: Sequence[str]) -> dict[str, Path]:
         deals = f"deals={min(DECKS[table], settings.deals)}"
         return settings.run(f"uno_arena_{experiment}", f"uno_arena_{folder}", deals, *words)
 
-    models = f"model={','.join(here)}" if here else "model=pocket"
-    agents = f"agent={','.join([*SCRIPTED, 'llm'] if here else SCRIPTED)}"
+    models = f"model={','.join(model_names)}" if model_names else "model=pocket"
+    agents = f"agent={','.join([*SCRIPTED, 'llm'] if model_names else SCRIPTED)}"
     folders = {"table2": run("table2", "table2", "table2", agents, models)}
-    if here:
+    if model_names:
         rotated = ("table3_rotated", "table3", "table3_rotated", "rotate=true")
         folders["table3"] = run("table3", "table3", "table3", models)
         folders["table3_rotated"] = run(*rotated, models)
         folders["table4"] = folders["table5"] = run("table5", "table5", "tutri", models)
-    if set(FIVE) <= set(here):
+    if set(FIVE) <= set(model_names):
         seats = [f"seats.{seat}.model={model}" for seat, model in enumerate(FIVE)]
         folders["five"] = run("table3", "table3", "five", "seats=five_models", *seats)
     return folders
@@ -104,18 +108,18 @@ def play(settings: Settings, here: Sequence[str]) -> dict[str, Path]:
 def judge(settings: Settings, folder: Path, everybody: bool) -> None:
     """Judge the decisions of all players, or only of the measured ones as in Table 2, unless
     already done since the last match with at least as many playouts."""
-    if not _judged(settings, folder, everybody):
+    if not _is_judged(settings, folder, everybody):
         thresholds = map(str, sorted(set(THRESHOLDS.values())))
         options = ["--thresholds", *thresholds, "--tie", TIE, "--traces", str(TRACES)]
         settings.judge(folder, *options, *(["--everybody"] if everybody else []))
 
 
-def _judged(settings: Settings, folder: Path, everybody: bool) -> bool:
-    found = folder / "metrics" / "metrics.csv"
+def _is_judged(settings: Settings, folder: Path, everybody: bool) -> bool:
+    metrics_file = folder / "metrics" / "metrics.csv"
     played = max(file.stat().st_mtime for file in Folder(folder).record_files())
-    if not found.exists() or found.stat().st_mtime <= played:
+    if not metrics_file.exists() or metrics_file.stat().st_mtime <= played:
         return False
-    table = read_csv(found, "key")
+    table = read_csv(metrics_file, "key")
     return (
         set(table["tie"]) == {TIE}
         and set(THRESHOLDS.values()) <= set(table["threshold"])
@@ -156,19 +160,19 @@ def layout(reported: Mapping[str, Any], table: str, folders: Mapping[str, Path])
 def rows(
     reported: Mapping[str, Any],
     blocks: Mapping[str, Block],
-    stands: pd.DataFrame,
+    trace_frame: pd.DataFrame,
     models: Sequence[str],
 ) -> Iterator[Row]:
     """Yield every row of uno_arena.csv. models: those requested, available or not."""
     for table in TABLES:
-        asked = expected_players(table, SCRIPTED, models)
-        yield from table_rows(reported, table, blocks[table].lines, asked)
+        players = expected_players(table, SCRIPTED, models)
+        yield from table_rows(reported, table, blocks[table].lines, players)
         if table in ("table4", "table5"):
-            yield from change_rows(reported, table, blocks[table], asked)
+            yield from change_rows(reported, table, blocks[table], players)
     yield from correlation_rows(
         reported, {name: blocks[name].lines for name in ("table2", "table3")}
     )
-    yield from trace_rows(reported, stands, models)
+    yield from trace_rows(reported, trace_frame, models)
 
 
 def views(reported: Mapping[str, Any], blocks: Mapping[str, Block]) -> Iterator[RenderableType]:
@@ -181,20 +185,20 @@ def views(reported: Mapping[str, Any], blocks: Mapping[str, Block]) -> Iterator[
 def figures(
     reported: Mapping[str, Any],
     blocks: Mapping[str, Block],
-    stands: pd.DataFrame,
-    here: Sequence[str],
+    trace_frame: pd.DataFrame,
+    model_names: Sequence[str],
 ) -> dict[str, Figure]:
     """Draw Fig. 2 from both tables, the paper's and ours, and Fig. 3 for every available model."""
-    drawn = {}
+    plots = {}
     for table in ("table2", "table3"):
         for block in (paper_block(reported, table), blocks[table]):
             if block.lines:
                 name = f"uno_arena_fig2_{table}_{block.source}"
                 place = f"Table {table[-1]}, {block.source}"
-                drawn[name] = heat_map(by_player(block.lines), place)
-    for model in here:
-        drawn[f"uno_arena_fig3_{model}"] = traces(duels(stands, model))
-    return drawn
+                plots[name] = heat_map(by_player(block.lines), place)
+    for model in model_names:
+        plots[f"uno_arena_fig3_{model}"] = traces(duels(trace_frame, model))
+    return plots
 
 
 def by_player(lines: Lines) -> pd.DataFrame:

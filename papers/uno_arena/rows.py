@@ -19,7 +19,7 @@ from gauntlet.papers.published import (
     unreferenced_row,
     with_verdict,
 )
-from gauntlet.papers.uno_arena.lines import Lines, printed
+from gauntlet.papers.uno_arena.lines import Lines, published_lines
 from gauntlet.papers.uno_arena.tables import Block
 from gauntlet.papers.verdicts import Estimate, of_means
 from gauntlet.stats.correlation import Correlation, pearson
@@ -35,14 +35,14 @@ NOT_CHANGED = {"table4": ".vanilla", "table5": ".full"}
 
 
 def table_rows(
-    reported: Mapping[str, Any], table: str, ours: Lines, wanted: Sequence[str]
+    reported: Mapping[str, Any], table: str, ours: Lines, players: Sequence[str]
 ) -> Iterator[Row]:
     """A table's rows: the paper's players, then those of ours that the paper does not have.
 
     wanted: the requested players; those not played are not_run.
     """
-    theirs = printed(reported, table) if table in reported else {}
-    for player in dict.fromkeys([*theirs, *ours, *wanted]):
+    theirs = published_lines(reported, table) if table in reported else {}
+    for player in dict.fromkeys([*theirs, *ours, *players]):
         for column in reported["columns"]:
             where = f"uno_arena.{table}.{player}.{column_id(column)}"
             entry = _entry(where, theirs, player, column, without_skill(table, column))
@@ -54,19 +54,19 @@ def table_rows(
 
 
 def change_rows(
-    reported: Mapping[str, Any], table: str, ours: Block, wanted: Sequence[str]
+    reported: Mapping[str, Any], table: str, ours: Block, players: Sequence[str]
 ) -> Iterator[Row]:
     """A table's brackets, like `table_rows`. The full TUTRI's row is named by its model only."""
-    theirs = printed(reported, table, "changes")
-    found = {name(player): player for player in ours.changes}
-    asked = [name(player) for player in wanted if not player.endswith(NOT_CHANGED[table])]
-    for player in dict.fromkeys([*theirs, *found, *asked]):
+    theirs = published_lines(reported, table, "changes")
+    by_name = {name(player): player for player in ours.changes}
+    asked = [name(player) for player in players if not player.endswith(NOT_CHANGED[table])]
+    for player in dict.fromkeys([*theirs, *by_name, *asked]):
         for column in reported["columns"]:
             where = f"uno_arena.{table}.{player}.delta_{column_id(column)}"
             entry = _entry(where, theirs, player, column, 0.0)
-            if player in found:
-                change = ours.changes[found[player]]
-                games = ours.lines[found[player]].games
+            if player in by_name:
+                change = ours.changes[by_name[player]]
+                games = ours.lines[by_name[player]].games
                 yield mean_row(entry, change.measures[column], games, games // A_DECK[table])
             else:
                 yield not_run(entry)
@@ -113,7 +113,7 @@ def correlation_rows(reported: Mapping[str, Any], ours: Mapping[str, Lines]) -> 
     """
     claim = reported["correlations"]
     there = ours[claim["table"]]
-    theirs = printed(reported, claim["table"])
+    theirs = published_lines(reported, claim["table"])
     for column in reported["columns"][1:]:
         entry: dict[str, Any] = {"id": f"uno_arena.fig2.pearson.wr_{column_id(column)}"}
         if column in claim["strongest"]:
@@ -126,7 +126,7 @@ def correlation_rows(reported: Mapping[str, Any], ours: Mapping[str, Lines]) -> 
     for table, lines in ours.items():
         for column, value in claim["strongest"].items():
             where = f"uno_arena.fig2.printed.{table}.wr_{column_id(column)}"
-            found = correlation(printed(reported, table), column).estimate
+            found = correlation(published_lines(reported, table), column).estimate
             yield exact_row({"id": where, "kind": "recount", "value": value}, found, WITHIN)
         for column in reported["columns"][1:] if lines else ():
             where = f"uno_arena.fig2.ours.{table}.wr_{column_id(column)}"
@@ -159,7 +159,7 @@ def _correlated(entry: dict[str, Any], correlation: Correlation, players: int) -
 
 
 def trace_rows(
-    reported: Mapping[str, Any], stands: pd.DataFrame, wanted: Sequence[str]
+    reported: Mapping[str, Any], trace_frame: pd.DataFrame, models: Sequence[str]
 ) -> Iterator[Row]:
     """Fig. 3: the text's statements, about decks that are not published, then for each deck of ours
     the largest drop of a model's win probability between plies, in points, and the random player's
@@ -168,10 +168,10 @@ def trace_rows(
     stands: traces.csv with `who`, two players per match.
     """
     yield from map(not_run, reported["fig3"])
-    for model in wanted:
-        matches = stands[stands["who"] == model]
+    for model in models:
+        matches = trace_frame[trace_frame["who"] == model]
         for number, (match, own) in enumerate(matches.groupby("match", sort=False), 1):
-            other = stands[(stands["match"] == match) & (stands["who"] != model)]
+            other = trace_frame[(trace_frame["match"] == match) & (trace_frame["who"] != model)]
             falls, rises = (100 * side["true"].diff().to_numpy() for side in (own, other))
             at = int(np.nanargmin(falls)) if len(falls) > 1 else 0
             start = f"uno_arena.fig3.{model}.deck{number}"

@@ -39,10 +39,10 @@ class Block:
         if not self.paired:
             return marks(self.lines)
         models = dict.fromkeys(player.rpartition(".")[0] for player in self.lines)
-        own = (
+        tables = (
             {p: one for p, one in self.lines.items() if p.rpartition(".")[0] == m} for m in models
         )
-        return {player: found for lines in own for player, found in marks(lines).items()}
+        return {player: found for lines in tables for player, found in marks(lines).items()}
 
     def corrected(self) -> dict[str, float]:
         """Return Holm's p-values over all changes."""
@@ -53,7 +53,7 @@ class Block:
 def marks(lines: Lines) -> Marks:
     """Return the columns in which each player is best or second best. Equal values share a place;
     nothing is marked for a single player."""
-    found: dict[str, dict[str, str]] = {player: {} for player in lines}
+    marks_by_player: dict[str, dict[str, str]] = {player: {} for player in lines}
     columns = next(iter(lines.values())).measures if lines else {}
     for column in columns:
         sign = 1 if column.startswith("ADR") else -1
@@ -61,8 +61,8 @@ def marks(lines: Lines) -> Marks:
         places = sorted({value for value in values.values() if not isnan(value)})[:2]
         for player, value in values.items():
             if len(places) > 1 and value in places:
-                found[player][column] = ("best", "second")[places.index(value)]
-    return found
+                marks_by_player[player][column] = ("best", "second")[places.index(value)]
+    return marks_by_player
 
 
 def layout(block: Block, columns: Sequence[str]) -> pd.DataFrame:
@@ -84,10 +84,10 @@ def layout(block: Block, columns: Sequence[str]) -> pd.DataFrame:
 
 
 def _cells(column: str, line: Line) -> dict[str, Any]:
-    found = line.measures[column]
-    cells: dict[str, Any] = {column: found.value}
+    estimate = line.measures[column]
+    cells: dict[str, Any] = {column: estimate.value}
     if line.decisions is not None:
-        cells |= {f"{column}_low": found.low, f"{column}_high": found.high}
+        cells |= {f"{column}_low": estimate.low, f"{column}_high": estimate.high}
         if column.startswith("ODHR"):
             k = column.partition("@")[2]
             cells[f"decisions@{k}"] = line.decisions.get(int(k), 0)
@@ -105,23 +105,23 @@ def _changes(change: Change, columns: Sequence[str]) -> dict[str, Any]:
 
 def view(title: str, blocks: Sequence[Block], columns: Sequence[str]) -> RenderableType:
     """Return the table for a terminal of 100 columns: bold is best, underlined second best."""
-    shown = WrappedTable(header_style="dim")
+    grid = WrappedTable(header_style="dim")
     tested = any(not isnan(one.p_value) for block in blocks for one in block.changes.values())
-    shown.add_column("player", overflow="fold", max_width=26)
+    grid.add_column("player", overflow="fold", max_width=26)
     for heading in ("games", "solo", "shared", *columns, *(("p Holm",) if tested else ())):
-        shown.add_column(heading, justify="right", no_wrap=True)
+        grid.add_column(heading, justify="right", no_wrap=True)
     for block in filter(lambda block: block.lines, blocks):
-        shown.add_row(Text(block.source, style="dim"))
+        grid.add_row(Text(block.source, style="dim"))
         placed, corrected = block.marks(), block.corrected()
         for player, line in block.lines.items():
             cells = [_cell(c, line, placed[player].get(c, "")) for c in columns]
-            shown.add_row(player, str(line.games), _count(line.solo), _count(line.shared), *cells)
+            grid.add_row(player, str(line.games), _count(line.solo), _count(line.shared), *cells)
             if player in block.changes:
                 change = block.changes[player].measures
                 brackets = [number(change[c].value, "+.2f") for c in columns]
                 p = [p_value(corrected[player])] if tested else []
-                shown.add_row("", "", "", "", *(Text(b, style="dim") for b in brackets), *p)
-    return Group(Text(title, style="bold"), shown)
+                grid.add_row("", "", "", "", *(Text(b, style="dim") for b in brackets), *p)
+    return Group(Text(title, style="bold"), grid)
 
 
 def _cell(column: str, line: Line, mark: str) -> Text:

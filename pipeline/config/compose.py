@@ -16,7 +16,7 @@ from omegaconf import OmegaConf
 
 from gauntlet.common.errors import UserError, raised, raised_at, suggest
 from gauntlet.pipeline.config import read, resolved, secrets
-from gauntlet.pipeline.config.jobs import Configs, explained, plain
+from gauntlet.pipeline.config.jobs import Configs, plain_data, user_errors
 from gauntlet.pipeline.config.output_dir import default_folder
 from gauntlet.pipeline.config.read import (
     GROUPS,
@@ -47,11 +47,11 @@ def compose(arguments: Sequence[str] | None, then: Act) -> int:
     """
     packages: set[str] = set()
     try:
-        asked = _asked(sys.argv[1:] if arguments is None else arguments)
-        if shown := _shown(asked):
+        options = _parse(sys.argv[1:] if arguments is None else arguments)
+        if shown := _information(options):
             print(shown)
             return 0
-        cells, sweep = _composed(asked)
+        cells, sweep = _composed(options)
         packages.update(name for cell in cells for name in cell.packages)
         return then(cells, sweep)
     except BaseException as error:  # user modules may raise anything
@@ -68,18 +68,18 @@ def compose(arguments: Sequence[str] | None, then: Act) -> int:
 
 def composed(given: Sequence[str]) -> tuple[Sequence[CellConfig], SweepConfig]:
     """The sweep for these command-line words. Raises UserError."""
-    return _composed(_asked(given))
+    return _composed(_parse(given))
 
 
-def _composed(asked: argparse.Namespace) -> tuple[Sequence[CellConfig], SweepConfig]:
-    with reading(asked.config_dir) as loader:
+def _composed(options: argparse.Namespace) -> tuple[Sequence[CellConfig], SweepConfig]:
+    with reading(options.config_dir) as loader:
         configs = Configs(loader)
-        typed = _typed(asked.words, configs)
+        typed = _typed(options.words, configs)
         simple = [one for one in typed if not one.is_sweep_override()]
-        own, choices = configs.compose(
+        experiment, choices = configs.compose(
             tuple(str(one.input_line) for one in simple if one.key_or_group in OF_AN_EXPERIMENT)
         )
-        listed = configs.listed(own)
+        listed = configs.listed(experiment)
         jobs = configs.jobs([*listed, *typed])
         allowed = [str(one.input_line) for one in typed if one.key_or_group == "allow_env"]
 
@@ -89,7 +89,7 @@ def _composed(asked: argparse.Namespace) -> tuple[Sequence[CellConfig], SweepCon
 
         cells = [cell for job in jobs for cell in read.read_cells(job, find)]
         sweep = read.read_sweep([job.config for job in jobs])
-        folder = default_folder(sweep.output_dir, typed, own, choices, listed)
+        folder = default_folder(sweep.output_dir, typed, experiment, choices, listed)
     config = {**resolved.document(jobs), "output_dir": str(folder)}
     return cells, replace(sweep, output_dir=folder, config=config)
 
@@ -121,7 +121,7 @@ def _by_statement(error: BaseException, packages: Collection[str]) -> bool:
 # --- the command line
 
 
-def _asked(given: Sequence[str]) -> argparse.Namespace:
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The options, and the other words as Hydra expects them. Raises UserError."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     parser.add_argument("-h", "--help", action="store_true")
@@ -130,21 +130,21 @@ def _asked(given: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--resolve", action="store_true")
     parser.add_argument("-cd", "--config-dir", action="append", default=[], type=Path)
     try:
-        asked, words = parser.parse_known_args(list(given))
+        options, words = parser.parse_known_args(list(arguments))
     except argparse.ArgumentError as error:
         raise UserError(str(error)) from error
-    known = [name for action in parser._actions for name in action.option_strings]
+    option_names = [name for action in parser._actions for name in action.option_strings]
     for word in words:
         if word.startswith("-"):
-            raise UserError(f"{word} is not an option{suggest(word, known)}")
+            raise UserError(f"{word} is not an option{suggest(word, option_names)}")
         _refuse_word(word)
-    for folder in asked.config_dir:
+    for folder in options.config_dir:
         if not folder.is_dir():
             raise UserError(f"--config-dir {folder}: the folder is not found")
-    asked.config_dir = [folder.absolute() for folder in asked.config_dir]
+    options.config_dir = [folder.absolute() for folder in options.config_dir]
     # `++`: a seat's file need not list all keys that may be set
-    asked.words = [f"++{word}" if word.startswith("seats.") else word for word in words]
-    return asked
+    options.words = [f"++{word}" if word.startswith("seats.") else word for word in words]
+    return options
 
 
 def _refuse_word(word: str) -> None:
@@ -171,32 +171,32 @@ def _refuse_word(word: str) -> None:
 def _typed(words: Sequence[str], configs: Configs) -> list[Override]:
     """The parsed words, with the output folder's name as the run's name if none was typed."""
     typed = configs.parsed(words)
-    given = {one.key_or_group: one for one in typed}
-    if "name" not in given and "experiment" in given and given["experiment"].value() is None:
+    by_key = {one.key_or_group: one for one in typed}
+    if "name" not in by_key and "experiment" in by_key and by_key["experiment"].value() is None:
         raise UserError("~experiment: a run needs a name: ~experiment +name=NAME")
-    if "output_dir" in given and "name" not in given:
-        with explained():
-            folder = given["output_dir"].value()
+    if "output_dir" in by_key and "name" not in by_key:
+        with user_errors():
+            folder = by_key["output_dir"].value()
         if isinstance(folder, str) and folder.strip() and "${" not in folder:
             name = QuotedString(Path(folder).resolve().name, Quote.double)
             return [*typed, *configs.parsed([f"++name={name.with_quotes()}"])]
     return typed
 
 
-def _shown(asked: argparse.Namespace) -> str:
+def _information(options: argparse.Namespace) -> str:
     """The help, or the config of a single cell; "" if a run was requested."""
-    if not asked.help and not asked.cfg:
+    if not options.help and not options.cfg:
         return ""
-    with reading(asked.config_dir) as loader:
-        if asked.help:
+    with reading(options.config_dir) as loader:
+        if options.help:
             groups = (name for name in loader.list_groups("") if name != "hydra")
             lines = (f"{name}: {', '.join(loader.get_group_options(name))}" for name in groups)
             return HELP.read_text(encoding="utf-8").replace("$GROUPS", "\n".join(lines))
         configs = Configs(loader)
-        typed = _typed(asked.words, configs)
+        typed = _typed(options.words, configs)
         for one in typed:
             if one.is_sweep_override():
                 raise UserError(f"{one.input_line}: only one cell can be shown; give one value")
         config, _ = configs.compose(tuple(str(one.input_line) for one in typed))
         secrets.refuse(OmegaConf.to_container(config, resolve=False))
-        return OmegaConf.to_yaml(plain(config) if asked.resolve else config)
+        return OmegaConf.to_yaml(plain_data(config) if options.resolve else config)

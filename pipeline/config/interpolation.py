@@ -45,7 +45,7 @@ def check(config: Mapping[str, Any]) -> None:
     @cache
     def size(path: tuple[str, ...]) -> int:
         """The number of characters at this path after resolution."""
-        node = _at(config, path)
+        node = _node_at(config, path)
         targets = (target for at, leaf in leaves(node, path) for target in _targets(at, leaf))
         return sum(map(size, targets)) + len(str(node))
 
@@ -75,7 +75,7 @@ def _targets(path: tuple[str, ...], leaf: Any) -> Iterator[tuple[str, ...]]:
             yield (*start, *re.findall(r"[^.\[\]]+", name))
 
 
-def _at(config: Any, path: tuple[str, ...]) -> Any:
+def _node_at(config: Any, path: tuple[str, ...]) -> Any:
     """The node at this path, or the unresolved text above it; None if there is none."""
     for key in path:
         if isinstance(config, str):

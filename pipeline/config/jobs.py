@@ -53,21 +53,21 @@ class Configs:
 
     def parsed(self, words: Iterable[str]) -> list[Override]:
         """The words, parsed by Hydra."""
-        with explained():
+        with user_errors():
             return self._parser.parse_overrides(list(words))
 
     def _compose(self, words: tuple[str, ...]) -> tuple[DictConfig, Mapping[str, str]]:
         """Compose these words; return the config and its choice in every group."""
-        with explained():
+        with user_errors():
             config = hydra.compose("config", list(words), return_hydra_config=True)
             choices = dict(config.hydra.runtime.choices)
         with open_dict(config):
             del config["hydra"]
         return config, choices
 
-    def listed(self, own: DictConfig) -> list[Override]:
+    def listed(self, config: DictConfig) -> list[Override]:
         """The sweep lists of an experiment's own config, as if typed on the command line."""
-        lists: Any = OmegaConf.to_container(own, resolve=False)[SWEEP]  # type: ignore[index, call-overload]
+        lists: Any = OmegaConf.to_container(config, resolve=False)[SWEEP]  # type: ignore[index, call-overload]
         if not isinstance(lists, Mapping):
             raise UserError(f"{SWEEP} is {lists!r}; it must be a mapping, KEY: VALUES")
         secrets.refuse({SWEEP: lists})
@@ -77,13 +77,13 @@ class Configs:
         """The node of one choice of a group. allowed: the typed `allow_env` overrides."""
         new = "+" if group == "player" else ""  # `player` is not in the default config
         config, _ = self.compose((f"{new}{group}={choice}", *allowed))
-        node: Node = plain(config, [group])[group]
+        node: Node = plain_data(config, [group])[group]
         return node
 
-    def jobs(self, asked: Sequence[Override]) -> list[Composed]:
+    def jobs(self, overrides: Sequence[Override]) -> list[Composed]:
         """All jobs; if a key is given several times, the last one counts."""
-        with explained():
-            return [self._job(words) for words in _product(asked)]
+        with user_errors():
+            return [self._job(words) for words in _product(overrides)]
 
     def _job(self, words: tuple[str, ...]) -> Composed:
         parsed = self.parsed(words)
@@ -92,23 +92,23 @@ class Configs:
         lines = {one.input_line for one in late}
         base, choices = self.compose(tuple(word for word in words if word not in lines))
         config = copy.deepcopy(base)
-        with explained(choices):
+        with user_errors(choices):
             for one in late:
                 key, value = one.key_or_group, one.value()
                 OmegaConf.update(config, key, value, force_add=one.is_force_add())
-        return Composed(plain(config), choices, words)
+        return Composed(plain_data(config), choices, words)
 
-    def _sets(self, one: Override) -> bool:
+    def _sets(self, override: Override) -> bool:
         """Whether it only sets a key's value, and so does not affect which files are read."""
-        changes = one.type in (OverrideType.CHANGE, OverrideType.FORCE_ADD)
-        return changes and one.package is None and not self._is_group(one.key_or_group)
+        changes = override.type in (OverrideType.CHANGE, OverrideType.FORCE_ADD)
+        return changes and override.package is None and not self._is_group(override.key_or_group)
 
 
-def plain(config: DictConfig, names: Sequence[Any] = ()) -> dict[str, Any]:
+def plain_data(config: DictConfig, names: Sequence[Any] = ()) -> dict[str, Any]:
     """These keys of a composed config, or all, as plain data. Raises UserError for what cannot be
     resolved, and for secrets."""
     raw: Any = OmegaConf.to_container(config, resolve=False)
-    with explained():
+    with user_errors():
         interpolation.check(raw)
         every: Any = {str(key): _resolved(config, key) for key in names or config}
     secrets.refuse(every)
@@ -125,13 +125,13 @@ def _resolved(config: DictConfig, key: Any) -> Any:
 def _product(overrides: Sequence[Override]) -> Iterator[tuple[str, ...]]:
     """The words of every job. Raises UserError for too many jobs."""
     words: dict[str, list[str]] = {}
-    for one in overrides:
-        key = one.get_key_element()
-        words[key] = [f"{key}={value}" for value in _values(one)]
+    for override in overrides:
+        key = override.get_key_element()
+        words[key] = [f"{key}={value}" for value in _values(override)]
         if not 0 < math.prod(map(len, words.values())) <= MOST_JOBS:
             raise UserError(
-                f"{one.input_line}: a sweep has 1 to {MOST_JOBS:,} jobs, the values of all its "
-                "keys multiplied"
+                f"{override.input_line}: a sweep has 1 to {MOST_JOBS:,} jobs, the values of all "
+                "its keys multiplied"
             )
     return itertools.product(*words.values())
 
@@ -155,7 +155,7 @@ def _values(override: Override) -> Iterable[str]:
 
 
 @contextmanager
-def explained(choices: Mapping[str, str] | None = None) -> Iterator[None]:
+def user_errors(choices: Mapping[str, str] | None = None) -> Iterator[None]:
     """Turn any error from Hydra or OmegaConf inside the block into a one-line UserError.
 
     choices: the job's choices, for errors that concern this job alone.
@@ -193,11 +193,11 @@ def _explain(error: BaseException, choices: Mapping[str, str]) -> str:
             case ConfigAttributeError(parent_node=node) | ConfigKeyError(parent_node=node) if (
                 node is not None
             ):
-                known = [str(key) for key in node if key != "_target_"]
+                keys = [str(key) for key in node if key != "_target_"]
                 key = str(each.full_key or each.key)
                 group = key.partition(".")[0]
                 owner = f"{group}={choices[group]}" if group in choices else "the config"
-                return f"{key} is not a key of {owner}{suggest(str(each.key), known)}"
+                return f"{key} is not a key of {owner}{suggest(str(each.key), keys)}"
     first = str(chain[-1]).strip().partition("\n")[0]
     if isinstance(chain[-1], (HydraException, OmegaConfBaseException, ValueError)) and first:
         return first

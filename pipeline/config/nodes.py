@@ -37,7 +37,7 @@ def build(node: Mapping[str, Any], where: str, packages: Sequence[str], **suppli
     fields = _settings(_find(node, where, packages))
     for key in sorted(supplied.keys() & node.keys() & fields.keys()):
         raise UserError(f"{where}.{key} is not a setting: the pipeline gives it")
-    return _Builder(packages, supplied).built(node, where, DEEPEST)
+    return _Builder(packages, supplied).build_value(node, where, DEEPEST)
 
 
 def takes(node: Any, setting: str, where: str, packages: Sequence[str]) -> bool:
@@ -55,39 +55,39 @@ class _Builder(NamedTuple):
     packages: Sequence[str]
     supplied: Mapping[str, Any]
 
-    def built(self, value: Any, where: str, depth: int) -> Any:
+    def build_value(self, value: Any, where: str, depth: int) -> Any:
         """The value, with every node in it replaced by its object."""
         if depth < 0:
             raise UserError(f"{where} lies too deep: a node has at most {DEEPEST} levels")
         if isinstance(value, (list, tuple)):
-            return [self.built(v, f"{where}.{k}", depth - 1) for k, v in enumerate(value)]
+            return [self.build_value(v, f"{where}.{k}", depth - 1) for k, v in enumerate(value)]
         if not isinstance(value, Mapping):
             return value
         arguments = {str(key): item for key, item in value.items() if key != TARGET}
         if TARGET in value:
-            return self._made(_find(value, where, self.packages), arguments, where, depth)
-        return {k: self.built(v, f"{where}.{k}", depth - 1) for k, v in arguments.items()}
+            return self._instance(_find(value, where, self.packages), arguments, where, depth)
+        return {k: self.build_value(v, f"{where}.{k}", depth - 1) for k, v in arguments.items()}
 
-    def _made(self, cls: type[Any], arguments: dict[str, Any], where: str, depth: int) -> Any:
+    def _instance(self, cls: type[Any], arguments: dict[str, Any], where: str, depth: int) -> Any:
         fields, hints = _settings(cls), _hints(cls, where)
-        own = {key: item for key, item in self.supplied.items() if key in fields}
+        values = {key: item for key, item in self.supplied.items() if key in fields}
         for key, value in arguments.items():
             if key not in fields:
-                known = fields.keys() - (own.keys() - arguments.keys())
+                known = fields.keys() - (values.keys() - arguments.keys())
                 raise UserError(f"{where}.{key} is not a setting{suggest(key, known)}")
-            built = self.built(value, f"{where}.{key}", depth - 1)
+            built = self.build_value(value, f"{where}.{key}", depth - 1)
             arguments[key] = check_value(built, hints[key], f"{where}.{key}")
-        own |= arguments
+        values |= arguments
         for name, field in fields.items():
             required = field.default is field.default_factory is dataclasses.MISSING
-            if required and name not in own:
+            if required and name not in values:
                 raise UserError(f"{where}.{name} must be given")
         try:
-            made = cls(**own)
-            if not isinstance(made, cls):
+            instance = cls(**values)
+            if not isinstance(instance, cls):
                 kind = f"{cls.__module__}.{cls.__qualname__}"
-                raise TypeError(f"{kind}() gave a {type(made).__name__}")
-            return made
+                raise TypeError(f"{kind}() gave a {type(instance).__name__}")
+            return instance
         except UserError:
             raise
         except (Exception, SystemExit) as error:
@@ -132,10 +132,10 @@ def _find(node: Mapping[str, Any], where: str, packages: Sequence[str]) -> type[
         raise
     except BaseException as error:  # also SystemExit: a module must not end a run silently
         at = raised_at(error, allowed)
-        why = f"{at}: {raised(error)}" if at else error
+        reason = f"{at}: {raised(error)}" if at else error
         if isinstance(error, ModuleNotFoundError) and error.name == module.partition(".")[0]:
-            why = f"{why}; install the package, or put it in the current folder"
-        raise UserError(f"{where}._target_ {target!r} cannot be loaded: {why}") from error
+            reason = f"{reason}; install the package, or put it in the current folder"
+        raise UserError(f"{where}._target_ {target!r} cannot be loaded: {reason}") from error
     if not (isinstance(cls, type) and dataclasses.is_dataclass(cls)):
         raise UserError(f"{where}._target_ {target!r} is not a dataclass")
     if not _lies_in(cls.__module__, allowed):

@@ -20,7 +20,7 @@ LONGEST = 60
 def default_folder(
     folder: Path,
     typed: Sequence[Override],
-    own: DictConfig,
+    config: DictConfig,
     choices: Mapping[str, str],
     listed: Sequence[Override],
 ) -> Path:
@@ -29,31 +29,31 @@ def default_folder(
 
     own: the experiment's own config. choices: its choice in every group. listed: what it sweeps.
     """
-    apart: dict[str, str] = {}
+    changes: dict[str, str] = {}
     lists = {one.key_or_group: _values(one) for one in listed}
-    for one in typed:
-        key, value = one.key_or_group, str(one.input_line).partition("=")[2]
+    for override in typed:
+        key, value = override.key_or_group, str(override.input_line).partition("=")[2]
         if key == "output_dir":
             return folder
-        has = lists.get(key) or {str(choices.get(key) or OmegaConf.select(own, key)).lower()}
-        if re.split(r"[.@]", key)[0] in APART and not _values(one) <= has:
+        has = lists.get(key) or {str(choices.get(key) or OmegaConf.select(config, key)).lower()}
+        if re.split(r"[.@]", key)[0] in APART and not _values(override) <= has:
             word = value if key in ("game", "seats") else f"{key.removeprefix('game.')}_{value}"
-            apart[key] = word
-    order = sorted(apart, key=lambda key: (APART.index(re.split(r"[.@]", key)[0]), key))
-    names = [apart[key] for key in order]
-    return folder.with_name("-".join([folder.name, short(names)])) if names else folder
+            changes[key] = word
+    order = sorted(changes, key=lambda key: (APART.index(re.split(r"[.@]", key)[0]), key))
+    names = [changes[key] for key in order]
+    return folder.with_name("-".join([folder.name, short_name(names)])) if names else folder
 
 
-def _values(one: Override) -> set[str]:
-    swept = one.is_sweep_override()
-    values = one.sweep_string_iterator() if swept else [one.get_value_element_as_str()]
+def _values(override: Override) -> set[str]:
+    swept = override.is_sweep_override()
+    values = override.sweep_string_iterator() if swept else [override.get_value_element_as_str()]
     return {value.lower() for value in values}
 
 
-def short(names: Sequence[str]) -> str:
+def short_name(names: Sequence[str]) -> str:
     """A name that is safe for files and unique."""
-    whole = "-".join(names)
-    short = re.sub(r"[^\w.-]+", "_", whole).strip("_")
-    if re.fullmatch(r"[\w.,-]+", whole) and len(short) <= LONGEST:
+    joined = "-".join(names)
+    short = re.sub(r"[^\w.-]+", "_", joined).strip("_")
+    if re.fullmatch(r"[\w.,-]+", joined) and len(short) <= LONGEST:
         return short
-    return f"{short[:LONGEST]}-{hashlib.sha256(whole.encode()).hexdigest()[:6]}"
+    return f"{short[:LONGEST]}-{hashlib.sha256(joined.encode()).hexdigest()[:6]}"

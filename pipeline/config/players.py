@@ -48,7 +48,7 @@ class Job:
     """One composed config as plain data, its group labels, its overrides, and a lookup for the
     nodes of group choices."""
 
-    plain: Node
+    config: Node
     labels: Mapping[str, str]
     overrides: tuple[str, ...]
     find: FindNode
@@ -83,8 +83,8 @@ def pairs(
 ) -> Iterator[tuple[SeatConfig, ...]]:
     """The seats for every pair of listed players: the one listed first takes the measured seats,
     the other the rest, each with the goal of its seat. Raises UserError."""
-    rest = others(measured, len(entries))
-    players = [read_player(name, job) for name in _listed(job.plain["players"])]
+    rest = unmeasured_seats(measured, len(entries))
+    players = [read_player(name, job) for name in _name_list(job.config["players"])]
     helps = [_helps(f"seats.{number}", entry) for number, entry in enumerate(entries)]
     for first, second in itertools.combinations(players, 2):
         yield tuple(
@@ -93,7 +93,7 @@ def pairs(
         )
 
 
-def others(measured: Sequence[int], seats: int) -> list[int]:
+def unmeasured_seats(measured: Sequence[int], seats: int) -> list[int]:
     """The unmeasured seats, where a pair's second player sits. Raises UserError."""
     rest = [seat for seat in range(seats) if seat not in measured]
     if not rest:
@@ -101,10 +101,10 @@ def others(measured: Sequence[int], seats: int) -> list[int]:
     return rest
 
 
-def _listed(given: Any) -> list[str]:
-    names = [str(name) for name in given] if isinstance(given, list) else []
+def _name_list(value: Any) -> list[str]:
+    names = [str(name) for name in value] if isinstance(value, list) else []
     if len(names) < 2:
-        raise UserError(f"players is {given!r}; pairing=round_robin needs two or more of them")
+        raise UserError(f"players is {value!r}; pairing=round_robin needs two or more of them")
     (name, times), *_ = Counter(names).most_common(1)
     if times > 1:
         raise UserError(f"players names {name} twice")
@@ -113,8 +113,8 @@ def _listed(given: Any) -> list[str]:
 
 def _one_way(where: str, entry: Node, overrides: Sequence[str]) -> Node:
     """The entry with either its player or its parts; if it has both, whichever was typed."""
-    given = [key for key, value in entry.items() if _part(key) and value is not None]
-    if entry.get("player") is None or not given:
+    keys = [key for key, value in entry.items() if _part(key) and value is not None]
+    if entry.get("player") is None or not keys:
         return entry
     typed = {item.lstrip("+").partition("=")[0] for item in overrides}
     parts = [part for part in PARTS if f"{where}.{part}" in typed]
@@ -122,23 +122,23 @@ def _one_way(where: str, entry: Node, overrides: Sequence[str]) -> Node:
         return {key: value for key, value in entry.items() if key != "player"}
     if f"{where}.player" in typed and not parts:
         return {key: value for key, value in entry.items() if not _part(key)}
-    raise UserError(f"{where} names a player and its {given[0]}; give one of the two")
+    raise UserError(f"{where} names a player and its {keys[0]}; give one of the two")
 
 
 def _subject(where: str, parts: Node, job: Job) -> SeatConfig:
     for key, value in parts.items():
         if key != "agent" and value is not None:
             raise UserError(f"{where}.{key} is the subject's: choose it by {key}={value}")
-    nodes = {part: job.plain[part] for part in PARTS}
+    nodes = {part: job.config[part] for part in PARTS}
     return _seat(True, nodes, {part: job.labels[part] for part in PARTS}, "")
 
 
-def _of_parts(where: str, parts: Node, known: Sequence[str], job: Job) -> SeatConfig:
+def _of_parts(where: str, parts: Node, keys: Sequence[str], job: Job) -> SeatConfig:
     if parts.get("agent") is None:
         raise UserError(f"{where.rstrip('.: ')} must name an agent, as in {{agent: random}}")
     for key in parts:
         if not _part(key):
-            raise UserError(f"{where}{key} is not a setting{suggest(key, known)}")
+            raise UserError(f"{where}{key} is not a setting{suggest(key, keys)}")
     labels = {part: _label(part, parts, job.labels[part]) for part in PARTS}
     nodes = {part: _node(part, parts, where, job) for part in PARTS}
     return _seat(False, nodes, labels, where)
@@ -162,37 +162,37 @@ def _settings(part: str, parts: Node) -> dict[str, Any]:
     return {key[len(start) :]: value for key, value in parts.items() if key.startswith(start)}
 
 
-def _label(part: str, parts: Node, own: str) -> str:
+def _label(part: str, parts: Node, default: str) -> str:
     """The part's name, with its changed settings in brackets; `own`, the sweep's, if null."""
-    given = parts.get(part)
-    if isinstance(given, Mapping):
-        given = str(given.get("_target_")).rpartition(".")[2]
-    name = own if given is None else str(given)
+    setting = parts.get(part)
+    if isinstance(setting, Mapping):
+        setting = str(setting.get("_target_")).rpartition(".")[2]
+    name = default if setting is None else str(setting)
     changes = ",".join(f"{key}={value}" for key, value in _settings(part, parts).items())
     return f"{name}[{changes}]" if changes else name
 
 
 def _node(part: str, parts: Node, where: str, job: Job) -> Node:
-    given = parts.get(part)
-    if given is None:
-        given = job.plain[part]
-    node = given if isinstance(given, Mapping) else job.find(part, str(given))
+    entry = parts.get(part)
+    if entry is None:
+        entry = job.config[part]
+    node = entry if isinstance(entry, Mapping) else job.find(part, str(entry))
     for path, value in _settings(part, parts).items():
-        node = _changed(node, path.split("."), value, f"{where}{part}")
+        node = _with_value(node, path.split("."), value, f"{where}{part}")
     return node
 
 
-def _changed(node: Any, path: Sequence[str], value: Any, where: str) -> Any:
+def _with_value(node: Any, path: Sequence[str], value: Any, where: str) -> Any:
     """A copy of the node with the value at `path` replaced."""
     if not path:
         return value
     key, *rest = path
     if isinstance(node, list) and key.isdecimal() and int(key) < len(node):
         at = int(key)
-        return [*node[:at], _changed(node[at], rest, value, f"{where}.{key}"), *node[at + 1 :]]
+        return [*node[:at], _with_value(node[at], rest, value, f"{where}.{key}"), *node[at + 1 :]]
     if not isinstance(node, Mapping):
         raise UserError(f"{where}.{key} is not a setting: {where} is {node!r}")
-    return {**node, key: _changed(node.get(key), rest, value, f"{where}.{key}")}
+    return {**node, key: _with_value(node.get(key), rest, value, f"{where}.{key}")}
 
 
 def _helps(where: str, entry: Any) -> int | None:

@@ -20,9 +20,9 @@ from gauntlet.pipeline.config.players import (
     FindNode,
     Job,
     SeatConfig,
-    others,
     pairs,
     read_seat,
+    unmeasured_seats,
 )
 from gauntlet.pipeline.config.players import Node as Node
 from gauntlet.pipeline.config.values import MOST_PLAYED as MOST_PLAYED
@@ -117,7 +117,7 @@ TRACKING: Mapping[str, Mapping[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class Declared:
+class DeclaredTest:
     """The test of a cell's result, declared in advance: whether it differs from the baseline, is
     above it, or is not below it by more than the margin (as a fraction of the measure's range, or
     in its unit if unbounded)."""
@@ -130,7 +130,7 @@ class Declared:
         return "either" if self.name == "two_sided" else "above"
 
 
-TWO_SIDED = Declared()
+TWO_SIDED = DeclaredTest()
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class CellConfig:
     measure: str | None = None
     opponent: int | None = None
     samples: int = 1
-    test: Declared = TWO_SIDED
+    test: DeclaredTest = TWO_SIDED
     keep_thoughts: bool = True
 
 
@@ -236,7 +236,7 @@ def read_cells(composed: Composed, find: FindNode) -> tuple[CellConfig, ...]:
     job = Job(values, labels, composed.overrides, find)
     entries, measured = _seating(values["seats"])
     if values["pairing"] == "round_robin":
-        opponent = others(measured, len(entries))[0]
+        opponent = unmeasured_seats(measured, len(entries))[0]
         seatings = pairs(job, entries, measured)
         return tuple(_cell(job, seats, measured, opponent) for seats in seatings)
     if values["players"]:
@@ -273,18 +273,18 @@ def fitting_seats(fits: Callable[[int], bool]) -> str:
     return f"seats={', '.join(first)}{' or ' * bool(first)}{last}" if last else ""
 
 
-def _values(plain: Node) -> dict[str, Any]:
+def _values(config: Node) -> dict[str, Any]:
     """The checked value of every key; group contents are checked only as far as every run needs
     them."""
-    for key in RENAMED.keys() & plain.keys():
+    for key in RENAMED.keys() & config.keys():
         raise UserError(f"{key} is now called {RENAMED[key]}")
     for group in (*GROUPS, "launch"):
-        if not isinstance(plain.get(group), Mapping):
-            raise missing_choice(group, plain.get(group))
-    tracking = plain.get("tracking", {"kind": "none"})
+        if not isinstance(config.get(group), Mapping):
+            raise missing_choice(group, config.get(group))
+    tracking = config.get("tracking", {"kind": "none"})
     if isinstance(tracking, Mapping):
         tracking = {"store": None, "traces": TRACES[0], **tracking}
-    values = settings({**plain, "tracking": tracking}, HINTS)
+    values = settings({**config, "tracking": tracking}, HINTS)
     return {
         **values,
         "launch": _kind("launch", values["launch"], LAUNCH),
@@ -310,7 +310,7 @@ def _kind(group: str, node: Any, kinds: Mapping[str, Mapping[str, Any]]) -> Node
 def _cell(
     job: Job, seats: tuple[SeatConfig, ...], measured: tuple[int, ...], opponent: int | None
 ) -> CellConfig:
-    values, labels = job.plain, dict(job.labels)
+    values, labels = job.config, dict(job.labels)
     if opponent is not None or not any(seat.subject for seat in seats):
         _refuse_agent(job)
         labels.update(seats[measured[0]].labels)
@@ -325,7 +325,7 @@ def _cell(
         seats=seats,
         measured=measured,
         opponent=opponent,
-        test=Declared(values["test"], margin),
+        test=DeclaredTest(values["test"], margin),
         **{key: values[key] for key in same},
     )
 
@@ -336,25 +336,29 @@ def _seating(seats: Node) -> tuple[list[Any], tuple[int, ...]]:
     numbers = sorted(entries, key=lambda number: (len(number), number))
     if numbers != [str(number) for number in range(len(entries))]:
         raise UserError(f"seats must be numbered from 0 without a gap, got {', '.join(numbers)}")
-    return [entries[number] for number in numbers], _measured(seats.get("measured"), len(entries))
+    return [entries[number] for number in numbers], _measured_seats(
+        seats.get("measured"), len(entries)
+    )
 
 
-def _measured(given: Any, seats: int) -> tuple[int, ...]:
+def _measured_seats(value: Any, seats: int) -> tuple[int, ...]:
     """The measured seats: one, a list, or all."""
-    asked = list(range(seats)) if given == "all" else given if isinstance(given, list) else [given]
-    known = all(type(seat) is int and 0 <= seat < seats for seat in asked)
-    if not asked or not known or len(set(asked)) < len(asked):
+    numbers = (
+        list(range(seats)) if value == "all" else value if isinstance(value, list) else [value]
+    )
+    known = all(type(seat) is int and 0 <= seat < seats for seat in numbers)
+    if not numbers or not known or len(set(numbers)) < len(numbers):
         raise UserError(
-            f"seats.measured is {given!r}; it must be 0 to {seats - 1}, a list of such, or all"
+            f"seats.measured is {value!r}; it must be 0 to {seats - 1}, a list of such, or all"
         )
-    return tuple(asked)
+    return tuple(numbers)
 
 
 def _refuse_agent(job: Job) -> None:
     """Raises UserError if an agent was chosen but no seat uses it."""
     for override in job.overrides:
         if override.startswith(("agent=", "agent.")):
-            where = "pairing=round_robin" if job.plain["pairing"] == "round_robin" else ""
+            where = "pairing=round_robin" if job.config["pairing"] == "round_robin" else ""
             raise UserError(
                 f"{override}: {where or 'seats=' + job.labels['seats']} has no seat whose agent "
                 f"is `{SUBJECT}`"
@@ -393,15 +397,15 @@ def _label(group: str, job: Composed) -> str:
     return f"{name}[{','.join(changes)}]" if changes else name
 
 
-def _controls(given: Any) -> Literal["auto"] | tuple[int, ...]:
-    if given == "auto":
+def _controls(value: Any) -> Literal["auto"] | tuple[int, ...]:
+    if value == "auto":
         return "auto"
     ends: dict[Any, Any] = {"first": 1, "last": -1}
-    listed = given if isinstance(given, list) else [None]
+    listed = value if isinstance(value, list) else [None]
     places: list[Any] = [ends.get(str(one), one) for one in listed]
     if len(places) <= MOST_CONTROLS and all(type(place) is int and place for place in places):
         return tuple(dict.fromkeys(places))
     raise UserError(
-        f"controls is {given!r}; it must be auto, or a list of at most {MOST_CONTROLS} of "
+        f"controls is {value!r}; it must be auto, or a list of at most {MOST_CONTROLS} of "
         "first, last and places from 1"
     )

@@ -30,21 +30,21 @@ HEAD = (
 def document(jobs: Sequence[Composed]) -> dict[str, Any]:
     """The shared config and, if there are several jobs, under `jobs` what distinguishes each: its
     command-line words and its keys."""
-    first, *others = (job.config for job in jobs)
+    first, *other_configs = (job.config for job in jobs)
     shared = dict(first)
-    for other in others:
+    for other in other_configs:
         shared = _split(shared, other)[0]
-    if not others:
+    if not other_configs:
         return shared
     words = set(jobs[0].overrides).intersection(*(job.overrides for job in jobs))
-    own = [
+    differing = [
         {
             "overrides": [word for word in job.overrides if word not in words],
             **_split(job.config, shared)[1],
         }
         for job in jobs
     ]
-    return {**shared, "jobs": own}
+    return {**shared, "jobs": differing}
 
 
 def as_yaml(document: Mapping[str, Any]) -> str:

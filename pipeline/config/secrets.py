@@ -67,9 +67,9 @@ def looks_secret(name: str) -> bool:
 
 
 def _secrets(
-    environment: Mapping[str, str], named: Collection[str] = ()
+    environment: Mapping[str, str], secret_names: Collection[str] = ()
 ) -> Iterator[tuple[str, str]]:
     for name, secret in environment.items():
         looks = looks_secret(name) and not PATH.match(secret)
-        if len(secret) >= SHORTEST and (looks or name in named):
+        if len(secret) >= SHORTEST and (looks or name in secret_names):
             yield name, secret

@@ -124,28 +124,28 @@ def _check(data: bytes) -> None:
     through aliases, or has a tag for more than plain data. It reads events one by one, so a
     malicious file costs neither time nor memory."""
     sizes: dict[str | None, int] = {}
-    opened: list[tuple[str | None, int]] = []
+    open_nodes: list[tuple[str | None, int]] = []
     size = 0
     for event in yaml.parse(data, Loader=yaml.CSafeLoader):
         problem = ""
         if isinstance(event, yaml.CollectionEndEvent):
-            anchor, before = opened.pop()
+            anchor, before = open_nodes.pop()
             sizes[anchor] = size - before
         elif isinstance(event, yaml.AliasEvent):
             size += sizes.get(event.anchor, 1)
-            if any(anchor == event.anchor for anchor, _ in opened):
+            if any(anchor == event.anchor for anchor, _ in open_nodes):
                 problem = f"the anchor {event.anchor!r} holds itself"
         elif isinstance(event, yaml.NodeEvent):
             if event.tag not in TAGS:
                 problem = f"the tag {event.tag} is not allowed; a config is plain data"
-            elif not opened and not isinstance(event, yaml.MappingStartEvent):
+            elif not open_nodes and not isinstance(event, yaml.MappingStartEvent):
                 problem = "a config is a mapping, KEY: VALUE"
             elif "\0" in (getattr(event, "value", None) or ""):
                 problem = "a text with the character NUL, which no name or path may hold"
-            elif len(opened) == DEEPEST:
+            elif len(open_nodes) == DEEPEST:
                 problem = f"nested deeper than {DEEPEST} levels"
             if isinstance(event, yaml.CollectionStartEvent):
-                opened.append((event.anchor, size))
+                open_nodes.append((event.anchor, size))
             size += 1
         if size > MOST_VALUES:
             problem = f"a config has at most {MOST_VALUES:,} values, with every alias expanded"

@@ -96,18 +96,18 @@ def judge(
 
     Raises UserError if the game no longer plays as recorded.
     """
-    judged, trace = [], []
+    judgements, trace = [], []
     seatings = seatings_of(game)
     seating = seatings[record.rotation % len(seatings)]
     traced = record.deal < work.traces
     for choice in choices(game, work.seed, record):
         player = seating[choice.decision.seat]
-        asked = player in work.players and len(set(choice.actions)) > 1
-        if asked or traced:
+        is_judged = player in work.players and len(set(choice.actions)) > 1
+        if is_judged or traced:
             true, seen = _results(game, record, choice, work)
-            judged += [_judge_choice(record, choice, player, true, seen)] if asked else []
+            judgements += [_judge_choice(record, choice, player, true, seen)] if is_judged else []
             trace += [_stand(record, choice, true, seen)] if traced else []
-    return judged, trace
+    return judgements, trace
 
 
 def choices(game: Game[Any], seed: Seed, record: MatchRecord) -> Iterator[Choice]:
@@ -117,10 +117,12 @@ def choices(game: Game[Any], seed: Seed, record: MatchRecord) -> Iterator[Choice
     decisions: Sequence[DecisionRecord] = record.decisions
     ply = 0
     while seats := game.to_move(state):
-        made = decisions[ply : ply + len(seats)]
-        if tuple(one.seat for one in made) != seats:
+        ply_decisions = decisions[ply : ply + len(seats)]
+        if tuple(one.seat for one in ply_decisions) != seats:
             raise _other_game(game)
-        together = [_choice(game, number, state, one) for number, one in enumerate(made, start=ply)]
+        together = [
+            _choice(game, number, state, one) for number, one in enumerate(ply_decisions, start=ply)
+        ]
         yield from together
         if record.forfeits and ply + len(seats) == len(decisions):
             return
@@ -142,29 +144,29 @@ def _judge_choice(
     record: MatchRecord, choice: Choice, player: int, true: np.ndarray, visible: np.ndarray
 ) -> Judged:
     decision, actions = choice.decision, choice.actions
-    kept = [at for at, action in enumerate(actions) if actions.index(action) == at]
+    distinct = [at for at, action in enumerate(actions) if actions.index(action) == at]
     return Judged(
         *(record.match, record.deal, choice.ply, decision.seat),
         player=player,
-        options=tuple(decision.options[at] for at in kept),
-        chosen=kept.index(_taken(choice)),
+        options=tuple(decision.options[at] for at in distinct),
+        chosen=distinct.index(_chosen_option(choice)),
         fallback=decision.fallback,
-        true=won_together(true[:, :, decision.seat][kept]),
-        seen=won_together(visible[:, :, decision.seat][kept]),
+        true=won_together(true[:, :, decision.seat][distinct]),
+        seen=won_together(visible[:, :, decision.seat][distinct]),
     )
 
 
 def _stand(
     record: MatchRecord, choice: Choice, true: np.ndarray, visible: np.ndarray
 ) -> TracePoint:
-    seat, taken = choice.decision.seat, _taken(choice)
-    after = tuple(true[taken].mean(axis=0).tolist())
+    seat, option = choice.decision.seat, _chosen_option(choice)
+    after = tuple(true[option].mean(axis=0).tolist())
     place = (record.match, record.deal, choice.ply, seat)
-    told = choice.decision.options[taken]
-    return TracePoint(*place, told, after, float(visible[taken, :, seat].mean()))
+    told = choice.decision.options[option]
+    return TracePoint(*place, told, after, float(visible[option, :, seat].mean()))
 
 
-def _taken(choice: Choice) -> int:
+def _chosen_option(choice: Choice) -> int:
     """The index of the chosen option, or of the first equal to it."""
     return choice.actions.index(choice.actions[choice.decision.chosen])
 
@@ -177,7 +179,7 @@ def _results(
     luck = int(stream(work.seed, game, record.deal, JUDGE, choice.ply).integers(2**62))
     random = (RANDOM,) * game.num_seats
     asked = (game, choice.state, choice.decision.seat, random, work.playouts, luck)
-    said = {_taken(choice): choice.move}
+    said = {_chosen_option(choice): choice.move}
     return results(*asked, hidden=False, moves=said), results(*asked, hidden=True, moves=said)
 
 

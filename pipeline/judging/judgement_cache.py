@@ -55,14 +55,14 @@ class JudgementCache:
 
     def read(self, records: Iterable[MatchRecord]) -> dict[str, Found]:
         """The cached judgements of these records, by match id."""
-        wanted = {record.match: record for record in records}
-        found = {}
-        for kept in self._lines():
-            record = wanted.get(kept.match)
-            if record and kept.record == _hash(record) and kept.traced >= self._traced(record):
-                trace = kept.trace if self._traced(record) else []
-                found[kept.match] = ([_judged(one) for one in kept.judged], trace)
-        return found
+        by_match = {record.match: record for record in records}
+        judgements = {}
+        for line in self._lines():
+            record = by_match.get(line.match)
+            if record and line.record == _hash(record) and line.traced >= self._traced(record):
+                trace = line.trace if self._traced(record) else []
+                judgements[line.match] = ([_from_json(one) for one in line.judged], trace)
+        return judgements
 
     def _lines(self) -> Iterator[Line]:
         if not self.path.exists():
@@ -75,7 +75,7 @@ class JudgementCache:
     def add(self, record: MatchRecord, judgement: Found) -> None:
         """Append one line in a single write."""
         judged, trace = judgement
-        told = [_plain(one) for one in judged]
+        told = [_to_json(one) for one in judged]
         line = Line(record.match, _hash(record), self._traced(record), told, trace)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("ab", buffering=0) as file:
@@ -100,11 +100,11 @@ def _hash(record: MatchRecord) -> str:
     return hashlib.sha256(text).hexdigest()[:16]
 
 
-def _plain(judged: Judged) -> dict[str, Any]:
+def _to_json(judged: Judged) -> dict[str, Any]:
     return {**vars(judged), "true": judged.true.tolist(), "seen": judged.seen.tolist()}
 
 
-def _judged(plain: dict[str, Any]) -> Judged:
+def _from_json(plain: dict[str, Any]) -> Judged:
     tables = {name: np.array(plain[name], np.int64) for name in ("true", "seen")}
     return Judged(**{**plain, "options": tuple(plain["options"]), **tables})
 

@@ -1,6 +1,6 @@
 """Luck-adjusted results: the subject's decisions judged by playouts, match by match.
 
-The mean result of a reference policy in the subject's place is known from a million games; the game
+The mean result of a reference policy in the subject's seat is known from a million games; the game
 names its reference policies (`games.capabilities.Adjustable`). In every match, the subject's
 advantage over the reference is measured, which cancels the luck of the deal, of the draws and of
 the other players' choices. The sum of the two is an unbiased estimate of the subject's mean result
@@ -38,7 +38,7 @@ from gauntlet.games.capabilities import Adjustable
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.judging.references import (
     THREADS,
-    Played,
+    PlayedMatch,
     Reference,
     against,
     games_of,
@@ -69,7 +69,7 @@ class Luck:
 
     reason: why nothing is adjusted; "" if it is.
     reference, playouts: how the advantages were measured, from the first deal on.
-    rate, error: the reference's mean result in the subject's place, and its standard error.
+    rate, error: the reference's mean result in the subject's seat, and its standard error.
     advantages: by match id.
     later: the references that replace the first one, by the deal at which each starts.
     """
@@ -127,13 +127,13 @@ def adjust(
         before = read(folder, result.about) or Luck("")
         first, *later = references(folder, cell, result, before.later, seed)
         fresh = Luck("", first.policy, PLAYOUTS, first.rate, first.error, {}, later)
-        found = reusable_advantages(before, fresh, result)
-        wanted = {outcome.match for outcome in result.outcomes} - found.keys()
+        by_match = reusable_advantages(before, fresh, result)
+        wanted = {outcome.match for outcome in result.outcomes} - by_match.keys()
         games = games_of(folder, result.about, wanted) if wanted else []
         for reference in fresh.references:
             own = [game for game in games if fresh.reference_of(game.deal) == reference]
-            found |= advantages(against(cell, reference.policy), own, seed, say)
-        keep(folder, result.about, replace(fresh, advantages=found))
+            by_match |= advantages(against(cell, reference.policy), own, seed, say)
+        keep(folder, result.about, replace(fresh, advantages=by_match))
 
 
 def reusable_advantages(before: Luck, fresh: Luck, result: CellResults) -> dict[str, float]:
@@ -149,36 +149,39 @@ def reusable_advantages(before: Luck, fresh: Luck, result: CellResults) -> dict[
 
 
 def advantages(
-    cell: Cell, games: Sequence[Played], seed: Seed, say: Callable[[str], None] = lambda text: None
+    cell: Cell,
+    games: Sequence[PlayedMatch],
+    seed: Seed,
+    say: Callable[[str], None] = lambda text: None,
 ) -> Iterator[tuple[str, float]]:
     """Yield match id and advantage over the cell's baseline, for a cell that `refusal` accepts."""
-    said = time.monotonic()
+    last_report = time.monotonic()
     pool = ThreadPoolExecutor(THREADS)
     found = pool.map(lambda game: advantage(cell, game, seed), games)
     try:
         for done, (game, value) in enumerate(zip(games, found, strict=True)):
-            if time.monotonic() - said > SAY_EVERY:
-                said = time.monotonic()
+            if time.monotonic() - last_report > SAY_EVERY:
+                last_report = time.monotonic()
                 say(f"luck-adjusting {cell.name}: {done:,} of {len(games):,} matches")
             yield game.match, value
     finally:
         pool.shutdown(cancel_futures=True)  # on interrupt, drop queued work
 
 
-def advantage(cell: Cell, played: Played, seed: Seed) -> float:
+def advantage(cell: Cell, match: PlayedMatch, seed: Seed) -> float:
     """The subject's advantage over the cell's baseline in one match."""
     game = cell.game
-    seat, measured = cell.seats_of((*cell.subjects, *cell.measured), played.rotation)
+    seat, measured = cell.seats_of((*cell.subjects, *cell.measured), match.rotation)
     assert isinstance(game, Adjustable)
     policies = policies_with_baseline(cell)
     return game.advantage(
-        game.deal(stream(seed, game, played.deal, DEAL)),
-        played.moves,
+        game.deal(stream(seed, game, match.deal, DEAL)),
+        match.moves,
         seat,
         measured,
-        [str(policies[player]) for player in cell.seating(played.rotation)],
+        [str(policies[player]) for player in cell.seating(match.rotation)],
         PLAYOUTS,
-        int(stream(seed, game, played.deal, LUCK).integers(2**62)),
+        int(stream(seed, game, match.deal, LUCK).integers(2**62)),
     )
 
 
@@ -206,17 +209,17 @@ def with_adjustment(folder: Path, results: Sequence[CellResults]) -> list[CellRe
 
 def adjusted(folder: Path, result: CellResults) -> Adjusted | None:
     """None if nothing is adjusted, or a match has not been judged yet."""
-    kept = read(folder, result.about)
-    if kept is None or kept.reason or not result.outcomes:
+    adjustment = read(folder, result.about)
+    if adjustment is None or adjustment.reason or not result.outcomes:
         return None
-    known = [kept.advantages.get(outcome.match, math.nan) for outcome in result.outcomes]
+    known = [adjustment.advantages.get(outcome.match, math.nan) for outcome in result.outcomes]
     deals, where = np.unique(result.outcomes.column("deal"), return_inverse=True)
     means = np.bincount(where, np.array(known, float)) / np.bincount(where)
     if np.isnan(means).any():
         return None
-    judges = [kept.reference_of(deal) for deal in deals.tolist()]
+    judges = [adjustment.reference_of(deal) for deal in deals.tolist()]
     rates = np.array([judge.rate for judge in judges])
-    name = kept.reference if judges[-1].start == 0 else LEARNT
+    name = adjustment.reference if judges[-1].start == 0 else LEARNT
     return Adjusted(deals, rates + means, name, float(rates.mean()), error_of(judges))
 
 

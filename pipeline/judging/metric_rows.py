@@ -71,16 +71,16 @@ def metric_rows(cell: JudgedCell, reading: Reading) -> Iterator[dict[str, Any]]:
     """metrics.csv: for each judged player its wins, and ODHR@K and ADR@K in every reading. Without
     fallbacks, the rows that leave them out equal those that count them and are computed once."""
     for player in cell.judges:
-        own = [one for one in cell.judged if one.player == player]
+        player_decisions = [one for one in cell.judged if one.player == player]
         won = wins(cell, player)
         for k, source in product(OPTIONS, SOURCES):
-            those = [one for one in own if len(one.options) == k]
-            own_will = [one for one in those if not one.fallback]
+            scored = [one for one in player_decisions if len(one.options) == k]
+            own_will = [one for one in scored if not one.fallback]
             for threshold in reading.thresholds:
-                counted = left_out = figures(those, k, source, threshold, reading)
-                if len(own_will) < len(those):
+                counted = left_out = figures(scored, k, source, threshold, reading)
+                if len(own_will) < len(scored):
                     left_out = figures(own_will, k, source, threshold, reading)
-                for fallbacks, found in (("left_out", left_out), ("counted", counted)):
+                for fallbacks, values in (("left_out", left_out), ("counted", counted)):
                     yield {
                         "cell": cell.name,
                         "key": cell.key,
@@ -91,7 +91,7 @@ def metric_rows(cell: JudgedCell, reading: Reading) -> Iterator[dict[str, Any]]:
                         "threshold": threshold,
                         "fallbacks": fallbacks,
                         "options": k,
-                        **found,
+                        **values,
                         "playouts": reading.playouts,
                         "tie": reading.tie,
                         "traces": reading.traces,
@@ -129,10 +129,10 @@ def figures(
     """ODHR (0 to 1) and ADR with their intervals, and the values for a uniform random player; nan
     if no decision is critical."""
     those = decisions(judged, k, source, reading.playouts)
-    found = score(those, threshold, reading.tie)
+    scores = score(those, threshold, reading.tie)
     chances = by_chance(those, threshold, reading.tie)
-    row: dict[str, Any] = {"decisions": found.decisions}
-    for name, one in (("odhr", found.hit_rate), ("adr", found.mean_rank)):
+    row: dict[str, Any] = {"decisions": scores.decisions}
+    for name, one in (("odhr", scores.hit_rate), ("adr", scores.mean_rank)):
         row |= {name: one.estimate, f"{name}_low": one.low, f"{name}_high": one.high}
         row[f"{name}_denoised"] = one.denoised
     return row | dict(zip(CHANCES, chances, strict=True))
@@ -149,15 +149,15 @@ def decisions(judged: Sequence[Judged], k: int, source: str, playouts: int) -> D
 
 def decision_lines(cell: JudgedCell, reading: Reading) -> Iterator[dict[str, Any]]:
     """decisions.jsonl. values: by option. criticality: best value minus worst. rank: 1 is best."""
-    for one in cell.judged:
+    for decision in cell.judged:
         line: dict[str, Any] = {"cell": cell.name, "key": cell.key}
-        line |= {name: getattr(one, name) for name in PLACE}
+        line |= {name: getattr(decision, name) for name in PLACE}
         for source in SOURCES:
-            values = np.diagonal(getattr(one, source)) / reading.playouts
+            values = np.diagonal(getattr(decision, source)) / reading.playouts
             line[source] = {
                 "values": values.tolist(),
                 "criticality": float(np.ptp(values)),
-                "rank": float(ranks(values, one.chosen, reading.tie)),
+                "rank": float(ranks(values, decision.chosen, reading.tie)),
             }
         yield line
 
@@ -165,22 +165,22 @@ def decision_lines(cell: JudgedCell, reading: Reading) -> Iterator[dict[str, Any
 def trace_rows(cell: JudgedCell) -> Iterator[dict[str, Any]]:
     """traces.csv: `player` sits in `seat`; `seen` is only in the rows of the seat that moved."""
     rotations = {record.match: record.rotation for record in cell.records}
-    for stand in cell.trace:
-        for seat, value in enumerate(stand.true):
-            player = cell.seating(rotations[stand.match])[seat]
+    for point in cell.trace:
+        for seat, value in enumerate(point.true):
+            player = cell.seating(rotations[point.match])[seat]
             yield {
                 "cell": cell.name,
                 "key": cell.key,
-                "match": stand.match,
-                "deal": stand.deal,
-                "ply": stand.ply,
-                "moved": stand.seat,
-                "move": stand.move,
+                "match": point.match,
+                "deal": point.deal,
+                "ply": point.ply,
+                "moved": point.seat,
+                "move": point.move,
                 "seat": seat,
                 "player": player,
                 "name": cell.players[player],
                 "true": value,
-                "seen": stand.seen if seat == stand.seat else np.nan,
+                "seen": point.seen if seat == point.seat else np.nan,
             }
 
 
@@ -188,11 +188,11 @@ def by_cell(table: pd.DataFrame) -> dict[str, dict[str, float]]:
     """metrics.csv as named figures without fallbacks, for every cell by key, such as
     "win_rate/player_1" and "odhr_2/player_1/true/0.15"; `judged_2` counts the decisions between two
     options."""
-    found: dict[str, dict[str, float]] = {}
+    metrics: dict[str, dict[str, float]] = {}
     for row in table[table["fallbacks"] == "left_out"].to_dict("records"):
-        own, player = found.setdefault(row["key"], {}), f"player_{row['player']}"
-        own |= {f"{name}/{player}": row[name] for name in WINS}
+        values, player = metrics.setdefault(row["key"], {}), f"player_{row['player']}"
+        values |= {f"{name}/{player}": row[name] for name in WINS}
         reading = f"{row['options']}/{player}/{row['values']}/{row['threshold']:g}"
         figures = {"odhr": row["odhr"], "adr": row["adr"], "judged": row["decisions"]}
-        own |= {f"{name}_{reading}": value for name, value in figures.items()}
-    return found
+        values |= {f"{name}_{reading}": value for name, value in figures.items()}
+    return metrics

@@ -46,15 +46,15 @@ def cell_of(folder: Path, result: CellResults) -> RecordedCell:
     """A cell with the matches that count. Raises UserError if its game cannot be played out from
     what a seat knows."""
     about = result.about
-    described = Folder(folder).description(about)
-    game = recorded_game(described["identity"]["game"])
+    description = Folder(folder).description(about)
+    game = recorded_game(description["identity"]["game"])
     if reason := no_playouts_reason(game):
         raise UserError(f"{about.name}: {reason}")
     wanted = {outcome.match for outcome in result.outcomes}
     matches = Folder(folder).matches(about.stem)
     found = {record.match: strip_prompts(record) for record in matches if record.match in wanted}
     records = sorted(found.values(), key=lambda record: (record.deal, record.rotation))
-    return RecordedCell(about, game, tuple(described["players"]), tuple(records))
+    return RecordedCell(about, game, tuple(description["players"]), tuple(records))
 
 
 def strip_prompts(record: MatchRecord) -> MatchRecord:
@@ -64,7 +64,7 @@ def strip_prompts(record: MatchRecord) -> MatchRecord:
 
 
 def subjects(game: Game[Any], records: Iterable[MatchRecord]) -> frozenset[int]:
-    """The numbers of the players under study."""
+    """The numbers of the subjects."""
     seatings = seatings_of(game)
     return frozenset(
         seatings[r.rotation % len(seatings)][seat] for r in records for seat in r.subjects

@@ -42,7 +42,7 @@ THREADS = 2
 @dataclass(frozen=True)
 class Reference:
     """start: the first deal judged against it. policy: a policy's name, or the game's encoding of
-    habits. rate, error: its mean result in the subject's place, and the standard error. learnt:
+    habits. rate, error: its mean result in the subject's seat, and the standard error. learnt:
     digest of the matches it was learnt from; "" for a policy of the game."""
 
     start: int
@@ -53,7 +53,7 @@ class Reference:
 
 
 @dataclass(frozen=True)
-class Played:
+class PlayedMatch:
     """The parts of a record that judging needs: which match it is, and the chosen options."""
 
     match: str
@@ -62,18 +62,20 @@ class Played:
     moves: tuple[str, ...]
 
     @classmethod
-    def from_record(cls, record: MatchRecord) -> Played:
+    def from_record(cls, record: MatchRecord) -> PlayedMatch:
         moves = tuple(decision.move for decision in record.decisions)
         return cls(record.match, record.deal, record.rotation, moves)
 
 
-def games_of(folder: Path, about: CellInfo, wanted: set[str]) -> list[Played]:
+def games_of(folder: Path, about: CellInfo, matches: set[str]) -> list[PlayedMatch]:
     """The wanted matches in order, without duplicates."""
     records = Folder(folder).matches(about.stem)
-    found = {
-        record.match: Played.from_record(record) for record in records if record.match in wanted
+    games = {
+        record.match: PlayedMatch.from_record(record)
+        for record in records
+        if record.match in matches
     }
-    return sorted(found.values(), key=lambda game: (game.deal, game.rotation))
+    return sorted(games.values(), key=lambda game: (game.deal, game.rotation))
 
 
 def against(cell: Cell, policy: str) -> Cell:
@@ -85,17 +87,17 @@ def references(
     folder: Path, cell: Cell, result: CellResults, before: Sequence[Reference], seed: Seed
 ) -> list[Reference]:
     """All references, by start; those learnt from the same matches are reused from `before`."""
-    found, start = [game_reference(cell, result.about, seed)], FIRST
+    references, start = [game_reference(cell, result.about, seed)], FIRST
     last = max((outcome.deal for outcome in result.outcomes), default=-1)
     while isinstance(cell.game, Imitating) and start <= last:
-        seen = [outcome.match for outcome in result.outcomes if outcome.deal < start]
-        mark = start, digest(seen)
+        match_ids = [outcome.match for outcome in result.outcomes if outcome.deal < start]
+        mark = start, digest(match_ids)
         kept = (one for one in before if (one.start, one.learnt) == mark)
-        found.append(
-            next(kept, None) or learned_reference(folder, cell, result.about, seen, mark, seed)
+        references.append(
+            next(kept, None) or learned_reference(folder, cell, result.about, match_ids, mark, seed)
         )
         start *= GROWTH
-    return found
+    return references
 
 
 def game_reference(cell: Cell, about: CellInfo, seed: Seed) -> Reference:
@@ -121,11 +123,11 @@ def learned_reference(
     policy = cell.game.imitate(
         [
             (
-                cell.game.deal(stream(seed, cell.game, played.deal, DEAL)),
-                played.moves,
-                cell.seats_of(cell.subjects, played.rotation)[0],
+                cell.game.deal(stream(seed, cell.game, match.deal, DEAL)),
+                match.moves,
+                cell.seats_of(cell.subjects, match.rotation)[0],
             )
-            for played in games_of(folder, about, set(matches))
+            for match in games_of(folder, about, set(matches))
         ]
     )
     start, digested = mark
@@ -134,23 +136,23 @@ def learned_reference(
 
 
 def mean(cell: Cell, deals: int) -> tuple[float, float]:
-    """The mean result of the cell's learnt baseline in the subject's place, and its standard error
+    """The mean result of the cell's learnt baseline in the subject's seat, and its standard error
     by deal, from simulated deals, each in every seating."""
     game, policies = cell.game, policies_with_baseline(cell)
     assert isinstance(game, Imitating)
 
     def part(number: int) -> np.ndarray:
         seed = int(digest([cell.baseline, number]), 16) >> 2
-        got = np.zeros(CHUNK)
+        part_values = np.zeros(CHUNK)
         for rotation, seating in enumerate(cell.seatings):
             seat, measured = cell.seats_of((*cell.subjects, *cell.measured), rotation)
             players = [str(policies[player]) for player in seating]
-            got += game.imitated(players, seat, CHUNK, seed)[:, measured]
-        return got / len(cell.seatings)
+            part_values += game.imitated(players, seat, CHUNK, seed)[:, measured]
+        return part_values / len(cell.seatings)
 
     pool = ThreadPoolExecutor(THREADS)
     try:
-        got = np.concatenate([*pool.map(part, range(deals // CHUNK))])
+        values = np.concatenate([*pool.map(part, range(deals // CHUNK))])
     finally:
         pool.shutdown(cancel_futures=True)
-    return float(got.mean()), float(got.std(ddof=1) / math.sqrt(len(got)))
+    return float(values.mean()), float(values.std(ddof=1) / math.sqrt(len(values)))

@@ -151,12 +151,12 @@ def settle(
         cell.key: decide(folder, cell, result, sweep, len(cells))
         for cell, result in zip(cells, results, strict=True)
     }
-    kept = {
+    cell_stops = {
         result.about.key: _stop_entry(sweep, result.about, stops[result.about.key])
         for result in results
     }
     about = {"rule": sweep.stop, **asdict(sweep.expect)}
-    write_atomically(path, to_bytes({**about, "cells": kept}))
+    write_atomically(path, to_bytes({**about, "cells": cell_stops}))
     return cut_at_stop(folder, results)
 
 

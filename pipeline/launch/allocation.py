@@ -63,7 +63,7 @@ class StopSignal:
 
 def run(folder: Path, requeues: int, seconds: int, arguments: Sequence[str]) -> int:
     """Play the sweep on the job's nodes; return its exit status. Raises UserError."""
-    asked = StopSignal()
+    stop_signal = StopSignal()
     nodes = int(os.environ["SLURM_JOB_NUM_NODES"])
     host = LOOPBACK if nodes == 1 else first_node()
     address = f"{host}:{free_port(host)}"
@@ -72,9 +72,9 @@ def run(folder: Path, requeues: int, seconds: int, arguments: Sequence[str]) -> 
         new_token(token)
         env = {**os.environ, **starting(token, host == LOOPBACK), "RAY_ADDRESS": address}
         with ray_nodes(nodes, env) as step:
-            status = play(arguments, env, step, asked, seconds / 2)
-    if asked.by is not None and status not in (0, 2):
-        return stopped(asked.by, requeues, status)
+            status = play(arguments, env, step, stop_signal, seconds / 2)
+    if stop_signal.by is not None and status not in (0, 2):
+        return requeue(stop_signal.by, requeues, status)
     return status
 
 
@@ -106,16 +106,16 @@ def play(
     return sweep.returncode if sweep.returncode >= 0 else 130
 
 
-def stopped(by: str, requeues: int, status: int) -> int:
+def requeue(cause: str, requeues: int, status: int) -> int:
     """Requeue the job, unless SLURM has ended it for good or it was requeued often enough."""
     job, restarts = os.environ["SLURM_JOB_ID"], int(os.environ.get("SLURM_RESTART_COUNT", 0))
     state = _output("squeue", "--noheader", "--format=%T", f"--jobs={job}")
     if state != "RUNNING":  # cancelled, or already requeued by SLURM
-        say(f"{by}: the sweep stopped; the job is {state or 'gone'} and is not queued again")
+        say(f"{cause}: the sweep stopped; the job is {state or 'gone'} and is not queued again")
     elif restarts >= requeues:
-        say(f"{by}: the sweep stopped; not queued again after launch.requeues={requeues} times")
+        say(f"{cause}: the sweep stopped; not queued again after launch.requeues={requeues} times")
     else:
-        say(f"{by}: the sweep stopped; queued again, time {restarts + 1} of {requeues}")
+        say(f"{cause}: the sweep stopped; queued again, time {restarts + 1} of {requeues}")
         subprocess.run(["scontrol", "requeue", job], check=True)
     return status
 
@@ -155,12 +155,12 @@ def node() -> int:
         command = ray_start(first, folder)
         ray = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         threading.Thread(target=_tell_when_ready, args=(ray, first), daemon=True).start()
-        while ray.poll() is None and not (ended := _input_ended()):
+        while ray.poll() is None and not (closed := _input_ended()):
             pass
         _end_all(ray)
-    if not ended:
+    if not closed:
         say(f"Ray ended on {os.environ['SLURMD_NODENAME']} with status {ray.returncode}")
-    return int(first and not ended)
+    return int(first and not closed)
 
 
 def ray_start(first: bool, folder: str) -> list[str]:
@@ -170,13 +170,18 @@ def ray_start(first: bool, folder: str) -> list[str]:
     command.append(f"--temp-dir={folder}")
     host, _, port = os.environ["RAY_ADDRESS"].rpartition(":")
     if first:
-        own = [f"--node-ip-address={host}", "--head", f"--port={port}", "--include-dashboard=false"]
-        return command + own
+        options = [
+            f"--node-ip-address={host}",
+            "--head",
+            f"--port={port}",
+            "--include-dashboard=false",
+        ]
+        return command + options
     deadline = time.monotonic() + JOIN_SECONDS
     while not beside_token(os.environ, "ready").exists() and time.monotonic() < deadline:
         time.sleep(0.2)
-    own = [f"--node-ip-address={address_towards(host, port)}", f"--address={host}:{port}"]
-    return command + own
+    options = [f"--node-ip-address={address_towards(host, port)}", f"--address={host}:{port}"]
+    return command + options
 
 
 def beside_token(env: Mapping[str, str], name: str) -> Path:

@@ -20,7 +20,7 @@ from gauntlet.models.base import Model, ModelSource, Paid
 from gauntlet.pipeline.config.read import Node
 from gauntlet.pipeline.launch.devices import allot, name_of
 from gauntlet.pipeline.launch.loading import Planned
-from gauntlet.pipeline.launch.placement import check_installed, check_nodes, paid
+from gauntlet.pipeline.launch.placement import check_installed, check_nodes, paid_models
 from gauntlet.pipeline.launch.session import nodes_alive, session
 from gauntlet.pipeline.plan.cells import Plan, Task
 from gauntlet.pipeline.play.cost import shards_of
@@ -40,7 +40,7 @@ Load = Callable[[ModelSource], Model]
 
 
 @contextmanager
-def started(launch: Node, plan: Plan, width: int) -> Iterator[Sequence[Worker]]:
+def start_workers(launch: Node, plan: Plan, width: int) -> Iterator[Sequence[Worker]]:
     """The workers of the launch config, ready to play and closed on exit. Raises UserError, also if
     a package that a model needs is not installed."""
     check_installed(plan.sources)
@@ -226,7 +226,7 @@ def _ray_workers(launch: Node, plan: Plan, width: int) -> Iterator[Sequence[Work
             yield handles
         finally:
             try:
-                _take_in(handles, paid(plan.sources))
+                _take_in(handles, paid_models(plan.sources))
             finally:
                 for handle in handles:
                     handle.end()
@@ -271,8 +271,8 @@ def _wait_until_ready(handles: Sequence[_RayWorker]) -> None:
     try:
         ray.get([handle.actor.ready.remote() for handle in handles])
     except RayError as error:
-        why = str(error.__cause__ or error).strip().splitlines()[-1]
+        reason = str(error.__cause__ or error).strip().splitlines()[-1]
         ours = f"{UserError.__module__}.{UserError.__qualname__}: "
         refusal = getattr(error, "cause", None)
-        why = str(refusal) if isinstance(refusal, Stopped) else why.removeprefix(ours)
-        raise UserError(f"a worker could not start: {why}") from error
+        reason = str(refusal) if isinstance(refusal, Stopped) else reason.removeprefix(ours)
+        raise UserError(f"a worker could not start: {reason}") from error

@@ -32,32 +32,34 @@ class Allotment:
     first: dict[ModelSource, int]
 
 
-def allot(sources: Sequence[ModelSource], devices: int, wanted: int | None, word: str) -> Allotment:
+def allot(
+    sources: Sequence[ModelSource], devices: int, requested: int | None, word: str
+) -> Allotment:
     """The workers for these models; `wanted` is the number that the user set, if any.
 
     Raises UserError, with the calculation, if there are too few devices for sharded models.
     Unsharded models are never refused: any number of workers can share a device.
     """
     sharded = [source for source in sources if shards_of(source) > 1]
-    whole = len(sharded) < len(sources)
+    has_whole = len(sharded) < len(sources)
     if not sharded:
-        return Allotment(wanted or devices, 1, 1, {})
-    apart, together = whole + sum(map(shards_of, sharded)), max(map(shards_of, sharded))
+        return Allotment(requested or devices, 1, 1, {})
+    apart, together = has_whole + sum(map(shards_of, sharded)), max(map(shards_of, sharded))
     if together > devices:
         largest = max(sharded, key=shards_of)
         raise UserError(
             f"model {name_of(largest)} needs {together} shards x 1 {word}; this cluster has "
             f"{devices} {word}{'s' * (devices != 1)}"
         )
-    workers = wanted or max(1, devices // apart)
+    workers = requested or max(1, devices // apart)
     if workers * together > devices:
         raise UserError(
             f"launch.workers={workers} needs {workers} workers x {together} {word}s; this cluster "
             f"has {devices}, enough for {devices // together}"
         )
     if workers * apart > devices:
-        return Allotment(workers, together, whole + len(sharded), dict.fromkeys(sharded, 0))
-    first, at = {}, int(whole)
+        return Allotment(workers, together, has_whole + len(sharded), dict.fromkeys(sharded, 0))
+    first, at = {}, int(has_whole)
     for source in sharded:
         first[source] = at
         at += shards_of(source)

@@ -77,7 +77,7 @@ def _by_ray(
     import ray
     from ray.exceptions import RayError, RayTaskError
 
-    task: Any = ray.remote(_each).options(num_cpus=max(1, cores // workers))
+    task: Any = ray.remote(_apply_all).options(num_cpus=max(1, cores // workers))
     shared = ray.put(function)
     started = (task.remote(shared, chunk) for chunk in _chunks(items, workers))
     under_way = deque(islice(started, AHEAD * workers))
@@ -92,7 +92,7 @@ def _by_ray(
         raise UserError(f"a worker was lost: {type(error).__name__}; run it again") from error
 
 
-def _each(function: Callable[[Any], Result], items: Iterable[Any]) -> list[Result]:
+def _apply_all(function: Callable[[Any], Result], items: Iterable[Any]) -> list[Result]:
     return [function(item) for item in items]
 
 

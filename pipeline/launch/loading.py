@@ -12,7 +12,7 @@ from gauntlet.models.base import Model, ModelSource
 from gauntlet.models.engine.files import HASHES, Stamp
 from gauntlet.pipeline.launch.devices import name_of
 from gauntlet.pipeline.plan.cells import Cell, Plan
-from gauntlet.pipeline.plan.fingerprint import Code, code_of, differences, named
+from gauntlet.pipeline.plan.fingerprint import Code, code_of, differences, file_list
 from gauntlet.pipeline.plan.identity import identity_now
 
 
@@ -41,8 +41,8 @@ class Planned:
             then, now = self.code[cell.key], code_of(cell)
             if then.fingerprint != now.fingerprint:
                 raise Stopped(
-                    f"{named(differences(then, now))} changed while the run goes; put it back, or "
-                    "start the run again to be asked about it"
+                    f"{file_list(differences(then, now))} changed while the run goes; put it "
+                    "back, or start the run again to be asked about it"
                 )
 
     def load(self, source: ModelSource, load_one: Callable[[ModelSource], Model]) -> Model:

@@ -77,7 +77,7 @@ def asks_a_person(sources: Sequence[ModelSource]) -> bool:
 
 def check_nodes(sources: Sequence[ModelSource], nodes: int) -> None:
     """Raises UserError if workers on several machines would use a paid model."""
-    if nodes > 1 and 0 < len(paid(sources)) < len(sources):
+    if nodes > 1 and 0 < len(paid_models(sources)) < len(sources):
         raise UserError(
             f"a model behind an API and others would be asked from {nodes} nodes, but what is paid "
             "is kept and capped on one machine only: take one node, or a sweep for each of them"
@@ -86,12 +86,12 @@ def check_nodes(sources: Sequence[ModelSource], nodes: int) -> None:
 
 def check_installed(sources: Sequence[ModelSource]) -> None:
     """Raises UserError if a model needs a package from an extra that is not installed."""
-    if paid(sources):
+    if paid_models(sources):
         require("openai", "api")
     if any(shards_of(source) > 1 for source in sources):
         require("deepspeed", "gpu")
 
 
-def paid(sources: Sequence[ModelSource]) -> list[Paid]:
+def paid_models(sources: Sequence[ModelSource]) -> list[Paid]:
     """The models whose replies cost money."""
     return [source for source in sources if isinstance(source, Paid)]

@@ -224,13 +224,13 @@ def _join(launch: Node) -> None:
 
 def _address_of(launch: Node) -> str:
     address = str(launch["address"])
-    found = os.environ.get("RAY_ADDRESS", "???") if address == "auto" else address
-    if found == "???":
+    ray_address = os.environ.get("RAY_ADDRESS", "???") if address == "auto" else address
+    if ray_address == "???":
         raise UserError(
             "launch=ray needs launch.address=HOST:PORT, the address of a running Ray; or "
             "launch.address=auto and the environment variable RAY_ADDRESS"
         )
-    return found
+    return ray_address
 
 
 def _knock(address: str) -> None:
@@ -239,14 +239,14 @@ def _knock(address: str) -> None:
     socket.create_connection((host, int(port)), timeout=10).close()
 
 
-def _wait_for_nodes(wanted: int) -> None:
+def _wait_for_nodes(count: int) -> None:
     """Return once `wanted` nodes have joined. Raises UserError after JOIN_SECONDS."""
 
     deadline = time.monotonic() + JOIN_SECONDS
-    while (there := nodes_alive()) < wanted:
+    while (there := nodes_alive()) < count:
         if time.monotonic() > deadline:
             raise UserError(
-                f"launch.nodes={wanted}: only {there} had joined the cluster in "
+                f"launch.nodes={count}: only {there} had joined the cluster in "
                 f"{JOIN_SECONDS} seconds"
             )
         time.sleep(0.5)

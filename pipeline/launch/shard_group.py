@@ -47,15 +47,15 @@ class Places:
     @classmethod
     def reserve(cls, allotment: Allotment, cores: int, gpus: int) -> list[Places]:
         """Reserve the devices of all workers. Raises UserError if others hold them."""
-        own = _ray_amount(cores / (allotment.workers * allotment.devices))
-        bundle = {"CPU": own, "GPU": 1} if gpus else {"CPU": own}
+        cpus = _ray_amount(cores / (allotment.workers * allotment.devices))
+        bundle = {"CPU": cpus, "GPU": 1} if gpus else {"CPU": cpus}
         groups = [placement_group([bundle] * allotment.devices) for _ in range(allotment.workers)]
         if not all(group.wait(PLACE_SECONDS) for group in groups):
             raise UserError(
                 f"{allotment.workers} worker(s) x {allotment.devices} device(s) were not free "
                 f"within {PLACE_SECONDS} s; does another job hold them?"
             )
-        share = (_ray_amount(own / allotment.sharing), bool(gpus) / allotment.sharing)
+        share = (_ray_amount(cpus / allotment.sharing), bool(gpus) / allotment.sharing)
         return [cls(allotment, group, *share) for group in groups]
 
     def options(self, device: int, idle: bool = False) -> dict[str, Any]:
@@ -87,7 +87,7 @@ class ShardGroup:
         try:
             meeting = self._meeting()
             count = len(self._ranks)
-            _all(
+            _results(
                 rank.load.remote(source, number, count, meeting, planned)
                 for number, rank in enumerate(self._ranks)
             )
@@ -99,7 +99,7 @@ class ShardGroup:
         """One reply per request, in order. Exits this process if the ranks cannot continue."""
         told = ray.put(requests)
         try:
-            replies: Sequence[Reply] = _all(rank.answer.remote(told) for rank in self._ranks)[0]
+            replies: Sequence[Reply] = _results(rank.answer.remote(told) for rank in self._ranks)[0]
         except RayError as error:
             print(f"a rank of a shard group is lost: {error}", file=sys.stderr, flush=True)
             os._exit(1)
@@ -116,11 +116,11 @@ class ShardGroup:
         if _own_address().startswith("127."):
             # All on one machine: use a file, so that no port is exposed.
             return (Path(self._folder.name) / "meeting").as_uri()
-        address: str = _all([self._ranks[0].address.remote()])[0]
+        address: str = _results([self._ranks[0].address.remote()])[0]
         return f"tcp://{address}"
 
 
-def _all(calls: Iterable[Any]) -> list[Any]:
+def _results(calls: Iterable[Any]) -> list[Any]:
     """The result of each call. Raises as soon as one fails: ModelError if all ranks raise the same
     one, in step, and RayError for anything else."""
     calls = list(calls)

@@ -95,20 +95,20 @@ def check(cells: Sequence[CellConfig], sweep: SweepConfig, nodes: int) -> list[s
 
     Returns the paths of those checkpoints. Raises UserError.
     """
-    known: list[Checkpoint] = []
-    casts = [cast(cell, known) for cell in cells]
+    checkpoints: list[Checkpoint] = []
+    casts = [cast(cell, checkpoints) for cell in cells]
     players = (player for acted in casts for player in acted.cell.players)
     check_nodes([player.model for player in players if player.model is not None], nodes)
-    away = {source for source in known if not _is_here(source)}
-    built = build_cells(
+    away = {source for source in checkpoints if not _is_here(source)}
+    built_cells = build_cells(
         [
             cell
             for cell, acted in zip(cells, casts, strict=True)
             if away.isdisjoint(acted.sources.values())
         ]
     )
-    compare(sweep.output_dir, built, sweep.allow_code_change)
-    return [source.path for source in known if source in away]
+    compare(sweep.output_dir, built_cells, sweep.allow_code_change)
+    return [source.path for source in checkpoints if source in away]
 
 
 def _is_here(source: Checkpoint) -> bool:
@@ -194,16 +194,16 @@ def script(job: Job, folder: Path, cwd: Path, arguments: Sequence[str]) -> str:
 def inside(arguments: Sequence[str], launch: Node) -> list[str]:
     """The command line to run inside the job: the allocation's Ray replaces SLURM."""
     mine = {f"launch.{key}" for key in launch.keys() - PASSED_ON}
-    kept: list[str] = []
+    kept_arguments: list[str] = []
     for argument in arguments:
         key = argument.partition("=")[0].lstrip("+")
         if key == "launch":
-            kept += ["launch=ray", "launch.address=auto"]
+            kept_arguments += ["launch=ray", "launch.address=auto"]
         elif key not in mine:
-            kept.append(argument)
-    if "launch=ray" not in kept:
-        kept += ["launch=ray", "launch.address=auto"]
-    return kept
+            kept_arguments.append(argument)
+    if "launch=ray" not in kept_arguments:
+        kept_arguments += ["launch=ray", "launch.address=auto"]
+    return kept_arguments
 
 
 def submit(path: Path) -> str:

@@ -17,11 +17,11 @@ from gauntlet.pipeline.log.folder import Folder, key_of
 from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.plan.cells import Cell
-from gauntlet.pipeline.plan.fingerprint import Change, Code, code_of, differences, named
+from gauntlet.pipeline.plan.fingerprint import Change, Code, code_of, differences, file_list
 
 
 @dataclass(frozen=True)
-class Changed:
+class CodeChange:
     """Files that have changed since `matches` matches of `cells` were played.
 
     unknown: how many matches have no known fingerprint.
@@ -33,42 +33,47 @@ class Changed:
     unknown: int = 0
 
 
-def compare(folder: Path, cells: Sequence[Cell], accept: bool = False) -> Changed:
+def compare(folder: Path, cells: Sequence[Cell], accept: bool = False) -> CodeChange:
     """Find the code changes since the folder's matches were played that were not accepted before:
     for `cells` in all their code, for other cells of the folder in the code shared with these.
     Reads only. Raises UserError if there are changes and `accept` is false."""
     place = Folder(folder)
     now = {cell.key: code_of(cell) for cell in cells}
-    kept = _readable_codes(place)
-    known = {tuple(change) for line in place.lines("accepted") for change in line["changed"]}
+    stored_codes = _readable_codes(place)
+    accepted = {tuple(change) for line in place.lines("accepted") for change in line["changed"]}
     changes, touched, unknown = set[Change](), dict[str, int](), 0
     for file in place.record_files():
-        key, then = key_of(file.stem), kept.get(_noted(place.cell_file(file.stem)))
+        key, then = key_of(file.stem), stored_codes.get(_noted(place.cell_file(file.stem)))
         if then is None:
             unknown += _count(file) if key in now else 0
             continue
         codes = [now[key]] if key in now else {*now.values()}
-        found = {one for code in codes for one in differences(then, code, key not in now)} - known
-        if found:
-            changes |= found
+        new_changes = {
+            one for code in codes for one in differences(then, code, key not in now)
+        } - accepted
+        if new_changes:
+            changes |= new_changes
             touched[key] = _count(file)
     matches = sum(touched.values())
     if changes and not accept:
         raise UserError(
-            f"{named(changes)} changed since {matches:,} match(es) in {folder} were played: choose "
-            "another output_dir, or allow_code_change=true to go on with both, which is noted"
+            f"{file_list(changes)} changed since {matches:,} match(es) in {folder} were "
+            "played: choose another output_dir, or allow_code_change=true to go on with both, "
+            "which is noted"
         )
-    return Changed(frozenset(changes), tuple(touched), matches, unknown)
+    return CodeChange(frozenset(changes), tuple(touched), matches, unknown)
 
 
 def changed_since(place: Folder, cell: Cell) -> str:
     """Name the files of the cell's code that have changed since its matches were played; "" if none
     are known to. Models that are not asked are left out."""
     then = _readable_codes(place).get(str(place.cell(cell.key).get("code", "")))
-    return named(differences(then, code_of(cell), shared=True)) if then else ""
+    return file_list(differences(then, code_of(cell), shared=True)) if then else ""
 
 
-def describe(log: Log, cells: Sequence[Cell], abouts: Sequence[CellInfo], changed: Changed) -> None:
+def describe(
+    log: Log, cells: Sequence[Cell], abouts: Sequence[CellInfo], changed: CodeChange
+) -> None:
     """Write the accepted changes, and the cells' descriptions with their code. Raises UserError."""
     known = {str(line["code"]) for line in Folder(log.folder).lines("code")}
     for fingerprint, code in {code.fingerprint: code for code in map(code_of, cells)}.items():
@@ -82,10 +87,10 @@ def describe(log: Log, cells: Sequence[Cell], abouts: Sequence[CellInfo], change
         log.describe_cell(cell, {**about.data(), "code": code_of(cell).fingerprint})
 
 
-def notes(folder: Path, changed: Changed) -> list[str]:
+def notes(folder: Path, changed: CodeChange) -> list[str]:
     """Notes to print before a run."""
     unknown = f"{folder}: {changed.unknown:,} match(es) do not say by which code they were played"
-    accepted = f"allow_code_change=true: {named(changed.changes)} changed, which is noted"
+    accepted = f"allow_code_change=true: {file_list(changed.changes)} changed, which is noted"
     return [unknown] * bool(changed.unknown) + [accepted] * bool(changed.changes)
 
 
@@ -93,7 +98,7 @@ def accepted_changes(folder: Path) -> list[str]:
     """One line for each time that a user accepted changed code."""
     return [
         f"code changed after {line['matches']:,} match(es) and was accepted on {line['when']}: "
-        f"{named(line['changed'])}"
+        f"{file_list(line['changed'])}"
         for line in Folder(folder).lines("accepted")
     ]
 

@@ -16,24 +16,24 @@ class Difference(NamedTuple):
     """A dotted path of keys and indices, and the value on each side."""
 
     where: str
-    one: Any
-    other: Any
+    left: Any
+    right: Any
 
 
 def differences(left: Any, right: Any, where: str = "") -> Iterator[Difference]:
     """Yield every difference."""
     if isinstance(left, Mapping) and isinstance(right, Mapping):
         for key in sorted({*left, *right}):
-            both = left.get(key, ABSENT), right.get(key, ABSENT)
-            yield from differences(*both, f"{where}.{key}".strip("."))
+            pair = left.get(key, ABSENT), right.get(key, ABSENT)
+            yield from differences(*pair, f"{where}.{key}".strip("."))
     elif isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
-        for number, both in enumerate(zip(left, right, strict=True)):
-            yield from differences(*both, f"{where}.{number}".strip("."))
-    elif not _same(left, right):
+        for number, pair in enumerate(zip(left, right, strict=True)):
+            yield from differences(*pair, f"{where}.{number}".strip("."))
+    elif not _equal(left, right):
         yield Difference(where, left, right)
 
 
-def _same(left: Any, right: Any) -> bool:
+def _equal(left: Any, right: Any) -> bool:
     if isinstance(left, float) and isinstance(right, float):
         return math.isclose(left, right, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
     return type(left) is type(right) and bool(left == right)

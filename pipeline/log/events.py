@@ -96,12 +96,12 @@ def _cleaned_entry(key: str, value: Any) -> Any:
 
 def _secrets(environment: Mapping[str, str]) -> list[str]:
     """Longest first, so that a secret that contains another is cut as a whole."""
-    found = {
+    values = {
         value
         for name, value in environment.items()
         if SECRET_NAME.search(name) and len(value) >= SHORTEST
     }
-    return sorted(found, key=len, reverse=True)
+    return sorted(values, key=len, reverse=True)
 
 
 class _Lines(logging.Handler):

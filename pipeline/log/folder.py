@@ -113,10 +113,10 @@ class Folder:
     @cached_property
     def _claimed(self) -> dict[str, Any]:
         """The content of sweep.json, which never changes. Raises UserError."""
-        found = self._claim()
-        if found is None:
+        claim = self._claim()
+        if claim is None:
             raise UserError(f"{self.claim} is missing or damaged: {self.path} holds no sweep")
-        return found
+        return claim
 
     def _claim(self) -> dict[str, Any] | None:
         """None if missing or damaged. Raises UserError if of another schema."""
@@ -136,17 +136,17 @@ class Folder:
     def all_cells(self) -> list[CellInfo]:
         """As `abouts`, with controls and noise cells."""
         files = sorted(self.cells_folder.glob("*.json"))
-        found = [(file, *_description(file)) for file in files]
-        if not found:
+        entries = [(file, *_description(file)) for file in files]
+        if not entries:
             raise UserError(f"{self.path} holds no sweep")
-        named = {about.key for file, _, about in found if about.key == key_of(file.stem)}
-        found = [
+        keys = {about.key for file, _, about in entries if about.key == key_of(file.stem)}
+        entries = [
             (file, data, about)
-            for file, data, about in found
-            if about.key == key_of(file.stem) or about.key not in named  # else a copy
+            for file, data, about in entries
+            if about.key == key_of(file.stem) or about.key not in keys  # else a copy
         ]
-        found.sort(key=lambda one: (one[1]["described"], one[0].name))
-        return [about for _, _, about in found]
+        entries.sort(key=lambda one: (one[1]["described"], one[0].name))
+        return [about for _, _, about in entries]
 
     def description(self, about: CellInfo) -> dict[str, Any]:
         """The full description of this cell. Raises UserError."""
@@ -196,7 +196,7 @@ class Folder:
     def outcomes(self, measures: Measures) -> dict[str, Outcomes]:
         """The outcomes of the cells in `measures`, or of all with WINS, by cell key. Warns of
         damaged lines. Raises UserError."""
-        found: dict[str, Outcomes] = {}
+        by_cell: dict[str, Outcomes] = {}
         left_out = 0
         for path in self.record_files():
             if measures and key_of(path.stem) not in measures:
@@ -204,12 +204,12 @@ class Folder:
             reader = self.reader(path.stem)
             for record in self._records(path, reader):
                 if isinstance(record, MatchRecord):
-                    kept = found.setdefault(record.cell, Outcomes(record.cell))
+                    kept = by_cell.setdefault(record.cell, Outcomes(record.cell))
                     kept.add(outcome(record, measures))
             left_out += reader.left_out
         if left_out:
             WARNINGS.warning(damaged_lines_warning(left_out, self.path))
-        return found
+        return by_cell
 
     def lines(self, name: str) -> list[dict[str, Any]]:
         """The intact lines of one of the small logs; [] without such a log. Raises UserError."""
@@ -227,10 +227,10 @@ class Folder:
         UserError if the file is damaged."""
         if not self.stop_file.exists():
             return {}
-        found = _object(self.stop_file, Stops)
-        if found is None:
+        stops = _object(self.stop_file, Stops)
+        if stops is None:
             raise UserError(f"{self.stop_file} is damaged; the same sweep again writes it anew")
-        return found
+        return stops
 
     @property
     def comparisons(self) -> str:
@@ -290,13 +290,13 @@ def _description(file: Path) -> tuple[dict[str, Any], CellInfo]:
 
 def _objects(file: Path, read: Callable[[bytes], dict[str, Any]]) -> list[dict[str, Any]]:
     """The intact lines of a file."""
-    found = []
+    objects = []
     for line in file.read_bytes().splitlines(keepends=True) if file.exists() else ():
         try:
-            found.append(read(line))
+            objects.append(read(line))
         except ValueError:
             continue
-    return found
+    return objects
 
 
 def _object(file: Path, kind: type) -> dict[str, Any] | None:

@@ -70,7 +70,7 @@ class Bar:
             rate=self._rate(),
         )
         if self._lines and time.monotonic() - self._said > SAY_EVERY:
-            self._say(self._left())
+            self._say(self._time_left())
 
     def _failures(self) -> str:
         return f", {self._failed:,} failed" if self._failed else ""
@@ -78,15 +78,15 @@ class Bar:
     def _rate(self) -> str:
         return f"{self._done / max(time.monotonic() - self._started, 1e-3):,.1f} {self._unit}/s"
 
-    def _left(self) -> str:
+    def _time_left(self) -> str:
         ended = self._done + self._failed
         seconds = (self._total - ended) * (time.monotonic() - self._started) / max(ended, 1)
         return f", {seconds:.0f} s left"
 
-    def _say(self, left: str = "") -> None:
+    def _say(self, time_left: str = "") -> None:
         self._said = time.monotonic()
         reached = f"{self._verb} {self._done:,} of {self._total:,} {self._unit}"
-        self._out.print(f"{reached}{self._failures()}, {self._rate()}{left}")
+        self._out.print(f"{reached}{self._failures()}, {self._rate()}{time_left}")
 
 
 class Waiting:

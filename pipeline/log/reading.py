@@ -46,7 +46,7 @@ class Reader:
             raise ValueError("it is cut off")
         record = self.kinds.record(strip_checksum(line))
         self._check(record)
-        if isinstance(record, MatchRecord) and not self._first(record.deal, record.rotation):
+        if isinstance(record, MatchRecord) and not self._is_first(record.deal, record.rotation):
             raise ValueError("its match is there twice")
         return record
 
@@ -54,7 +54,7 @@ class Reader:
         """A fresh reader of the same file."""
         return replace(self, left_out=0, _lines=0, _places={})
 
-    def _first(self, deal: int, rotation: int) -> bool:
+    def _is_first(self, deal: int, rotation: int) -> bool:
         """Whether the place had no match yet; one byte per place, as there may be millions."""
         places = self._places.setdefault(rotation, bytearray())
         places.extend(bytes(max(0, deal + 1 - len(places))))

@@ -17,11 +17,11 @@ from gauntlet.pipeline.plan.cells import Cell, Player
 from gauntlet.pipeline.plan.identity import describe, node_of
 
 
-def recorded_game(described: Mapping[str, Any], packages: Sequence[str] = ()) -> Game[Any]:
+def recorded_game(description: Mapping[str, Any], packages: Sequence[str] = ()) -> Game[Any]:
     """Build the game that `describe` described, including games nested in it. packages: further
     packages that its classes may come from; a folder cannot grant these itself, as anybody may have
     written it. Raises UserError."""
-    node = node_of(described)
+    node = node_of(description)
     game: Game[Any] = build(node, "game", packages, num_seats=node.pop("num_seats"))
     return game
 
@@ -34,12 +34,12 @@ def recorded_cell(
     settings have changed."""
     identity = description["identity"]
     game = recorded_game(identity["game"], packages)
-    told = zip(about.players, identity["players"], strict=True)
+    pairs = zip(about.players, identity["players"], strict=True)
     cell = Cell(
         experiment=about.experiment,
         labels=about.labels,
         game=game,
-        players=tuple(_player(name, player, packages) for name, player in told),
+        players=tuple(_player(name, player, packages) for name, player in pairs),
         subjects=(),
         measured=(),
         measure=about.measure.name,
@@ -56,12 +56,12 @@ def recorded_cell(
     return replace(cell, subjects=subjects, measured=measured)
 
 
-def _player(name: str, described: Mapping[str, Any], packages: Sequence[str]) -> Player:
-    agent = build(node_of(described["agent"]), "agent", packages)
-    for one in differences(described["agent"], describe(agent)):
-        raise UserError(f"agent.{one.where} was {one.one}, and is {one.other}")
-    model = Replay(name) if "model" in described or isinstance(agent, Human) else None
-    return Player(name, agent, model, described["helps"])
+def _player(name: str, description: Mapping[str, Any], packages: Sequence[str]) -> Player:
+    agent = build(node_of(description["agent"]), "agent", packages)
+    for one in differences(description["agent"], describe(agent)):
+        raise UserError(f"agent.{one.where} was {one.left}, and is {one.right}")
+    model = Replay(name) if "model" in description or isinstance(agent, Human) else None
+    return Player(name, agent, model, description["helps"])
 
 
 def player_name(described: Mapping[str, Any]) -> str:

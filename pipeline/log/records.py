@@ -79,7 +79,7 @@ class Log:
     def describe_cell(self, cell: Cell, about: Mapping[str, Any]) -> None:
         """Write the cell's description; tables list cells in the order of their descriptions.
         Controls from earlier runs are kept. Raises UserError."""
-        before = self._described(cell.stem)
+        before = self._read_description(cell.stem)
         data = {**about, "players": [player.name for player in cell.players]}
         data["controls"] = {**(before.controls if before else {}), **about["controls"]}
         data["described"] = time.time_ns()
@@ -102,11 +102,11 @@ class Log:
             path = self._place.records_file(stem)
             self._files[stem] = _File(path, self._disk)
         self._files[stem].add(record)
-        ended = outcome(record, self._measures)
-        self.outcomes_of(ended.cell).add(ended)
+        result = outcome(record, self._measures)
+        self.outcomes_of(result.cell).add(result)
         if self._clock() - self._synced > SYNC_SECONDS:
             self.sync()
-        return ended
+        return result
 
     def append_line(self, name: str, data: Mapping[str, Any]) -> None:
         """Append a line to one of the small logs, durable on return. Raises UserError."""
@@ -148,13 +148,13 @@ class Log:
             path.stem: _File(path, self._disk) for path in self._records_files(planned, seed)
         }
         for stem, file in self._files.items():
-            about = planned.get(stem) or self._described(stem)
+            about = planned.get(stem) or self._read_description(stem)
             reader = Reader(kinds, key_of(stem), seed, about)
             for record in file.read(reader, self.notes):
                 if isinstance(record, MatchRecord):
                     self.outcomes_of(record.cell).add(outcome(record, self._measures))
 
-    def _described(self, stem: str) -> CellInfo | None:
+    def _read_description(self, stem: str) -> CellInfo | None:
         try:
             return CellInfo.read(
                 parse_object(self._disk.read(self._place.cell_file(stem)), CellDescription)
@@ -257,10 +257,10 @@ def _claim(place: Folder, seed: Seed, disk: Disk) -> None:
     check_schema(place.path, theirs)
     if theirs["seed"] != claimed:
         raise UserError(
-            f"{place.path} holds matches of seed {_listed(theirs['seed'])}, not "
-            f"{_listed(claimed)}; choose another output_dir or seed={_listed(theirs['seed'])}"
+            f"{place.path} holds matches of seed {_seed_text(theirs['seed'])}, not "
+            f"{_seed_text(claimed)}; choose another output_dir or seed={_seed_text(theirs['seed'])}"
         )
 
 
-def _listed(seed: Any) -> str:
+def _seed_text(seed: Any) -> str:
     return ",".join(map(str, seed)) if isinstance(seed, list) else str(seed)

@@ -25,18 +25,20 @@ def repair_lines(
     damaged: dict[int, tuple[bytes, str]] = {}
     for number, line in enumerate(recover_lines(disk, path), start=1):
         try:
-            one = read(line)
+            value = read(line)
         except ValueError as why:
             damaged[number] = line, str(why)
         else:
-            yield one
+            yield value
     if damaged:
-        aside = path.with_suffix(".damaged")
-        append(disk, aside, b"".join(line for line, _ in damaged.values()))
+        damaged_file = path.with_suffix(".damaged")
+        append(disk, damaged_file, b"".join(line for line, _ in damaged.values()))
         lines = enumerate(disk.lines(path), start=1)
         good = (line for number, line in lines if number not in damaged)
         write_atomically(path, b"".join(good), disk)
         reasons = [f"line {number}: {why}" for number, (_, why) in damaged.items()]
         more = [f"and {len(reasons) - SHOWN:,} more"] if len(reasons) > SHOWN else []
         told = "; ".join([*reasons[:SHOWN], *more])
-        notes.append(f"{path}: {len(damaged)} damaged line(s) moved to {aside.name}{then} ({told})")
+        notes.append(
+            f"{path}: {len(damaged)} damaged line(s) moved to {damaged_file.name}{then} ({told})"
+        )

@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import convert
 
 from gauntlet.games.capabilities import WIN, Measure, judgeable_measures
-from gauntlet.pipeline.config.read import TWO_SIDED, Declared
+from gauntlet.pipeline.config.read import TWO_SIDED, DeclaredTest
 from gauntlet.pipeline.log.outcomes import Measures, Outcomes
 from gauntlet.pipeline.log.schema import ROTATIONS, SEATS
 from gauntlet.pipeline.plan.baseline import Baseline
@@ -33,8 +33,8 @@ class CellInfo:
     measure: what the cell is judged by. measured: the number of measured players.
     rotations: matches per deal, over all samples; samples: see `Cell`. step: the spacing of a
     deal's rotation numbers.
-    seats: the measured seats of each of a deal's matches, in order. subjects: the seats under
-    study, laid out as `seats`.
+    seats: the measured seats of each of a deal's matches, in order. subjects: those of the
+    subjects, laid out in the same way.
     test: the test applied to the result. players: all names, by number.
     in_turn: whether a single seat makes the first move. role: see `Cell`.
     controls: the keys of its controls and noise cell, by name.
@@ -53,7 +53,7 @@ class CellInfo:
     samples: int = 1
     step: int = 1
     seats: tuple[tuple[int, ...], ...] = ()
-    test: Declared = TWO_SIDED
+    test: DeclaredTest = TWO_SIDED
     players: tuple[str, ...] = ()
     in_turn: bool = False
     subjects: tuple[tuple[int, ...], ...] = ()
@@ -125,10 +125,10 @@ class CellInfo:
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> CellInfo:
         """The inverse of `data`. Raises ValueError."""
-        known = {**data}
+        values = {**data}
         if isinstance(measure := data.get("measure"), dict):
-            known["measure"] = {side: x for side, x in measure.items() if x is not None}
-        about = convert(known, cls)
+            values["measure"] = {side: x for side, x in measure.items() if x is not None}
+        about = convert(values, cls)
         if min(about.rotations, about.step, about.measured) < 1:
             raise ValueError("a cell without matches")
         if max(about.rotations, about.step) >= ROTATIONS or about.measured >= SEATS:
@@ -150,10 +150,13 @@ def disambiguate_names(results: Sequence[CellResults]) -> list[CellResults]:
     """The results with the key appended to every cell name that occurs more than once."""
     times = Counter(result.about.name for result in results)
     return [
-        replace(one, about=SameNameCell(**{**vars(one.about), "name": f"{name} {one.about.key}"}))
-        if times[name := one.about.name] > 1
-        else one
-        for one in results
+        replace(
+            result,
+            about=SameNameCell(**{**vars(result.about), "name": f"{name} {result.about.key}"}),
+        )
+        if times[name := result.about.name] > 1
+        else result
+        for result in results
     ]
 
 
@@ -217,18 +220,18 @@ def collect(
 
     A failed match fills its place in the prefix but has no outcome.
     """
-    aside: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
+    failed: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
     for entry in failed_matches:
-        aside[entry["cell"]].add((entry["deal"], entry["rotation"]))
+        failed[entry["cell"]].add((entry["deal"], entry["rotation"]))
     return [
-        _prefix(about, outcomes.get(about.key, Outcomes(about.key)), aside[about.key])
+        _prefix(about, outcomes.get(about.key, Outcomes(about.key)), failed[about.key])
         for about in abouts
     ]
 
 
-def _prefix(about: CellInfo, played: Outcomes, aside: set[tuple[int, int]]) -> CellResults:
-    empty = {place for place in aside if not played.has(*place)}
-    complete = played.complete_deals(about.rotations, empty, about.step)
+def _prefix(about: CellInfo, outcomes: Outcomes, failed: set[tuple[int, int]]) -> CellResults:
+    empty = {place for place in failed if not outcomes.has(*place)}
+    complete = outcomes.complete_deals(about.rotations, empty, about.step)
     return CellResults(
-        about, played.first(complete), complete, sum(deal < complete for deal, _ in empty)
+        about, outcomes.first(complete), complete, sum(deal < complete for deal, _ in empty)
     )

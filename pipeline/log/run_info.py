@@ -49,13 +49,13 @@ def _without_secrets(word: str) -> str:
 def _commit() -> str | None:
     """The project's git commit, or None outside its own checkout: a repository around an installed
     package is someone else's."""
-    here = Path(__file__).resolve().parents[2]
-    if not (here / ".git").exists():
+    root = Path(__file__).resolve().parents[2]
+    if not (root / ".git").exists():
         return None
     try:
-        found = subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"], cwd=here, capture_output=True, text=True
+        process = subprocess.run(
+            ["git", "rev-parse", "--short", "HEAD"], cwd=root, capture_output=True, text=True
         )
     except OSError:
         return None
-    return found.stdout.strip() or None
+    return process.stdout.strip() or None

@@ -17,11 +17,11 @@ SHOWN = 2
 
 def notes(folder: Folder, cells: Sequence[Cell]) -> Iterator[str]:
     """Notes to print before a run: the weights under a path may have changed, for example."""
-    named = defaultdict[str, list[Cell]](list)
+    by_name = defaultdict[str, list[Cell]](list)
     for cell in cells:
-        named[_name(cell.stem)].append(cell)
+        by_name[_name(cell.stem)].append(cell)
     for file in folder.record_files():
-        for cell in named[_name(file.stem)]:
+        for cell in by_name[_name(file.stem)]:
             if file.stem != cell.stem:
                 yield _note(folder, key_of(file.stem), cell)
 
@@ -36,9 +36,9 @@ def _note(folder: Folder, key: str, cell: Cell) -> str:
     except UserError:
         then = {}
     now = json.loads(CANONICAL.encode(cell.identity))
-    found = [f"{one.where}, {one.one} and now {one.other}" for one in differences(then, now)]
+    changes = [f"{one.where}, {one.left} and now {one.right}" for one in differences(then, now)]
     return (
         f"{folder.path} has matches of another cell called {cell.name} ({key}), which differs in "
-        f"{'; '.join(found[:SHOWN])}: they stay there as a row of their own; choose another "
+        f"{'; '.join(changes[:SHOWN])}: they stay there as a row of their own; choose another "
         "output_dir to keep the two apart"
     )

@@ -24,10 +24,10 @@ CLOSING_SECONDS = 1
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until interrupted. Returns the exit status: 0, or 2 for a user error."""
-    given = _options(arguments)
+    options = _options(arguments)
     try:
         require("nicegui", "pages")
-        listening = _listen(given.host, given.port)
+        listening = _listen(options.host, options.port)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
@@ -35,10 +35,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         site,  # slow to import, so the port is checked first
     )
 
-    app = site(given.outputs, (given.host, *given.allow_host))
+    app = site(options.outputs, (options.host, *options.allow_host))
     host, port = listening.getsockname()[:2]
     where = f"[{host}]" if ":" in host else host
-    print(visible(f"pages on {given.outputs} at http://{where}:{port}"), flush=True)
+    print(visible(f"pages on {options.outputs} at http://{where}:{port}"), flush=True)
     with contextlib.suppress(KeyboardInterrupt):
         uvicorn.Server(configured(app)).run([listening])
     return 0

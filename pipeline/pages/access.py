@@ -48,12 +48,12 @@ class OriginCheck:
                 headers["x-content-type-options"] = "nosniff"
             await send(message)
 
-        if scope["type"] not in ("http", "websocket") or not (told := self._closed(scope)):
+        if scope["type"] not in ("http", "websocket") or not (refusal := self._closed(scope)):
             await self.app(scope, receive, guarded)
         elif scope["type"] == "http":
-            await PlainTextResponse(told[1], told[0])(scope, receive, send)
+            await PlainTextResponse(refusal[1], refusal[0])(scope, receive, send)
         else:
-            await send({"type": "websocket.close", "code": 1008, "reason": told[1]})
+            await send({"type": "websocket.close", "code": 1008, "reason": refusal[1]})
 
     def _closed(self, scope: Scope) -> tuple[int, str] | None:
         """The status and message of a refusal, or None."""

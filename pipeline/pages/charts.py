@@ -45,10 +45,10 @@ class Axes:
     y: tuple[float, float]
 
     def across(self, value: float) -> float:
-        return _between(value, *self.x, LEFT, self.width - RIGHT)
+        return _scaled(value, *self.x, LEFT, self.width - RIGHT)
 
     def up(self, value: float) -> float:
-        return _between(value, *self.y, self.height - BELOW, ABOVE)
+        return _scaled(value, *self.y, self.height - BELOW, ABOVE)
 
     def line(self, y: float, kind: str) -> Markup:
         """A horizontal line across the chart."""
@@ -56,21 +56,21 @@ class Axes:
         return tag("line", x1=LEFT, x2=right, y1=up, y2=up, class_=kind)
 
 
-def intervals(found: Sequence[Estimate]) -> Markup:
+def intervals(estimates: Sequence[Estimate]) -> Markup:
     """One row per cell: name, interval with mean and baseline, and the numbers as text. Cells with
     the same measure share an axis."""
     groups = []
-    for scale in dict.fromkeys(one.scale for one in found):
-        cells = [one for one in found if one.scale == scale]
+    for scale in dict.fromkeys(one.scale for one in estimates):
+        cells = [one for one in estimates if one.scale == scale]
         low, high = _range([[one.mean, one.low, one.high, one.baseline] for one in cells], 0.05)
         rows = (_interval(one, low, high) for one in cells)
         groups.append(tag("div", *rows, class_="intervals", role="list"))
     return join_markup(*groups)
 
 
-def growth(found: Sequence[Estimate], scale: Scale) -> Markup:
+def growth(estimates: Sequence[Estimate], scale: Scale) -> Markup:
     """The running means with their 95% intervals, each for a single look; for one measure."""
-    cells = [one for one in found if one.scale == scale and one.curve is not None][:SERIES]
+    cells = [one for one in estimates if one.scale == scale and one.curve is not None][:SERIES]
     data = [one.curve for one in cells if one.curve is not None]
     if not data:
         return Markup()
@@ -155,19 +155,19 @@ def _curve(curve: Curve, at: int, axes: Axes) -> Markup:
     return join_markup(*parts, tag("path", d=path, class_=f"line series-{at}"))
 
 
-def _interval(one: Estimate, low: float, high: float) -> Markup:
+def _interval(estimate: Estimate, low: float, high: float) -> Markup:
     parts = []
-    if not np.isnan(one.low):
-        left, right = (_between(end, low, high, 0, 100) for end in (one.low, one.high))
+    if not np.isnan(estimate.low):
+        left, right = (_scaled(end, low, high, 0, 100) for end in (estimate.low, estimate.high))
         parts.append(tag("i", style=f"left:{left}%;width:{right - left:.1f}%"))
-    for name, value in (("u", one.baseline), ("b", one.mean)):
+    for name, value in (("u", estimate.baseline), ("b", estimate.mean)):
         if not np.isnan(value):
-            parts.append(tag(name, style=f"left:{_between(value, low, high, 0, 100)}%"))
+            parts.append(tag(name, style=f"left:{_scaled(value, low, high, 0, 100)}%"))
     return tag(
         "div",
-        tag("span", one.name, class_="name"),
+        tag("span", estimate.name, class_="name"),
         tag("span", *parts, class_="track", aria_hidden="true"),
-        tag("span", one.text, class_="told"),
+        tag("span", estimate.text, class_="told"),
         class_="interval",
         role="listitem",
     )
@@ -176,11 +176,11 @@ def _interval(one: Estimate, low: float, high: float) -> Markup:
 def _range(figures: Sequence[ArrayLike], margin: float) -> tuple[float, float]:
     """The range of an axis that shows all values, with this share of it as margin at both ends."""
     every = np.concatenate([np.asarray(each, float) for each in figures])
-    known = every[~np.isnan(every)]
-    if not known.size:
+    finite = every[~np.isnan(every)]
+    if not finite.size:
         return 0.0, 1.0
-    free = margin * (known.max() - known.min()) or 0.5
-    return float(known.min() - free), float(known.max() + free)
+    free = margin * (finite.max() - finite.min()) or 0.5
+    return float(finite.min() - free), float(finite.max() + free)
 
 
 def _ticks(low: float, high: float) -> list[float]:
@@ -190,7 +190,7 @@ def _ticks(low: float, high: float) -> list[float]:
     return [at * step for at in range(ceil(low / step), floor(high / step) + 1)]
 
 
-def _between(value: float, low: float, high: float, first: float, last: float) -> float:
+def _scaled(value: float, low: float, high: float, first: float, last: float) -> float:
     """The position between two ends of a value on an axis from `low` to `high`."""
     share = float(np.clip((value - low) / (high - low or 1.0), 0, 1))
     return round(first + share * (last - first), 1)

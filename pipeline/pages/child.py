@@ -76,11 +76,11 @@ class Answer:
 News = TableReady | PersonTurn | Over
 
 
-def answer(asked: PersonTurn, option: int, words: str = "") -> Answer:
+def answer(turn: PersonTurn, option: int, words: str = "") -> Answer:
     """The answer that takes an option, with its text for a text action."""
-    wanted = isinstance(asked.options[option], TextAction)
-    number = () if wanted and len(asked.options) == 1 else (str(option + 1),)
-    return Answer(asked.number, (*number, words) if wanted else number)
+    wanted = isinstance(turn.options[option], TextAction)
+    number = () if wanted and len(turn.options) == 1 else (str(option + 1),)
+    return Answer(turn.number, (*number, words) if wanted else number)
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ class Child(ABC):
         status = self._process.wait()
         self._reading.join()
         self._connection.close()
-        self.ended = self._why(status)
+        self.ended = self._ending_reason(status)
         self.changes += 1
 
     def _read(self) -> None:
@@ -192,7 +192,7 @@ class Child(ABC):
         with self._process.stderr as lines:
             self._told.extend(line for line in lines if line.strip())
 
-    def _why(self, status: int) -> str:
+    def _ending_reason(self, status: int) -> str:
         if status == 0:
             return ""
         told = "".join(self._told).strip().removeprefix("gauntlet: ")

@@ -44,38 +44,38 @@ def register(library: Library) -> None:
             ui.navigate.history.replace(f"/compare?{urlencode({'a': first, 'b': second})}")
             place.clear()
             with place:
-                await _both(library, first, second)
+                await _side_by_side(library, first, second)
 
         for one in chosen:
             one.on_value_change(show)
         ui.timer(0, show, once=True)
 
 
-async def _both(library: Library, first: str | None, second: str | None) -> None:
+async def _side_by_side(library: Library, first: str | None, second: str | None) -> None:
     if not first or not second:
         note("Choose two runs. Only runs of one seed can be paired: they met the same deals.")
         return
     waiting = note("reading both logs ...")
-    sides = [await threads.io_bound(_standing, library, name) for name in (first, second)]
+    sides = [await threads.io_bound(_status, library, name) for name in (first, second)]
     with html.div().classes("sides"):
-        for name, one in zip((first, second), sides, strict=True):
+        for name, side in zip((first, second), sides, strict=True):
             with html.div():
                 with html.h2().classes("part"):
                     ui.link(name, runs.link(name))
-                if one:
-                    runs.summary(one)
-                    drawing(charts.intervals(one.estimates))
+                if side:
+                    runs.summary(side)
+                    drawing(charts.intervals(side.estimates))
     section_heading("Paired on shared deals")
-    found = await threads.io_bound(_paired, library.outputs / first, library.outputs / second)
+    paired = await threads.io_bound(_paired, library.outputs / first, library.outputs / second)
     waiting.delete()
-    if isinstance(found, str):
-        note(found, warning=True)
-    elif found is not None:
-        sheets.sheet(HEADINGS, found)
+    if isinstance(paired, str):
+        note(paired, warning=True)
+    elif paired is not None:
+        sheets.sheet(HEADINGS, paired)
         note(f"`python -m pipeline.compare {first} {second}`, in {library.outputs}, has it too.")
 
 
-def _standing(library: Library, name: str) -> RunStatus:
+def _status(library: Library, name: str) -> RunStatus:
     shelf = library.shelf(name)
     shelf.refresh()
     return status_of_run(name, shelf)

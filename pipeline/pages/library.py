@@ -103,9 +103,9 @@ class Shelf(Status):
             )
         return match_view(self.folder, record)
 
-    def _record(self, kept: MatchEntry) -> MatchRecord | None:
+    def _record(self, entry: MatchEntry) -> MatchRecord | None:
         """The record with the texts its prompts share; None if its line is gone."""
-        place = kept.place
+        place = entry.place
         with place.file.open("rb") as file:
             file.seek(place.start)
             line = file.read(place.size)
@@ -116,13 +116,13 @@ class Shelf(Status):
                 return record
         return None
 
-    def _take(self, record: MatchRecord, place: LinePosition, ended: Outcome) -> None:
-        super()._take(record, place, ended)
+    def _take(self, record: MatchRecord, place: LinePosition, outcome: Outcome) -> None:
+        super()._take(record, place, outcome)
         own = (one for one in record.decisions if one.seat in record.subjects and not one.forced)
         margins = [one.margin for one in own if one.margin is not None]
         self._statics.setdefault(place.file, {}).update(record.statics)
-        self.outcomes.setdefault(record.cell, Outcomes(record.cell)).add(ended)
-        self.kept[record.match] = MatchEntry(ended, min(margins, default=None), place)
+        self.outcomes.setdefault(record.cell, Outcomes(record.cell)).add(outcome)
+        self.kept[record.match] = MatchEntry(outcome, min(margins, default=None), place)
 
 
 class Library:
@@ -135,7 +135,7 @@ class Library:
 
     def names(self) -> list[str]:
         """The names of the runs, most recently written first."""
-        found = [(_written(path), path) for path in _runs(self.outputs, DEEP)]
+        found = [(_last_written(path), path) for path in _runs(self.outputs, DEEP)]
         return [path.relative_to(self.outputs).as_posix() for _, path in sorted(found)[::-1]]
 
     def shelf(self, name: str) -> Shelf:
@@ -159,7 +159,7 @@ def _runs(folder: Path, deep: int) -> Iterator[Path]:
             yield from _runs(Path(path), deep - 1)
 
 
-def _written(folder: Path) -> float:
+def _last_written(folder: Path) -> float:
     """When the run last wrote something, in seconds."""
     for name in ("status.json", "sweep.json", SUMMARY, "."):
         try:

@@ -56,49 +56,49 @@ class Choice:
     said: str = ""
     order: str = "deal"
 
-    def of(self, kept: Iterable[MatchEntry]) -> list[MatchEntry]:
+    def of(self, entries: Iterable[MatchEntry]) -> list[MatchEntry]:
         """The matching ones, in order. Raises OSError."""
-        found = sorted(filter(self._wanted, kept), key=ORDERS[self.order])
+        found = sorted(filter(self._matches, entries), key=ORDERS[self.order])
         return _holding(found, self.said) if self.said.strip() else found
 
-    def _wanted(self, one: MatchEntry) -> bool:
-        ended = one.ended
+    def _matches(self, entry: MatchEntry) -> bool:
+        outcome = entry.ended
         return (
-            (not self.cell or ended.cell == self.cell)
-            and self.result in ("all", result(one))
-            and (not self.fallbacks or ended.fallbacks > 0)
-            and (self.margin is None or (one.margin is not None and one.margin < self.margin))
-            and self._named(one)
+            (not self.cell or outcome.cell == self.cell)
+            and self.result in ("all", result(entry))
+            and (not self.fallbacks or outcome.fallbacks > 0)
+            and (self.margin is None or (entry.margin is not None and entry.margin < self.margin))
+            and self._matches_name(entry)
         )
 
-    def _named(self, one: MatchEntry) -> bool:
+    def _matches_name(self, entry: MatchEntry) -> bool:
         word = self.text.strip().lower()
         if word.startswith("deal"):
-            return word.removeprefix("deal").strip() in ("", str(one.ended.deal))
-        return one.ended.match.startswith(word)
+            return word.removeprefix("deal").strip() in ("", str(entry.ended.deal))
+        return entry.ended.match.startswith(word)
 
 
-def _holding(kept: Iterable[MatchEntry], words: str) -> list[MatchEntry]:
+def _holding(entries: Iterable[MatchEntry], words: str) -> list[MatchEntry]:
     """Those whose lines contain the words in JSON encoding; options count too."""
-    wanted = encode(words.strip().lower())[1:-1]
-    found = []
-    with ExitStack() as opened:
+    needle = encode(words.strip().lower())[1:-1]
+    matching = []
+    with ExitStack() as stack:
         files: dict[Path, BinaryIO] = {}
-        for one in kept:
-            path = one.place.file
+        for entry in entries:
+            path = entry.place.file
             if path not in files:
-                files[path] = opened.enter_context(path.open("rb"))
-            files[path].seek(one.place.start)
-            if wanted in files[path].read(one.place.size).lower():
-                found.append(one)
-    return found
+                files[path] = stack.enter_context(path.open("rb"))
+            files[path].seek(entry.place.start)
+            if needle in files[path].read(entry.place.size).lower():
+                matching.append(entry)
+    return matching
 
 
-def result(one: MatchEntry) -> str:
+def result(entry: MatchEntry) -> str:
     """The result for the measured seats; "shared" if only some of them won."""
-    won = one.ended.won
+    won = entry.ended.won
     if won in (0.0, 1.0):
-        return "won" if won else "drawn" if one.ended.value == 0 else "lost"
+        return "won" if won else "drawn" if entry.ended.value == 0 else "lost"
     return "shared"
 
 
@@ -124,7 +124,7 @@ def register(library: Library) -> None:
         said: str = "",
         order: str = "deal",
     ) -> None:
-        given = Choice(
+        choice = Choice(
             *(cell, result if result in RESULTS else "all", fallbacks, margin, text, said),
             order if order in ORDERS else "deal",
         )
@@ -137,7 +137,7 @@ def register(library: Library) -> None:
             if run and run not in names:
                 note(f"{library.outputs} has no run {run!r}; it has those below.", warning=True)
             chosen = run if run in names else names[0]
-            _List(library.shelf(chosen), chosen, names, given)
+            _List(library.shelf(chosen), chosen, names, choice)
 
 
 class _List:
@@ -156,27 +156,27 @@ class _List:
         ui.timer(EVERY, self._look)
 
     def _filters(self, names: list[str]) -> None:
-        given = self._choice
+        choice = self._choice
         with html.form().classes("filters").props('role="search"').on("submit.prevent"):
             ui.select(
                 names, value=self._name, label="run", with_input=True, on_change=self._other_run
             ).classes("find")
             self._cells = ui.select({"": "all cells"}, value="", label="cell").classes("find")
-            asked: dict[str, ValueElement[Any]] = {
+            fields: dict[str, ValueElement[Any]] = {
                 "cell": self._cells,
-                "result": ui.select([*RESULTS], value=given.result, label="result"),
-                "margin": ui.number("margin below", value=given.margin, min=0, step=0.01),
-                "text": ui.input("match id, or deal 7", value=given.text),
-                "said": ui.input("words in a prompt or reply", value=given.said),
-                "order": ui.select([*ORDERS], value=given.order, label="order"),
-                "fallbacks": ui.checkbox("with fallbacks", value=given.fallbacks),
+                "result": ui.select([*RESULTS], value=choice.result, label="result"),
+                "margin": ui.number("margin below", value=choice.margin, min=0, step=0.01),
+                "text": ui.input("match id, or deal 7", value=choice.text),
+                "said": ui.input("words in a prompt or reply", value=choice.said),
+                "order": ui.select([*ORDERS], value=choice.order, label="order"),
+                "fallbacks": ui.checkbox("with fallbacks", value=choice.fallbacks),
             }
         for name in ("margin", "text", "said"):
-            asked[name].props("clearable debounce=300")
-        for name, one in asked.items():
-            one.on_value_change(partial(self._asked, name))
+            fields[name].props("clearable debounce=300")
+        for name, one in fields.items():
+            one.on_value_change(partial(self._on_filter, name))
 
-    async def _asked(self, name: str, event: events.ValueChangeEventArguments[Any]) -> None:
+    async def _on_filter(self, name: str, event: events.ValueChangeEventArguments[Any]) -> None:
         """Handle a changed filter; an empty one is off."""
         empty = None if name == "margin" else False if name == "fallbacks" else ""
         setattr(self._choice, name, empty if event.value is None else event.value)
@@ -198,10 +198,10 @@ class _List:
         """Apply the filters to the matches read so far."""
         kept = list(self._shelf.kept.values())
         self._seen, choice = len(kept), replace(self._choice)
-        found = await threads.io_bound(choice.of, kept)
-        if found is None or choice != self._choice:
+        entries = await threads.io_bound(choice.of, kept)
+        if entries is None or choice != self._choice:
             return  # the filters have changed meanwhile
-        self._found = found
+        self._found = entries
         self._pages.max = max(1, -(-len(self._found) // PAGE))
         self._pages.value = min(self._pages.value or 1, self._pages.max)
         told = {name: value for name, value in asdict(self._choice).items() if value}
@@ -215,12 +215,12 @@ class _List:
             known = self._choice.cell if self._choice.cell in names else ""
             self._cells.set_options({"": "all cells", **names}, value=known)
         first = ((self._pages.value or 1) - 1) * PAGE
-        shown = self._found[first : first + PAGE]
+        entries = self._found[first : first + PAGE]
         scales = {key: (row.name, row.scale) for key, row in cells.items()}
-        rows = [_cells(one, *scales.get(one.ended.cell, (one.ended.cell, None))) for one in shown]
+        rows = [_cells(one, *scales.get(one.ended.cell, (one.ended.cell, None))) for one in entries]
         if str(rows) != self._drawn:
             self._drawn = str(rows)
-            links = [link(self._name, one.ended.match) for one in shown]
+            links = [link(self._name, one.ended.match) for one in entries]
             sheets.fill(self._table, HEADINGS, rows, links)
         self._tell()
 
@@ -242,13 +242,13 @@ def link(run: str, match: str, ply: int | None = None) -> str:
     return f"/match?{urlencode({'run': run, 'id': match, **at})}"
 
 
-def _cells(one: MatchEntry, cell: str, scale: Scale | None) -> list[sheets.Cell]:
-    ended = one.ended
-    told = [
-        *(ended.match, visible(cell), f"{ended.deal}", f"{ended.rotation}", result(one)),
-        scale.mean(ended.figure) if scale else f"{ended.figure:g}",
-        *(f"{ended.plies:,}", f"{ended.decisions:,}", f"{ended.fallbacks:,}"),
-        "-" if one.margin is None else f"{one.margin:.4f}",
-        short(ended.all_tokens),
+def _cells(entry: MatchEntry, cell: str, scale: Scale | None) -> list[sheets.Cell]:
+    outcome = entry.ended
+    texts = [
+        *(outcome.match, visible(cell), f"{outcome.deal}", f"{outcome.rotation}", result(entry)),
+        scale.mean(outcome.figure) if scale else f"{outcome.figure:g}",
+        *(f"{outcome.plies:,}", f"{outcome.decisions:,}", f"{outcome.fallbacks:,}"),
+        "-" if entry.margin is None else f"{entry.margin:.4f}",
+        short(outcome.all_tokens),
     ]
-    return [(text, None) for text in told]
+    return [(text, None) for text in texts]

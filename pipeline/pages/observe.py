@@ -13,7 +13,7 @@ from nicegui.events import KeyEventArguments
 from gauntlet.common.sanitize import visible
 from gauntlet.games.rock_paper_scissors.strategies import CODES
 from gauntlet.games.watch import drawing as watched
-from gauntlet.pipeline.config.output_dir import short
+from gauntlet.pipeline.config.output_dir import short_name
 from gauntlet.pipeline.pages import charts
 from gauntlet.pipeline.pages.child import Child, Guessed, Scene
 from gauntlet.pipeline.pages.frame import (
@@ -62,7 +62,7 @@ class Follower(Child):
 
 
 @dataclass
-class Shown:
+class ObserverView:
     """What a page shows of a match: the current guess, running or paused."""
 
     follower: Follower
@@ -99,49 +99,49 @@ class Shown:
 
 def show(follower: Follower) -> None:
     ui.add_css(watched.STYLE)
-    shown = Shown(follower)
+    view = ObserverView(follower)
     words("h1", follower.name)
     with html.div().classes("p-after"):
-        _controls(shown)
+        _controls(view)
 
     @ui.refreshable
     def body() -> None:
-        _body(shown)
+        _body(view)
 
     def look() -> None:
-        if shown.going:
-            shown.go(shown.speed * TICK)
-        if shown.drawn != (shown.at, follower.ended is None):
-            shown.drawn = shown.at, follower.ended is None
+        if view.going:
+            view.go(view.speed * TICK)
+        if view.drawn != (view.at, follower.ended is None):
+            view.drawn = view.at, follower.ended is None
             body.refresh()
 
     body()
-    ui.keyboard(shown.press, ignore=["input", "select", "textarea"])
+    ui.keyboard(view.press, ignore=["input", "select", "textarea"])
     ui.timer(TICK, look)
 
 
-def _controls(shown: Shown) -> None:
+def _controls(view: ObserverView) -> None:
     for icon, label, by in (("chevron_left", "back", -1), ("chevron_right", "on", 1)):
-        made = ui.button(icon=icon, on_click=lambda by=by: shown.step(by), color=None)
+        made = ui.button(icon=icon, on_click=lambda by=by: view.step(by), color=None)
         made.props(f'flat dense aria-label="{label}"').mark(label)
-    pause = ui.button(on_click=shown.switch, color=None).props("no-caps unelevated")
-    pause.classes("p-go").bind_text_from(shown, "going", lambda on: "Pause" if on else "Go on")
-    ui.select(SPEEDS, label="Speed").bind_value(shown, "speed")
+    pause = ui.button(on_click=view.switch, color=None).props("no-caps unelevated")
+    pause.classes("p-go").bind_text_from(view, "going", lambda on: "Pause" if on else "Go on")
+    ui.select(SPEEDS, label="Speed").bind_value(view, "speed")
 
 
-def _body(shown: Shown) -> None:
-    follower, scene = shown.follower, shown.follower.scene
+def _body(view: ObserverView) -> None:
+    follower, scene = view.follower, view.follower.scene
     with html.p().props("role=status aria-live=off").classes("p-status"):
         if follower.ended:
             ui.label(visible(f"The run is over: {follower.ended}")).classes("warning")
         elif scene is None:
             ui.label("The players are being watched ...")
-        elif shown.at < 0:
+        elif view.at < 0:
             ui.label("No guess yet ...")
         else:
-            ui.label(_told(scene, follower.guesses, shown.at))
-    if scene is not None and shown.at >= 0:
-        _match(scene, follower.guesses[: shown.at + 1])
+            ui.label(_step_text(scene, follower.guesses, view.at))
+    if scene is not None and view.at >= 0:
+        _match(scene, follower.guesses[: view.at + 1])
         note(f"kept in {scene.folder}")
     if follower.ended is None:
         leave = ui.button("Stop watching", on_click=follower.leave, color=None)
@@ -150,13 +150,13 @@ def _body(shown: Shown) -> None:
         ui.link("Watch another match", "/observe")
 
 
-def _told(scene: Scene, guesses: Sequence[Guessed], at: int) -> str:
-    one = guesses[at]
-    said = " ".join(scene.codes[each] for each in one.guess) or "no guess"
-    sure = "" if one.confidence is None else f", confidence {one.confidence:.2f}"
-    right = "right" if one.guess == scene.truth else "wrong"
+def _step_text(scene: Scene, guesses: Sequence[Guessed], at: int) -> str:
+    guess = guesses[at]
+    guess_text = " ".join(scene.codes[each] for each in guess.guess) or "no guess"
+    sure = "" if guess.confidence is None else f", confidence {guess.confidence:.2f}"
+    right = "right" if guess.guess == scene.truth else "wrong"
     real = " ".join(scene.codes[each] for each in scene.truth)
-    return f"Step {one.shown} of {one.steps}: {said}{sure}; {right}, it is {real}"
+    return f"Step {guess.shown} of {guess.steps}: {guess_text}{sure}; {right}, it is {real}"
 
 
 def _match(scene: Scene, guesses: Sequence[Guessed]) -> None:
@@ -170,7 +170,7 @@ def _match(scene: Scene, guesses: Sequence[Guessed]) -> None:
                 drawing(watched.draw_beliefs(name, scene.codes, *row))
         with html.div():
             section_heading("Steps")
-            drawing(watched.draw_steps(scene.players, _done(guesses)))
+            drawing(watched.draw_steps(scene.players, _numbered_actions(guesses)))
         if losses is not None and len(scene.players) == 2:
             with html.div():
                 section_heading("Union loss of every guess")
@@ -192,12 +192,12 @@ def _match(scene: Scene, guesses: Sequence[Guessed]) -> None:
         text_block("\n".join(f"step {step}: {told}" for step, told in reversed(reasons)))
 
 
-def _done(guesses: Sequence[Guessed]) -> list[tuple[int, Sequence[tuple[int, str]]]]:
-    found: list[tuple[int, Sequence[tuple[int, str]]]] = []
+def _numbered_actions(guesses: Sequence[Guessed]) -> list[tuple[int, Sequence[tuple[int, str]]]]:
+    entries: list[tuple[int, Sequence[tuple[int, str]]]] = []
     for one in guesses[-watched.STEPS :]:
         first = one.shown - len(one.done) + 1
-        found += list(enumerate(one.done, first))
-    return found
+        entries += list(enumerate(one.done, first))
+    return entries
 
 
 def _costs(scene: Scene, name: str, guesses: Sequence[Guessed]) -> list[float]:
@@ -211,12 +211,12 @@ def _costs(scene: Scene, name: str, guesses: Sequence[Guessed]) -> list[float]:
 
 def _beliefs(scene: Scene, guesses: Sequence[Guessed]) -> dict[str, list[float]]:
     """Each player's true strategy's posterior probability, and the observer's confidence."""
-    found = {
+    curves = {
         f"player {name}, by Bayes": [float(one.posterior[seat, real]) for one in guesses]
         for seat, (name, real) in enumerate(zip(scene.players, scene.truth, strict=True))
     }
     sure = [np.nan if one.confidence is None else one.confidence for one in guesses]
-    return found if np.isnan(sure).all() else {**found, "confidence of the observer": sure}
+    return curves if np.isnan(sure).all() else {**curves, "confidence of the observer": sure}
 
 
 OBSERVERS = ("bayes", "likeliest", "nearest", "constant", "llm")
@@ -245,17 +245,19 @@ class Wish:
         return [self.first, self.second] if named else []
 
     def words(self, outputs: Path) -> list[str]:
-        who = "".join(self.players) or "any"
+        player_words = "".join(self.players) or "any"
         llm = self.observer == "llm"
-        asked = (f"model={self.model}", f"prompt.temperature={self.temperature:g}") if llm else ()
-        told = [self.game, who, f"window_{self.window}"]
-        told += [f"seed_{self.seed}"] if self.seed != 1 else []
+        model_settings = (
+            (f"model={self.model}", f"prompt.temperature={self.temperature:g}") if llm else ()
+        )
+        name_parts = [self.game, player_words, f"window_{self.window}"]
+        name_parts += [f"seed_{self.seed}"] if self.seed != 1 else []
         return [
             *("experiment=observer_table1", "name=observe", f"game={self.game}"),
             *(f"game.players=[{','.join(self.players)}]", f"game.window={self.window}"),
-            *(f"agent={self.observer}", "prompt=observe", *asked, f"seed={self.seed}"),
+            *(f"agent={self.observer}", "prompt=observe", *model_settings, f"seed={self.seed}"),
             *(f"deals={self.deal + 1}", "launch=inline", "tracking=none"),
-            f"output_dir={outputs / f'observe-{short(told)}'}",
+            f"output_dir={outputs / f'observe-{short_name(name_parts)}'}",
         ]
 
 

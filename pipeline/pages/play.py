@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nicegui import html, ui
 
-from gauntlet.pipeline.config.output_dir import short
+from gauntlet.pipeline.config.output_dir import short_name
 from gauntlet.pipeline.pages.frame import (
     button,
     choices,
@@ -62,11 +62,16 @@ class Wish:
         further = shlex.split(self.further)
         rest = self.rest
         others = [f"{seat}_{self.other(seat)}" for seat in rest]
-        named = [self.game, *others, *further, *([f"seed_{self.seed}"] if self.seed != 1 else [])]
+        name_parts = [
+            self.game,
+            *others,
+            *further,
+            *([f"seed_{self.seed}"] if self.seed != 1 else []),
+        ]
         return [
             *("experiment=play", f"game={self.game}", f"model={self.model}"),
             *(f"prompt={self.prompt}", f"seed={self.seed}", f"deals={self.first + DEALS}"),
-            *("controls=[]", f"output_dir={outputs / f'play-{short(named)}'}"),
+            *("controls=[]", f"output_dir={outputs / f'play-{short_name(name_parts)}'}"),
             *self._seating(rest),
             *further,
         ]
@@ -122,7 +127,7 @@ def _setup(outputs: Path, tables: dict[str, Table]) -> None:
 
     @ui.refreshable
     def others() -> None:
-        _others(wish)
+        _other_seats(wish)
 
     game.on_value_change(lambda: others.refresh())
     with html.div().classes("p-form"):
@@ -137,7 +142,7 @@ def _setup(outputs: Path, tables: dict[str, Table]) -> None:
     button("Sit down", partial(_sit_down, outputs, tables, wish))
 
 
-def _others(wish: Wish) -> None:
+def _other_seats(wish: Wish) -> None:
     for seat in wish.rest:
         chosen = ui.select(choices("player"), value=wish.other(seat), label=f"Player {seat}")
         chosen.on_value_change(lambda event, seat=seat: wish.others.update({seat: event.value}))

@@ -93,36 +93,36 @@ class _Board:
         self._views = html.div()
 
     async def look(self) -> None:
-        found = await threads.io_bound(look, self._name, self._shelf)
-        if found is None:
+        view = await threads.io_bound(look, self._name, self._shelf)
+        if view is None:
             return
         self._top.clear()
         with self._top:
-            runs.summary(found.standing)
-        self._reading.set_visibility(found.reading)
+            runs.summary(view.standing)
+        self._reading.set_visibility(view.reading)
         self._reading.text = f"reading the log: {len(self._shelf.kept):,} matches so far"
-        cells = [_cells(row, found.estimates) for row in found.rows]
-        shown = str((cells, [one.text for one in found.estimates], found.aside))
+        cells = [_cells(row, view.estimates) for row in view.rows]
+        shown = str((cells, [one.text for one in view.estimates], view.aside))
         if shown != self._before:
             self._before = shown
             sheets.fill(self._table, HEADINGS, cells)
-            self._draw(found)
+            self._draw(view)
         files = [*shown_files(self._shelf.folder.path)]
-        if not found.standing.live and files != self._files:
+        if not view.standing.live and files != self._files:
             self._files = files
             self._views.clear()
             with self._views:
                 await _views(self._name, self._shelf.folder.path)
 
-    def _draw(self, found: View) -> None:
+    def _draw(self, view: View) -> None:
         self._charts.clear()
         with self._charts:
-            drawing(charts.intervals(found.estimates))
-            for scale in dict.fromkeys(one.scale for one in found.estimates):
-                drawing(charts.growth(found.estimates, scale))
+            drawing(charts.intervals(view.estimates))
+            for scale in dict.fromkeys(one.scale for one in view.estimates):
+                drawing(charts.growth(view.estimates, scale))
         self._aside.clear()
         with self._aside:
-            for told in found.aside:
+            for told in view.aside:
                 note(told, warning=True)
 
 
@@ -132,14 +132,17 @@ def look(name: str, shelf: Shelf) -> View:
         return View(found, (), found.estimates, (), False)
     shelf.refresh()
     aside = [] if shelf.fault else shelf.folder.failed_matches
-    told = [f"failed: match {one['match']}: {one_line(one['error'][-300:])}" for one in aside]
-    if len(told) > ASIDE:
-        told = [*told[:ASIDE], f"and {len(told) - ASIDE:,} further: failed_matches.jsonl"]
+    messages = [f"failed: match {one['match']}: {one_line(one['error'][-300:])}" for one in aside]
+    if len(messages) > ASIDE:
+        messages = [
+            *messages[:ASIDE],
+            f"and {len(messages) - ASIDE:,} further: failed_matches.jsonl",
+        ]
     return View(
         status_of_run(name, shelf),
         tuple(shelf.rows),
         tuple(estimates(shelf, curves=True)) if not shelf.fault else (),
-        tuple(told),
+        tuple(messages),
         shelf.reading,
     )
 
@@ -151,15 +154,20 @@ def shown_files(folder: Path) -> dict[str, Path]:
     return {file.name: file for file in files}
 
 
-def _cells(row: Row, found: Sequence[Estimate]) -> list[sheets.Cell]:
+def _cells(row: Row, estimates: Sequence[Estimate]) -> list[sheets.Cell]:
     running = row.running
-    one = next((one for one in found if one.key == row.key), None)
-    mean, low, base = (one.mean, one.low, one.baseline) if one else (np.nan,) * 3
+    estimate = next((one for one in estimates if one.key == row.key), None)
+    mean, low, base = (
+        (estimate.mean, estimate.low, estimate.baseline) if estimate else (np.nan,) * 3
+    )
     fallback = running.fallbacks / running.decisions if running.decisions else np.nan
     return [
         (visible(row.name), row.name),
-        (row.scale.mean(mean) + " (luck-adjusted)" * bool(one and one.adjusted), _key(mean)),
-        (one.span if one else "-", _key(low)),
+        (
+            row.scale.mean(mean) + " (luck-adjusted)" * bool(estimate and estimate.adjusted),
+            _key(mean),
+        ),
+        (estimate.span if estimate else "-", _key(low)),
         (row.scale.mean(base), _key(base)),
         (f"{running.matches:,}", running.matches),
         ("-" if row.left is None else f"{row.left:,}", row.left),
@@ -217,12 +225,12 @@ async def _views(name: str, folder: Path) -> None:
 
 async def _table(file: Path) -> None:
     try:
-        found = await threads.io_bound(sheets.read, file)
+        sheet = await threads.io_bound(sheets.read, file)
     except (OSError, ValueError) as error:
         note(f"{file.name} cannot be read: {error}", warning=True)
         return
-    if found:
-        sheets.sheet(*found)
+    if sheet:
+        sheets.sheet(*sheet)
 
 
 CELLS = 20
@@ -232,15 +240,15 @@ CELLS = 20
 async def _unclear_replies(run: str, file: Path) -> None:
     """The replies in parser_examples.csv, folded, with links to their matches."""
     try:
-        found = await threads.io_bound(pd.read_csv, file, keep_default_na=False, dtype=str)
+        replies = await threads.io_bound(pd.read_csv, file, keep_default_na=False, dtype=str)
     except (OSError, ValueError) as error:
         note(f"{file.name} cannot be read: {error}", warning=True)
         return
-    if found is None or found.empty or list(found) != [*parser.EXAMPLE_COLUMNS]:
+    if replies is None or replies.empty or list(replies) != [*parser.EXAMPLE_COLUMNS]:
         return
     section_heading("Replies, looked at")
     note("Of each cell the first few that were not plainly read; all are counted in parser.csv.")
-    for cell, rows in list(found.groupby("cell", sort=False))[:CELLS]:
+    for cell, rows in list(replies.groupby("cell", sort=False))[:CELLS]:
         words("h3", str(cell))
         for row in rows.to_dict("records"):
             _unclear_reply(run, {str(name): str(value) for name, value in row.items()})

@@ -96,9 +96,9 @@ def state_of(shelf: Shelf) -> str:
 
 def status_of_run(name: str, shelf: Shelf) -> RunStatus:
     """The state from what was read of the folder so far."""
-    told = [shelf.fault] if shelf.fault else []
+    messages = [shelf.fault] if shelf.fault else []
     if shelf.left_out:
-        told.append(damaged_lines_warning(shelf.left_out, shelf.folder.path))
+        messages.append(damaged_lines_warning(shelf.left_out, shelf.folder.path))
     return RunStatus(
         name=name,
         state=state_of(shelf),
@@ -106,7 +106,7 @@ def status_of_run(name: str, shelf: Shelf) -> RunStatus:
         pace=f"{pace(shelf)}   {_cost(*_spent(shelf))}",
         share=share_done(shelf),
         estimates=tuple(estimates(shelf)) if not shelf.fault else (),
-        warnings=tuple(told),
+        warnings=tuple(messages),
     )
 
 
@@ -127,7 +127,7 @@ def finished(name: str, shelf: Shelf) -> RunStatus:
     cannot be read."""
     summary = pd.read_csv(shelf.folder.path / SUMMARY)
     labels = short_names(summary)
-    found = [
+    rows = [
         Estimate(
             key=label,
             name=label,
@@ -150,11 +150,11 @@ def finished(name: str, shelf: Shelf) -> RunStatus:
         costs = pd.read_csv(shelf.folder.path / "costs.csv")
         done += f"   {_cost(*costs[['all_tokens', 'device_seconds']].sum())}"
     summary["warning"] = summary["warning"].astype(object).fillna("")
-    told = tuple(warnings(summary))
-    said = headline(shelf).partition(": ")[2]
+    messages = tuple(warnings(summary))
+    message = headline(shelf).partition(": ")[2]
     if shelf.simulated:
-        said = "counted by compiled games; no match of them was kept"
-    return RunStatus(name, state_of(shelf), said, done, 1.0, tuple(found), told)
+        message = "counted by compiled games; no match of them was kept"
+    return RunStatus(name, state_of(shelf), message, done, 1.0, tuple(rows), messages)
 
 
 def _spent(shelf: Shelf) -> tuple[float, float]:
@@ -177,10 +177,10 @@ def share_done(shelf: Shelf) -> float | None:
 def estimates(shelf: Shelf, curves: bool = False) -> list[Estimate]:
     """Every cell's mean so far, as the tables would have it. curves: include running means."""
     try:
-        found = shelf.results()
+        cell_results = shelf.results()
         if shelf.run.get("state") not in LIVE:
-            found = luck.with_adjustment(shelf.folder.path, found)
-        results = {result.about.key: result for result in found}
+            cell_results = luck.with_adjustment(shelf.folder.path, cell_results)
+        results = {result.about.key: result for result in cell_results}
     except UserError:
         return []
     rows = [row for row in shelf.rows if row.key in results]

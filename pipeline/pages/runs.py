@@ -27,20 +27,22 @@ def register(library: Library) -> None:
     async def page() -> None:
         with page_frame("Runs"):
             words("h1", "Runs")
-            wanted = ui.input("Find a run by its name").classes("find").props("dense clearable")
-            told = note("looking ...")
+            search_field = (
+                ui.input("Find a run by its name").classes("find").props("dense clearable")
+            )
+            status_note = note("looking ...")
             cards = html.div()
         board = _Board(cards)
 
         async def look() -> None:
             names = await run.io_bound(library.names) or []
-            chosen = [name for name in names if (wanted.value or "").lower() in name.lower()]
-            told.text = _told(library, names, chosen)
+            chosen = [name for name in names if (search_field.value or "").lower() in name.lower()]
+            status_note.text = _count_text(library, names, chosen)
             found = await run.io_bound(_glances, library, chosen[:SHOWN])
             board.show(found or [])
             background_tasks.create(run.io_bound(_read_on, library, chosen[:SHOWN], reader))
 
-        wanted.on_value_change(look)
+        search_field.on_value_change(look)
         ui.timer(EVERY, look)
 
 
@@ -51,16 +53,16 @@ class _Board:
         self._place = place
         self._cards: dict[str, _Card] = {}
 
-    def show(self, found: list[RunStatus]) -> None:
+    def show(self, statuses: list[RunStatus]) -> None:
         """Show exactly these runs, in this order."""
-        for name in self._cards.keys() - {one.name for one in found}:
+        for name in self._cards.keys() - {one.name for one in statuses}:
             self._cards.pop(name).box.delete()
-        for at, one in enumerate(found):
-            if one.name not in self._cards:
+        for at, status in enumerate(statuses):
+            if status.name not in self._cards:
                 with self._place:
-                    self._cards[one.name] = _Card(one.name)
-            card = self._cards[one.name]
-            card.show(one)
+                    self._cards[status.name] = _Card(status.name)
+            card = self._cards[status.name]
+            card.show(status)
             if self._place.default_slot.children.index(card.box) != at:
                 card.box.move(self._place, target_index=at)
 
@@ -75,27 +77,27 @@ class _Card:
                 ui.link(name, link(name))
             self._body = html.div()
 
-    def show(self, one: RunStatus) -> None:
-        if str(one) == self._before:
+    def show(self, status: RunStatus) -> None:
+        if str(status) == self._before:
             return
-        self._before = str(one)
+        self._before = str(status)
         self._body.clear()
         with self._body:
-            summary(one)
-            drawing(charts.intervals(one.estimates[:ESTIMATES]))
-            if len(one.estimates) > ESTIMATES:
-                note(f"and {len(one.estimates) - ESTIMATES:,} further cells")
+            summary(status)
+            drawing(charts.intervals(status.estimates[:ESTIMATES]))
+            if len(status.estimates) > ESTIMATES:
+                note(f"and {len(status.estimates) - ESTIMATES:,} further cells")
 
 
-def summary(one: RunStatus) -> None:
+def summary(status: RunStatus) -> None:
     with html.div().classes("line"):
-        words("span", one.state).classes(f"state {one.state}")
-        note(one.headline)
-    if one.share is not None and one.state not in ("finished", "simulated"):
-        bar = ui.linear_progress(round(one.share, 4), show_value=False).classes("bar")
-        bar.props(f'aria-label="{one.share:.0%} done"')
-    note(one.pace)
-    for told in one.warnings:
+        words("span", status.state).classes(f"state {status.state}")
+        note(status.headline)
+    if status.share is not None and status.state not in ("finished", "simulated"):
+        bar = ui.linear_progress(round(status.share, 4), show_value=False).classes("bar")
+        bar.props(f'aria-label="{status.share:.0%} done"')
+    note(status.pace)
+    for told in status.warnings:
         note(told, warning=True)
 
 
@@ -103,7 +105,7 @@ def link(name: str) -> str:
     return f"/run?{urlencode({'name': name})}"
 
 
-def _told(library: Library, names: list[str], chosen: list[str]) -> str:
+def _count_text(library: Library, names: list[str], chosen: list[str]) -> str:
     if not names:
         return (
             f"{library.outputs} holds no runs yet. `python -m pipeline.run` plays one; it shows up "

@@ -46,15 +46,15 @@ class Table(Child):
         """The moves since the person's last decision of this match."""
         return self.asked.observation.history[self._known :] if self.asked else ()
 
-    def answer(self, given: Answer) -> bool:
+    def answer(self, answer: Answer) -> bool:
         """Send the answer if it fits the current question: of two pages the first counts."""
         with self._answering:
-            if self.ended is not None or self.asked is None or self.asked.number != given.number:
+            if self.ended is not None or self.asked is None or self.asked.number != answer.number:
                 return False
             self._known = len(self.asked.observation.history)
             self.asked = None
             self.changes += 1
-            self.send(given)
+            self.send(answer)
             return True
 
     def ending(self) -> MatchView | None:
@@ -87,7 +87,7 @@ KEYS = 9
 
 
 @dataclass
-class Shown:
+class TableView:
     """The state of one page of a table."""
 
     table: Table
@@ -103,29 +103,29 @@ class Shown:
 
     def take(self, option: int) -> None:
         """Take an option; a text action opens its text field."""
-        asked = self.table.asked
-        if asked is None or self.table.over or option >= len(asked.options):
+        turn = self.table.asked
+        if turn is None or self.table.over or option >= len(turn.options):
             return
-        if isinstance(asked.options[option], TextAction):
+        if isinstance(turn.options[option], TextAction):
             self.speaking = option
             self.changes = -1
         else:
-            self._say(asked, option)
+            self._say(turn, option)
 
     def say(self, option: int, words: str) -> None:
         """Take a text action with its text, if that is valid."""
-        asked = self.table.asked
-        wanted = asked.options[option] if asked else None
-        if asked is None or not isinstance(wanted, TextAction):
+        turn = self.table.asked
+        action = turn.options[option] if turn else None
+        if turn is None or not isinstance(action, TextAction):
             return
-        if fault := wanted.text.fault(words.strip()):
+        if fault := action.text.fault(words.strip()):
             ui.notify(f"{words.strip()!r} {fault}", type="warning")
         else:
-            self._say(asked, option, words.strip())
+            self._say(turn, option, words.strip())
 
-    def _say(self, asked: PersonTurn, option: int, words: str = "") -> None:
+    def _say(self, turn: PersonTurn, option: int, words: str = "") -> None:
         self.speaking = None
-        if not self.table.answer(answer(asked, option, words)):
+        if not self.table.answer(answer(turn, option, words)):
             ui.notify("another page has answered that already", type="warning")
 
     def press(self, event: KeyEventArguments) -> None:
@@ -144,42 +144,42 @@ class Shown:
 
 
 def show(table: Table) -> None:
-    shown = Shown(table)
+    view = TableView(table)
     words("h1", table.name)
 
     @ui.refreshable
     def body() -> None:
-        _body(shown)
+        _body(view)
 
     async def look() -> None:
-        if table.over and shown.end is None and not shown.damage:
-            await _look_up(shown)
-        if shown.changes != table.changes:
-            shown.changes = table.changes
+        if table.over and view.end is None and not view.damage:
+            await _look_up(view)
+        if view.changes != table.changes:
+            view.changes = table.changes
             body.refresh()
 
     body()
-    ui.keyboard(shown.press, repeating=False, ignore=["input", "select", "textarea"])
+    ui.keyboard(view.press, repeating=False, ignore=["input", "select", "textarea"])
     ui.timer(LOOK_SECONDS, look)
 
 
-async def _look_up(shown: Shown) -> None:
+async def _look_up(view: TableView) -> None:
     """Find the record of the finished match once it is written."""
     try:
-        shown.end = await run.io_bound(shown.table.ending)
+        view.end = await run.io_bound(view.table.ending)
     except UserError as error:
-        shown.damage = str(error)
-    if shown.end or shown.damage:
-        shown.changes = -1
+        view.damage = str(error)
+    if view.end or view.damage:
+        view.changes = -1
 
 
-def _body(shown: Shown) -> None:
-    table = shown.table
+def _body(view: TableView) -> None:
+    table = view.table
     _status(table)
     if table.over:
-        _over(shown, table.over)
+        _over(view, table.over)
     elif table.asked and table.ended is None:
-        _asked(shown, table.asked)
+        _turn(view, table.asked)
     if table.ended is None:
         ui.button("Leave the table", on_click=table.leave, color=None).props(
             "no-caps flat"
@@ -214,67 +214,67 @@ def _outcome(table: Table, over: Over) -> str:
     return f"The match is over: won by {' and '.join(winners) or 'nobody'}."
 
 
-def _asked(shown: Shown, asked: PersonTurn) -> None:
-    _drawing(shown, asked.game, draw_view(asked.game, asked.observation))
-    if shown.table.moves:
+def _turn(view: TableView, turn: PersonTurn) -> None:
+    _drawing(view, turn.game, draw_view(turn.game, turn.observation))
+    if view.table.moves:
         section_heading("Since your last decision")
-        text_block("\n".join(shown.table.moves))
+        text_block("\n".join(view.table.moves))
     section_heading("Your options")
     with html.div().classes("p-options"):
-        for number, name in enumerate(asked.observation.options):
+        for number, name in enumerate(turn.observation.options):
             label = visible(f"{number + 1}  {name}" if number < KEYS else name)
-            made = button(label, partial(shown.take, number))
-            if number == shown.speaking:
+            made = button(label, partial(view.take, number))
+            if number == view.speaking:
                 made.classes("p-chosen")
-    only = len(asked.options) == 1 and isinstance(asked.options[0], TextAction)
-    if only or shown.speaking is not None:
-        _words(shown, asked, shown.speaking or 0)
-    _more(asked)
+    only = len(turn.options) == 1 and isinstance(turn.options[0], TextAction)
+    if only or view.speaking is not None:
+        _words(view, turn, view.speaking or 0)
+    _model_view(turn)
 
 
-def _drawing(shown: Shown, game: Game[Any], drawn: Markup) -> None:
+def _drawing(view: TableView, game: Game[Any], markup: Markup) -> None:
     """A drawing; the first one on a page adds its style sheet."""
-    if not shown.styled:
+    if not view.styled:
         ui.add_css(style_of(game))
-    shown.styled = True
-    drawing(drawn)
+    view.styled = True
+    drawing(markup)
 
 
-def _words(shown: Shown, asked: PersonTurn, option: int) -> None:
-    wanted = asked.options[option]
-    assert isinstance(wanted, TextAction)
-    field = ui.input(f"Your words: {wanted.text.ask}").classes("p-wide").props("autofocus")
-    field.props(f"maxlength={wanted.text.max_chars}")
+def _words(view: TableView, turn: PersonTurn, option: int) -> None:
+    action = turn.options[option]
+    assert isinstance(action, TextAction)
+    field = ui.input(f"Your words: {action.text.ask}").classes("p-wide").props("autofocus")
+    field.props(f"maxlength={action.text.max_chars}")
 
     def say() -> None:
-        shown.say(option, str(field.value or ""))
+        view.say(option, str(field.value or ""))
 
     field.on("keydown.enter", say)
     button("Say it", say)
 
 
-def _more(asked: PersonTurn) -> None:
+def _model_view(turn: PersonTurn) -> None:
     """Everything a model would be shown, as text."""
-    seen = asked.observation
+    observation = turn.observation
     with ui.expansion("In words"):
-        drawing(draw_facts(seen))
+        drawing(draw_facts(observation))
     with ui.expansion("Rules"):
-        text_block(seen.rules)
-    with ui.expansion(f"Moves so far: {len(seen.history)}"):
-        text_block("\n".join(seen.history) or "none yet")
+        text_block(observation.rules)
+    with ui.expansion(f"Moves so far: {len(observation.history)}"):
+        text_block("\n".join(observation.history) or "none yet")
 
 
-def _over(shown: Shown, over: Over) -> None:
+def _over(view: TableView, over: Over) -> None:
     if over.moves:
         text_block("\n".join(over.moves))
-    if shown.end is None:
+    if view.end is None:
         text_block(over.ending)
     else:
-        _drawing(shown, shown.end.game, draw_state(shown.end.game, shown.end.end_state))
-    if shown.damage:
-        note(f"its record cannot be read: {shown.damage}", warning=True)
+        _drawing(view, view.end.game, draw_state(view.end.game, view.end.end_state))
+    if view.damage:
+        note(f"its record cannot be read: {view.damage}", warning=True)
     with html.div().classes("p-after"):
-        if shown.table.ended is None:
-            button("Next deal", shown.go_on)
-        if shown.end is not None:
-            ui.link("The match, move by move", link(shown.folder, shown.end.match))
+        if view.table.ended is None:
+            button("Next deal", view.go_on)
+        if view.end is not None:
+            ui.link("The match, move by move", link(view.folder, view.end.match))

@@ -81,11 +81,13 @@ class Followed:
 def scene(game: Watch, seed: Seed, deal: int, folder: Path) -> Scene:
     """The players watched in this deal, and the loss of every guess."""
     state: State = game.deal(stream(seed, game, deal, DEAL))
-    truth, known = game.truth(state), game.prospects()
+    truth, prospects = game.truth(state), game.prospects()
     shape = (len(game.codes),) * len(truth)
     losses: Mapping[str, np.ndarray] = {}
-    if known is not None:
-        losses = known.curves(int(np.ravel_multi_index(truth, shape)), range(int(np.prod(shape))))
+    if prospects is not None:
+        losses = prospects.curves(
+            int(np.ravel_multi_index(truth, shape)), range(int(np.prod(shape)))
+        )
     return Scene(folder, game.codes, tuple(game.watched), truth, dict(losses))
 
 

@@ -39,10 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         default=DISK,
         help="GB/s, for model.offload=disk (default %(default)g)",
     )
-    given, overrides = parser.parse_known_args(arguments)
+    options, overrides = parser.parse_known_args(arguments)
 
     def plan(cells: Sequence[CellConfig], sweep: SweepConfig) -> int:
-        show(console(), cells, sweep, given.hardware, Pace(given.efficiency, given.disk))
+        show(console(), cells, sweep, options.hardware, Pace(options.efficiency, options.disk))
         return 0
 
     return compose(overrides, plan)

@@ -1,4 +1,4 @@
-"""A cell's baseline: a scripted player in the subject's place, measured by simulation."""
+"""A cell's baseline: a scripted player in the subject's seat, measured by simulation."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ SCORED = 50_000
 
 @dataclass(frozen=True)
 class Baseline:
-    """The measured seats' results with `policy` in the subject's place.
+    """The measured seats' results with `policy` in the subject's seat.
 
     wins, games: counted over deals, rotations and measured players. mean, deviation: of the cell's
     measure, the mean and its standard error by deal; None if only wins were counted.
@@ -130,13 +130,15 @@ def measure(
     )
     seed, _ = seed_of_deal(seed, 0)
     game: Any = cell.game  # frozen, so it can be a cache key
-    own = {one.name for one in measures_of(game)}
-    drawn = cell.measure == MATCH_SCORE.name and has_draws(game) and cell.measure not in own
+    measure_names = {one.name for one in measures_of(game)}
+    drawn = (
+        cell.measure == MATCH_SCORE.name and has_draws(game) and cell.measure not in measure_names
+    )
     if (cell.measure == WIN.name or drawn) and isinstance(game, Simulated):
-        return _counted(cell.baseline, game, tables, cell.measure, games, seed, watch, slow)
-    if isinstance(cell.game, Scored) and cell.measure in own:
+        return _from_counts(cell.baseline, game, tables, cell.measure, games, seed, watch, slow)
+    if isinstance(cell.game, Scored) and cell.measure in measure_names:
         return _scored(cell.baseline, game, tables, cell.measure, seed)
-    return _played(cell.baseline, game, tables, cell.measure, seed, watch, slow)
+    return _from_deals(cell.baseline, game, tables, cell.measure, seed, watch, slow)
 
 
 def scripted_policies(cell: Cell) -> list[str | None]:
@@ -145,7 +147,7 @@ def scripted_policies(cell: Cell) -> list[str | None]:
 
 
 def policies_with_baseline(cell: Cell) -> list[str | None]:
-    """As `scripted`, with the baseline in each subject's place and aimed at the same seat."""
+    """As `scripted`, with the baseline in each subject's seat and aimed at the same seat."""
     policies = scripted_policies(cell)
     for subject in cell.subjects:
         policies[subject] = cell.baseline
@@ -158,7 +160,7 @@ def policies_with_baseline(cell: Cell) -> list[str | None]:
     return policies
 
 
-def _counted(
+def _from_counts(
     policy: str,
     game: Any,
     tables: Sequence[Table],
@@ -230,7 +232,7 @@ def _in_turns(
         for count, (policies, _) in zip(counts, tables, strict=True):
             count += simulate(game, policies, SOME, int(own))
         games += SOME
-        watch.reach(games * len(tables), most * len(tables))
+        watch.on_progress(games * len(tables), most * len(tables))
     found = _of_counts(policy, tables, name, games, [count.tolist() for count in counts])
     return _announce(found, game, name, games, watch, short=games < most)
 
@@ -238,7 +240,7 @@ def _in_turns(
 @lru_cache
 def _scored(policy: str, game: Any, tables: Sequence[Table], name: str, seed: int) -> Baseline:
     """From SCORED deals that the game simulates itself, each in every rotation."""
-    wins, got = (
+    wins, scores = (
         np.mean(
             [
                 game.scores(policies, SCORED, seed, one)[:, seats].mean(axis=1)
@@ -249,12 +251,12 @@ def _scored(policy: str, game: Any, tables: Sequence[Table], name: str, seed: in
         for one in (WIN.name, name)
     )
     each = sum(len(seats) for _, seats in tables) * SCORED
-    error = float(got.std(ddof=1) / math.sqrt(SCORED))
-    return Baseline(policy, round(float(wins.mean()) * each), each, float(got.mean()), error)
+    error = float(scores.std(ddof=1) / math.sqrt(SCORED))
+    return Baseline(policy, round(float(wins.mean()) * each), each, float(scores.mean()), error)
 
 
 @lru_cache
-def _played(
+def _from_deals(
     policy: str,
     game: Game[Any],
     tables: Sequence[Table],
@@ -270,12 +272,12 @@ def _played(
     plies, patience = 0, TimeBudget(slow)
     while not _enough(deals, span) and plies < PLIES and not patience.ends(len(deals)):
         for deal in range(len(deals), len(deals) + BATCH):
-            won, got, took = _dealt(game, tables, name, seed, deal)
+            won, got, took = _play_deal(game, tables, name, seed, deal)
             deals.append((won, got))
             plies += took
             if patience.late:
                 break
-        watch.reach(len(tables) * len(deals), len(tables) * _likely(deals, figure))
+        watch.on_progress(len(tables) * len(deals), len(tables) * _likely(deals, figure))
     each = sum(len(seats) for _, seats in tables)
     wins, mean = np.mean(deals, axis=0).tolist()
     games = each * len(deals)
@@ -292,48 +294,48 @@ def _announce(
     short: bool,
 ) -> Baseline | None:
     """The baseline, with a message if its error is not small; None if there were too few deals."""
-    told = f"baseline {baseline.policy} of {getattr(game, 'name', type(game).__name__)}"
+    label = f"baseline {baseline.policy} of {getattr(game, 'name', type(game).__name__)}"
     if deals < FEW:
         many = "deal" if deals == 1 else "deals"
-        watch.say(f"no {told}: {deals} {many} took {SECONDS:g} s, and {FEW} are needed")
+        watch.on_message(f"no {label}: {deals} {many} took {SECONDS:g} s, and {FEW} are needed")
         return None
     if short:
-        watch.say(
-            f"{told}: {baseline.games:,} games, as they are slow: {name} {baseline.rate:.3f}, "
+        watch.on_message(
+            f"{label}: {baseline.games:,} games, as they are slow: {name} {baseline.rate:.3f}, "
             f"standard error {baseline.error:.3f}"
         )
     return baseline
 
 
-def _dealt(
+def _play_deal(
     game: Game[Any], tables: Sequence[Table], name: str, seed: int, deal: int
 ) -> tuple[float, float, int]:
     """Play one deal in every rotation: mean of wins, mean of the measure, number of plies."""
-    wins, got, plies = [], [], 0
+    wins, scores, plies = [], [], 0
     for policies, seats in tables:
         last, took = play_game(game, policies, seed, deal)
         found = values_with_score(game, last)
         wins += [found[WIN.name][seat] for seat in seats]
-        got += [found[name][seat] for seat in seats]
+        scores += [found[name][seat] for seat in seats]
         plies += took
-    return float(np.mean(wins)), float(np.mean(got)), plies
+    return float(np.mean(wins)), float(np.mean(scores)), plies
 
 
 def _enough(deals: Sequence[tuple[float, float]], span: float) -> bool:
     if len(deals) < LEAST:
         return False
-    return _error(deals) <= ERROR * _spread(deals, span)
+    return _error(deals) <= ERROR * _deviation(deals, span)
 
 
 def _likely(deals: Sequence[tuple[float, float]], figure: Measure) -> int:
     """The estimated number of deals needed, from the spread of those played."""
     if len(deals) < FEW:
         return LEAST
-    more = (_error(deals) / (ERROR * _spread(deals, figure.high - figure.low) or 1)) ** 2
+    more = (_error(deals) / (ERROR * _deviation(deals, figure.high - figure.low) or 1)) ** 2
     return max(LEAST, len(deals), math.ceil(len(deals) * more))
 
 
-def _spread(deals: Sequence[tuple[float, float]], span: float) -> float:
+def _deviation(deals: Sequence[tuple[float, float]], span: float) -> float:
     return span if math.isfinite(span) else 2 * float(np.std([got for _, got in deals]))
 
 

@@ -81,11 +81,11 @@ def _labels(config: CellConfig, players: Sequence[Player], subject: int) -> dict
 
 def _measure(name: str | None, game: Game[Any]) -> str:
     """The named measure, or the game's default."""
-    known = [measure.name for measure in judgeable_measures(game)]
+    names = [measure.name for measure in judgeable_measures(game)]
     if name is None:
-        return known[0]
-    if name not in known:
-        raise UserError(f"measure={name} is none of this game's{suggest(name, known)}")
+        return names[0]
+    if name not in names:
+        raise UserError(f"measure={name} is none of this game's{suggest(name, names)}")
     return name
 
 
@@ -106,15 +106,15 @@ def _game(config: CellConfig) -> Game[Any]:
 
 def _check_seatings(game: Game[Any]) -> None:
     """Raises UserError if the game's own seatings are invalid."""
-    found, seats = seatings_of(game), list(range(game.num_seats))
+    seatings, seats = seatings_of(game), list(range(game.num_seats))
     try:
-        whole = all(sorted(seating) == seats for seating in found) and [*found[0]] == seats
+        complete = all(sorted(seating) == seats for seating in seatings) and [*seatings[0]] == seats
     except (TypeError, LookupError):
-        whole = False
-    if not whole:
+        complete = False
+    if not complete:
         named = f"{type(game).__module__}.{type(game).__qualname__}.seatings"
         raise UserError(
-            f"game: {named} is {found!r}; it must be an attribute or a property that lists who "
+            f"game: {named} is {seatings!r}; it must be an attribute or a property that lists who "
             f"sits where, first {tuple(seats)}"
         )
 
@@ -154,14 +154,16 @@ def _agent_and_model(seat: SeatConfig, packages: Sequence[str]) -> tuple[Agent, 
     if not methods:
         return agent, Terminal() if isinstance(agent, Human) else None
     model: ModelSource = build(seat.model, f"{seat.where}model", packages)
-    named = f"{type(model).__module__}.{type(model).__qualname__}"
+    class_path = f"{type(model).__module__}.{type(model).__qualname__}"
     for name in ("identity", "load", "check_choices"):
         if not callable(getattr(model, name, None)):
-            raise UserError(f"{seat.where}model: {named}.{name} is not a method; it must be one")
+            raise UserError(
+                f"{seat.where}model: {class_path}.{name} is not a method; it must be one"
+            )
     try:
         hash(model)
     except TypeError as error:
-        raise UserError(f"{seat.where}model: {named}: {error}; it must have a hash") from error
+        raise UserError(f"{seat.where}model: {class_path}: {error}; it must have a hash") from error
     try:
         model_identity(model)
         for method in methods:

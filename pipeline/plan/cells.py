@@ -19,7 +19,7 @@ from gauntlet.agents.base import Agent, Goal
 from gauntlet.games.base import Game
 from gauntlet.games.capabilities import points_of, seatings_of
 from gauntlet.models.base import ModelSource
-from gauntlet.pipeline.config.read import TWO_SIDED, Declared, Seed
+from gauntlet.pipeline.config.read import TWO_SIDED, DeclaredTest, Seed
 
 Role = Literal["sweep", "control", "noise"]
 """Why a cell is played: it is in the sweep, or belongs to such a cell as its control (a player that
@@ -46,7 +46,8 @@ class Cell:
 
     Player i sits in seat i; in rotation r of a rotated cell, where the game's r-th seating puts it.
 
-    subjects: the players under study, whose decisions are counted and whom a baseline replaces.
+    subjects: the numbers of the players under study, whose decisions are counted and whom a
+    baseline replaces.
     measured: the players whose results count; the mean if several. helps, subjects and measured are
     player numbers, as in configs.
     measure: the name of the result.
@@ -67,7 +68,7 @@ class Cell:
     baseline: str | None
     identity: Mapping[str, Any]
     samples: int = 1
-    test: Declared = TWO_SIDED
+    test: DeclaredTest = TWO_SIDED
     role: Role = "sweep"
     keep_thoughts: bool = True
 

@@ -35,10 +35,10 @@ def controls_of(cell: Cell, places: str | Sequence[int]) -> dict[str, Cell]:
     "auto" gives the first and last option if the subject asks a model and no other player does,
     else none.
     """
-    others = [p for number, p in enumerate(cell.players) if number not in cell.subjects]
+    other_players = [p for number, p in enumerate(cell.players) if number not in cell.subjects]
     if places == "auto":
         asks = any(cell.players[subject].model is not None for subject in cell.subjects)
-        places = AUTO if asks and all(player.model is None for player in others) else ()
+        places = AUTO if asks and all(player.model is None for player in other_players) else ()
     return {_name(int(at)): _control(cell, int(at)) for at in places}
 
 

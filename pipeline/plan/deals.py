@@ -33,10 +33,10 @@ def planned_deals(
                 f"deals=auto plans for a win rate, and {cell.name} is judged by {cell.measure}; "
                 "give a number"
             )
-    known = [(cell, found) for cell in cells if (found := baselines[cell.key]) is not None]
-    if not known:
+    with_baseline = [(cell, found) for cell in cells if (found := baselines[cell.key]) is not None]
+    if not with_baseline:
         raise UserError("deals=auto needs a baseline, and there is none here; give a number")
-    planned = max(_deals(sweep.expect, cell, found, tests) for cell, found in known)
+    planned = max(_deals(sweep.expect, cell, found, tests) for cell, found in with_baseline)
     if planned > MOST_PLAYED:
         raise UserError(f"deals=auto plans {planned:,} deals, which is too many; give a number")
     return -(-planned // seeds) * seeds

@@ -86,7 +86,7 @@ def differences(then: Code, now: Code, shared: bool = False) -> frozenset[Change
     return frozenset((n, old.get(n, ""), new.get(n, "")) for n in names if old.get(n) != new.get(n))
 
 
-def named(changes: Iterable[Sequence[str]]) -> str:
+def file_list(changes: Iterable[Sequence[str]]) -> str:
     """The changed files as text: games/uno/rules.py and games/uno/words.py; "" if none."""
     files = sorted({file for file, *_ in changes})
     more = [f"{len(files) - FEW:,} more files"] if len(files) > FEW else []
@@ -101,13 +101,13 @@ def _code(modules: frozenset[str]) -> Code:
     those imported from are included."""
     tops = {*OWN, *map(_top, modules)}
     files: dict[str, str] = {}
-    seen, todo = set[str](), [*modules, *PLAYING]
+    visited, todo = set[str](), [*modules, *PLAYING]
     while todo:
         name = todo.pop()
         top, ours = _top(name), name.startswith(PACKAGE)
         followed = top in tops or not (ours or _is_library(top))
-        if name not in seen and (name in PLAYING or followed):
-            seen.add(name)
+        if name not in visited and (name in PLAYING or followed):
+            visited.add(name)
             own, imports = _module(name)
             files |= own
             todo += [*imports, *([] if ours else [name.rpartition(".")[0]])]
@@ -228,7 +228,7 @@ def _spec(name: str) -> ModuleSpec | None:
 def _data(package: str, folder: Path) -> dict[str, str]:
     """The hashes of a package's data files. Subfolders count unless they hold modules or run
     outputs; those in a top-level project folder belong to no module."""
-    found = {}
+    hashes = {}
     for root, folders, files in os.walk(folder):
         if root != str(folder) and any(file.endswith(".py") for file in files):
             folders.clear()
@@ -237,5 +237,5 @@ def _data(package: str, folder: Path) -> dict[str, str]:
         for file in (Path(root, name) for name in files if DATA.search(name)):
             inner = package.removeprefix(PACKAGE).replace(".", "/")
             label = f"{inner}/{file.relative_to(folder).as_posix()}"
-            found[label] = file_hash(file, package)[:12]
-    return found
+            hashes[label] = file_hash(file, package)[:12]
+    return hashes

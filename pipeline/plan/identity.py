@@ -30,10 +30,10 @@ def cell_identity(cell: Cell) -> dict[str, Any]:
 
 def player_identity(player: Player) -> dict[str, Any]:
     """A player's class and settings, and the model it asks."""
-    described: dict[str, Any] = {"agent": describe(player.agent), "helps": player.helps}
+    description: dict[str, Any] = {"agent": describe(player.agent), "helps": player.helps}
     if player.model is not None:
-        described["model"] = model_identity(player.model)
-    return described
+        description["model"] = model_identity(player.model)
+    return description
 
 
 @cache
@@ -46,15 +46,15 @@ def identity_now(source: ModelSource) -> dict[str, Any]:
     """The source's current identity. Raises ModelError, also if JSON cannot hold it."""
     where = f"{type(source).__module__}.{type(source).__qualname__}.identity()"
     try:
-        found = source.identity()
+        identity = source.identity()
     except TypeError as error:
         if error.__traceback__ is None or error.__traceback__.tb_next is not None:
             raise  # from within
         raise ModelError(f"{where} cannot be called: {error}") from error
-    if not isinstance(found, Mapping):
-        raise ModelError(f"{where} is a {type(found).__name__}; it must be a mapping")
+    if not isinstance(identity, Mapping):
+        raise ModelError(f"{where} is a {type(identity).__name__}; it must be a mapping")
     try:
-        return dict(plain_data(found, where))
+        return dict(plain_data(identity, where))
     except UserError as error:
         raise ModelError(str(error)) from error
 
@@ -65,41 +65,41 @@ def describe(thing: Any) -> dict[str, Any]:
     another field, and so is a field at its default if its metadata say `told: unless default` (it
     was added later). Raises UserError for a value that is not plain data, as it could not be
     compared."""
-    described: dict[str, Any] = {"class": class_id(type(thing))}
+    description: dict[str, Any] = {"class": class_id(type(thing))}
     for field in dataclasses.fields(thing):
         value = getattr(thing, field.name, None)
         silent = field.metadata.get("told") == "unless default" and value == field.default
         if field.compare and not silent:
-            described[field.name] = plain_data(value, f"{described['class']}.{field.name}")
-    return described
+            description[field.name] = plain_data(value, f"{description['class']}.{field.name}")
+    return description
 
 
 def plain_data(value: Any, where: str) -> Any:
     """The value as JSON data, with nested objects described. Raises UserError, starting with
     `where`, for what JSON cannot hold."""
     try:
-        return _described(value, where)
+        return _plain(value, where)
     except RecursionError:
         raise UserError(f"{where} holds itself, or is nested too deeply") from None
 
 
-def node_of(described: Any) -> Any:
+def node_of(description: Any) -> Any:
     """The config node from which `build` makes the object that `describe` described."""
-    if isinstance(described, list):
-        return [node_of(item) for item in described]
-    if not isinstance(described, Mapping):
-        return described
+    if isinstance(description, list):
+        return [node_of(item) for item in description]
+    if not isinstance(description, Mapping):
+        return description
     names = {"class": TARGET}
-    return {names.get(key, key): node_of(value) for key, value in described.items()}
+    return {names.get(key, key): node_of(value) for key, value in description.items()}
 
 
-def _described(value: Any, where: str) -> Any:
+def _plain(value: Any, where: str) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return describe(value)
     if isinstance(value, (list, tuple)):
-        return [_described(item, f"{where}.{number}") for number, item in enumerate(value)]
+        return [_plain(item, f"{where}.{number}") for number, item in enumerate(value)]
     if isinstance(value, Mapping):
-        return {str(key): _described(item, f"{where}.{key}") for key, item in value.items()}
+        return {str(key): _plain(item, f"{where}.{key}") for key, item in value.items()}
     if not _is_plain(value):
         kind = repr(value) if isinstance(value, float) else f"of type {type(value).__name__}"
         raise UserError(

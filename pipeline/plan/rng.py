@@ -55,10 +55,10 @@ def _words(number: int) -> list[int]:
 def deal_key(game: Game[Any]) -> tuple[str | int, ...]:
     """What a deal depends on besides the seed and its number: the id of the game's class, its seats
     and, if one class holds several games, which one. A renamed game has the key of its original."""
-    own = base_game_of(game)
-    module, _, name = class_id(type(own)).rpartition(".")
-    key = deal_key_of(own)
-    return (module, name, own.num_seats, *([key] if key else []))
+    base = base_game_of(game)
+    module, _, name = class_id(type(base)).rpartition(".")
+    key = deal_key_of(base)
+    return (module, name, base.num_seats, *([key] if key else []))
 
 
 @lru_cache

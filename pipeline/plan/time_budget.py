@@ -27,11 +27,11 @@ def enough_slow_deals(deals: int) -> int:
 
 @dataclass(frozen=True)
 class ProgressCallbacks:
-    """Progress callbacks, which change no result: `reach` gets the games played and the expected
-    total; `say` gets a line on what fell short."""
+    """Progress callbacks, which change no result: `on_progress` gets the games played and the
+    expected total; `on_message` a line on what fell short."""
 
-    reach: Callable[[int, int], None] = field(compare=False)
-    say: Callable[[str], None] = field(compare=False)
+    on_progress: Callable[[int, int], None] = field(compare=False)
+    on_message: Callable[[str], None] = field(compare=False)
 
 
 UNSEEN = ProgressCallbacks(lambda done, total: None, lambda line: None)

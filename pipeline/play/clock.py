@@ -44,11 +44,11 @@ class MatchTimer:
         if not exchanges:
             return None
         waiting = list(self._spans)
-        found: list[Span] = []
+        spans: list[Span] = []
         for exchange in exchanges:
             place = next(at for at, ask in enumerate(waiting) if _fits(ask.request, exchange))
-            found.append(self._spans[waiting.pop(place)])
-        return Clock(round(self.began, PLACES), tuple(found))
+            spans.append(self._spans[waiting.pop(place)])
+        return Clock(round(self.began, PLACES), tuple(spans))
 
 
 def _fits(request: Request, exchange: Exchange) -> bool:

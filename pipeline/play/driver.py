@@ -64,13 +64,13 @@ class Arrivals:
 
     def wait(self, seconds: float) -> list[Future[list[Finished]]]:
         """All finished futures; wait at most `seconds` for the first."""
-        found = []
+        arrivals = []
         try:
-            found.append(self._queue.get(timeout=seconds))
+            arrivals.append(self._queue.get(timeout=seconds))
             while True:
-                found.append(self._queue.get_nowait())
+                arrivals.append(self._queue.get_nowait())
         except queue.Empty:
-            return found
+            return arrivals
 
 
 @dataclass(eq=False)
@@ -80,17 +80,17 @@ class WorkerState:
 
     worker: Worker
     ahead: int = AHEAD
-    held: int = 0
+    lease_count: int = 0
     alone: bool = False
-    lost: int = 0
-    heard: float = 0.0
+    lost_count: int = 0
+    last_heard: float = 0.0
 
     @property
     def room(self) -> bool:
         """Whether it may hold another lease; after a loss, one at a time until one succeeds."""
-        if self.alone or self.lost >= LOSSES:
+        if self.alone or self.lost_count >= LOSSES:
             return False
-        return self.held < (1 if self.lost else self.ahead)
+        return self.lease_count < (1 if self.lost_count else self.ahead)
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class _Lease:
 
 
 @dataclass
-class _Open:
+class _OpenMatch:
     """An unfinished match: how many workers hold it, how often each error occurred, and the last
     one."""
 
@@ -140,7 +140,7 @@ class Driver:
     def __post_init__(self) -> None:
         self._states = [WorkerState(worker, self.ahead) for worker in self.workers]
         self._idle = dict.fromkeys(self._states)
-        self._open: dict[str, _Open] = {}
+        self._open: dict[str, _OpenMatch] = {}
         self._held: dict[Future[list[Finished]], _Lease] = {}
         self._duplicates: dict[Future[list[Finished]], Future[list[Finished]]] = {}
         self._unduplicated: OrderedDict[Future[list[Finished]], _Lease] = OrderedDict()
@@ -179,10 +179,10 @@ class Driver:
         if self.patience is None:
             return
         for state in {lease.state: None for lease in self._held.values()}:
-            silent = self.clock() - state.heard
+            silent = self.clock() - state.last_heard
             if silent > self.patience:
                 event("worker restarted", logging.WARNING, silent_seconds=round(silent))
-                state.heard = self.clock()
+                state.last_heard = self.clock()
                 state.worker.restart()
 
     def _give_up(self) -> None:
@@ -207,10 +207,10 @@ class Driver:
         fresh = list(itertools.islice(self._next(tasks), self.lease))
         if fresh:
             self._grant(state, fresh)
-        elif not state.held and self._suspects and self._trusted(state):
+        elif not state.lease_count and self._suspects and self._trusted(state):
             self._grant(state, [self._suspects.popleft()], alone=True)
         else:
-            return not state.held and self._copy(state)
+            return not state.lease_count and self._copy(state)
         return True
 
     def _copy(self, state: WorkerState) -> bool:
@@ -232,7 +232,7 @@ class Driver:
         for task in tasks:
             if task is None:
                 return
-            self._open[task.match] = _Open()
+            self._open[task.match] = _OpenMatch()
             last = task.cell in self.trying
             yield task
             if last:
@@ -242,7 +242,9 @@ class Driver:
     def _trusted(self, state: WorkerState) -> bool:
         """Whether a lost lease would point to the match rather than the worker: no other worker is
         more reliable."""
-        return not state.lost or all(state.lost <= other.lost for other in self._states)
+        return not state.lost_count or all(
+            state.lost_count <= other.lost_count for other in self._states
+        )
 
     def _may_be_copied(self, task: Task) -> bool:
         """Whether the match is unfinished, its cell is not stopped, and it has failed fewer than
@@ -259,9 +261,9 @@ class Driver:
         if it kills the worker again, no other match is lost."""
         for task in tasks:
             self._open[task.match].holders += 1
-        if not state.held:
-            state.heard = self.clock()
-        state.held += 1
+        if not state.lease_count:
+            state.last_heard = self.clock()
+        state.lease_count += 1
         state.alone = alone
         future = state.worker.play(tasks)
         self._held[future] = _Lease(state, tasks, alone)
@@ -281,16 +283,16 @@ class Driver:
             del self._duplicates[duplicate]
             self._unduplicated[duplicate] = self._held[duplicate]
         state = lease.state
-        state.held -= 1
+        state.lease_count -= 1
         state.alone = False
-        state.heard = self.clock()
+        state.last_heard = self.clock()
         self._idle[state] = None
         try:
             results = {result.task.match: result for result in future.result()}
-            lack, state.lost = "the worker's reply lacks this match", 0
+            lack, state.lost_count = "the worker's reply lacks this match", 0
         except WorkerLost as lost:
             results, lack = {}, str(lost)
-            state.lost += 1
+            state.lost_count += 1
             event("worker lost", logging.WARNING, why=lack, matches=len(lease.tasks))
         for failed in results.values():
             if failed.error is not None:
@@ -299,9 +301,9 @@ class Driver:
                 if failed.task.match in self._open and not failed.halts:
                     self.failed(failed.task, failed.error)
         for task in lease.tasks:
-            self._ended(results.get(task.match, Finished(task, None, lack)), lease.alone)
+            self._finish(results.get(task.match, Finished(task, None, lack)), lease.alone)
 
-    def _ended(self, result: Finished, alone: bool) -> None:
+    def _finish(self, result: Finished, alone: bool) -> None:
         """Report the match's first result; queue a failed match again or give it up."""
         task, match = result.task, self._open.get(result.task.match)
         if match is None:

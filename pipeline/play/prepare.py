@@ -52,11 +52,11 @@ def prepare(cell: Cell) -> Chain[Ready]:
 def _prepared(cell: Cell, number: int, player: Player, ready: Ready) -> Chain[Player]:
     if not isinstance(player.agent, Prepared):
         return player
-    asked: list[Exchange] = []
+    exchanges: list[Exchange] = []
     preparing = player.agent.prepare(cell.game, number, cell.goal(number, 0))
     agent = yield from answer_questions(
-        preparing, player.model, asked, ready.statics, cell.keep_thoughts
+        preparing, player.model, exchanges, ready.statics, cell.keep_thoughts
     )
-    if asked:
-        ready.asked.append(Preparation(number, tuple(asked)))
+    if exchanges:
+        ready.asked.append(Preparation(number, tuple(exchanges)))
     return replace(player, agent=agent)

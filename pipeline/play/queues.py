@@ -151,10 +151,10 @@ def answer_batch(model: Model, asks: Sequence[Ask]) -> list[Delivery]:
     """Answer a batch, and share out its cost."""
     started = time.perf_counter()
     replies = answer_each(model, [ask.request for ask in asks])
-    ended = time.perf_counter()
-    took = ended - started
+    end = time.perf_counter()
+    took = end - started
     costs = split_cost(took, replies)
     return [
-        Delivery(ask, reply, took / len(asks), cost, started, ended)
+        Delivery(ask, reply, took / len(asks), cost, started, end)
         for ask, reply, cost in zip(asks, replies, costs, strict=True)
     ]

@@ -63,18 +63,18 @@ class Replayer:
         asked = [one for decision in record.decisions for one in decision.asked]
         table = Table(self.cell, task, self.seed)
         state = run(table.played(), _replies(asked, record.statics))
-        return list(differences(_plain(record), _plain(table.record(state))))
+        return list(differences(_compared_fields(record), _compared_fields(table.record(state))))
 
 
 def _replies(exchanges: Iterable[Exchange], statics: Mapping[str, str]) -> Callable[[Ask], Reply]:
     """Return a function that answers each request from the log; equal requests in log order."""
-    kept: defaultdict[bytes, deque[Reply]] = defaultdict(deque)
+    reply_queues: defaultdict[bytes, deque[Reply]] = defaultdict(deque)
     for one in exchanges:
         request, reply = one.restored(statics)
-        kept[key(request)].append(reply)
+        reply_queues[key(request)].append(reply)
 
     def answer(ask: Ask) -> Reply:
-        replies = kept[key(ask.request)]
+        replies = reply_queues[key(ask.request)]
         if not replies:
             raise QuestionMismatch("it asks a question that the record does not hold")
         return replies.popleft()
@@ -82,7 +82,7 @@ def _replies(exchanges: Iterable[Exchange], statics: Mapping[str, str]) -> Calla
     return answer
 
 
-def _plain(record: MatchRecord) -> dict[str, Any]:
+def _compared_fields(record: MatchRecord) -> dict[str, Any]:
     """The record's compared fields, as JSON data."""
     told: dict[str, Any] = decode(encode(record))
     return {name: value for name, value in told.items() if name not in BESIDE}

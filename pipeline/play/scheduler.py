@@ -210,10 +210,12 @@ class Scheduler:
 
     def _play(self, match: _Match) -> None:
         playing = play(self._ready[match.task.cell].cell, match.task, self._seed)
-        running = _Running(playing, partial(self._played, match), next(self._begun))
+        running = _Running(playing, partial(self._finish_match, match), next(self._begun))
         self._advance(running, None)
 
-    def _played(self, match: _Match, running: _Running, result: MatchRecord | _Failure) -> None:
+    def _finish_match(
+        self, match: _Match, running: _Running, result: MatchRecord | _Failure
+    ) -> None:
         task = match.task
         if isinstance(result, _Failure):
             self._end(match, Finished(task, None, result.error, result.halts))
@@ -244,18 +246,18 @@ class Scheduler:
         running.watch.answered(delivery.ask, delivery.began, delivery.ended)
         self._advance(running, delivery)
 
-    def _advance(self, running: _Running, come: Delivery | None) -> None:
+    def _advance(self, running: _Running, delivery: Delivery | None) -> None:
         """Resume the chain until its next asks or its end; not after closing."""
         if self._closed.is_set():
             return
         started = time.perf_counter()
         try:
-            if come is None:
+            if delivery is None:
                 asks = next(running.chain)
-            elif isinstance(come.reply, Exception):
-                asks = running.chain.throw(come.reply)
+            elif isinstance(delivery.reply, Exception):
+                asks = running.chain.throw(delivery.reply)
             else:
-                asks = running.chain.send(Answered(come.ask, come.reply))
+                asks = running.chain.send(Answered(delivery.ask, delivery.reply))
         except StopIteration as stop:
             running.seconds += time.perf_counter() - started
             self._stop(running, stop.value)

@@ -58,17 +58,17 @@ float32 matrix products measured on such a core.
 
 def devices(text: str) -> tuple[int, Device]:
     """Parse a number of devices: "8xH100", "H200". Raises UserError for an unknown device."""
-    found = re.fullmatch(r"(?:0*(\d{1,9})\s*[xX*])?\s*(.+)", text.strip())
+    match = re.fullmatch(r"(?:0*(\d{1,9})\s*[xX*])?\s*(.+)", text.strip())
     names = {name.lower(): device for name, device in DEVICES.items()}
-    count = int(found.group(1) or 1) if found else 1
-    name = one_line(found.group(2) if found else "", 40)
-    shown = f"--hardware {one_line(text, 40)!r}"
+    count = int(match.group(1) or 1) if match else 1
+    name = one_line(match.group(2) if match else "", 40)
+    argument = f"--hardware {one_line(text, 40)!r}"
     if re.match(r"\d{10}", name) or not 1 <= count <= MOST_DEVICES:
-        raise UserError(f"{shown}: there may be 1 to {MOST_DEVICES:,} devices")
+        raise UserError(f"{argument}: there may be 1 to {MOST_DEVICES:,} devices")
     if name.lower() not in names:
         longer = [known for known in DEVICES if known.lower().startswith(name.lower())]
         hint = suggest(name, longer if name and longer else DEVICES)
-        raise UserError(f"{shown}: no device {name!r}{hint}")
+        raise UserError(f"{argument}: no device {name!r}{hint}")
     return count, names[name.lower()]
 
 
@@ -126,10 +126,10 @@ def shape_of(path: str) -> Shape:
     try:
         folder = local_folder(path) or hub.cached_folder(path, None)
         if folder is None:
-            known = ", ".join(sorted(SHAPES))
+            names = ", ".join(sorted(SHAPES))
             raise UserError(
                 f"model {path!r} is not on this machine, so its shape is not known; fetch its "
-                f"config.json into a folder and give that, or plan with one of {known}"
+                f"config.json into a folder and give that, or plan with one of {names}"
             )
         return _from_config(read_json(Path(folder) / "config.json", path), path)
     except ModelError as error:

@@ -109,20 +109,20 @@ def fit(load: Load, count: int, device: Device) -> Fit:
     heads = load.shape.num_attention_heads
     asked = load.source.shards
     ways = [asked] if asked > 1 else [n for n in range(1, count + 1) if heads % n == 0]
-    tried = (
+    candidates = (
         [_offloaded(load, count, device)]
         if load.offloaded
         else [_replica(load, shards, count, device) for shards in ways]
     )
-    for found in tried:
+    for found in candidates:
         if _holds(found, count, device):
             return found
-    last = tried[-1]
+    last = candidates[-1]
     raise UserError(
         f"model={load.name} does not fit {count} x {device.name} in {last.shards} shard(s): "
         f"{last.weights:.1f} weights + {last.cache:.1f} cache + {last.activations:.1f} activations "
-        f"= {last.memory:.1f} GiB a device, and {USABLE:.0%} of {device.memory:.1f} GiB are usable"
-        + _way_out(load, count, device)
+        f"= {last.memory:.1f} GiB per device, and {USABLE:.0%} of "
+        f"{device.memory:.1f} GiB are usable" + _way_out(load, count, device)
     )
 
 
@@ -134,10 +134,10 @@ def _way_out(load: Load, count: int, device: Device) -> str:
     """A hint to offload weights, if that helps."""
     if load.offloaded or load.source.quantization == "fp8":
         return ""
-    found = _offloaded(load, count, device)
-    if not _holds(found, count, device):
+    offloaded = _offloaded(load, count, device)
+    if not _holds(offloaded, count, device):
         return ""
-    return f"; with model.offload=disk model.shards=1 it takes {found.memory:.1f}"
+    return f"; with model.offload=disk model.shards=1 it takes {offloaded.memory:.1f}"
 
 
 def _replica(load: Load, shards: int, count: int, device: Device) -> Fit:
@@ -209,28 +209,34 @@ def hours(load: Load, fit: Fit, device: Device, pace: Pace = USUAL) -> Hours:
 
 def loads(cells: Sequence[CellConfig], sweep: SweepConfig) -> tuple[list[Load], int]:
     """Every checkpoint of the sweep with its workload over all cells; and the deals per cell."""
-    known: list[Checkpoint] = []
-    casts = [cast(config, known) for config in cells]
-    if not known:
+    checkpoints: list[Checkpoint] = []
+    casts = [cast(config, checkpoints) for config in cells]
+    if not checkpoints:
         raise UserError("no cell of this sweep asks a checkpoint: there is nothing to size")
-    built = {acted.cell.key: acted.cell for acted in casts}
+    by_key = {acted.cell.key: acted.cell for acted in casts}
     auto = sweep.deals == "auto"
-    baselines = {key: measure(cell, sweep.seed) if auto else None for key, cell in built.items()}
-    abouts = [CellInfo.from_cell(cell, baselines[cell.key]) for cell in built.values()]
-    deals = planned_deals(sweep, built.values(), baselines, planned_tests(abouts))
-    found = [
-        Load(source.path.rpartition("/")[2], source, shape_of(source.path)) for source in known
+    baselines = {key: measure(cell, sweep.seed) if auto else None for key, cell in by_key.items()}
+    abouts = [CellInfo.from_cell(cell, baselines[cell.key]) for cell in by_key.values()]
+    deals = planned_deals(sweep, by_key.values(), baselines, planned_tests(abouts))
+    model_loads = [
+        Load(_model_name(source.path), source, shape_of(source.path)) for source in checkpoints
     ]
-    for acted in _played(casts, sweep):
+    for acted in _with_controls(casts, sweep):
         matches = deals * len(acted.cell.rotations)
         for source, work in sampled(acted, sweep.seed).items():
-            load = found[known.index(source)]
+            load = model_loads[checkpoints.index(source)]
             load.work = load.work.plus(work, matches / SAMPLE)
             load.cells += 1
-    return found, deals
+    return model_loads, deals
 
 
-def _played(casts: Sequence[Cast], sweep: SweepConfig) -> list[Cast]:
+def _model_name(path: str) -> str:
+    """The last part of a path or repository; of `models/pocket/weights`, `pocket`."""
+    folder, _, name = path.rpartition("/")
+    return folder.rpartition("/")[2] if folder and name == "weights" else name
+
+
+def _with_controls(casts: Sequence[Cast], sweep: SweepConfig) -> list[Cast]:
     """The cells, and their controls that also use a checkpoint, without duplicates."""
     every = [*casts, *(other for acted in casts for other in control_casts(acted, sweep))]
     return list({acted.cell.key: acted for acted in reversed(every)}.values())[::-1]
@@ -245,23 +251,23 @@ def show(
 ) -> None:
     """Print what fits and how long it takes. Raises UserError."""
     count, device = devices(hardware)
-    found, deals = loads(cells, sweep)
-    fits = [fit(load, count, device) for load in found]
+    model_loads, deals = loads(cells, sweep)
+    fits = [fit(load, count, device) for load in model_loads]
     out.print(
-        f"{cells[0].experiment}: {deals:,} deals a cell on {count} x {device.name} "
+        f"{cells[0].experiment}: {deals:,} deals per cell on {count} x {device.name} "
         f"({device.memory:g} GiB, {device.rate:g} TFLOP/s, {device.bandwidth:g} TB/s each)\n"
     )
-    out.print(_memory(found, fits))
+    out.print(_memory(model_loads, fits))
     out.print()
-    took = [hours(load, f, device, pace) for load, f in zip(found, fits, strict=True)]
-    out.print(_time(found, took))
+    took = [hours(load, f, device, pace) for load, f in zip(model_loads, fits, strict=True)]
+    out.print(_time(model_loads, took))
     foot = (
         f"Counted in {SAMPLE} matches a cell with made-up answers; tokens estimated from the text. "
         f"Hours: at {pace.efficiency:.0%} of the data sheet's rate, once models are "
         "loaded; prompt by prompt, and packed as the engine does. Traffic between shards is left "
         "out. Models of one sweep share the devices: give large ones an output_dir each."
     )
-    for load, own in zip(found, fits, strict=True):
+    for load, own in zip(model_loads, fits, strict=True):
         if load.offloaded:
             out.print(_packs(load, own, device, pace))
     out.print(Text(foot, style="dim"))
@@ -294,16 +300,16 @@ def _table(*headings: str) -> WrappedTable:
 
 def _memory(fit: Sequence[Load], fits: Sequence[Fit]) -> WrappedTable:
     table = _table(
-        *("GiB a device", "parameters", "weights", "cache", "pass", "sum", "shards", "replicas")
+        *("GiB per device", "parameters", "weights", "cache", "pass", "sum", "shards", "replicas")
     )
-    for load, own in zip(fit, fits, strict=True):
-        sizes = (own.weights, own.cache, own.activations, own.memory)
+    for load, placed in zip(fit, fits, strict=True):
+        sizes = (placed.weights, placed.cache, placed.activations, placed.memory)
         table.add_row(
             load.name,
             short(load.shape.parameters),
             *(f"{size:.1f}" for size in sizes),
-            str(own.shards),
-            str(own.replicas),
+            str(placed.shards),
+            str(placed.replicas),
         )
     return table
 
@@ -312,14 +318,14 @@ def _time(fit: Sequence[Load], took: Sequence[Hours]) -> WrappedTable:
     table = _table(
         *("work", "cells", "decisions", "tokens as sent", "packed", "hours as sent", "packed")
     )
-    for load, own in zip(fit, took, strict=True):
+    for load, hours in zip(fit, took, strict=True):
         work = load.work
         amounts = (work.decisions, work.sent + work.written, work.packed + work.written)
         table.add_row(
             load.name,
             str(load.cells),
             *map(short, amounts),
-            f"{own.logical:,.2f}",
-            f"{own.packed:,.2f}",
+            f"{hours.logical:,.2f}",
+            f"{hours.packed:,.2f}",
         )
     return table

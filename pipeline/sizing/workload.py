@@ -99,12 +99,12 @@ def cast(config: CellConfig, checkpoints: list[Checkpoint]) -> Cast:
 
 def control_casts(acted: Cast, sweep: SweepConfig) -> list[Cast]:
     """The controls that the sweep adds to the cell, if they also use a checkpoint."""
-    found = []
+    casts = []
     for cell in controls_and_noise(acted.cell, sweep).values():
         asked = {_number(player.model) for player in cell.players if player.model is not None}
         sources = {number: acted.sources[number] for number in asked & acted.sources.keys()}
-        found += [Cast(cell, sources)] if sources else []
-    return found
+        casts += [Cast(cell, sources)] if sources else []
+    return casts
 
 
 def checkpoint(seat: SeatConfig, packages: Sequence[str]) -> Checkpoint | None:
@@ -122,11 +122,11 @@ def sampled(acted: Cast, seed: Seed) -> dict[Checkpoint, Work]:
         rotations = acted.cell.rotations
         task = Task(acted.cell.key, deal, rotations[deal % len(rotations)], "")
         cell = run(prepare(acted.cell), _made_up).cell
-        run(play(cell, task, seed), lambda ask: _counted(ask, works))
+        run(play(cell, task, seed), lambda ask: _count(ask, works))
     return {acted.sources[number]: work for number, work in works.items()}
 
 
-def _counted(ask: Ask, works: dict[int, Work]) -> Reply:
+def _count(ask: Ask, works: dict[int, Work]) -> Reply:
     number = _number(ask.source)
     if number in works:
         works[number].add(ask.request)

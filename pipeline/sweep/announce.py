@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from rich.console import Console
 
 from gauntlet.games.capabilities import win_or_score
-from gauntlet.pipeline.config.read import Declared, Expect, Seed, SweepConfig
+from gauntlet.pipeline.config.read import DeclaredTest, Expect, Seed, SweepConfig
 from gauntlet.pipeline.judging import luck
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.plan.baseline import Baseline
@@ -16,9 +16,7 @@ from gauntlet.pipeline.plan.cells import Plan
 from gauntlet.pipeline.tables.claims import planned_tests
 from gauntlet.stats import power
 
-ADJUSTED = (
-    "(of raw wins; luck-adjusted ones, which are tested where they can be had, mostly show less)"
-)
+ADJUSTED = "(for raw wins; where results are luck-adjusted, mostly smaller differences show)"
 
 
 def announce(
@@ -26,23 +24,25 @@ def announce(
     plan: Plan,
     sweep: SweepConfig,
     baselines: Mapping[str, Baseline | None],
-    left: int,
-    played: int,
+    matches_left: int,
+    played_deals: int,
 ) -> None:
-    """Print what will be played and what it can show. played: the largest number of gap-free deals
-    of any cell in the log."""
+    """Print what will be played and what it can show.
+
+    played_deals: the largest number of gap-free deals of any cell in the log.
+    """
     matches = plan.deals * sum(len(cell.rotations) for cell in plan.cells)
-    done = matches - left
+    done = matches - matches_left
     there = f", {done:,} of them already in the log" if done else ""
     out.print(
         f"{plan.cells[0].experiment}: {len(plan.cells)} cell(s), {plan.deals:,} deals each, "
         f"{matches:,} matches{there}; {_seeds(plan.seed)}"
     )
-    if played > plan.deals:
-        rest = "" if left else ", nothing is left to play"
+    if played_deals > plan.deals:
+        rest = "" if matches_left else ", nothing is left to play"
         out.print(
-            f"{played:,} deals are in the log and {plan.deals:,} were asked for{rest}; tables use "
-            f"all {played:,}"
+            f"{played_deals:,} deals are in the log and {plan.deals:,} were asked for{rest}; "
+            f"tables use all {played_deals:,}"
         )
     tests = planned_tests([CellInfo.from_cell(cell, baselines[cell.key]) for cell in plan.cells])
     for baseline, test, adjusted in sorted(
@@ -53,7 +53,10 @@ def announce(
             out.print(ADJUSTED)
     others = dict.fromkeys(cell.measure for cell in plan.cells if not win_or_score(cell.measure))
     if others:
-        out.print(f"what {plan.deals:,} deals can show of {', '.join(others)} hangs on its spread")
+        names = ", ".join(others)
+        out.print(
+            f"what {plan.deals:,} deals can show of {names} depends on the spread of its values"
+        )
 
 
 def _seeds(seed: Seed) -> str:
@@ -62,7 +65,7 @@ def _seeds(seed: Seed) -> str:
 
 def _tested_baselines(
     plan: Plan, baselines: Mapping[str, Baseline | None]
-) -> set[tuple[Baseline, Declared, bool]]:
+) -> set[tuple[Baseline, DeclaredTest, bool]]:
     """The win-rate baselines, their tests, and whether these use luck-adjusted results."""
     cells = [(cell, baselines[cell.key]) for cell in plan.cells if win_or_score(cell.measure)]
     return {
@@ -72,21 +75,29 @@ def _tested_baselines(
     }
 
 
-def power_line(deals: int, baseline: Baseline, test: Declared, expect: Expect, tests: int) -> str:
+def power_line(
+    deals: int, baseline: Baseline, test: DeclaredTest, expect: Expect, tests: int
+) -> str:
     """The power of a test against a baseline with this many deals."""
-    rate, null, given = baseline.rate, baseline.rate - test.margin, (expect.alpha, tests, test.side)
-    least = power.detectable_one_proportion(deals, null, 0.8, *given) - test.margin
-    shown = "no difference" if math.isnan(least) else f"a difference of {100 * least:.1f} points"
+    rate, null, settings = (
+        baseline.rate,
+        baseline.rate - test.margin,
+        (expect.alpha, tests, test.side),
+    )
+    least = power.detectable_one_proportion(deals, null, 0.8, *settings) - test.margin
+    difference = (
+        "no difference" if math.isnan(least) else f"a difference of {100 * least:.1f} points"
+    )
     sides = "two-sided" if test.side == "either" else "one-sided"
     margin = f", margin {100 * test.margin:g} points" * (test.margin > 0)
     lines = [
-        f"{deals:,} deals can show {shown} with 80% power",
+        f"{deals:,} deals can show {difference} with 80% power",
         f"(baseline {baseline.policy} {100 * rate:.2f}%{margin}, {sides} alpha {expect.alpha:g}, "
         f"Holm over {tests} test(s))",
     ]
     target = expect.above(rate)
     if rate < target:
-        chance = power.power_one_proportion(deals, target, null, *given)
+        chance = power.power_one_proportion(deals, target, null, *settings)
         points = 100 * (target - rate)
         lines[0] += f", one of {points:.1f} (to {100 * target:.1f}%) with {100 * chance:.0f}%"
     return "\n".join(lines)

@@ -47,8 +47,10 @@ def play(
     if not controls or not missing(plan, log):
         return 0
     launch = sweep.launch if plan.sources else HERE  # without models, no workers are needed
-    own = replace(sweep, launch=launch, stop="fixed", tracking={"kind": "none"})
+    control_sweep = replace(sweep, launch=launch, stop="fixed", tracking={"kind": "none"})
     live.add(plan, chain.from_iterable(log.outcomes.values()))
-    rule = StopRule(own, plan, [CellInfo.from_cell(control, None) for control in controls], log)
-    interrupted = play_missing(out, plan, own, log, rule, live, None, VERBS)
+    rule = StopRule(
+        control_sweep, plan, [CellInfo.from_cell(control, None) for control in controls], log
+    )
+    interrupted = play_missing(out, plan, control_sweep, log, rule, live, None, VERBS)
     return missing(plan, log) if interrupted else 0

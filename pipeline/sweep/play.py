@@ -8,7 +8,7 @@ from rich.console import Console
 
 from gauntlet.pipeline.config.read import SweepConfig
 from gauntlet.pipeline.judging.stopping import StopRule
-from gauntlet.pipeline.launch.cluster import patience, started
+from gauntlet.pipeline.launch.cluster import patience, start_workers
 from gauntlet.pipeline.launch.placement import asks_a_person, stages
 from gauntlet.pipeline.log.events import event, redact
 from gauntlet.pipeline.log.live import RunStatus
@@ -49,8 +49,8 @@ def play_missing(
     play and afterwards."""
     for cell in plan.cells:
         rule.check(cell.key)
-    left = missing(plan, log, rule.stopped)
-    if not left:
+    missing_tasks = missing(plan, log, rule.stopped)
+    if not missing_tasks:
         return False
     cells = {cell.key: cell for cell in plan.cells}
 
@@ -80,22 +80,25 @@ def play_missing(
             raise KeyboardInterrupt
 
     if command is not None:
-        log.append_line("runs", run_entry(plan, left, command))
-    event("start", matches=left, launch=sweep.launch, **live.summary())
+        log.append_line("runs", run_entry(plan, missing_tasks, command))
+    event("start", matches=missing_tasks, launch=sweep.launch, **live.summary())
     preflight = Preflight(out, plan, log, sweep, rule.stopped)
     admission = preflight.admission
     try:
         with live_tracking(sweep.tracking, log.folder, plan.cells) as follower:
             for stage in stages(sweep.launch, plan.sources, admission.tasks()):
-                left = missing(plan, log, rule.stopped)
+                missing_tasks = missing(plan, log, rule.stopped)
                 with (
-                    started(stage.launch, plan, sweep.concurrent_matches) as workers,
+                    start_workers(stage.launch, plan, sweep.concurrent_matches) as workers,
                     stop_event() as stop,
-                    Bar(out, left, asks_a_person(plan.sources), *verbs) as bar,
+                    Bar(out, missing_tasks, asks_a_person(plan.sources), *verbs) as bar,
                 ):
                     live.play(len(workers))
                     preflight.workers = len(workers)
-                    lease, ahead = lease_size(sweep.concurrent_matches, left, len(workers)), AHEAD
+                    lease, ahead = (
+                        lease_size(sweep.concurrent_matches, missing_tasks, len(workers)),
+                        AHEAD,
+                    )
                     if stage.one_by_one:
                         lease = ahead = 1
                     Driver(

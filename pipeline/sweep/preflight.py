@@ -18,7 +18,7 @@ from gauntlet.common.terminal import print_line
 from gauntlet.models.base import Paid
 from gauntlet.models.exchanges import Exchange, TextExchange
 from gauntlet.pipeline.config.read import SweepConfig
-from gauntlet.pipeline.launch.placement import asks_a_person, paid
+from gauntlet.pipeline.launch.placement import asks_a_person, paid_models
 from gauntlet.pipeline.log.events import event, redact
 from gauntlet.pipeline.log.failed_matches import LONGEST, reason
 from gauntlet.pipeline.log.outcomes import Outcome, calls
@@ -101,7 +101,7 @@ class Preflight:
         waited, self._due = cell in self._due, self._due - {cell}
         if not waited or self._due or not self._first:
             return
-        for line in (*self._unreadable(), self._expected()):
+        for line in (*self._unreadable(), self._estimate()):
             print_line(self._out, f"preflight {line}")
             event("preflight", told=line)
 
@@ -115,7 +115,7 @@ class Preflight:
             count = f"{worst.malformed} of {worst.replies} replies unreadable"
             yield f"{count} in {self._name(cell)}{more}"
 
-    def _expected(self) -> str:
+    def _estimate(self) -> str:
         """Expected time, tokens and cost of all matches of the cells with a first match, assuming
         that the others are like it."""
         total = seconds = tokens = cost = 0.0
@@ -135,7 +135,7 @@ class Preflight:
         match has the model almost to itself; for API models it assumes the most concurrent requests
         and matches."""
         models = [player.model for player in cell.players if player.model is not None]
-        slots = [model.in_flight for model in paid(models)]
+        slots = [model.in_flight for model in paid_models(models)]
         if not slots or record.clock is None:
             return record.seconds
         asked = [one for decision in record.decisions for one in decision.asked]

@@ -23,11 +23,11 @@ def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults], hurry
     """Write and print the tables, draw the figures, log to MLflow, and print where everything is.
     hurry: skip figures and MLflow, because the user interrupted the run."""
     folder = sweep.output_dir
-    made = write_tables(folder, results)
+    tables = write_tables(folder, results)
     out.print()
-    show_tables(made)
+    show_tables(tables)
     out.print()
-    write_report(made, draw=not hurry)
+    write_report(tables, draw=not hurry)
     for line in run_metadata.notes(folder):
         out.print(line)
     if hurry:
@@ -36,17 +36,17 @@ def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults], hurry
         store = str(sweep.tracking["store"])
         try:
             with Waiting(out, "traces", "matches", done="traced") as waiting:
-                track(store, made, sweep.tracking["traces"], waiting.reach)
+                track(store, tables, sweep.tracking["traces"], waiting.reach)
             out.print(f"MLflow   {tracking_uri(store)} (gauntlet ui)", soft_wrap=True)
         except UserError as error:
             out.print(f"warning: {error}", soft_wrap=True)
     out.print(f"records  {Folder(folder).records_folder}", soft_wrap=True)
-    for what, names in (
+    for label, names in (
         ("tables", ("summary", "pairs")),
         ("letters", ("labels", "debiasing")),
         ("replies", ("choices",)),
     ):
-        if files := [str(folder / f"{name}.csv") for name in names if not made[name].empty]:
-            out.print(f"{what:<8} {', '.join(files)}", soft_wrap=True)
+        if files := [str(folder / f"{name}.csv") for name in names if not tables[name].empty]:
+            out.print(f"{label:<8} {', '.join(files)}", soft_wrap=True)
     out.print(f"samples  {folder / 'samples.txt'}", soft_wrap=True)
     out.print(f"report   {folder / 'report.html'}", soft_wrap=True)

@@ -17,7 +17,7 @@ from gauntlet.pipeline.config import resolved
 from gauntlet.pipeline.config.read import CellConfig, SweepConfig
 from gauntlet.pipeline.judging import luck, stopping
 from gauntlet.pipeline.launch.cluster import patience
-from gauntlet.pipeline.launch.placement import paid, resolve_launch
+from gauntlet.pipeline.launch.placement import paid_models, resolve_launch
 from gauntlet.pipeline.log import code, failed_matches, same_name_cells
 from gauntlet.pipeline.log.events import event, log_events, redact_data
 from gauntlet.pipeline.log.folder import Folder
@@ -126,16 +126,16 @@ def run(
         )
 
         show(out, sweep, results, hurry=interrupted and not halted)
-        for account in dict.fromkeys(source.account() for source in paid(plan.sources)):
+        for account in dict.fromkeys(source.account() for source in paid_models(plan.sources)):
             out.print(f"paid     {account}", soft_wrap=True)
             event("paid", account=account)
         live.ended("interrupted" if interrupted else "failed" if failure else "finished", failure)
         if interrupted:
-            how = "" if halted else "; running the same command again continues"
+            hint = "" if halted else "; running the same command again continues"
             left = missing(plan, log) + left_controls
             out.print(
                 f"\ninterrupted: {left:,} matches are left, all others are safe in "
-                f"{log.folder}{how}"
+                f"{log.folder}{hint}"
             )
     if halted is not None:
         raise halted

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 @contextmanager
 def stop_event() -> Iterator[threading.Event]:
     """Yield an event that SIGINT and SIGTERM set, and restore the handlers afterwards."""
-    asked = threading.Event()
+    stop = threading.Event()
     numbers = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, lambda *_: asked.set()) for number in numbers]
+    before = [signal.signal(number, lambda *_: stop.set()) for number in numbers]
     try:
-        yield asked
+        yield stop
     finally:
         for number, handler in zip(numbers, before, strict=True):
             signal.signal(number, handler)

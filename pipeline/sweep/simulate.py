@@ -72,7 +72,7 @@ def wins_by_seat(
     cell: Cell,
     games: int,
     seed: int,
-    reach: Callable[[int, int], None] = lambda done, games: None,
+    on_progress: Callable[[int, int], None] = lambda done, games: None,
 ) -> np.ndarray:
     """The wins of each seat in `games` games, then the games without a winner. These are not the
     games that measure a baseline.
@@ -97,7 +97,7 @@ def wins_by_seat(
             f"{cell.labels['game']} with the players {names} has to be played"
         )
     own = int(digest([seed, "simulated"]), 16) >> 1
-    return simulate(cell.game, policies, games, own, reach)
+    return simulate(cell.game, policies, games, own, on_progress)
 
 
 def seat_table(cells: Sequence[Cell], counts: Sequence[np.ndarray], games: int) -> pd.DataFrame:
@@ -126,37 +126,37 @@ def seat_table(cells: Sequence[Cell], counts: Sequence[np.ndarray], games: int) 
 
 def seats_view(seats: pd.DataFrame) -> WrappedTable:
     """Win rates by seat, one row per cell."""
-    shown = WrappedTable()
-    shown.add_column("players by seat")
-    shown.add_column("games", justify="right")
+    grid = WrappedTable()
+    grid.add_column("players by seat")
+    grid.add_column("games", justify="right")
     for seat in range(seats["seat"].max() + 1):
-        shown.add_column(f"seat {seat}", justify="right", no_wrap=True)
+        grid.add_column(f"seat {seat}", justify="right", no_wrap=True)
     for _, rows in seats.groupby(["seats", "cell"], sort=False):
         widths = (rows["ci_high"] - rows["ci_low"]) / 2
         cells = [
             f"{percent(rate, 2)} +-{100 * width:.2f}"
             for rate, width in zip(rows["win_rate"], widths, strict=True)
         ]
-        shown.add_row(" ".join(rows["player"]), f"{rows['games'].iloc[0]:,}", *cells)
-    return shown
+        grid.add_row(" ".join(rows["player"]), f"{rows['games'].iloc[0]:,}", *cells)
+    return grid
 
 
 def _row(cell: Cell, won: np.ndarray, games: int, baseline: Baseline | None) -> dict[str, Any]:
     """A row of summary.csv; columns that counts cannot give are empty."""
     about, draws = CellInfo.from_cell(cell, baseline), int(won[-1])
     wins = as_integer(sum(int(won[seat]) for seat in cell.measured) / about.measured)
-    found = (wins / games, *limits((0.0, 1.0), (0.0, 1.0), counts=(games - wins, wins)))
+    estimates = (wins / games, *limits((0.0, 1.0), (0.0, 1.0), counts=(games - wins, wins)))
     if not about.wins:
         counts = (games - wins - draws, draws, wins)
         score = limits((0.0, 0.5, 1.0), (0.0, 1.0), counts=counts)
-        found = ((wins + draws / 2) / games, *score)
+        estimates = ((wins + draws / 2) / games, *score)
     return {
         "cell": about.name,
         "experiment": about.experiment,
         **about.labels,
         **measure_columns(about),
-        **dict(zip(ESTIMATE, found, strict=True)),
-        **dict(zip(RAW, found, strict=True)),
+        **dict(zip(ESTIMATE, estimates, strict=True)),
+        **dict(zip(RAW, estimates, strict=True)),
         "estimator": "raw",
         "baseline": baseline.rate if baseline else np.nan,
         "baseline_n": baseline.games if baseline else 0,

@@ -29,7 +29,7 @@ COLUMNS = {
     "value": "the place (from 1, and the last), the option, or the reply",
     "count": "how often it was taken",
     "share": "of the decisions with a choice; of replies, of the different questions of the kind",
-    "random": "that share for a player that takes every option alike; empty where there is none",
+    "random": "that share for a uniformly random player; empty where there is none",
 }
 PAGE_VALUES = 12
 """Values of a kind that the page lists; choices.csv has all."""
@@ -96,8 +96,8 @@ BAR = 0.15
 
 @dataclass(frozen=True)
 class Shares:
-    """Shares of the decisions by kind, a row per cell and a column per value, and those of a player
-    that takes every option alike; nan if the value was never on offer."""
+    """Shares of the decisions by kind, a row per cell and a column per value, and those of a
+    uniformly random player; nan if the value was never on offer."""
 
     kind: str
     values: Sequence[str]
@@ -122,11 +122,11 @@ def choice_figures(results: Results) -> dict[str, Figure]:
     games_of_rows = rows["cell"].map(games)
     decisions = dict(zip(cells["cell"], cells["decisions"], strict=True))
     several = games_of_rows.nunique() > 1
-    drawn = {}
+    plots = {}
     for game, own in rows.groupby(games_of_rows, sort=False):
         ending = "_" + re.sub(r"\W+", "_", str(game)) if several else ""
-        drawn[f"choices{ending}"] = choice_distribution(own, results.names, decisions)
-    return drawn
+        plots[f"choices{ending}"] = choice_distribution(own, results.names, decisions)
+    return plots
 
 
 def choice_distribution(
@@ -139,17 +139,17 @@ def choice_distribution(
     kinds = list(shares(rows, cells))
     if len(cells) <= BARS:
         titles = [f"{names[cell]}, n = {n:,}" for cell, n in zip(cells, counts, strict=True)]
-        figure, what = _bars(kinds, titles), "bars"
+        figure, mark = _bars(kinds, titles), "bars"
     elif len(cells) <= ROWS:
-        figure, what = _heat_maps(kinds, [names[cell] for cell in cells]), "numbers"
+        figure, mark = _heat_maps(kinds, [names[cell] for cell in cells]), "numbers"
     else:
-        figure = _spread(kinds, len(cells))
-        what = "bars: median cell, lines: 5% to 95% of cells"
+        figure = _spread_bars(kinds, len(cells))
+        mark = "bars: median cell, lines: 5% to 95% of cells"
     least, most = min(counts), max(counts)
     number = f"{least:,} to {most:,}" if least < most else f"{most:,}"
     return plot_style.set_title(
         figure,
-        f"What was chosen where there was a choice ({what}: share of {number} decisions a cell, "
+        f"What was chosen where there was a choice ({mark}: share of {number} decisions a cell, "
         "counted, without an interval)",
     )
 
@@ -158,13 +158,13 @@ def shares(rows: pd.DataFrame, cells: Sequence[str]) -> Iterator[Shares]:
     """The places in order, the last one at the end; and the most frequent moves."""
     most = FEW if plot_style.narrow() and 1 < len(cells) <= BARS else MOST
     for kind in KINDS:
-        own = rows[rows["kind"] == kind]
+        kind_rows = rows[rows["kind"] == kind]
         share, random = (
-            own.pivot_table(index="cell", columns="value", values=column).reindex(list(cells))
+            kind_rows.pivot_table(index="cell", columns="value", values=column).reindex(list(cells))
             for column in ("share", "random")
         )
         if kind == "place":
-            numbers = sorted(int(value) for value in set(own["value"]) - {"last"})
+            numbers = sorted(int(value) for value in set(kind_rows["value"]) - {"last"})
             values = [*map(str, numbers[:most]), "last"]
         else:
             average = share.fillna(0).mean().sort_values(ascending=False, kind="stable")
@@ -184,13 +184,13 @@ def _bars(kinds: Sequence[Shares], names: Sequence[str]) -> Figure:
     return _finish(figure, list(panels[-1]), kinds)
 
 
-def _spread(kinds: Sequence[Shares], cells: int) -> Figure:
+def _spread_bars(kinds: Sequence[Shares], cells: int) -> Figure:
     """Bars of the median cell, and the spread of the others."""
     figure, panels = _panels(kinds, 1)
-    for axes, one in zip(panels[0], kinds, strict=True):
-        low, middle, high = np.nanpercentile(one.share, SPREAD, axis=0)
-        _draw_bars(axes, one, middle, np.nanmedian(one.random, axis=0))
-        places = range(len(one.values))
+    for axes, kind in zip(panels[0], kinds, strict=True):
+        low, middle, high = np.nanpercentile(kind.share, SPREAD, axis=0)
+        _draw_bars(axes, kind, middle, np.nanmedian(kind.random, axis=0))
+        places = range(len(kind.values))
         axes.hlines(places, 100 * low, 100 * high, color=INK, lw=0.9)
         axes.set_title(f"{cells:,} cells", fontsize=plot_style.SIZE)
     return _finish(figure, list(panels[0]), kinds)
@@ -218,7 +218,7 @@ def _draw_bars(axes: Axes, kind: Shares, share: np.ndarray, random: np.ndarray) 
         color=CONTRAST,
         ms=9.5,
         mew=1.6,
-        label="a player that takes every option alike",
+        label="a uniformly random player",
     )
     axes.set_yticks(places, kind.labels)
     axes.set_ylim(len(places) - 0.4, -0.6)
@@ -233,20 +233,20 @@ def _finish(figure: Figure, last: Sequence[Axes], kinds: Sequence[Shares]) -> Fi
 
 
 def _heat_maps(kinds: Sequence[Shares], names: Sequence[str]) -> Figure:
-    """A row per cell, shaded by the excess over a player that takes every option alike."""
+    """A row per cell, shaded by the excess over a uniformly random player."""
     line, more = (0.13, 0.14) if plot_style.narrow() else (0.17, 0.0)
     height = 1.6 + len(kinds) * (0.6 + line * len(names)) + more * len(names)
     figure, panels = plot_style.panels(len(kinds), 1, height)
     excess = [100 * (one.share - one.random) for one in kinds]
     most = max(float(np.nanmax(np.abs(each), initial=0)) for each in excess) or 1.0
-    for axes, one, values in zip(panels, kinds, excess, strict=True):
-        texts = [[f"{100 * x:.0f}" if np.isfinite(x) else "" for x in row] for row in one.share]
+    for axes, kind, values in zip(panels, kinds, excess, strict=True):
+        texts = [[f"{100 * x:.0f}" if np.isfinite(x) else "" for x in row] for row in kind.share]
         image = plot_style.heat_map(axes, values, most, texts)
         plot_style.label_heat_map(figure, axes, names)
-        axes.set_xticks(range(len(one.values)), one.labels)
-        if one.kind == "option":
+        axes.set_xticks(range(len(kind.values)), kind.labels)
+        if kind.kind == "option":
             plot_style.rotate_labels(axes)
-        axes.set_xlabel(one.axis, color=MUTED)
-    label = "beyond a player that takes every option alike, points"
+        axes.set_xlabel(kind.axis, color=MUTED)
+    label = "excess over a uniformly random player, points"
     plot_style.add_colour_bar(figure, panels, image, label)
     return figure

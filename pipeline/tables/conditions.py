@@ -22,7 +22,7 @@ TOO_MANY = (
     "{models} models and {prompts} prompts are too many for one regression; pairs.csv sets cells "
     "beside each other."
 )
-UNREAD = "not all of its cells are shown to do better than always one option"
+UNREAD = "not all of its cells are shown to do better than always taking one option"
 PAIRS_FOOT = (
     "(Paired differences on the deals that both cells played, as pairs.csv has them; p after "
     "Holm's correction over all cells and terms of the experiment.)"
@@ -108,13 +108,13 @@ def family(
     cells, tested = pd.Series(np.nan, summary.index), list(conditions)
     controls = {cell: rival.p for cell, rival in rivals.items()}
     for experiment, rows in summary.groupby("experiment"):
-        own = [at for at, one in enumerate(tested) if one.experiment == experiment]
-        for at in own:
+        members = [at for at, one in enumerate(tested) if one.experiment == experiment]
+        for at in members:
             tested[at] = tested[at].with_controls(controls)
-        corrected = holm(_p_values(rows, [tested[at] for at in own], controls))
+        corrected = holm(_p_values(rows, [tested[at] for at in members], controls))
         cells[rows.index] = corrected[: len(rows)]
         rest = iter(corrected[len(rows) :].tolist())
-        for at in own:
+        for at in members:
             effects = (replace(effect, p_holm=next(rest)) for effect in tested[at].effects)
             tested[at] = replace(tested[at], effects=tuple(effects))
     return cells, tested

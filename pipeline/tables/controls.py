@@ -36,6 +36,28 @@ def other_cells(results: Results) -> Mapping[str, CellResults]:
     return {result.about.key: result for result in cells}
 
 
+def _pair_columns(name: str, other: str) -> dict[str, str]:
+    """The columns of `_pair`."""
+    return {
+        **columns("deals", "measure"),
+        "mean": "the cell's mean over these deals, raw",
+        f"{name}_mean": f"the {other}'s mean",
+        "difference": f"the cell's mean less the {other}'s, paired by deal",
+        **columns("ci_low", "ci_high"),
+    }
+
+
+def _pair_view(name: str, heading: str) -> tuple[Column, ...]:
+    """How the columns of `_pair` are shown."""
+    return (
+        Column("deals", sheets.count("deals")),
+        Column("result", sheets.mean("mean")),
+        Column(heading, sheets.mean(f"{name}_mean")),
+        Column("difference", sheets.change("difference")),
+        Column("95% interval", sheets.change_span("ci_low", "ci_high")),
+    )
+
+
 def _pair(cell: CellResults, other: CellResults, name: str) -> dict[str, Any]:
     """Both raw results and their difference on shared deals; NAME_mean is the other's."""
     (deals, means), (other_deals, other_means) = cell.by_deal(), other.by_deal()
@@ -52,39 +74,35 @@ def _pair(cell: CellResults, other: CellResults, name: str) -> dict[str, Any]:
 CONTROLS = {
     **columns("cell"),
     "control": "the option that the control always takes: `first` or `last`",
-    "deals": "deals that both finished",
-    **columns("measure"),
-    "mean": "the cell's mean over these deals, raw",
-    "control_mean": "the control's mean",
-    "difference": "the cell's less the control's, paired by deal",
-    **columns("ci_low", "ci_high"),
-    "p": "two-sided, in no family of tests",
+    **_pair_columns("control", "control"),
+    "p": "two-sided p-value, not corrected for other tests",
 }
 CONTROLS_VIEW = View(
-    "A fixed option in the subject's place",
+    "A fixed option in the subject's seat",
     (
         Column("cell", sheets.cell_name),
         Column("always", sheets.text("control")),
-        Column("deals", sheets.count("deals")),
-        Column("cell's", sheets.mean("mean")),
-        Column("its", sheets.mean("control_mean")),
-        Column("difference", sheets.change("difference")),
-        Column("95% interval", sheets.reach("ci_low", "ci_high")),
+        *_pair_view("control", "control"),
         Column("p", sheets.p("p")),
     ),
-    "always: a player that takes this option of every list, in the subject's place on the same "
-    "deals.\nPaired by deal, two-sided; in no family of tests.",
+    "control: a player in the subject's seat on the same deals that always takes this option of "
+    "the\nlist. difference: paired by deal. p: two-sided, not corrected for other tests.",
 )
 
 
 @table("controls", CONTROLS, [CONTROLS_VIEW], metrics=("difference",), key="control", place=71)
 def controls(results: Results) -> Iterator[dict[str, Any]]:
     """A row for each cell and control."""
-    others = results.cached(other_cells)
+    other_results = results.cached(other_cells)
     for result in results.cells:
         for name, key in result.about.controls.items():
-            if name != NOISE and key in others and result.outcomes and others[key].outcomes:
-                yield {**_pair(result, others[key], "control"), "control": name}
+            if (
+                name != NOISE
+                and key in other_results
+                and result.outcomes
+                and other_results[key].outcomes
+            ):
+                yield {**_pair(result, other_results[key], "control"), "control": name}
 
 
 def rivals(results: Results) -> dict[str, Rival]:
@@ -96,35 +114,26 @@ def rivals(results: Results) -> dict[str, Rival]:
 
 NOISE_COLUMNS = {
     **columns("cell"),
-    "deals": "deals that the cell and its noise cell both finished",
-    **columns("measure"),
-    "mean": "the cell's mean over these deals, raw",
-    "noise_mean": "the noise cell's mean",
-    "difference": "the first less the second, paired by deal",
-    **columns("ci_low", "ci_high"),
+    **_pair_columns("noise", "noise cell"),
     "floor": "the end of the interval farther from 0: what a meaningless change may do",
     "decisions": "decisions that both met in the same situation, up to the first that differs",
-    "changed": "share of them that came out otherwise",
+    "changed": "share of them that came out differently",
     "matches": "matches that both played",
-    "changed_matches": "share of them that came out otherwise",
+    "changed_matches": "share of them that came out differently",
     "failed": "matches of the noise cell that failed",
 }
 NOISE_VIEW = View(
     "The noise floor",
     (
         Column("cell", sheets.cell_name),
-        Column("deals", sheets.count("deals")),
-        Column("cell's", sheets.mean("mean")),
-        Column("again", sheets.mean("noise_mean")),
-        Column("difference", sheets.change("difference")),
-        Column("95% interval", sheets.reach("ci_low", "ci_high")),
+        *_pair_view("noise", "again"),
         Column("floor", lambda row: sheets.change("floor")(row).lstrip("+")),
         Column("decisions", sheets.share("changed")),
         Column("matches", sheets.share("changed_matches")),
     ),
-    "again: the same player on the same deals, a blank line more in its prompts and their "
-    "facts in\nanother order. floor: what such a change may come to, by the end of the "
-    "interval. decisions,\nmatches: how many came out otherwise; of decisions, those met in "
+    "again: the same player on the same deals, with one more blank line in its prompts and "
+    "their facts\nin another order. floor: how large the effect of such a change may be, by "
+    "the interval. decisions,\nmatches: the share that differed; of decisions, those met in "
     "the same situation.",
 )
 FEW = 5
@@ -154,11 +163,11 @@ Moves = tuple[Sequence[int], Sequence[int]]
 
 
 def _moves(log: Folder, cell: CellResults) -> dict[tuple[int, int], Moves]:
-    counted = set(cell.outcomes.column("match").tolist())
+    match_ids = set(cell.outcomes.column("match").tolist())
     return {
         (record.deal, record.rotation): _match_moves(record)
         for record in log.matches(cell.about.stem)
-        if record.match.encode() in counted
+        if record.match.encode() in match_ids
     }
 
 
@@ -197,34 +206,36 @@ def floors(results: Results) -> dict[str, float]:
 def within_floor(results: Results, pair: Mapping[Any, Any]) -> bool | None:
     """Whether the raw difference of a row of pairs.csv is within the larger floor of its cells;
     None if one is unknown."""
-    known = results.cached(floors)
-    if not {pair["cell_a"], pair["cell_b"]} <= known.keys():
+    floor_results = results.cached(floors)
+    if not {pair["cell_a"], pair["cell_b"]} <= floor_results.keys():
         return None
-    return bool(abs(pair["raw"]) <= max(known[pair["cell_a"]], known[pair["cell_b"]]))
+    return bool(
+        abs(pair["raw"]) <= max(floor_results[pair["cell_a"]], floor_results[pair["cell_b"]])
+    )
 
 
 def noise_sentences(results: Results) -> Iterator[str]:
     """The largest floor, and the pairs within and beyond their floors."""
-    known = results["noise"].dropna(subset=["floor"])
-    if known.empty:
+    with_floor = results["noise"].dropna(subset=["floor"])
+    if with_floor.empty:
         return
-    worst = known.iloc[int(np.argmax(known["floor"].to_numpy(float)))]
+    worst = with_floor.iloc[int(np.argmax(with_floor["floor"].to_numpy(float)))]
     scale, name = results.scales[worst["cell"]], results.names[worst["cell"]]
-    unit = " points" * scale.share
+    floor = scale.change(worst["floor"]).lstrip("+") + " points" * scale.share
     yield (
-        "With a blank line more in its prompts and their facts in another order, which means "
-        f"nothing, {name} decided otherwise in {percent(worst['changed'])} of the same situations, "
-        f"and its {scale.words} may move by up to {scale.change(worst['floor']).lstrip('+')}{unit}."
+        "With one more blank line in its prompts and their facts in another order, a meaningless "
+        f"change, {name} decided differently in {percent(worst['changed'])} of the same "
+        f"situations, and its {scale.words} may move by up to {floor}."
     )
     pairs = [(row, within_floor(results, row)) for row in results["pairs"].to_dict("records")]
     total = sum(within is not None for _, within in pairs)
-    for inside, where in ((True, "Within"), (False, "Beyond")):
+    for inside, word in ((True, "Within"), (False, "Beyond")):
         rows = [row for row, within in pairs if within is inside]
         if rows:
             listing = "; ".join(_difference(results, row) for row in rows[:FEW])
             more = f"; and {len(rows) - FEW:,} more" if len(rows) > FEW else ""
             yield (
-                f"{where} that: {len(rows):,} of {total:,} differences between cells: "
+                f"{word} that: {len(rows):,} of {total:,} differences between cells: "
                 f"{listing}{more}."
             )
 

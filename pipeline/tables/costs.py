@@ -25,11 +25,11 @@ from gauntlet.pipeline.tables.sheets import Column, Row, View, cell_name, count
 
 COLUMNS = {
     **columns("cell", "matches"),
-    "decisions": "decisions of the subject, with a choice",
+    "decisions": "decisions of the subject with a choice",
     "calls": "requests to the subject's model: prompts that were scored, samples that were written",
-    "tokens": "read and written for the subject; what prompts share counts for each",
+    "tokens": "tokens read and written for the subject; what prompts share counts for each",
     "all_tokens": "the same for all seats",
-    "device_seconds": "models at work for all seats, times the devices of a replica",
+    "device_seconds": "seconds that models worked for all seats, times the devices of a replica",
     "decisions_per_s": "decisions per worker-second",
 }
 SUMS = ("decisions", "calls", "tokens", "all_tokens")
@@ -50,17 +50,17 @@ CELLS = View(
         Column("cell", cell_name),
         Column("matches", count("matches")),
         Column("tokens", count("all_tokens")),
-        Column("a match", ratio("all_tokens", "matches", ",.0f")),
+        Column("tokens/match", ratio("all_tokens", "matches", ",.0f")),
         Column(
-            "device-seconds",
+            "device-s",
             lambda row: f"{row['device_seconds']:,.1f}" if row["device_seconds"] else "-",
         ),
-        Column("a match", ratio("device_seconds", "matches", ",.3g")),
+        Column("device-s/match", ratio("device_seconds", "matches", ",.3g")),
         Column("tokens/s", ratio("all_tokens", "device_seconds", ",.0f")),
     ),
-    "Of the matches in the tables, all seats. Tokens: prompts as sent and texts as written; a "
-    "model\ncomputes what they share once. Device-seconds: models at work, times the devices "
-    "of a replica.",
+    "All seats, in the matches that the tables count. Tokens: prompts as sent and replies as "
+    "written;\nwhat prompts share is computed once. device-s: seconds that models worked, times "
+    "the devices of a\nreplica.",
     lambda rows: rows if rows["all_tokens"].sum() else rows.head(0),
     total="all cells",
 )
@@ -70,11 +70,11 @@ MOVES = View(
         Column("cell", cell_name),
         Column("decisions", count("decisions")),
         Column("calls", count("calls")),
-        Column("calls a move", lambda row: f"{row['calls'] / max(1, row['decisions']):,.1f}"),
-        Column("tokens a move", lambda row: f"{row['tokens'] / max(1, row['decisions']):,.0f}"),
+        Column("calls/move", lambda row: f"{row['calls'] / max(1, row['decisions']):,.1f}"),
+        Column("tokens/move", lambda row: f"{row['tokens'] / max(1, row['decisions']):,.0f}"),
     ),
-    "Of the subject's decisions with a choice. Calls: each prompt that was scored and each "
-    "sample\nthat was written counts once; tokens as above.",
+    "Decisions of the subject with a choice. Calls: each scored prompt and each generated reply "
+    "counts\nonce; tokens as above.",
     lambda rows: rows[rows["calls"] > 0],
 )
 
@@ -99,7 +99,7 @@ def _row(result: CellResults) -> dict[str, Any]:
 
 # --- results by cost
 
-AXES = {"all_tokens": "tokens a match, all seats", "device_seconds": "device-seconds a match"}
+AXES = {"all_tokens": "tokens per match, all seats", "device_seconds": "device-seconds per match"}
 MARKS = "osD^vPX*"
 NAMES = 8
 """Cells of the frontier that are named."""
@@ -110,28 +110,28 @@ LOG_RANGE = 10.0
 @figure("costs", place=3)
 def cost_figures(results: Results) -> dict[str, Figure]:
     """One figure for each measure."""
-    summary, names, drawn = results["summary"], [*results.names.values()], {}
+    summary, names, plots = results["summary"], [*results.names.values()], {}
     for scale, places in by_scale(summary):
         rows = summary.iloc[places].merge(results["costs"][["cell", *AXES]], on="cell")
         if plot := cost_plot(rows, [names[at] for at in places], scale):
-            drawn[figure_name(scale, "win_rates") + "_and_cost"] = plot
-    return drawn
+            plots[figure_name(scale, "win_rates") + "_and_cost"] = plot
+    return plots
 
 
 def cost_plot(summary: pd.DataFrame, names: Sequence[str], scale: Scale) -> Figure | None:
     """Rows of summary.csv with the columns AXES, of one measure; None if nothing cost anything."""
-    known = {name: title for name, title in AXES.items() if (_per_match(summary, name) > 0).any()}
-    if not known:
+    titles = {name: title for name, title in AXES.items() if (_per_match(summary, name) > 0).any()}
+    if not titles:
         return None
     best, prefix = best_columns(bool((summary["estimator"] == "adjusted").all()), ESTIMATE)
     values = scale.factor * summary[list(best)].to_numpy(float)
-    lines, across = (len(known), 1) if plot_style.narrow() else (1, len(known))
+    lines, across = (len(titles), 1) if plot_style.narrow() else (1, len(titles))
     key = 0.15 * (len(names) if plot_style.narrow() else -(-len(names) // 2))
     few = len(summary) <= len(COLOURS)
     height = 2.5 * lines + (key if few else 0.15 * NAMES / across + 0.3)
     figure, panels = plot_style.panels(lines, across, height, sharey=True)
     numbers: dict[int, int] = {}
-    for axes, (column, title) in zip(panels, known.items(), strict=True):
+    for axes, (column, title) in zip(panels, titles.items(), strict=True):
         cost = _per_match(summary, column)
         if few:
             _few_cells(axes, cost, values, names)
@@ -170,21 +170,21 @@ def _many_cells(
 ) -> None:
     """All cells alike, and the frontier as a line. Its most expensive cells have numbers, the same
     in every panel."""
-    known = np.flatnonzero((cost > 0) & np.isfinite(values[:, 0]))
-    x, (y, low, high) = cost[known], values[known].T
-    many = len(x) > 100
+    places = np.flatnonzero((cost > 0) & np.isfinite(values[:, 0]))
+    x, (y, low, high) = cost[places], values[places].T
+    rasterized = len(x) > 100
     faint = max(0.08, min(0.5, 20 / len(x)))
-    axes.vlines(x, low, high, color=MUTED, lw=0.8, alpha=faint, rasterized=many)
+    axes.vlines(x, low, high, color=MUTED, lw=0.8, alpha=faint, rasterized=rasterized)
     size = max(3.0, min(16.0, 1500 / len(x)))
     label = "a cell, its 95% interval"
-    axes.scatter(x, y, size, ACCENT, alpha=0.7, lw=0, rasterized=many, label=label)
+    axes.scatter(x, y, size, ACCENT, alpha=0.7, lw=0, rasterized=rasterized, label=label)
     leading = frontier(x, y)
     axes.step(
         x[leading], y[leading], where="post", color=INK, lw=0.9, label="none as cheap is better"
     )
     for at in leading[-NAMES:]:
-        number = numbers.setdefault(known[at], len(numbers) + 1)
-        label = f"{number} {names[known[at]]}"
+        number = numbers.setdefault(places[at], len(numbers) + 1)
+        label = f"{number} {names[places[at]]}"
         axes.plot(x[at], y[at], "o", ms=5, mfc=GROUND, mec=INK, ls="", label=label)
         axes.annotate(
             *(str(number), (x[at], y[at]), (-3, 3)),

@@ -302,9 +302,9 @@ CHOICES_VIEW = View(
         Column("", _with_random("option_share", "option_random")),
         Column("same reply", _with_random("reply_share", "reply_random")),
     ),
-    "Where there was a choice; in brackets a player that takes every option alike. first, "
-    "last: in the\ngame's list. same reply: the most frequent one's share of different "
-    "questions. More: choices.csv.",
+    "Decisions with a choice; in brackets: a uniformly random player. first, last: option of the "
+    "game's\nlist. most taken: the most frequent move. same reply: the share of the most frequent "
+    "reply to\ndifferent questions. More: choices.csv.",
     lambda rows: rows[rows["decisions"] > 0],
 )
 
@@ -315,7 +315,7 @@ def _result(row: Row) -> str:
 
 
 SENSITIVITY_VIEW = View(
-    "What the result hangs on",
+    "What the result depends on",
     (
         Column("cell", sheets.cell_name),
         Column("result", _result),
@@ -326,9 +326,9 @@ SENSITIVITY_VIEW = View(
         Column("in", sheets.count("close_matches")),
         Column("lost to won", sheets.span("close_low", "close_high")),
     ),
-    "fallback in: matches with a move that a fallback took; without them; if all were lost or "
-    "won.\nclose: decisions that ties or rounding may have settled, in so many matches; if all "
-    "of these were\nlost or won.",
+    "fallback in: matches with a move by a fallback; without: the result without them; lost to "
+    "won: the\nresult if all of them were lost or won. close: decisions that ties or rounding may "
+    "have settled; in:\nmatches with one.",
     lambda rows: rows[(rows["fallback_matches"] > 0) | (rows["close_decisions"] > 0)],
 )
 NO_ANSWER = {
@@ -391,7 +391,7 @@ def _warnings(
     for _, control in controls.iterrows():
         if not control["ci_low"] > 0:
             reach = scale.reach(control["ci_low"], control["ci_high"])
-            yield f"not shown to do better than always the {control['control']} ({reach})"
+            yield f"not shown to do better than always taking the {control['control']} ({reach})"
 
 
 def _unusable(result: CellResults, counts: Mapping[str, int]) -> Iterator[str]:

@@ -77,7 +77,7 @@ def _by_measure(
 @figure("paired_differences", place=2)
 def differences(results: Results) -> dict[str, Figure]:
     """The differences of pairs.csv, one figure for each measure."""
-    pairs, drawn = results["pairs"], {}
+    pairs, plots = results["pairs"], {}
     scales = [results.scales[cell] for cell in pairs["cell_a"]]
     for scale in sorted(dict.fromkeys(scales), key=lambda scale: not scale.wins):
         rows = pairs[[one == scale for one in scales]]
@@ -85,8 +85,8 @@ def differences(results: Results) -> dict[str, Figure]:
             rows = rows.dropna(subset=["raw"])
         if len(rows):
             name = figure_name(scale, "paired_differences")
-            drawn[name] = paired_differences(rows, results.names, scale)
-    return drawn
+            plots[name] = paired_differences(rows, results.names, scale)
+    return plots
 
 
 def figure_name(scale: Scale, figure: str) -> str:
@@ -175,22 +175,22 @@ def running_means(
     if len(summary) > len(COLOURS):
         return fan(summary, cells, scale, label)
     figure, axes = plot_style.canvas(2.9)
-    by = scale.factor
-    shown = [summary["baseline"].min(), summary["baseline"].max()]
+    factor = scale.factor
+    edges = [summary["baseline"].min(), summary["baseline"].max()]
     for cell, name, colour, dash in zip(cells, names, COLOURS, DASHES, strict=False):
         deals, rates = running(cell.by_deal()[1])
         if not len(deals):
             continue
         low, high = band(cell, deals, rates)
-        axes.plot(deals, by * rates, color=colour, ls=dash, lw=1.2, label=name)
-        axes.fill_between(deals, by * low, by * high, color=colour, alpha=0.12, lw=0)
+        axes.plot(deals, factor * rates, color=colour, ls=dash, lw=1.2, label=name)
+        axes.fill_between(deals, factor * low, factor * high, color=colour, alpha=0.12, lw=0)
         settled = deals >= min(SETTLED, deals[-1])
-        shown += [np.fmin(low, rates)[settled].min(), np.fmax(high, rates)[settled].max()]
+        edges += [np.fmin(low, rates)[settled].min(), np.fmax(high, rates)[settled].max()]
     for rate in sorted(set(summary["baseline"].dropna())):
-        axes.axhline(by * rate, color=MUTED, ls="--", lw=1, label="baseline")
+        axes.axhline(factor * rate, color=MUTED, ls="--", lw=1, label="baseline")
     _deals_axis(axes)
     axes.set_ylabel(label)
-    least, most = by * np.nanmin(shown), by * np.nanmax(shown)
+    least, most = factor * np.nanmin(edges), factor * np.nanmax(edges)
     margin = 1.0 if scale.share else 0.02 * (most - least) or 1.0
     axes.set_ylim(least - margin, most + margin)
     plot_style.add_legend(figure)
@@ -299,11 +299,11 @@ def in_order(
     every.set_title(f"all {len(order):,}, in order")
     few = 2 if plot_style.narrow() else 1
     top, low = order[: HIGHEST // few], order[HIGHEST // few :][-LOWEST // few :]
-    shown = np.concatenate((top, low))
-    places = np.arange(len(shown)) + (np.arange(len(shown)) >= len(top))
-    _lines(ends, values[shown], significant[shown], places + 0.1, thin=False)
+    selected = np.concatenate((top, low))
+    places = np.arange(len(selected)) + (np.arange(len(selected)) >= len(top))
+    _lines(ends, values[selected], significant[selected], places + 0.1, thin=False)
     share = 1.0 if plot_style.narrow() else 0.6
-    labels = [names[at] for at in shown]
+    labels = [names[at] for at in selected]
     plot_style.label_rows(ends, places.tolist(), labels, above=True, share=share)
     ends.set_title(f"the {len(top)} highest{f' and {len(low)} lowest' if len(low) else ''}")
     for axes in panels:
@@ -386,7 +386,7 @@ def heat_map(
     texts = [[f"{round(x) or 0:+d}" if np.isfinite(x) else "" for x in row] for row in values]
     image = plot_style.heat_map(axes, values, most, texts if with_numbers else (), significant == 1)
     if with_names:
-        plot_style.label_heat_map(figure, axes, [names[cell] for cell in cells], both=True)
+        plot_style.label_heat_map(figure, axes, [names[cell] for cell in cells], both_axes=True)
         if not with_numbers:
             axes.plot(*np.nonzero((significant == 1).T), ".", ms=2.5, color=INK)
     else:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from gauntlet.pipeline.config.read import Declared
+from gauntlet.pipeline.config.read import DeclaredTest
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellInfo, CellResults
 from gauntlet.pipeline.tables import controls
@@ -53,26 +53,26 @@ def answers(results: Results) -> list[Answer]:
     """The answers for each group of comparable cells."""
     summary, pairs = results["summary"], results["pairs"]
     _, tested = family(summary, results.cached(conditions), results.cached(rivals))
-    by_group, found = {one.group: one for one in tested}, []
+    by_group, answers = {one.group: one for one in tested}, []
     groups = list(dict.fromkeys(map(comparison_group, results.cells)))
     for group in groups:
-        where = f" ({', '.join(group)})" if len(groups) > 1 else ""
+        suffix = f" ({', '.join(group)})" if len(groups) > 1 else ""
         cells = [cell for cell in results.cells if comparison_group(cell) == group]
         helping = cells[0].about.helping
         aim = "Do they help the partner?" if helping else "Do they beat the baseline?"
         effects = _effects(results, _rows(summary, cells), helping)
-        found.append(Answer(aim + where, tuple(effects)))
+        answers.append(Answer(aim + suffix, tuple(effects)))
         cells = [cell for cell in cells if cell.outcomes]
         if not cells:
             continue
         rows, tests = _rows(summary, cells), family_size(summary, tested, group[0])
         sentences = by_group[group].sentences()
-        found.append(Answer("Do scale and prompting matter?" + where, sentences))
+        answers.append(Answer("Do scale and prompting matter?" + suffix, sentences))
         if limits := tuple(_limits(rows, pairs, tests, len(claimed_pairs(tested)))):
-            found.append(Answer("What could this not have shown?" + where, limits))
+            answers.append(Answer("What could this not have shown?" + suffix, limits))
     if noise := tuple(controls.noise_sentences(results)):
-        found.append(Answer("Is it more than noise?", noise))
-    return found
+        answers.append(Answer("Is it more than noise?", noise))
+    return answers
 
 
 def _rows(summary: pd.DataFrame, cells: Sequence[CellResults]) -> pd.DataFrame:
@@ -81,7 +81,7 @@ def _rows(summary: pd.DataFrame, cells: Sequence[CellResults]) -> pd.DataFrame:
 
 # --- do they beat the baseline?
 
-ALSO = " and do better than always one option"
+ALSO = " and do better than always taking one option"
 BETTER, WORSE, OPEN = "better", "worse", "open"
 VERDICTS = {
     BETTER: ("beats the baseline", "helps"),
@@ -93,12 +93,12 @@ NOT_INFERIOR = {BETTER: "is not inferior to the baseline", OPEN: "is not shown t
 
 def _effects(results: Results, rows: pd.DataFrame, helping: bool) -> Iterator[str]:
     """How many cells do, then a sentence per cell; if there are many, for the clearest."""
-    known = rows[(rows["matches"] > 0) & rows["baseline"].notna()]
-    if not known.empty and not results.cached(verdicts):
-        better = sum(_outcome(row) == BETTER for _, row in known.iterrows())
-        also = ALSO * (not results.cached(rivals).keys().isdisjoint(known["cell"]))
-        aim = _aim(known.iloc[0], helping) + also
-        yield f"{better} of {len(known)} cells {aim}, after Holm's correction."
+    with_baseline = rows[(rows["matches"] > 0) & rows["baseline"].notna()]
+    if not with_baseline.empty and not results.cached(verdicts):
+        better = sum(_outcome(row) == BETTER for _, row in with_baseline.iterrows())
+        also = ALSO * (not results.cached(rivals).keys().isdisjoint(with_baseline["cell"]))
+        aim = _aim(with_baseline.iloc[0], helping) + also
+        yield f"{better} of {len(with_baseline)} cells {aim}, after Holm's correction."
     if len(rows) > MOST:
         yield truncation_note(MOST, len(rows), "summary.csv", "clearest")
         rows = by_p_value(rows).head(MOST)
@@ -133,15 +133,15 @@ def _effect(row: pd.Series[Any], helping: bool, verdict: str, rival: Rival | Non
     if not row["matches"]:
         return ": no deal is finished yet"
     scale = Scale.from_row(row)
-    whose = "the partner wins " if helping else ""
+    prefix = "the partner wins " if helping else ""
     if not scale.wins:
-        whose = f"the partner's {scale.words} is " if helping else f"{scale.words} "
+        prefix = f"the partner's {scale.words} is " if helping else f"{scale.words} "
     interval = f"95% interval {scale.mean(row['raw_low'])} to {scale.mean(row['raw_high'])}"
     if np.isnan(row["raw_low"]):
         interval = f"no interval, as a measure without a range takes {LEAST} deals for one"
     basis, mean = f"{row['matches']:,} matches, {interval}", scale.mean(row["raw"])
     if np.isnan(row["baseline"]):
-        won = f"{whose or 'wins '}{mean} {'of' if scale.wins else 'over'} {basis}"
+        won = f"{prefix or 'wins '}{mean} {'of' if scale.wins else 'over'} {basis}"
         return f": {won}; there is no baseline to compare with"
     if row["estimator"] == "adjusted":
         mean = f"luck-adjusted {scale.mean(row['estimate'])}"
@@ -149,7 +149,7 @@ def _effect(row: pd.Series[Any], helping: bool, verdict: str, rival: Rival | Non
     unit = " points" * scale.share
     reach = scale.reach(row["difference_low"], row["difference_high"])
     change = f"{scale.change(row['difference'])}{unit}, 95% interval {reach}"
-    result = f"{whose}{mean} instead of {scale.mean(row['baseline'])} ({change}"
+    result = f"{prefix}{mean} instead of {scale.mean(row['baseline'])} ({change}"
     if verdict:
         verdict += control_caveat(row, rival)
         return f": {verdict}. {result}; {basis}; not corrected for where it stopped)"
@@ -176,11 +176,17 @@ EFFECTS = {
 def _limits(rows: pd.DataFrame, pairs: pd.DataFrame, tests: int, terms: int) -> Iterator[str]:
     """The smallest effects that the tests would probably have shown, by the estimates' spread.
     tests: the number of tests in the cells' family; `terms` of the pairs belong to it."""
-    known = rows[rows["p"].notna() & rows["difference_low"].notna()]
-    if not known.empty:
-        widest = known.iloc[int((known["difference_high"] - known["difference_low"]).argmax())]
-        deals, test = int(known["deals"].min()), widest["test"]
-        low, high, side = widest["difference_low"], widest["difference_high"], Declared(test).side
+    with_interval = rows[rows["p"].notna() & rows["difference_low"].notna()]
+    if not with_interval.empty:
+        widest = with_interval.iloc[
+            int((with_interval["difference_high"] - with_interval["difference_low"]).argmax())
+        ]
+        deals, test = int(with_interval["deals"].min()), widest["test"]
+        low, high, side = (
+            widest["difference_low"],
+            widest["difference_high"],
+            DeclaredTest(test).side,
+        )
         least = _detectable(widest, low, high, tests, side)
         yield (
             f"With {deals:,} deals that spread as these did and Holm over {tests} test(s), "
@@ -234,7 +240,7 @@ STOPPED = View(
     metrics=(),
     place=22,
 )
-def stopped(results: Results) -> Iterator[dict[str, Any]]:
+def stopped_cells(results: Results) -> Iterator[dict[str, Any]]:
     """A row for each cell of a sweep that a rule stopped."""
     by_cell, rows = results.cached(verdicts), results["summary"].iterrows()
     for result, (_, row) in zip(results.cells, rows, strict=True):

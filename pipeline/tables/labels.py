@@ -136,12 +136,14 @@ def _prior_sheets(part: Part) -> Iterator[Sheet]:
     shown = part.rows[part.rows["options"] <= MOST_OPTIONS]
     for cell, labels in shown.groupby("cell", sort=False):
         letters, rows = LETTERS[: labels["options"].max()], []
-        for options, own in labels.groupby("options"):
-            reach = (own["ci_high"] - own["ci_low"]).max() / 2
-            shares = [percent(value)[:-1] for value in own["probability"]]
+        for options, group in labels.groupby("options"):
+            half_width = (group["ci_high"] - group["ci_low"]).max() / 2
+            shares = [percent(value)[:-1] for value in group["probability"]]
             shares += [""] * (len(letters) - len(shares))
-            count, mass = own["decisions"].iloc[0], own["mass"].iloc[0]
-            rows.append([f"{options}", f"{count:,}", *shares, percent(reach)[:-1], percent(mass)])
+            count, mass = group["decisions"].iloc[0], group["mass"].iloc[0]
+            rows.append(
+                [f"{options}", f"{count:,}", *shares, percent(half_width)[:-1], percent(mass)]
+            )
         title = f"Letter prior of {part.results.names[str(cell)]}"
         yield Sheet(title, ["options", "decisions", *letters, "+-", "mass"], rows, PRIOR_FOOT)
 
@@ -150,20 +152,20 @@ def _prior_sheets(part: Part) -> Iterator[Sheet]:
 def labels(results: Results) -> Iterator[dict[str, Any]]:
     """A row for each cell, number of options and letter."""
     for cell, cell_studies in results.cached(studies).items():
-        for options, own in _by_options(cell_studies):
-            deals = np.array([one.deal for one in own])
+        for options, group in _by_options(cell_studies):
+            deals = np.array([one.deal for one in group])
             for place in range(min(options, len(LETTERS))):
-                shares = np.array([one.shares[place] for one in own])
+                shares = np.array([one.shares[place] for one in group])
                 mean, low, high = interval(shares, deals, WIN)
                 yield {
                     "cell": cell,
                     "options": options,
                     "letter": LETTERS[place],
-                    "decisions": len(own),
+                    "decisions": len(group),
                     "probability": mean,
                     "ci_low": low,
                     "ci_high": high,
-                    "mass": float(np.mean([one.mass for one in own])),
+                    "mass": float(np.mean([one.mass for one in group])),
                 }
 
 
@@ -197,7 +199,7 @@ COSTS = View(
     "preparation: prompts that each worker asks once, before the first match; the next column "
     "spreads them over the decisions here. agrees: chooses as full rotation does.",
     lambda rows: rows[(rows["options"] == ALL) | (rows["method"] != FULL)],
-    by=("cell",),
+    split_by=("cell",),
 )
 
 
@@ -213,16 +215,16 @@ def _method_rows(studies: Sequence[Study]) -> Iterator[dict[str, Any]]:
     groups = [(ALL, studies), *((str(options), own) for options, own in _by_options(studies))]
     for method in (FULL, *studies[0].cheaper):
         preparation = 0 if method == FULL else studies[0].cheaper[method]["prompts"]
-        for options, own in groups:
-            prompts = np.mean([one.options for one in own]) if method == FULL else 1.0
+        for options, group in groups:
+            prompts = np.mean([one.options for one in group]) if method == FULL else 1.0
             yield {
                 "method": method,
                 "options": options,
-                "decisions": len(own),
+                "decisions": len(group),
                 "prompts": prompts,
                 "preparation": preparation,
                 "prompts_with_preparation": prompts + preparation / len(studies),
-                **({} if method == FULL else _agreement(method, own)),
+                **({} if method == FULL else _agreement(method, group)),
             }
 
 
@@ -246,17 +248,17 @@ def letter_figure(results: Results) -> Figure | None:
 
 def letter_prior(labels: pd.DataFrame, names: Mapping[str, str]) -> Figure:
     """labels: labels.csv. names: of the cells."""
-    shown = labels[labels["options"] <= MOST_OPTIONS]
-    cells = list(dict.fromkeys(shown["cell"]))
+    plotted = labels[labels["options"] <= MOST_OPTIONS]
+    cells = list(dict.fromkeys(plotted["cell"]))
     title = "Mean probability of each letter among the letters, %, whatever stands beside it"
     if len(cells) <= PANELS:
-        figure = _maps_by_options({names[cell]: shown[shown["cell"] == cell] for cell in cells})
+        figure = _maps_by_options({names[cell]: plotted[plotted["cell"] == cell] for cell in cells})
         title += " (±: widest half of a row's 95% intervals, by deal)"
     elif len(cells) <= plot_style.max_rows():
-        figure, options = _map_by_cell(shown, cells, names)
+        figure, options = _map_by_cell(plotted, cells, names)
         title += f" (decisions between {options} options)"
     else:
-        middle = shown.groupby(["options", "letter"], as_index=False).median(numeric_only=True)
+        middle = plotted.groupby(["options", "letter"], as_index=False).median(numeric_only=True)
         name = f"median of {len(cells):,} cells"
         figure = _maps_by_options({name: middle.assign(ci_low=np.nan)})
     return plot_style.set_title(figure, title)
@@ -268,11 +270,11 @@ def _maps_by_options(cells: Mapping[str, pd.DataFrame]) -> Figure:
     down = -(-len(cells) // across)
     rows = max(own["options"].nunique() for own in cells.values())
     figure, panels = plot_style.panels(down, across, 1.2 + down * (0.5 + 0.17 * rows))
-    most = max(_most(_pivot(own[own["decisions"] >= LEAST])) for own in cells.values())
-    for axes, (name, own) in zip(panels, cells.items(), strict=False):
-        table = _pivot(own)
+    most = max(_largest_excess(_pivot(own[own["decisions"] >= LEAST])) for own in cells.values())
+    for axes, (name, group) in zip(panels, cells.items(), strict=False):
+        table = _pivot(group)
         image = _map(axes, table, table.index.to_numpy(float)[:, None], most)
-        axes.set_yticks(range(len(table)), [_row_label(own, options) for options in table.index])
+        axes.set_yticks(range(len(table)), [_row_label(group, options) for options in table.index])
         axes.set_ylabel("options")
         title = plot_style.shorten(name, plot_style.room(0.85 / across))
         axes.set_title(title, fontsize=plot_style.SIZE)
@@ -289,7 +291,7 @@ def _map_by_cell(
     options = int(times.index[int(times.argmax())])
     table = _pivot(labels[labels["options"] == options], "cell").reindex(cells)
     figure, axes = plot_style.canvas(1.2 + (0.17 + 0.14 * plot_style.narrow()) * len(cells))
-    image = _map(axes, table, options, _most(table.set_axis([options] * len(table))))
+    image = _map(axes, table, options, _largest_excess(table.set_axis([options] * len(table))))
     plot_style.label_heat_map(figure, axes, [names[cell] for cell in cells])
     return _with_key(figure, axes, image), options
 
@@ -304,7 +306,7 @@ def _pivot(labels: pd.DataFrame, index: str = "options") -> pd.DataFrame:
     return labels.pivot_table(index=index, columns="letter", values="probability")
 
 
-def _most(table: pd.DataFrame) -> float:
+def _largest_excess(table: pd.DataFrame) -> float:
     """The largest difference, in points, of a letter from its even share."""
     even = 1 / table.index.to_numpy(float)[:, None]
     return float(np.nanmax(np.abs(100 * (table.to_numpy(float) - even)), initial=0)) or 1.0

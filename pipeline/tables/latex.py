@@ -84,12 +84,12 @@ def _figure(name: str, caption: str, medium: str, star: str) -> str:
 
 def paper_sheets(results: Results) -> dict[str, Sheet]:
     """Every sheet by its file's name: the table's, for further sheets with their title."""
-    named: dict[str, Sheet] = {}
+    sheets_by_name: dict[str, Sheet] = {}
     for entry, sheet in sheets(results, PAPER):
         if sheet.headings:
             title = re.sub(r"\W+", "_", f"{entry.name} {sheet.title}".lower()).strip("_")
-            named[title if entry.name in named else entry.name] = sheet
-    return named
+            sheets_by_name[title if entry.name in sheets_by_name else entry.name] = sheet
+    return sheets_by_name
 
 
 def escape(text: str) -> str:

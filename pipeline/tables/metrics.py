@@ -1,5 +1,5 @@
 """The decision metrics of `python -m pipeline.metrics`: how often each player won, and how good
-its decisions were compared with a player that takes every option alike."""
+its decisions were compared with a uniformly random player."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ COLUMNS = {
     "playouts": "playouts an option",
     "tie": "the rank of equal values",
     "traces": "deals that are traced",
-    "odhr_chance": "ODHR of a player that takes every option alike",
+    "odhr_chance": "ODHR of a uniformly random player",
     "adr_chance": "ADR of such a player",
 }
 
@@ -109,10 +109,10 @@ DECISIONS = View(
         Column("by chance", decimal("adr_chance", ".2f")),
     ),
     "K: options to choose from; n: decisions. ODHR: share that took a best option. ADR: mean rank "
-    "of\nthe option taken, 1 the best. by chance: of a player that takes every option alike. The "
+    "of\nthe option taken, 1 the best. by chance: of a uniformly random player. The "
     "95%\nintervals allow for few deals and for the playouts' noise.",
     lambda rows: rows[rows["fallbacks"] == "left_out"],
-    by=("threshold", "values"),
+    split_by=("threshold", "values"),
 )
 
 
@@ -144,18 +144,18 @@ def decision_metrics(results: Results) -> dict[str, Figure]:
 
 def metric_figures(metrics: pd.DataFrame, trace_rows: pd.DataFrame) -> dict[str, Figure]:
     """The figures of metrics.csv and traces.csv by name, for the first threshold."""
-    drawn = {} if trace_rows.empty else {"traces": traces(trace_rows)}
+    plots = {} if trace_rows.empty else {"traces": traces(trace_rows)}
     if metrics.empty:
-        return drawn
+        return plots
     threshold = float(metrics["threshold"].iloc[0])
     basis = f"decisions worth {percent(threshold, 0)} or more, from the true cards"
     rows = _rows(metrics, threshold)
     if rows["decisions"].sum():
-        drawn["decision_quality"] = quality(rows, basis)
+        plots["decision_quality"] = quality(rows, basis)
     players = by_player(metrics, threshold)
     if len(players) >= LEAST_PLAYERS:
-        drawn["heat_map"] = heat_map(players, basis)
-    return drawn
+        plots["heat_map"] = heat_map(players, basis)
+    return plots
 
 
 def _rows(metrics: pd.DataFrame, threshold: float, values: str = "true") -> pd.DataFrame:
@@ -203,10 +203,10 @@ def by_player(metrics: pd.DataFrame, threshold: float, values: str = "true") -> 
     """A row for each player, without fallbacks: name, WR, and ODHR@K and ADR@K for every K; all
     but the ranks from 0 to 1."""
     rows = []
-    for _, own in _rows(metrics, threshold, values).groupby(["key", "player"], sort=False):
-        row = {"name": own["name"].iloc[0], "WR": own["win_rate"].iloc[0]}
+    for _, group in _rows(metrics, threshold, values).groupby(["key", "player"], sort=False):
+        row = {"name": group["name"].iloc[0], "WR": group["win_rate"].iloc[0]}
         for metric in METRICS:
-            for k, value in zip(own["options"], own[metric.lower()], strict=True):
+            for k, value in zip(group["options"], group[metric.lower()], strict=True):
                 row[f"{metric}@{k}"] = value
         rows.append(row)
     return pd.DataFrame(rows)
@@ -266,13 +266,13 @@ def traces(rows: pd.DataFrame) -> Figure:
 
 
 def _trace(axes: Axes, rows: pd.DataFrame) -> None:
-    for at, ((player, name), own) in enumerate(rows.groupby(["player", "name"])):
+    for at, ((player, name), group) in enumerate(rows.groupby(["player", "name"])):
         colour, dash = COLOURS[at % len(COLOURS)], plot_style.DASHES[at % len(COLOURS)]
-        plies, chances = own["ply"].to_numpy(), own["true"].to_numpy()
-        moved = (own["moved"] == own["seat"]).to_numpy()
+        plies, chances = group["ply"].to_numpy(), group["true"].to_numpy()
+        moved = (group["moved"] == group["seat"]).to_numpy()
         look: dict[str, Any] = {"color": colour, "clip_on": False}
         label = f"player {player}, {name}"
-        small, large = (2.5, 3.5) if len(own) <= LONG else (1.0, 1.6)
+        small, large = (2.5, 3.5) if len(group) <= LONG else (1.0, 1.6)
         axes.plot(plies, chances, ".", ls=dash, ms=small, lw=1, label=label, **look)
         axes.plot(plies[moved], chances[moved], "o", ms=large, **look)
     axes.set_ylim(0, 1)

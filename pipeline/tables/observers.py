@@ -53,7 +53,7 @@ BLIND = (
 )
 
 
-def _alike(row: Row) -> str:
+def _tied_guesses(row: Row) -> str:
     return f"{number(row['alike'], '.0f')}{'*' if row['blind'] > 0 else ''}"
 
 
@@ -73,7 +73,7 @@ VIEW = View(
         Column("null", sheets.share("null_rate")),
         Column("Union", sheets.decimal("union", ".4f")),
         Column("from", sheets.decimal("understood", ".0f")),
-        Column("alike", _alike),
+        Column("alike", _tied_guesses),
     ),
     _foot,
 )
@@ -113,15 +113,15 @@ def _matches(log: Folder, result: CellResults) -> Iterator[MatchRecord]:
 def _row(result: CellResults, matches: pd.DataFrame) -> dict[str, Any]:
     guesses = matches["guesses"].sum()
     exact = clopper_pearson(np.rint((matches[SIR] * matches["guesses"]).sum()), guesses)
-    known = matches["guesses"].nunique() == 1
+    equal_lengths = matches["guesses"].nunique() == 1
     players = [name for name in matches if str(name).startswith(EACH)]
     return {
         "cell": result.about.name,
         "matches": len(matches),
         "guesses": int(guesses),
         SIR: matches[SIR].mean(),
-        "exact_low": float(exact.low) if known else np.nan,
-        "exact_high": float(exact.high) if known else np.nan,
+        "exact_low": float(exact.low) if equal_lengths else np.nan,
+        "exact_high": float(exact.high) if equal_lengths else np.nan,
         "between": matches[SIR].std(ddof=1) if len(matches) > 1 else np.nan,
         "each": " ".join(percent(float(matches[name].mean()), 0) for name in players),
         **{name: matches[name].mean() for name in MEANS if name in matches},

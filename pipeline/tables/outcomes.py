@@ -132,15 +132,15 @@ def _ends(result: CellResults, chosen: np.ndarray) -> np.ndarray:
 
 def _counts(result: CellResults, chosen: np.ndarray) -> dict[str, Any]:
     columns = (result.outcomes.column(name)[chosen] for name in ("deal", "winners", "others_won"))
-    deals, won, others = columns
+    deals, won, other_wins = columns
     ends = _ends(result, chosen).sum(1).round(9).tolist()  # adds up thirds of a win
-    counts = (*map(as_integer, ends), int(((won > 0) & (others > 0)).sum()))
+    counts = (*map(as_integer, ends), int(((won > 0) & (other_wins > 0)).sum()))
     row: dict[str, Any] = {"deals": len(np.unique(deals)), "matches": len(deals)}
     row |= zip(COUNTS, counts, strict=True)
     if not result.about.even:
         return row | dict.fromkeys(LEAD, np.nan)
     places = np.unique(deals, return_inverse=True)[1]
-    lead = np.bincount(places, np.sign(won.astype(int) - others.astype(int)))
+    lead = np.bincount(places, np.sign(won.astype(int) - other_wins.astype(int)))
     return row | dict(zip(LEAD, (int((lead > 0).sum()), int((lead < 0).sum())), strict=True))
 
 

@@ -35,14 +35,14 @@ COLUMNS = {
     "cell_a": "the first cell",
     "cell_b": "the second cell",
     "measure": "what both are judged by",
-    "deals": "deals that both finished",
+    **columns("deals"),
     "a_only": "deals that went better for A (that A alone won)",
     "b_only": "deals that went better for B",
     "difference": "A less B: luck-adjusted where both cells are, else raw",
     **columns("ci_low", "ci_high"),
     "test": "the test: `adjusted` (of luck-adjusted differences), `mcnemar` or `permutation`",
     "p": "its two-sided p-value; empty where a rule stopped the sweep",
-    "p_holm": "after Holm: with the cells where a sentence tells the pair, else over the others",
+    "p_holm": "after Holm: with the cells if it answers the experiment's aim, else over the others",
     "raw": "A less B as they were played",
     **columns("raw_low", "raw_high"),
     "correlation": "of both cells' results over deals (phi for wins)",
@@ -71,7 +71,7 @@ def _adjusted(part: Part) -> bool:
     return bool((part.rows["test"] == "adjusted").any())
 
 
-def _plain(part: Part) -> bool:
+def _only_raw(part: Part) -> bool:
     return not _adjusted(part)
 
 
@@ -125,21 +125,23 @@ VIEW = View(
         Column(_side("A"), sheets.count("a_only")),
         Column(_side("B"), sheets.count("b_only")),
         Column("A - B", _raw_difference),
-        Column("95% interval", sheets.reach("raw_low", "raw_high")),
-        Column("adjusted", sheets.where(*ADJUSTED, sheets.change("difference")), where=_adjusted),
+        Column("95% interval", sheets.change_span("raw_low", "raw_high")),
+        Column(
+            "adjusted", sheets.only_where(*ADJUSTED, sheets.change("difference")), where=_adjusted
+        ),
         Column(
             "95% interval",
-            sheets.where(*ADJUSTED, sheets.reach("ci_low", "ci_high")),
+            sheets.only_where(*ADJUSTED, sheets.change_span("ci_low", "ci_high")),
             where=_adjusted,
         ),
-        Column("corr", sheets.decimal("correlation", ".2f"), (TERMINAL, PAGE), _plain),
+        Column("corr", sheets.decimal("correlation", ".2f"), (TERMINAL, PAGE), _only_raw),
         Column("p", sheets.p("p"), (PAGE,)),
-        Column("p", sheets.p("p"), (TERMINAL,), _plain),
+        Column("p", sheets.p("p"), (TERMINAL,), _only_raw),
         Column("p Holm", sheets.p("p_holm")),
     ),
     _foot,
     by_p_value,
-    which="clearest",
+    which_rows="clearest",
 )
 
 

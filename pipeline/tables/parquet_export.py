@@ -38,7 +38,7 @@ MATCH: Columns = {
     "key": ("string", "its cell's key"),
     "experiment": ("string", "as in the config"),
     "game": ("string", "the game, with settings that were swept"),
-    "agent": ("string", "what plays in the subject's seat"),
+    "agent": ("string", "the agent of the subject, the player under study"),
     "model": ("string", "its model, `none` without one"),
     "prompt": ("string", "its way of asking, `none` without one"),
     "seats": ("string", "who sits where"),
@@ -48,7 +48,7 @@ MATCH: Columns = {
 }
 MATCHES: Columns = {
     **MATCH,
-    "subjects": ("list<int64>", "seats under study"),
+    "subjects": ("list<int64>", "seats of the subjects, the players under study"),
     "measured": ("list<int64>", "seats whose results count"),
     "returns": ("list<double>", "a figure a seat"),
     "win": ("double", "the measured seats' wins, their mean, 0 to 1"),
@@ -66,7 +66,7 @@ DECISIONS: Columns = {
     **MATCH,
     "turn": ("int64", "the decision's number in its match, from 0"),
     "seat": ("int64", "who decided"),
-    "subject": ("bool", "whether that seat is under study"),
+    "subject": ("bool", "whether that seat is a subject's"),
     "options": ("list<string>", "what could be done, in the game's order"),
     "scores": ("list<double>", "one an option, null for minus infinity; empty without scores"),
     "margin": ("double", "how far the best score lies above the second"),
@@ -109,7 +109,7 @@ def match_row(result: CellResults, record: MatchRecord) -> Row:
         sum(measures[name][seat] for seat in record.measured) / len(record.measured)
         for name in ("win", measure)
     )
-    own = [one for one in record.decisions if one.seat in record.subjects]
+    decisions = [one for one in record.decisions if one.seat in record.subjects]
     return {
         **_match(result, record),
         "subjects": record.subjects,
@@ -120,7 +120,7 @@ def match_row(result: CellResults, record: MatchRecord) -> Row:
         "result": value,
         "measures": encode(measures).decode(),
         "plies": record.plies,
-        "fallbacks": sum(one.fallback for one in own),
+        "fallbacks": sum(one.fallback for one in decisions),
         "tokens": sum(one.tokens for one in record.decisions),
         "seconds": record.seconds,
         "device_seconds": record.device_seconds,
@@ -179,15 +179,15 @@ class Exported:
 def export(
     folder: Path,
     results: Sequence[CellResults],
-    to: Path,
+    target: Path,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Exported:
     """Writes the files into a folder, which is made if need be; each is complete or as before.
     progress: called with the matches written, and about how many there are. Raises UserError
     without pyarrow, OSError if the files cannot be written."""
     log, total = Folder(folder), sum(len(result.outcomes) for result in results)
-    to.mkdir(parents=True, exist_ok=True)
-    paths = tuple(to / name for name in FILES)
+    target.mkdir(parents=True, exist_ok=True)
+    paths = tuple(target / name for name in FILES)
     with ExitStack() as stack:
         partial = [stack.enter_context(replacing(path)) for path in paths]
         matches = stack.enter_context(ParquetFile(partial[0], MATCHES))
@@ -199,7 +199,7 @@ def export(
                 decisions.add(decision_row(match, record, turn, decision))
             progress(matches.rows, max(total, matches.rows))
         text = card(folder, results, matches.rows, decisions.rows)
-    readme = to / "README.md"
+    readme = target / "README.md"
     write_atomically(readme, text)
     return Exported((*paths, readme), matches.rows, decisions.rows)
 
@@ -319,14 +319,14 @@ def card(folder: Path, results: Sequence[CellResults], matches: int, decisions: 
     """The data card of an export with these numbers of rows."""
     name = folder.resolve().name
     entries = facts(folder, results, [result.about.name for result in results])
-    shown = (entry for entry in entries if entry.term != "last played")  # it names the machine
+    visible = (entry for entry in entries if entry.term != "last played")  # it names the machine
     return CARD.format(
         title=json.dumps(name),
         size=next((words for limit, words in SIZES if decisions < limit), LARGE),
         name=name,
         matches=matches,
         decisions=decisions,
-        facts="\n".join(f"- {entry.term}: {'; '.join(entry.values)}" for entry in shown),
+        facts="\n".join(f"- {entry.term}: {'; '.join(entry.values)}" for entry in visible),
         cells=_cells(results),
         match_columns=column_list(MATCHES),
         decision_columns=column_list(DECISIONS),

@@ -133,14 +133,14 @@ def set_title(figure: Figure, text: str) -> Figure:
 
 def add_legend(figure: Figure, columns: int = 2) -> None:
     """One legend below all axes, each label once."""
-    known: dict[str, Any] = {}
+    handles_by_label: dict[str, Any] = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            known.setdefault(label, handle)
-    if known:
-        columns = 1 if narrow() else min(columns, len(known))
-        labels = [shorten(label, room(0.85 / columns)) for label in known]
-        handles = list(known.values())
+            handles_by_label.setdefault(label, handle)
+    if handles_by_label:
+        columns = 1 if narrow() else min(columns, len(handles_by_label))
+        labels = [shorten(label, room(0.85 / columns)) for label in handles_by_label]
+        handles = list(handles_by_label.values())
         figure.legend(handles, labels, loc="outside lower left", ncols=columns, frameon=False)
 
 
@@ -216,7 +216,9 @@ def heat_map(
     return image
 
 
-def label_heat_map(figure: Figure, axes: Axes, names: Sequence[str], both: bool = False) -> None:
+def label_heat_map(
+    figure: Figure, axes: Axes, names: Sequence[str], both_axes: bool = False
+) -> None:
     """Names the rows, with `both` the columns too; in narrow figures by numbers with a key."""
     labels = [shorten(name, room(0.3)) for name in names]
     if narrow():
@@ -227,7 +229,7 @@ def label_heat_map(figure: Figure, axes: Axes, names: Sequence[str], both: bool 
         ]
         figure.supxlabel("\n".join(key), x=0.01, ha="left", fontsize=SIZE - 0.5)
     axes.set_yticks(range(len(names)), labels)
-    if both:
+    if both_axes:
         axes.set_xticks(range(len(names)), labels)
         if not narrow():
             rotate_labels(axes)

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from gauntlet.games.capabilities import WIN, Measure
-from gauntlet.pipeline.config.read import Declared
+from gauntlet.pipeline.config.read import DeclaredTest
 from gauntlet.pipeline.log.results import CellInfo, CellResults
 from gauntlet.pipeline.plan.baseline import Baseline
 from gauntlet.pipeline.tables.claims import ALPHA, null_value
@@ -85,21 +85,21 @@ def cell_columns(result: CellResults) -> dict[str, Any]:
         change, around = values.mean() - base.rate, (bounds[0] - base.rate, bounds[1] - base.rate)
         ends = with_error(change, *limits(values - base.rate, around), error)
         row |= zip(CHANGE, (change, *ends), strict=True)
-    if not result.stopped and adjusted is None and _counted(about):
+    if not result.stopped and adjusted is None and _is_counted(about):
         row["p"] = _exact(result, about.test)
     elif not result.stopped:
         row["p"] = float(p_value(values, bounds, null_value(about), about.test.side, error))
     return row
 
 
-def _counted(about: CellInfo) -> bool:
+def _is_counted(about: CellInfo) -> bool:
     """Whether deals are won or lost, and the baseline is a count of games."""
     base = about.baseline
     counted = isinstance(base, Baseline) and base.mean is None
     return counted and about.wins and not about.clustered and about.test.margin == 0
 
 
-def _exact(result: CellResults, test: Declared) -> float:
+def _exact(result: CellResults, test: DeclaredTest) -> float:
     """Fisher's test, which never rejects more often than its level."""
     base = result.about.baseline
     assert base is not None
@@ -243,4 +243,4 @@ def unbeaten_control(row: pd.Series[Any], rival: Rival | None) -> str:
     """The control that a cell of summary.csv is not shown to beat, in words, or ""."""
     if rival is None or not rival.p >= ALPHA:
         return ""
-    return f"always the {rival.control} ({Scale.from_row(row).mean(rival.mean)})"
+    return f"always taking the {rival.control} ({Scale.from_row(row).mean(rival.mean)})"

@@ -145,14 +145,14 @@ def overall(results: Results) -> Iterator[dict[str, Any]]:
     games = range(len(contest.games))
     means = np.array([contest.game_matches(game).means for game in games])
     for at in _order(ratings):
-        played = means[:, at][~np.isnan(means[:, at])]
+        game_means = means[:, at][~np.isnan(means[:, at])]
         yield {
             "player": contest.players[at],
             **_rating(ratings, at),
             "score": contest.matches.means[at],
-            "score_by_game": played.mean() if played.size else np.nan,
+            "score_by_game": game_means.mean() if game_means.size else np.nan,
             "matches": ratings.matches[at],
-            "games": len(played),
+            "games": len(game_means),
             "part": _part(ratings, at),
         }
 
@@ -190,7 +190,7 @@ def pairs(results: Results) -> Iterator[dict[str, Any]]:
         return
     players, matches = rated.contest.players, rated.contest.matches
     chance, low, high = rated.ratings.chances
-    met, points = matches.met, matches.points
+    match_counts, points = matches.met, matches.points
     for a, b in combinations(_order(rated.ratings), 2):
         yield {
             "player_a": players[a],
@@ -198,8 +198,8 @@ def pairs(results: Results) -> Iterator[dict[str, Any]]:
             "chance": chance[a, b],
             "low": low[a, b],
             "high": high[a, b],
-            "score": points[a, b] / met[a, b] if met[a, b] else np.nan,
-            "matches": met[a, b],
+            "score": points[a, b] / match_counts[a, b] if match_counts[a, b] else np.nan,
+            "matches": match_counts[a, b],
         }
 
 
@@ -274,11 +274,11 @@ def _left_out_sheet(part: Part) -> Iterator[Sheet]:
     """A row for each player with its lowest and highest rating."""
     known, rows = part.rows.dropna(subset=["rating"]), []
     for name in part.results["ratings"]["player"]:
-        own = known[known["player"] == name]
-        if not own.empty:
-            ends = own.loc[own["rating"].idxmin()], own.loc[own["rating"].idxmax()]
+        group = known[known["player"] == name]
+        if not group.empty:
+            ends = group.loc[group["rating"].idxmin()], group.loc[group["rating"].idxmax()]
             texts = (f"{one['rating']:+.2f} without {one['without']}" for one in ends)
-            rows.append((name, *texts, f"{own['place'].min()} to {own['place'].max()}"))
+            rows.append((name, *texts, f"{group['place'].min()} to {group['place'].max()}"))
     most = ROWS[part.medium]
     note = truncation_note(most, len(rows), part.file)
     foot = "Ratings as each game in turn is left out: how much hangs on a single one."
@@ -328,28 +328,28 @@ def rating_figures(results: Results) -> Iterator[tuple[str, Figure]]:
 
 def interval_plot(table: pd.DataFrame, title: str) -> Figure:
     """A row for each player: rating with low and high, an arrow where it is unbounded."""
-    known = table.head(plot_style.max_rows())
-    places = list(range(len(known)))
-    figure, axes = plot_style.canvas(0.7 + plot_style.row_height(len(known)) * len(known))
+    top = table.head(plot_style.max_rows())
+    places = list(range(len(top)))
+    figure, axes = plot_style.canvas(0.7 + plot_style.row_height(len(top)) * len(top))
     axes.axvline(0, color=MUTED, lw=0.6)
-    _intervals(axes, places, known, _edges(known), ACCENT, 1.4)
-    axes.plot(known["rating"], places, "o", color=ACCENT, ms=4)
-    plot_style.label_rows(axes, places, list(known["player"]), above=plot_style.narrow())
+    _intervals(axes, places, top, _edges(top), ACCENT, 1.4)
+    axes.plot(top["rating"], places, "o", color=ACCENT, ms=4)
+    plot_style.label_rows(axes, places, list(top["player"]), above=plot_style.narrow())
     axes.set_xlabel("rating, log odds")
     return plot_style.set_title(figure, title)
 
 
 def game_plot(table: pd.DataFrame, players: Sequence[str]) -> Figure:
     """A row for each game with a mark per player and its interval; of many players the first."""
-    shown, games = players[: len(MARKS)], list(dict.fromkeys(table["game"]))
-    edges = _edges(table[table["player"].isin(shown)])
-    figure, axes = plot_style.canvas(0.9 + 0.14 * (len(shown) + 1.5) * len(games))
-    for at, name in enumerate(shown):
-        own = table[table["player"] == name].set_index("game").reindex(games)
-        places = np.arange(len(games)) + 0.75 * ((at + 0.5) / len(shown) - 0.5)
+    plotted, games = players[: len(MARKS)], list(dict.fromkeys(table["game"]))
+    edges = _edges(table[table["player"].isin(plotted)])
+    figure, axes = plot_style.canvas(0.9 + 0.14 * (len(plotted) + 1.5) * len(games))
+    for at, name in enumerate(plotted):
+        group = table[table["player"] == name].set_index("game").reindex(games)
+        places = np.arange(len(games)) + 0.75 * ((at + 0.5) / len(plotted) - 0.5)
         colour = COLOURS[at % len(COLOURS)]
-        _intervals(axes, places, own, edges, colour, 0.9)
-        axes.plot(own["rating"], places, MARKS[at], color=colour, ms=3.5, label=name)
+        _intervals(axes, places, group, edges, colour, 0.9)
+        axes.plot(group["rating"], places, MARKS[at], color=colour, ms=3.5, label=name)
     for line in range(len(games) - 1):
         axes.axhline(line + 0.5, color=MUTED, lw=0.3)
     plot_style.label_rows(axes, list(range(len(games))), games, above=plot_style.narrow())
@@ -389,5 +389,5 @@ def chance_map(chances: np.ndarray, names: Sequence[str], title: str) -> Figure:
     figure, axes = plot_style.canvas(1.2 + 0.3 * len(names))
     texts = [["" if np.isnan(x) else f"{100 * x:.0f}" for x in line] for line in chances]
     plot_style.heat_map(axes, chances - 0.5, 0.5, texts)
-    plot_style.label_heat_map(figure, axes, names, both=True)
+    plot_style.label_heat_map(figure, axes, names, both_axes=True)
     return plot_style.set_title(figure, f"{title}, %")

@@ -47,10 +47,11 @@ MEANINGS = {
     "cell": "the cell's name",
     "experiment": "as in the config",
     "game": "the game, with settings that were swept",
-    "agent": "what plays in the subject's seat",
+    "agent": "the agent of the subject, the player under study",
     "model": "its model, `-` without one",
     "prompt": "its prompting method, `-` without one",
     "seats": "who sits where",
+    "deals": "deals that both cells finished",
     "measure": "what the cell is judged by",
     "measure_low": "the lowest value of the measure; empty without one",
     "measure_high": "the highest value of the measure; empty without one",
@@ -180,7 +181,7 @@ class Table:
     """A registered table. Arguments: see `table`."""
 
     name: str
-    make: Callable[[Results], pd.DataFrame | Rows]
+    compute: Callable[[Results], pd.DataFrame | Rows]
     columns: Mapping[str, str]
     views: Sequence[Callable[[Part], Iterable[Sheet]]] = ()
     metrics: Sequence[str] | None = None
@@ -194,7 +195,7 @@ class Table:
 
     def frame(self, results: Results) -> pd.DataFrame:
         """The table of these results. Raises TypeError for a column that is not declared."""
-        frame = self.make(results)
+        frame = self.compute(results)
         if not isinstance(frame, pd.DataFrame):
             rows = list(frame)
             frame = pd.DataFrame(rows) if rows else pd.DataFrame(columns=[*self.columns])

@@ -45,11 +45,11 @@ def drawings(results: Results) -> dict[str, Drawing]:
     """Every figure in both widths, in display order."""
     wide: dict[str, Figure] = {}
     column: dict[str, Figure] = {}
-    for medium, drawn in ((WIDE, wide), (COLUMN, column)):
+    for medium, plots in ((WIDE, wide), (COLUMN, column)):
         with plot_style.drawing_for(medium):
             for name, draw in figures().items():
                 figure = draw(results)
-                drawn |= {name: figure} if isinstance(figure, Figure) else figure or {}
+                plots |= {name: figure} if isinstance(figure, Figure) else figure or {}
     return {name: Drawing(figure, column[name]) for name, figure in wide.items()}
 
 
@@ -60,7 +60,7 @@ def _replay(folder: Path, match: str) -> str:
 
 def _page(results: Results, figures: Mapping[str, Drawing]) -> str:
     folder, summary = results.folder, results["summary"]
-    cells, *others = (sheet for _, sheet in sheets(results, PAGE))
+    cells, *other_sheets = (sheet for _, sheet in sheets(results, PAGE))
     return render(
         TEMPLATE,
         title=folder.name,
@@ -70,7 +70,7 @@ def _page(results: Results, figures: Mapping[str, Drawing]) -> str:
         table=cells,
         line=parser.summary_line(results),
         drawings={name: figure.html(name) for name, figure in figures.items()},
-        sheets=others,
+        sheets=other_sheets,
         cells=choices.page_cells(results, PAGE_CELLS),
         misread=parser.page_examples(results, PAGE_CELLS),
         opening=parser.opening,

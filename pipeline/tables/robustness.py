@@ -101,23 +101,23 @@ def _components(cells: Sequence[CellResults]) -> Iterator[dict[str, Any]]:
     if values.shape[1] < 2 or max(len(cells), values.shape[2], values.shape[3]) < 2:
         return
     about, analysis = cells[0].about, anova(values, FACTORS, NESTED)
-    named: defaultdict[str, list[Effect]] = defaultdict(list)
+    by_name: defaultdict[str, list[Effect]] = defaultdict(list)
     for effect in analysis.effects:
-        named[_effect_name(analysis, effect)].append(effect)
-    parts = {name: analysis.component(*effects) for name, effects in named.items()}
+        by_name[_effect_name(analysis, effect)].append(effect)
+    parts = {name: analysis.component(*effects) for name, effects in by_name.items()}
     total = sum(max(one.variance, 0.0) for one in parts.values())
     levels = dict(zip(FACTORS, values.shape, strict=True))
-    for name, one in parts.items():
+    for name, component in parts.items():
         yield {
             **{key: about.labels[key] for key in LABELS},
             "experiment": about.experiment,
             "prompt": split_wording(about.labels["prompt"])[0],
             "component": name,
             "levels": " x ".join(str(levels[part]) for part in name.split(" x ") if part in levels),
-            "variance": one.variance,
-            "low": one.low,
-            "high": one.high,
-            "share": max(one.variance, 0.0) / total if total else np.nan,
+            "variance": component.variance,
+            "low": component.low,
+            "high": component.high,
+            "share": max(component.variance, 0.0) / total if total else np.nan,
             "measure": about.measure.name,
         }
 
@@ -299,15 +299,13 @@ OBFUSCATION = {
     "game": "the plain game",
     "obfuscated_game": "the game under made-up names",
     "names": "the seed that made the names",
-    **columns("agent", "model", "prompt", "seats"),
-    "deals": "deals that both cells finished",
+    **columns("agent", "model", "prompt", "seats", "deals"),
     "plain": "the mean over these deals with the plain names, raw",
     "obfuscated": "the mean with made-up names, raw",
     "difference": "obfuscated less plain, paired: luck-adjusted where pairs.csv is",
-    "low": "lower end of its 95% interval",
-    "high": "upper end of its 95% interval",
+    **columns("low", "high"),
     "p": "as in pairs.csv",
-    "p_holm": "as in pairs.csv, or over the rows that are not there",
+    "p_holm": "as in pairs.csv, or corrected over the rows that pairs.csv lacks",
     "measure": "what both are judged by",
     **columns("measure_low", "measure_high"),
 }
@@ -333,11 +331,11 @@ OBFUSCATION_VIEW = View(
         Column("plain", sheets.mean("plain")),
         Column("obfuscated", sheets.mean("obfuscated")),
         Column("difference", sheets.change("difference")),
-        Column("95% interval", sheets.reach("low", "high")),
+        Column("95% interval", sheets.change_span("low", "high")),
         Column("p Holm", sheets.p("p_holm")),
     ),
     "The same deals, the same rules and the same actions, under made-up names and with the "
-    "options in\nanother order: what is lost was owed to names. Differences, intervals and p "
+    "options in\nanother order: what is lost depended on names. Differences, intervals and p "
     "Holm are those of\npairs.csv.",
 )
 Renamed = tuple[CellResults, CellResults, int]
@@ -385,7 +383,7 @@ def _obfuscation_row(
     row, sign = (rows[pair], 1) if pair in rows else (rows[pair[::-1]], -1)
     difference, *ends = (sign * value for value in read_difference(row))
     (deals, values), (plain_deals, plain_values) = cell.by_deal(), plain.by_deal()
-    known = bool(row["deals"])
+    has_deals = bool(row["deals"])
     return {
         "experiment": plain.about.experiment,
         "game": labels["game"],
@@ -393,8 +391,8 @@ def _obfuscation_row(
         "names": names,
         **{key: labels[key] for key in PLAYER[1:]},
         "deals": row["deals"],
-        "plain": plain_values[np.isin(plain_deals, deals)].mean() if known else np.nan,
-        "obfuscated": values[np.isin(deals, plain_deals)].mean() if known else np.nan,
+        "plain": plain_values[np.isin(plain_deals, deals)].mean() if has_deals else np.nan,
+        "obfuscated": values[np.isin(deals, plain_deals)].mean() if has_deals else np.nan,
         "difference": difference,
         **dict(zip(("low", "high"), sorted(ends), strict=True)),
         "p": row["p"],

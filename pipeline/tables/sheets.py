@@ -42,11 +42,11 @@ Format = Callable[[Row], str]
 
 @dataclass(frozen=True)
 class Column:
-    """A column as shown. on: the media that have it, if `where` holds."""
+    """A column as shown. media: where it is shown, if `where` holds."""
 
     heading: Text
     text: Format
-    on: Sequence[str] = MEDIA
+    media: Sequence[str] = MEDIA
     where: Callable[[Part], bool] = lambda part: True
 
 
@@ -54,35 +54,37 @@ class Column:
 class View:
     """One way to show a table.
 
-    order: selects and sorts the rows. by: columns that split it into several sheets. which: names
-    the rows that a truncated table shows. total: the name of a last row with the sums.
+    order: selects and sorts the rows.
+    split_by: columns that split it into several sheets.
+    which_rows: names the rows that a truncated table shows.
+    total: the name of a last row with the sums.
     """
 
     title: Text
     columns: Sequence[Column] | Callable[[Part], Sequence[Column]]
     foot: Text = ""
     order: Callable[[pd.DataFrame], pd.DataFrame] = lambda rows: rows
-    by: Sequence[str] = ()
-    which: str = "first"
+    split_by: Sequence[str] = ()
+    which_rows: str = "first"
     total: str = ""
 
     def __call__(self, part: Part) -> Iterator[Sheet]:
         groups = [part.rows]
-        if self.by:
-            groups = [rows for _, rows in part.rows.groupby([*self.by], sort=False)]
+        if self.split_by:
+            groups = [rows for _, rows in part.rows.groupby([*self.split_by], sort=False)]
         for rows in map(self.order, groups):
             if not rows.empty:
                 yield self._sheet(replace(part, rows=rows))
 
     def _sheet(self, part: Part) -> Sheet:
         columns = self.columns(part) if callable(self.columns) else self.columns
-        columns = [one for one in columns if part.medium in one.on and one.where(part)]
-        shown = part.rows.head(ROWS[part.medium]).to_dict("records")
+        columns = [one for one in columns if part.medium in one.media and one.where(part)]
+        records = part.rows.head(ROWS[part.medium]).to_dict("records")
         if self.total:
             sums = part.rows.select_dtypes("number").sum().to_dict()
-            shown.append({**sums, "cell": self.total})
-        rows = [[one.text(Row(part.results, row)) for one in columns] for row in shown]
-        note = truncation_note(ROWS[part.medium], len(part.rows), part.file, self.which)
+            records.append({**sums, "cell": self.total})
+        rows = [[one.text(Row(part.results, row)) for one in columns] for row in records]
+        note = truncation_note(ROWS[part.medium], len(part.rows), part.file, self.which_rows)
         title, foot, *headings = (
             text(part) if callable(text) else text
             for text in (self.title, self.foot, *(one.heading for one in columns))
@@ -146,7 +148,7 @@ def change(column: str) -> Format:
     return lambda row: row.scale.change(row[column])
 
 
-def reach(low: str, high: str) -> Format:
+def change_span(low: str, high: str) -> Format:
     """An interval of such a difference."""
     return lambda row: row.scale.reach(row[low], row[high])
 
@@ -155,6 +157,6 @@ def p(column: str) -> Format:
     return lambda row: p_value(row[column])
 
 
-def where(column: str, value: str, form: Format) -> Format:
+def only_where(column: str, value: str, form: Format) -> Format:
     """This format in rows whose column has the value, else "-"."""
     return lambda row: form(row) if row[column] == value else "-"

@@ -114,7 +114,7 @@ STANDINGS_VIEW = View(
     "Means over all opponents, who are not the same for everybody: nobody meets itself. "
     "loss: how\noften the opponents won. 95% intervals by deals.",
     _best_first,
-    by=("game", "measure"),
+    split_by=("game", "measure"),
 )
 SHARED_VIEW = View(
     lambda part: f"Every two of them over shared opponents in {part.rows['game'].iloc[0]}",
@@ -126,7 +126,7 @@ SHARED_VIEW = View(
         Column("A", sheets.mean("mean_a")),
         Column("B", sheets.mean("mean_b")),
         Column("A - B", sheets.change("difference")),
-        Column("95% interval", sheets.reach("low", "high")),
+        Column("95% interval", sheets.change_span("low", "high")),
         Column("p Holm", sheets.p("p_holm")),
         Column("A to B", sheets.mean("head_to_head")),
     ),
@@ -134,7 +134,7 @@ SHARED_VIEW = View(
         f"{part.rows['measure'].iloc[0]} of A and B over the opponents that both have, paired by "
         "deal; two-sided.\nA to B: A's against B, of which A - B has nothing."
     ),
-    by=("game", "measure"),
+    split_by=("game", "measure"),
 )
 
 
@@ -195,20 +195,20 @@ def opponents(about: CellInfo) -> tuple[str, str] | None:
         return None
     seats = about.seats[0]  # without rotation player i sits in seat i
     measured = {about.players[seat] for seat in seats if seat < len(about.players)}
-    others = {name for seat, name in enumerate(about.players) if seat not in seats}
-    if len(measured) != 1 or len(others) != 1 or measured == others:
+    opponent_names = {name for seat, name in enumerate(about.players) if seat not in seats}
+    if len(measured) != 1 or len(opponent_names) != 1 or measured == opponent_names:
         return None
-    return measured.pop(), others.pop()
+    return measured.pop(), opponent_names.pop()
 
 
 def _side(cell: CellResults, player: str) -> Side:
     outcomes, about = cell.outcomes, cell.about
     others = len(about.players) - about.measured
     won, lost = outcomes.won, outcomes.column("others_won") / others
-    value, drawn = outcomes.column("figure"), (outcomes.draws & (lost == 0)).astype(float)
+    value, draws = outcomes.column("figure"), (outcomes.draws & (lost == 0)).astype(float)
     if (opponents(about) or ("",))[0] != player:
         won, lost, value = lost, won, outcomes.column("others_figure")
-    values = {"win": won, "draw": drawn, "loss": lost, "score": won + drawn / 2, "mean": value}
+    values = {"win": won, "draw": draws, "loss": lost, "score": won + draws / 2, "mean": value}
     return Side(outcomes.column("deal"), values)
 
 
@@ -221,22 +221,22 @@ def standings(results: Results) -> Iterator[dict[str, Any]]:
     """A row for each player of a round robin."""
     for robin in results.cached(round_robins):
         for name in robin.players:
-            yield _standing(robin, name)
+            yield _standing_row(robin, name)
 
 
-def _standing(robin: RoundRobin, player: str) -> dict[str, Any]:
-    about, others = robin.about, robin.others(player)
-    sides = [robin.sides[player, other] for other in others]
+def _standing_row(robin: RoundRobin, player: str) -> dict[str, Any]:
+    about, opponents = robin.about, robin.others(player)
+    sides = [robin.sides[player, other] for other in opponents]
     deals = reduce(np.intersect1d, (side.deals for side in sides))
     row: dict[str, Any] = {
         "experiment": about.experiment,
         "game": about.labels["game"],
         "player": player,
-        "opponents": len(others),
+        "opponents": len(opponents),
         "deals": len(deals),
         "matches": sum(int(np.isin(side.deals, deals).sum()) for side in sides),
         "measure": about.measure.name,
-        "over": ", ".join(others),
+        "over": ", ".join(opponents),
     }
     for name in MEASURED:
         measure = about.measure if name == "mean" else WIN
@@ -264,8 +264,8 @@ def _shared(robin: RoundRobin) -> Iterator[dict[str, Any]]:
     by_deal = {pair: side.by_deal(name, deals) for pair, side in robin.sides.items()}
     for a, b in combinations(robin.players, 2):
         over = robin.others(a, b)
-        own, theirs = (np.mean([by_deal[one, other] for other in over], axis=0) for one in (a, b))
-        low, high = map(float, limits(own - theirs, bounds))
+        mine, theirs = (np.mean([by_deal[one, other] for other in over], axis=0) for one in (a, b))
+        low, high = map(float, limits(mine - theirs, bounds))
         yield {
             "experiment": about.experiment,
             "game": about.labels["game"],
@@ -274,12 +274,12 @@ def _shared(robin: RoundRobin) -> Iterator[dict[str, Any]]:
             "opponents": len(over),
             "over": ", ".join(over),
             "deals": len(deals),
-            "mean_a": _mean(own),
+            "mean_a": _mean(mine),
             "mean_b": _mean(theirs),
-            "difference": _mean(own - theirs),
+            "difference": _mean(mine - theirs),
             "low": low,
             "high": high,
-            "p": float(p_value(own - theirs, bounds, 0.0, "either")),
+            "p": float(p_value(mine - theirs, bounds, 0.0, "either")),
             "head_to_head": _mean(by_deal[a, b]),
             "measure": measure.name,
             **finite_bounds(measure),

@@ -53,7 +53,11 @@ from gauntlet.stats.paired import clustered_mean
 
 ADJUSTED = ("estimator", "adjusted")
 """The column and value that mark a luck-adjusted estimate."""
-TESTS = {"two_sided": "other than", "above": "above", "non_inferior": "not below by a margin"}
+TESTS = {
+    "two_sided": "different from",
+    "above": "above",
+    "non_inferior": "at most a margin below",
+}
 """The declared tests, in words."""
 SUMMARY = {
     **columns("cell", "experiment", "game", "agent", "model", "prompt", "seats"),
@@ -73,7 +77,7 @@ SUMMARY = {
     **columns("raw_low", "raw_high"),
     "deals": "deals that count",
     **columns("matches"),
-    "decisions": "decisions of the subject, with a choice",
+    "decisions": "decisions of the subject with a choice",
     "forced": "turns of the subject without a choice",
     "fallbacks": "decisions that a random move settled, as no reply could be used",
     "failed": "matches that failed and are left out",
@@ -85,7 +89,7 @@ def _adjusted(part: Part) -> bool:
     return bool((part.rows["estimator"] == "adjusted").any())
 
 
-def _plain(part: Part) -> bool:
+def _only_raw(part: Part) -> bool:
     return not _adjusted(part)
 
 
@@ -136,22 +140,23 @@ def _notes(part: Part) -> Iterator[str]:
         for name, cells in rows.groupby("experiment")
     )
     yield (
-        f"p Holm: {_tests(rows)} the baseline, of the {'adjusted' if _adjusted(part) else 'raw'} "
-        f"estimate; its family: all that is claimed of the {tested}."
+        f"p Holm: tests whether the {'adjusted' if _adjusted(part) else 'raw'} estimate is "
+        f"{_tests(rows)} the baseline, corrected by Holm for all tests of the {tested}."
     )
     if not part.results["controls"].empty:
-        yield "With controls it is the larger of that p and the one of the least beaten."
-    if _plain(part) and part.medium == TERMINAL:
-        yield "p: the same without Holm. dec/s: decisions a worker-second."
+        yield "If the control that the cell beats least clearly gives a larger p, it is shown."
+    if _only_raw(part) and part.medium == TERMINAL:
+        yield "p: the same without Holm's correction. dec/s: decisions per worker-second."
     if games := list(dict.fromkeys(f"{n:,}" for n in rows["baseline_n"] if n)):
         yield (f"The baseline was measured in {' / '.join(games)} games; the test allows for that.")
     if any(scale.title == SCORE for scale in row_scales(rows)):
         yield f"{SCORE}: {DRAW_RULE} a win; measure=win counts wins alone."
     nulls = {null_value(c.about) for c in part.results.cells if c.about.baseline is None}
     for value in sorted(value for value in nulls if not np.isnan(value)):
-        yield f"Where there is no baseline the mean is held against {value:g}."
+        yield f"Cells without a baseline are compared with {value:g}."
     if (rows["raw"].notna() & rows["raw_low"].isna()).any():
         yield f"A measure without a range has an interval and a p from {LEAST} deals on."
+    yield "forced: turns without a choice. fallback: random moves for lack of a usable reply."
     if rows["failed"].sum():
         yield f"{rows['failed'].sum()} match(es) failed: see failed_matches.jsonl."
 
@@ -164,15 +169,17 @@ def _caption(part: Part) -> str:
     lead = "luck-adjusted estimate" if _adjusted(part) else "mean"
     adjusted = (rows["estimator"] == "adjusted").all()
     exact = "" if adjusted else ", of single wins Fisher's exact test"
-    both = " or the least beaten control, the larger p" * (not part.results["controls"].empty)
+    control_note = " or the least beaten control, the larger p" * (
+        not part.results["controls"].empty
+    )
     sentences = [
         f"Experiment {', '.join(sorted(set(rows['experiment'])))}; n: {rows['matches'].sum():,} "
         f"matches, {deal_range(rows['deals'])} a cell.",
         intervals_note(part),
         f"The baseline was measured in {' or '.join(games)} games." if games else "",
         f"The difference is that of the {lead} from the baseline{points}; p: {_tests(rows)} the "
-        f"baseline, the interval turned round{exact}{both}, corrected by Holm over all that is "
-        "claimed of the experiment.",
+        f"baseline, the interval inverted{exact}{control_note}, corrected by Holm for all "
+        "tests of the experiment.",
     ]
     return " ".join(filter(None, sentences))
 
@@ -202,22 +209,24 @@ CELLS = View(
         Column("matches", sheets.count("matches"), (PAGE, PAPER)),
         Column(_heading, sheets.mean("raw")),
         Column("95% interval", sheets.span("raw_low", "raw_high")),
-        Column("adjusted", sheets.where(*ADJUSTED, sheets.mean("estimate")), where=_adjusted),
+        Column("adjusted", sheets.only_where(*ADJUSTED, sheets.mean("estimate")), where=_adjusted),
         Column(
             "95% interval",
-            sheets.where(*ADJUSTED, sheets.span("ci_low", "ci_high")),
+            sheets.only_where(*ADJUSTED, sheets.span("ci_low", "ci_high")),
             where=_adjusted,
         ),
         Column("baseline", sheets.mean("baseline")),
         Column("difference", sheets.change("difference"), (PAGE, PAPER)),
-        Column("95% interval", sheets.reach("difference_low", "difference_high"), (PAGE, PAPER)),
+        Column(
+            "95% interval", sheets.change_span("difference_low", "difference_high"), (PAGE, PAPER)
+        ),
         Column("p", sheets.p("p"), (PAGE,)),
-        Column("p", sheets.p("p"), (TERMINAL,), _plain),
+        Column("p", sheets.p("p"), (TERMINAL,), _only_raw),
         Column("p Holm", sheets.p("p_holm")),
         Column("decisions", sheets.count("decisions"), (TERMINAL, PAGE)),
         Column("forced", _forced, (TERMINAL, PAGE)),
         Column("fallback", sheets.share("fallbacks", "decisions"), (TERMINAL, PAGE)),
-        Column("dec/s", _speed, (TERMINAL,), _plain),
+        Column("dec/s", _speed, (TERMINAL,), _only_raw),
         Column("failed", sheets.count("failed"), (PAGE,)),
     ),
     _foot,
@@ -264,16 +273,16 @@ LUCK = {
     **columns("raw_low", "raw_high"),
     "reference": "the player against which decisions were judged",
     "reference_mean": "the reference's own mean",
-    "worth": "how many plain matches one adjusted match is worth",
+    "worth": "how many raw matches one adjusted match is worth",
     "reason": "why there is no adjusted mean",
 }
 LUCK_FOOT = (
-    "adjusted: the reference's {mean} plus what the subject's decisions were worth over the\n"
-    "reference's, by playouts. worth: as many plain games would be needed for one of these."
+    "adjusted: the reference player's {mean}, plus the gain of the subject's decisions over the\n"
+    "reference's, by playouts. worth: how many raw matches one adjusted match is worth."
 )
 HABITS = (
-    "habits: as the subject itself plays, learnt of its earlier deals. Beside it the mean of all\n"
-    "that its deals were judged against."
+    "habits: a player that imitates the subject, learnt from its earlier deals. Next to it: the\n"
+    "mean of all references that its deals were judged against."
 )
 MOST_NAMES = 40
 """More cells than this are not all listed by name."""
@@ -333,15 +342,15 @@ def _luck_sheets(part: Part) -> Iterator[Sheet]:
 def luck_adjustment(results: Results) -> Iterator[dict[str, Any]]:
     """A row for each cell whose luck was judged, or could not be."""
     for result in results.cells:
-        judged, adjusted = luck.read(results.folder, result.about), result.adjusted
+        adjustment, adjusted = luck.read(results.folder, result.about), result.adjusted
         row: dict[str, Any] = {"cell": result.about.name, "measure": result.about.measure.name}
         row |= zip(RAW, raw(result), strict=True)
         if adjusted is not None:
             row |= zip(ESTIMATE, estimate(result), strict=True)
             row |= {"reference": adjusted.reference, "reference_mean": adjusted.rate}
             yield {**row, "worth": worth(result)}
-        elif judged is not None:
-            yield {**row, "reason": judged.reason or "its matches are not judged yet"}
+        elif adjustment is not None:
+            yield {**row, "reason": adjustment.reason or "its matches are not judged yet"}
 
 
 def worth(result: CellResults) -> float:

@@ -148,10 +148,10 @@ class Replies:
     def add(self, decision: DecisionRecord) -> None:
         for exchange in decision.asked:
             for question, kind, reply in _replies(exchange):
-                known = self.questions[kind]
-                if question in known or len(known) >= MOST_QUESTIONS:
+                questions = self.questions[kind]
+                if question in questions or len(questions) >= MOST_QUESTIONS:
                     continue
-                known.add(question)
+                questions.add(question)
                 self.counts[kind][reply] += 1
                 if isinstance(exchange, ScoreExchange) and kind == "letter":
                     choices = exchange.choices

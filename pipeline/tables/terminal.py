@@ -70,14 +70,14 @@ def sheet_view(sheet: Sheet) -> RenderableType:
 
 def bars_view(summary: pd.DataFrame, columns: int = WIDTH) -> RenderableType:
     """The first cells' means with interval and baseline, one axis per measure."""
-    known = summary.dropna(subset=["raw"])
-    names, lines = short_names(known), list[str]()
-    known = known.head(ROWS[TERMINAL])
+    plotted = summary.dropna(subset=["raw"])
+    names, lines = short_names(plotted), list[str]()
+    plotted = plotted.head(ROWS[TERMINAL])
     left = min(max((LEAST_NAME, *map(len, names[: ROWS[TERMINAL]]))), MOST_NAME)
     width = min(LONGEST, columns - left - 1)
-    for scale, places in by_scale(known):
+    for scale, places in by_scale(plotted):
         padded = [f"{names[at][:left]:<{left}}" for at in places]
-        lines += _bars(known.iloc[places], padded, scale, width)
+        lines += _bars(plotted.iloc[places], padded, scale, width)
     return Text("\n".join(lines))
 
 

@@ -67,7 +67,7 @@ class Follower:
     folder: Path
     cells: tuple[Cell, ...]
     _offered: float = field(default_factory=time.monotonic)
-    _told: Queue[Figures | Ended] = field(default_factory=Queue)
+    _updates: Queue[Figures | Ended] = field(default_factory=Queue)
     _thread: Thread | None = None
     _client: MlflowClient | None = None
     _runs: list[tuple[str, str]] = field(default_factory=list)
@@ -81,21 +81,21 @@ class Follower:
             self._thread = Thread(target=self._serve, daemon=True, name="mlflow")
             self._thread.start()
         self._offered = time.monotonic()
-        if self._told.empty():
-            self._told.put(figures(live))
+        if self._updates.empty():
+            self._updates.put(figures(live))
 
-    def close(self, ended: Ended, seconds: float) -> None:
+    def close(self, status: Ended, seconds: float) -> None:
         """End the runs and the thread; a thread that takes longer is abandoned."""
-        self._told.put(ended)
+        self._updates.put(status)
         if self._thread is not None:
             self._thread.join(seconds)
 
     def _serve(self) -> None:
-        told: Figures | Ended = {}
-        while not isinstance(told, str):
-            told = self._told.get()
+        item: Figures | Ended = {}
+        while not isinstance(item, str):
+            item = self._updates.get()
             try:
-                self._end(told) if isinstance(told, str) else self._log(told)
+                self._end(item) if isinstance(item, str) else self._log(item)
             except Exception as error:  # MLflow is only a view: play continues whatever it raises
                 why = str(error).strip().splitlines() or [type(error).__name__]
                 event("MLflow not written", logging.WARNING, store=self.store, error=why[0])
@@ -106,12 +106,12 @@ class Follower:
             step, metrics = figures[key]
             log_values(client, run, metrics, step)
 
-    def _end(self, ended: Ended) -> None:
+    def _end(self, status: Ended) -> None:
         """Mark the runs as ended now, for viewers before the final runs exist."""
         now = int(1000 * time.time())
         for _, run in self._runs:
             if self._client is not None:
-                self._client.set_terminated(run, ended, now)
+                self._client.set_terminated(run, status, now)
 
     def _begin(self) -> MlflowClient:
         """Create a parent run per experiment and, for few cells, child runs; delete a killed
@@ -129,22 +129,22 @@ class Follower:
                 int(1000 * starts[cell.key]),
             )
             if name not in parents:
-                where, called = experiment_in(client, str(self.store), name), self.folder.name
-                made = client.create_run(where, since, tags, f"{called} (live)")
-                parents[name] = where, made.info.run_id
-                made_runs.append((WHOLE, made.info.run_id))
+                experiment, called = experiment_in(client, str(self.store), name), self.folder.name
+                run = client.create_run(experiment, since, tags, f"{called} (live)")
+                parents[name] = experiment, run.info.run_id
+                made_runs.append((WHOLE, run.info.run_id))
             if len(self.cells) <= MANY:
-                where, parent = parents[name]
+                experiment, parent = parents[name]
                 own = {**tags, PARENT_TAG: parent, CELL_TAG: cell.key}
-                made = client.create_run(where, since, own, f"{cell.name} (live)")
-                made_runs.append((cell.key, made.info.run_id))
+                run = client.create_run(experiment, since, own, f"{cell.name} (live)")
+                made_runs.append((cell.key, run.info.run_id))
         self._client, self._runs = client, made_runs
         return client
 
 
 def figures(live: RunStatus) -> Figures:
     """The metrics to log now for each cell and the sweep: a step and values."""
-    found: dict[str, tuple[int, dict[str, float]]] = {}
+    by_key: dict[str, tuple[int, dict[str, float]]] = {}
     for key, cell in live.cells.items():
         metrics = {
             "matches": float(cell.matches),
@@ -155,7 +155,7 @@ def figures(live: RunStatus) -> Figures:
         }
         if cell.mean is not None and cell.win_rate is not None:
             metrics |= {"running_mean": cell.mean, "running_win_rate": cell.win_rate}
-        found[key] = (cell.deals, metrics)
+        by_key[key] = (cell.deals, metrics)
     matches = sum(cell.matches for cell in live.cells.values())
-    found[WHOLE] = (matches, {"matches": float(matches), "matches_per_s": live.rate or 0.0})
-    return found
+    by_key[WHOLE] = (matches, {"matches": float(matches), "matches_per_s": live.rate or 0.0})
+    return by_key

@@ -37,30 +37,30 @@ def of_sweep(
 
 def of_a_cell(results: Results, row: pd.Series[Any], helping: bool) -> str:
     """The note of a cell: its result in a sentence, and its warnings."""
-    told = [plain(cell_sentence(results, row, helping))]
+    paragraphs = [escape_markdown(cell_sentence(results, row, helping))]
     if row["warning"]:
-        told.append(f"**Warning:** {plain(row['warning'])}.")
-    return _joined(told)
+        paragraphs.append(f"**Warning:** {escape_markdown(row['warning'])}.")
+    return _joined(paragraphs)
 
 
-def plain(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """The text with Markdown characters escaped."""
     return MARKS.sub(r"\\\1", text)
 
 
 def _joined(parts: Sequence[str]) -> str:
     """Join the parts, skipping those that exceed MLflow's limit."""
-    kept: list[str] = []
+    included: list[str] = []
     for part in parts:
-        if len("\n\n".join([*kept, part])) <= LONGEST:
-            kept.append(part)
-    return "\n\n".join(kept)
+        if len("\n\n".join([*included, part])) <= LONGEST:
+            included.append(part)
+    return "\n\n".join(included)
 
 
 def _answer(answer: Answer) -> Iterator[str]:
-    yield f"**{plain(answer.question)}**\n"
+    yield f"**{escape_markdown(answer.question)}**\n"
     for sentence in answer.sentences[:SENTENCES]:
-        yield f"- {plain(sentence)}"
+        yield f"- {escape_markdown(sentence)}"
     if (rest := len(answer.sentences) - SENTENCES) > 0:
         yield f"- and {rest:,} more in the report"
 
@@ -82,7 +82,7 @@ def _line(columns: Iterable[str]) -> str:
 
 
 def _row(name: str, scale: Scale, row: pd.Series[Any], best: bool) -> Iterator[str]:
-    yield plain(name)
+    yield escape_markdown(name)
     yield f"{row['deals']:,}"
     yield f"{scale.mean(row['raw'])} ({scale.span(row['raw_low'], row['raw_high'])})"
     if best:

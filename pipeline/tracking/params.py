@@ -38,12 +38,12 @@ def params(
         ...: over all runs that had the cell to play.
     """
     about = result.about
-    told = {name: str(row[name]) for name in COLUMNS}
-    told["seed"] = str(place.seed)
-    told |= _deals(about, result.complete_deals)
-    told |= dict(_players(about, place.description(about)))
-    told |= _factors(about.labels)
-    return told | dict(_made_with(about.key, runs))
+    values = {name: str(row[name]) for name in COLUMNS}
+    values["seed"] = str(place.seed)
+    values |= _deals(about, result.complete_deals)
+    values |= dict(_players(about, place.description(about)))
+    values |= _factors(about.labels)
+    return values | dict(_made_with(about.key, runs))
 
 
 def shared(cells: Sequence[Params]) -> Params:
@@ -58,29 +58,29 @@ def fit(name: str) -> str:
 
 
 def _deals(about: CellInfo, deals: int) -> Params:
-    told: dict[str, object] = {
+    values: dict[str, object] = {
         "deals": deals,
         "matches_per_deal": about.rotations,
         "seatings": about.rotations // about.samples,
         "samples": about.samples,
     }
     if about.baseline is not None:
-        told["baseline_player"] = about.baseline.policy
+        values["baseline_player"] = about.baseline.policy
     if about.test.margin:
-        told["margin"] = about.test.margin
-    return {name: str(value) for name, value in told.items()}
+        values["margin"] = about.test.margin
+    return {name: str(value) for name, value in values.items()}
 
 
-def _players(about: CellInfo, described: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    names, identities = described["players"], described["identity"]["players"]
-    counted = set(about.seats[0])
-    others = [
+def _players(about: CellInfo, description: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    names, identities = description["players"], description["identity"]["players"]
+    measured = set(about.seats[0])
+    other_players = [
         name
         for number, (name, one) in enumerate(zip(names, identities, strict=True))
-        if number not in counted and one["helps"] not in counted
+        if number not in measured and one["helps"] not in measured
     ]
-    if others:
-        yield "opponents", ", ".join(others)
+    if other_players:
+        yield "opponents", ", ".join(other_players)
     models = [one["model"] for one in identities if "model" in one]
     if dtypes := list(dict.fromkeys(str(one["dtype"]) for one in models if "dtype" in one)):
         yield "dtype", ", ".join(dtypes)
@@ -88,21 +88,27 @@ def _players(about: CellInfo, described: Mapping[str, Any]) -> Iterator[tuple[st
 
 def _factors(labels: Mapping[str, str]) -> Params:
     """The settings in a label's brackets, the names before them, and the model's device."""
-    found = factors(labels)
-    told = {fit(name): value for name, value in found.items() if name not in GROUPS}
-    told |= {f"{group}.name": found[group] for group in GROUPS if found[group] != labels[group]}
-    return told | ({"device": found["model.device"]} if "model.device" in found else {})
+    factor_values = factors(labels)
+    values = {fit(name): value for name, value in factor_values.items() if name not in GROUPS}
+    values |= {
+        f"{group}.name": factor_values[group]
+        for group in GROUPS
+        if factor_values[group] != labels[group]
+    }
+    return values | (
+        {"device": factor_values["model.device"]} if "model.device" in factor_values else {}
+    )
 
 
 def _made_with(key: str, runs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     """The code and machines it was played with; several values if runs differ."""
-    own = of_cell(runs, key)
+    cell_runs = of_cell(runs, key)
     for name in ("commit", "machine", "host"):
-        yield from _listed(name, [run.get(name) for run in own])
+        yield from _joined(name, [run.get(name) for run in cell_runs])
     for name in VERSIONS:
-        yield from _listed(name, [run["versions"].get(name) for run in own])
+        yield from _joined(name, [run["versions"].get(name) for run in cell_runs])
 
 
-def _listed(name: str, values: Sequence[object]) -> Iterator[tuple[str, str]]:
+def _joined(name: str, values: Sequence[object]) -> Iterator[tuple[str, str]]:
     if known := list(dict.fromkeys(map(str, filter(None, values)))):
         yield name, ", ".join(known)

@@ -42,15 +42,15 @@ def _starts(runs: Lines) -> Iterator[float]:
 def spans(place: Folder, abouts: Sequence[CellInfo], runs: Lines) -> list[Span]:
     """When each cell was played. The last match is dated by the file's mtime; for a copied folder
     that is later than the status's last update, which is then used."""
-    said = (place.status or {}).get("updated")
-    found = []
+    updated = (place.status or {}).get("updated")
+    intervals = []
     for about in abouts:
         file, start = place.records_file(about.stem), started_at(runs, about.key)
         ends = [file.stat().st_mtime] if file.exists() else []
-        ends += [] if said is None else [float(said)]
+        ends += [] if updated is None else [float(updated)]
         end = min(ends, default=time.time() if start is None else start)
-        found.append((int(1000 * min(end if start is None else start, end)), int(1000 * end)))
-    return found
+        intervals.append((int(1000 * min(end if start is None else start, end)), int(1000 * end)))
+    return intervals
 
 
 def total_span(spans: Sequence[Span]) -> Span:

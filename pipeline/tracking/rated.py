@@ -33,14 +33,14 @@ def add_ratings(folders: Sequence[Path], store: str, written: Path, ratings: pd.
     """
     if not store_exists(store):
         return 0
-    players = [(f"rating/{_plain(row['player'])}", row) for row in ratings.to_dict("records")]
+    players = [(f"rating/{_safe_name(row['player'])}", row) for row in ratings.to_dict("records")]
     values = {
         f"{where}/{name}": float(row[name])
         for where, row in players
         for name in FIGURES
         if np.isfinite(row[name])  # MLflow would store the largest float instead
     }
-    known = 0
+    logged = 0
     for folder in folders:
         with usable(store, folder):
             client = client_of(store)
@@ -56,9 +56,9 @@ def add_ratings(folders: Sequence[Path], store: str, written: Path, ratings: pd.
                         run.info.run_id, f"{where}/interval", rating_span(row["low"], row["high"])
                     )
                 client.log_artifacts(run.info.run_id, str(written), "ratings")
-            known += bool(runs)
-    return known
+            logged += bool(runs)
+    return logged
 
 
-def _plain(name: str) -> str:
+def _safe_name(name: str) -> str:
     return re.sub(r"[^\w. -]", "_", name)

@@ -29,7 +29,7 @@ class Sampled:
 
     result: CellResults
     record: MatchRecord
-    why: tuple[str, ...]
+    reasons: tuple[str, ...]
 
 
 def sampled(place: Folder, results: Sequence[CellResults], traces: str) -> Iterator[Sampled]:
@@ -51,29 +51,29 @@ def striking(
     records: Iterable[MatchRecord], each: int
 ) -> Iterator[tuple[MatchRecord, tuple[str, ...]]]:
     """Up to `each` matches per reason; every match once with all its reasons, by deal."""
-    kept: dict[str, list[Ranked]] = {}
+    best_by_reason: dict[str, list[Ranked]] = {}
     for record in records:
-        for why, rank in _ranks(record):
-            best = kept.setdefault(why, [])
+        for reason, rank in _ranks(record):
+            best = best_by_reason.setdefault(reason, [])
             insort(best, (rank, (record.deal, record.rotation), record))
             del best[each:]
-    found: dict[tuple[int, int], MatchRecord] = {}
+    by_place: dict[tuple[int, int], MatchRecord] = {}
     whys: dict[tuple[int, int], list[str]] = {}
-    for why, best in kept.items():
-        for _, where, record in best:
-            found[where] = record
-            whys.setdefault(where, []).append(why)
-    for where in sorted(found):
-        yield found[where], tuple(whys[where])
+    for reason, best in best_by_reason.items():
+        for _, place, record in best:
+            by_place[place] = record
+            whys.setdefault(place, []).append(reason)
+    for place in sorted(by_place):
+        yield by_place[place], tuple(whys[place])
 
 
 def _ranks(record: MatchRecord) -> Iterator[tuple[str, float]]:
     """The reasons for which the match may be chosen; the smallest rank comes first."""
     yield FIRST, 0.0
-    own = [one for one in record.decisions if one.seat in record.subjects and one.asked]
-    if fallbacks := sum(one.fallback for one in own):
+    decisions = [one for one in record.decisions if one.seat in record.subjects and one.asked]
+    if fallbacks := sum(one.fallback for one in decisions):
         yield FALLBACK, -fallbacks
-    if margins := [one.margin for one in own if one.margin is not None]:
+    if margins := [one.margin for one in decisions if one.margin is not None]:
         yield CLOSE, min(margins)
 
 

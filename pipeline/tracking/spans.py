@@ -67,14 +67,14 @@ class DecisionTrace:
         return 1 + len(self.calls)
 
 
-def traces_of(record: MatchRecord, sweep: str, begun: int) -> Iterator[DecisionTrace]:
+def traces_of(record: MatchRecord, sweep: str, start_ms: int) -> Iterator[DecisionTrace]:
     """The match's traces, in order.
 
     sweep: the folder's id.
     begun: start of the cell in milliseconds since 1970, used as the start of records without a
         clock.
     """
-    times = iter(times_of(record, begun))
+    times = iter(times_of(record, start_ms))
     source = SPREAD if record.clock is None else MEASURED
     for turn, decision in enumerate(record.decisions):
         if decision.asked:
@@ -82,13 +82,13 @@ def traces_of(record: MatchRecord, sweep: str, begun: int) -> Iterator[DecisionT
             yield _traced(record, turn, decision, own, sweep, source)
 
 
-def times_of(record: MatchRecord, begun: int) -> list[Times]:
+def times_of(record: MatchRecord, start_ms: int) -> list[Times]:
     """The times of each exchange; without a clock, the match's seconds are divided evenly."""
     if record.clock is not None:
         zero, asked = round(1e9 * record.clock.began), record.clock.asked
         return [(zero + round(1e9 * start), zero + round(1e9 * end)) for start, end in asked]
     exchanges = sum(len(decision.asked) for decision in record.decisions)
-    zero, each = begun * 10**6, round(1e9 * record.seconds / max(exchanges, 1))
+    zero, each = start_ms * 10**6, round(1e9 * record.seconds / max(exchanges, 1))
     return [(zero + number * each, zero + (number + 1) * each) for number in range(exchanges)]
 
 
@@ -141,15 +141,17 @@ def _calls(
     options: Sequence[str],
 ) -> Iterator[Call]:
     """The calls of an exchange: one per scored prompt; the samples of a text are one call."""
-    sent = _prompts(exchange, statics)
+    sent_prompts = _prompts(exchange, statics)
     if isinstance(exchange, ScoreExchange):
-        for number, (prompt, read) in enumerate(zip(sent, exchange.tokens, strict=True), start=1):
+        for number, (prompt, read) in enumerate(
+            zip(sent_prompts, exchange.tokens, strict=True), start=1
+        ):
             scored = _scored(next(prompts), options)
             yield Call(f"score {number}", _messages(prompt), scored, times, _usage(read, 0))
         return
     written = list(islice(prompts, len(exchange.texts)))
-    inputs = {**_messages(sent[0]), **_settings(exchange)}
-    yield Call("write", inputs, _written(written), times, _usage(*exchange.tokens))
+    inputs = {**_messages(sent_prompts[0]), **_settings(exchange)}
+    yield Call("write", inputs, _replies(written), times, _usage(*exchange.tokens))
 
 
 def _prompts(exchange: Exchange, statics: Mapping[str, str]) -> list[Prompt]:
@@ -159,13 +161,13 @@ def _prompts(exchange: Exchange, statics: Mapping[str, str]) -> list[Prompt]:
 
 def _messages(prompt: Prompt) -> Told:
     """The prompt as a conversation; the cue opens the answer."""
-    said = [{"role": "system", "content": prompt.system}] if prompt.system else []
-    said.append({"role": "user", "content": prompt.static + prompt.changing})
+    messages = [{"role": "system", "content": prompt.system}] if prompt.system else []
+    messages.append({"role": "user", "content": prompt.static + prompt.changing})
     for reply, told in prompt.turns if isinstance(prompt, Dialogue) else ():
-        said += [{"role": "assistant", "content": reply}, {"role": "user", "content": told}]
+        messages += [{"role": "assistant", "content": reply}, {"role": "user", "content": told}]
     if prompt.cue:
-        said.append({"role": "assistant", "content": prompt.cue})
-    return {"messages": said}
+        messages.append({"role": "assistant", "content": prompt.cue})
+    return {"messages": messages}
 
 
 def _settings(exchange: TextExchange) -> Told:
@@ -177,16 +179,16 @@ def _settings(exchange: TextExchange) -> Told:
 def _scored(prompt: PromptView, options: Sequence[str]) -> Told:
     """The probability of each answer word, with the option it stood for."""
     likeliest = max(prompt.answers, key=lambda answer: answer.probability)
-    named = {
+    probabilities = {
         answer.word if answer.option is None else f"{answer.word}) {options[answer.option]}": round(
             answer.probability, PLACES
         )
         for answer in prompt.answers
     }
-    return {**_answer(likeliest.word), "probabilities": named}
+    return {**_answer(likeliest.word), "probabilities": probabilities}
 
 
-def _written(prompts: Sequence[PromptView]) -> Told:
+def _replies(prompts: Sequence[PromptView]) -> Told:
     readings = [prompt.reading for prompt in prompts]
     choices = [_reply(prompt) for prompt in prompts]
     return {"choices": choices, **({"taken": readings} if any(readings) else {})}

@@ -140,7 +140,7 @@ def log_points(
     run: str,
     points: Sequence[tuple[str, int, float]],
     params: Mapping[str, str] | None = None,
-    when: int | None = None,
+    timestamp: int | None = None,
 ) -> None:
     """Log (name, step, value) and params in as few calls as possible; NaNs are skipped.
 
@@ -148,11 +148,11 @@ def log_points(
     """
     from mlflow.entities import Metric, Param
 
-    at = int(time.time() * 1000) if when is None else when
+    at = int(time.time() * 1000) if timestamp is None else timestamp
     known = [(name, step, value) for name, step, value in points if not np.isnan(value)]
     metrics = [Metric(name, float(value), at, int(step)) for name, step, value in known]
-    told = [Param(name, value[:LONGEST]) for name, value in (params or {}).items()]
-    room = BATCH - len(told)
+    entries = [Param(name, value[:LONGEST]) for name, value in (params or {}).items()]
+    room = BATCH - len(entries)
     for start in range(0, max(len(metrics), 1), room):
-        own = told if start == 0 else ()
+        own = entries if start == 0 else ()
         client.log_batch(run, metrics=metrics[start : start + room], params=own)

@@ -32,11 +32,11 @@ WHY_TAG = "gauntlet.why"
 
 @dataclass(frozen=True)
 class CellRun:
-    """The MLflow run of a cell. begun: when it was first played, in milliseconds since 1970."""
+    """The MLflow run of a cell. start_ms: when it was first played, in milliseconds since 1970."""
 
     experiment: str
     run: str
-    begun: int
+    start_ms: int
 
 
 def log_traces(
@@ -45,7 +45,7 @@ def log_traces(
     results: Sequence[CellResults],
     runs: Mapping[str, CellRun],
     traces: str,
-    reach: Callable[[int, int], None] = lambda done, total: None,
+    on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> int:
     """Log the calls of a sweep to its cells' runs, given by key. Returns the number of spans.
 
@@ -58,8 +58,12 @@ def log_traces(
         few = list(chosen)
         chosen, total = iter(few), len(few)
     logged = 0
-    for cell, several in groupby(_counted(chosen, total, reach), lambda one: one.result.about.key):
-        for batch in _batches(_tagged_traces(one, place.id, runs[cell].begun) for one in several):
+    for cell, several in groupby(
+        _with_progress(chosen, total, on_progress), lambda one: one.result.about.key
+    ):
+        for batch in _batches(
+            _tagged_traces(one, place.id, runs[cell].start_ms) for one in several
+        ):
             log_batch(client, runs[cell], batch)
             logged += sum(trace.spans for trace, _ in batch)
     return logged
@@ -70,23 +74,23 @@ Tagged = tuple[DecisionTrace, Mapping[str, str]]
 take five times as long as two. Everything else is an attribute of the decision's span."""
 
 
-def log_batch(client: MlflowClient, where: CellRun, batch: Sequence[Tagged]) -> None:
+def log_batch(client: MlflowClient, run: CellRun, batch: Sequence[Tagged]) -> None:
     """Write whole traces in one call, and link them to their cell's run."""
     from mlflow.tracing.client import TracingClient
 
     spans = [span for trace, tags in batch for span in spans_of(trace, tags)]
-    TracingClient(client.tracking_uri).log_spans(where.experiment, spans)
+    TracingClient(client.tracking_uri).log_spans(run.experiment, spans)
     ids = [trace_id(trace) for trace, _ in batch]
     for start in range(0, len(ids), LINKS):
-        client.link_traces_to_run(ids[start : start + LINKS], where.run)
+        client.link_traces_to_run(ids[start : start + LINKS], run.run)
 
 
 def forget_traces(client: MlflowClient, run: Run) -> None:
     place = run.info.experiment_id
-    while found := client.search_traces(
+    while traces := client.search_traces(
         locations=[place], run_id=run.info.run_id, max_results=PAGE, include_spans=False
     ):
-        client.delete_traces(place, trace_ids=[one.info.trace_id for one in found])
+        client.delete_traces(place, trace_ids=[one.info.trace_id for one in traces])
 
 
 def trace_id(trace: DecisionTrace) -> str:
@@ -148,17 +152,17 @@ def _span(
 
 
 def _tagged_traces(sampled: Sampled, sweep: str, begun: int) -> Iterator[Tagged]:
-    tags = {TAG: sweep, **({WHY_TAG: ", ".join(sampled.why)} if sampled.why else {})}
+    tags = {TAG: sweep, **({WHY_TAG: ", ".join(sampled.reasons)} if sampled.reasons else {})}
     return ((trace, tags) for trace in traces_of(sampled.record, sweep, begun))
 
 
-def _counted(
-    matches: Iterator[Sampled], total: int, reach: Callable[[int, int], None]
+def _with_progress(
+    matches: Iterator[Sampled], total: int, on_progress: Callable[[int, int], None]
 ) -> Iterator[Sampled]:
     for done, one in enumerate(matches):
-        reach(done, total)
+        on_progress(done, total)
         yield one
-    reach(total, total)
+    on_progress(total, total)
 
 
 def _batches(matches: Iterator[Iterator[Tagged]]) -> Iterator[list[Tagged]]:

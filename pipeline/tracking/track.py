@@ -89,18 +89,18 @@ class Sweep:
 
     def by_experiment(self) -> dict[str, list[Row]]:
         """The cells of each MLflow experiment, with their rows of summary.csv."""
-        found: dict[str, list[Row]] = {}
+        by_name: dict[str, list[Row]] = {}
         for result, (_, row) in zip(self.results, self.summary.iterrows(), strict=True):
             name = experiment_name(result.about.experiment, result.about.labels)
-            found.setdefault(name, []).append((result, row))
-        return found
+            by_name.setdefault(name, []).append((result, row))
+        return by_name
 
 
 def track(
     store: str,
     results: Results,
     traces: str = "none",
-    reach: Callable[[int, int], None] = lambda done, total: None,
+    on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> int:
     """Log a sweep that has its tables and report written. Returns the number of trace spans.
 
@@ -113,28 +113,28 @@ def track(
     sweep = Sweep(results)
     with usable(store, results.folder):
         client = open_store(store)
-        kept = _forget(client, sweep)
+        kept_runs = _forget(client, sweep)
         runs: dict[str, CellRun] = {}
         for name, rows in sweep.by_experiment().items():
-            runs |= _Logged(client, experiment_in(client, store, name), sweep).log(rows, kept)
+            runs |= _Logged(client, experiment_in(client, store, name), sweep).log(rows, kept_runs)
         if traces == "none":
             return 0
-        return log_traces(client, sweep.place, sweep.results, runs, traces, reach)
+        return log_traces(client, sweep.place, sweep.results, runs, traces, on_progress)
 
 
 def _forget(client: MlflowClient, sweep: Sweep) -> list[Run]:
     """Delete what was logged of these cells; returns the runs of the folder's other cells."""
     own = {result.about.key for result in sweep.results}
-    others = {key_of(file.stem) for file in sweep.place.cells_folder.glob("*.json")} - own
-    found = runs_of(client, sweep.place.id)
-    final = (run for run in found if LIVE_TAG not in run.data.tags)
-    kept = [run for run in final if run.data.tags.get(CELL_TAG) in others]
-    stay = {run.info.run_id for run in kept} | {run.data.tags[PARENT_TAG] for run in kept}
-    for run in found:
+    other_keys = {key_of(file.stem) for file in sweep.place.cells_folder.glob("*.json")} - own
+    runs = runs_of(client, sweep.place.id)
+    final = (run for run in runs if LIVE_TAG not in run.data.tags)
+    kept_runs = [run for run in final if run.data.tags.get(CELL_TAG) in other_keys]
+    stay = {run.info.run_id for run in kept_runs} | {run.data.tags[PARENT_TAG] for run in kept_runs}
+    for run in runs:
         if run.info.run_id not in stay:
             forget_traces(client, run)
             client.delete_run(run.info.run_id)
-    return kept
+    return kept_runs
 
 
 @dataclass(frozen=True)
@@ -152,16 +152,16 @@ class _Logged:
             parent.
         """
         place = self.sweep.place
-        told = [params(place, result, row, self.sweep.runs) for result, row in rows]
+        run_params = [params(place, result, row, self.sweep.runs) for result, row in rows]
         spans = played.spans(place, [result.about for result, _ in rows], self.sweep.runs)
         figures = [self.sweep.numbers[result.about.name] for result, _ in rows]
         span = played.total_span(spans)
-        parent = self._parent(rows, shared(told), figures, span)
+        parent = self._parent(rows, shared(run_params), figures, span)
         self._adopt(
             [run for run in other_runs if run.info.experiment_id == self.experiment], parent
         )
         runs: dict[str, CellRun] = {}
-        for (result, row), own, when, numbers in zip(rows, told, spans, figures, strict=True):
+        for (result, row), own, when, numbers in zip(rows, run_params, spans, figures, strict=True):
             run = self._cell(parent, result, row, own, numbers, when)
             runs[result.about.key] = CellRun(self.experiment, run, when[0])
         self.client.set_terminated(parent, _status([result for result, _ in rows]), span[1])
@@ -186,10 +186,10 @@ class _Logged:
         note = notes.of_sweep(folder, table, self.sweep.made.cached(answers), command)
         tags = {TAG: self.sweep.place.id, NOTE_TAG: note}
         run = self._begin(folder.name, tags, common, span)
-        own = {**common, "cells": str(len(rows)), "output_dir": str(folder)}
+        run_params = {**common, "cells": str(len(rows)), "output_dir": str(folder)}
         points = [(name, 0, value) for name, value in values.total(figures).items()]
         points += values.each_cells([result for result, _ in rows], short_names(table))
-        log_points(self.client, run, points, own, span[1])
+        log_points(self.client, run, points, run_params, span[1])
         files = [*FILES, *(one.file for one in tables().values() if not one.elsewhere)]
         for name in filter(lambda name: (folder / name).exists(), files):
             self.client.log_artifact(run, str(folder / name))

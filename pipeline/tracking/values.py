@@ -36,14 +36,14 @@ Points = list[tuple[str, int, float]]
 
 def of_cells(results: Results) -> dict[str, dict[str, float]]:
     """By cell name, the metrics of its rows in every table, and its differences from others."""
-    found: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    values: defaultdict[str, dict[str, float]] = defaultdict(dict)
     for table in tables().values():
         section = "" if table.name == "summary" else f"{table.name}/"
         for cell, column, value in table.cell_metrics(results):
-            found[cell][section + fit(column)] = value
+            values[cell][section + fit(column)] = value
     for cell, name, value in _differences(results):
-        found[cell][name] = value
-    return found
+        values[cell][name] = value
+    return values
 
 
 def _differences(results: Results) -> Iterator[tuple[str, str, float]]:
@@ -79,20 +79,20 @@ def curves(result: CellResults, cells: int) -> Points:
     if most < LEAST:
         return []
     means = result.by_deal()[1]
-    told = {"running_mean": means, "running_win_rate": result.win_rates()[1]}
+    series = {"running_mean": means, "running_win_rate": result.win_rates()[1]}
     if cells <= MANY:
-        told[f"{SETTLING}mean"] = means
+        series[f"{SETTLING}mean"] = means
     if cells <= MANY and result.adjusted is not None:
-        told[f"{SETTLING}adjusted"] = result.adjusted.values
-    return [point for name, by_deal in told.items() for point in _curve(name, by_deal, most)]
+        series[f"{SETTLING}adjusted"] = result.adjusted.values
+    return [point for name, by_deal in series.items() for point in _curve(name, by_deal, most)]
 
 
 def each_cells(results: Sequence[CellResults], names: Sequence[str]) -> Points:
     """The curve of every cell's best estimate, for the sweep's run; [] with many cells."""
-    some = list(zip(results, names, strict=True)) if len(results) <= MANY else []
+    pairs = list(zip(results, names, strict=True)) if len(results) <= MANY else []
     return [
         point
-        for result, name in some
+        for result, name in pairs
         for values in [result.by_deal()[1] if result.adjusted is None else result.adjusted.values]
         for point in _curve(f"cells/{fit(name)}", values, POINTS // 4)
     ]

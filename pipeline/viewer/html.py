@@ -61,16 +61,16 @@ def decision(
     most: show only the first prompt of each request, and at most this many.
     shorten: applied to each long text.
     """
-    shown = list(islice(_numbered(view, most is not None), most))
+    numbered = list(islice(_number_prompts(view, most is not None), most))
     sent = len(view.prompts)
-    left_out = f"{len(shown)} of {sent} prompts are shown" if len(shown) < sent else ""
+    left_out = f"{len(numbered)} of {sent} prompts are shown" if len(numbered) < sent else ""
     return tag(
         "section",
         tag("h3", f"Player {view.seat} plays {view.move}"),
-        tag("p", _how(view), class_="note"),
+        tag("p", _notes_text(view), class_="note"),
         above,
         _options(view) if view.shown else "",
-        *(_prompt(number, prompt, view.options, shorten) for number, prompt in shown),
+        *(_prompt(number, prompt, view.options, shorten) for number, prompt in numbered),
         tag("p", left_out, class_="note") if left_out else "",
         _notes(view.notes, shorten) if view.notes else "",
         class_="turn",
@@ -98,7 +98,7 @@ def _state(game: Game[Any], state: Any, text: str) -> Markup:
     return join_markup(draw_state(game, state), _folded("in words", text))
 
 
-def _how(view: DecisionView) -> str:
+def _notes_text(view: DecisionView) -> str:
     parts = [view.player] if view.player else []
     if view.forced:
         parts.append("the only move")
@@ -158,7 +158,7 @@ def score_bars(scores: Sequence[float | None]) -> list[tuple[float, float] | Non
     return [None if score is None else bar(score) for score in scores]
 
 
-def _numbered(view: DecisionView, few: bool) -> Iterator[tuple[int, PromptView]]:
+def _number_prompts(view: DecisionView, few: bool) -> Iterator[tuple[int, PromptView]]:
     """The prompts with their numbers; few: only the first of each scored request."""
     for number, prompt in enumerate(view.prompts):
         if not few or prompt.place == 0 or prompt.reply is not None:

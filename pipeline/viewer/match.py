@@ -249,13 +249,17 @@ def _plies(
     decisions, done = iter(record.decisions), 0
     plies: list[Ply] = []
     while seats := game.to_move(state):
-        taken = [(seat, _checked(game, state, seat, next(decisions, None))) for seat in seats]
-        views = tuple(decision_view(made, record.statics, players[seat]) for seat, made in taken)
+        ply_moves = [(seat, _checked(game, state, seat, next(decisions, None))) for seat in seats]
+        views = tuple(
+            decision_view(made, record.statics, players[seat]) for seat, made in ply_moves
+        )
         plies.append(Ply(len(plies), state, game.show(state), views))
         done += len(seats)
         if record.forfeits and done == len(record.decisions):
             break
-        moves = [move_with(game.legal(state, seat)[made.chosen], made.text) for seat, made in taken]
+        moves = [
+            move_with(game.legal(state, seat)[made.chosen], made.text) for seat, made in ply_moves
+        ]
         state = game.play(state, moves)
     return tuple(plies), state
 
@@ -298,10 +302,10 @@ def _readings(decision: DecisionRecord, replies: int) -> list[str]:
     """How each text was read: the method's notes, then faults of text, then the accepted text; of
     one that is no answer, why it ended."""
     if any(isinstance(one, TextExchange) and one.details for one in decision.asked):
-        return [_named(verdict, decision.options) for verdict in verdicts(decision)]
+        return [_option_name(verdict, decision.options) for verdict in verdicts(decision)]
     dropped, faults = _noted(decision, "dropped"), _noted(decision, "faults")
     noted = [
-        _named(answer, decision.options) + ", taken for no answer" * (number in dropped)
+        _option_name(answer, decision.options) + ", taken for no answer" * (number in dropped)
         for number, answer in enumerate(_noted(decision, "answers"))
     ]
     words = [*map(str, faults), *([decision.text] if decision.text else [])]
@@ -315,15 +319,15 @@ def _noted(decision: DecisionRecord, name: str) -> Sequence[Any]:
     return noted if isinstance(noted, list | tuple) else ()
 
 
-def _named(answer: Any, options: Sequence[str]) -> str:
+def _option_name(answer: Any, options: Sequence[str]) -> str:
     """The option of this number; any other value is an error description."""
     known = isinstance(answer, int) and 0 <= answer < len(options)
     return options[answer] if known else str(answer)
 
 
-def _option(named: str | None, guess: int, options: Sequence[str]) -> int | None:
+def _option(text: str | None, guess: int, options: Sequence[str]) -> int | None:
     """The option that a prompt's line names; among equal ones the one the rotation puts there."""
-    if named is None or named not in options:
+    if text is None or text not in options:
         return None
     guess %= len(options)
-    return guess if options[guess] == named else list(options).index(named)
+    return guess if options[guess] == text else list(options).index(text)

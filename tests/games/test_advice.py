@@ -38,7 +38,7 @@ NOTHING_PLAYED = (0,) * 60
 def test_a_review_of_uno_reads_so() -> None:
     played = list(NOTHING_PLAYED)
     played[7], played[15 + 5], played[15 + 12], played[13], played[14] = 1, 2, 1, 3, 4
-    assert review(HISTORY, 20, seat=1, seats=2, played=played) == (
+    assert review(HISTORY, 20, seat=1, seats=2, played_counts=played) == (
         Fact(
             "Player 0",
             "played 1 green, 1 blue (5, 5, wild draw four, wild draw four); drew 2 times, on "
@@ -55,7 +55,9 @@ def test_a_review_of_uno_reads_so() -> None:
 
 
 def test_every_player_is_told_of_and_nothing_is_made_of_no_moves() -> None:
-    names = [fact.name for fact in review(HISTORY, 20, seat=1, seats=3, played=NOTHING_PLAYED)]
+    names = [
+        fact.name for fact in review(HISTORY, 20, seat=1, seats=3, played_counts=NOTHING_PLAYED)
+    ]
     assert names == ["Player 2", "Player 0", "Player 1 (you)", "Played pile"]
     assert review(HISTORY, 20, 1, 3, NOTHING_PLAYED)[0].text == "did nothing"
     assert review((), 20, 1, 3, NOTHING_PLAYED) == ()

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 from gauntlet.games.air_land_sea import AirLandSea
-from gauntlet.games.air_land_sea.state import CARDS, NAMES, THEATRES, Placed, State, totals
+from gauntlet.games.air_land_sea.state import CARDS, NAMES, THEATRES, PlacedCard, State, totals
 from tests.games.air_land_sea_referee import Battle
 from tests.games.cases import after, final, looked_at, seeds
 from tests.games.slips import caught, slipped_package
@@ -149,10 +149,10 @@ def position(
     return replace(state, **changes)
 
 
-def placed(name: str) -> Placed:
+def placed(name: str) -> PlacedCard:
     down = name.startswith("-")
     number = card(name.lstrip("-"))
-    return Placed(number, not down, not down, 2 if down else number % 6 + 1)
+    return PlacedCard(number, not down, not down, 2 if down else number % 6 + 1)
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,11 @@ SLIPS = {
     "all tools count in a fight": (rules, "strength", lambda hand, loose: total(hand, FIGHT)),
     "four cards are drawn": (rules, "HAND", 4),
     "pills are worth 2": (rules, "medicine", lambda cards: 2 * len(tuple(cards))),
-    "any number of tools": (rules, "_allowed", lambda use, action, loose: total(use, action) > 0),
+    "any number of tools": (
+        rules,
+        "_is_allowed",
+        lambda use, action, loose: total(use, action) > 0,
+    ),
     "a striker never tires": (
         rules,
         "targets",

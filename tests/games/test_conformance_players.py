@@ -23,8 +23,8 @@ from gauntlet.games.base import (
 from gauntlet.games.capabilities import (
     MATCH_SCORE,
     WIN,
+    HasMeasures,
     HasRuleHeadings,
-    Measured,
     Sampled,
     Simulated,
     Speaking,
@@ -197,7 +197,7 @@ def test_a_game_that_can_be_drawn_says_so_and_is_judged_by_its_score(
         if has_draws(game):
             assert judgeable_measures(game)[0] == MATCH_SCORE
             assert max(returns) > 0 or set(returns) == {0.0}
-        elif not (isinstance(game, Measured) or getattr(game, "paper_bugs", False)):
+        elif not (isinstance(game, HasMeasures) or getattr(game, "paper_bugs", False)):
             assert 0.0 not in returns
 
 

@@ -17,9 +17,9 @@ def test_every_piece_is_drawn_once(seed: int) -> None:
     game = Hive(max_turns=12)
     state = final(game, seed)
     html = str(drawing.draw_state(game, state))
-    assert html.count("<polygon") == len(words.lying(words.placed(state.array)))
+    assert html.count("<polygon") == len(words.lying(words.pieces_by_cell(state.array)))
     named = re.findall(r"<text[^>]*>(\w+)</text>", html)
-    placed = [words.NAMES[piece] for piece in words.placed(state.array).values()]
+    placed = [words.NAMES[piece] for piece in words.pieces_by_cell(state.array).values()]
     assert sorted(named) == sorted(placed)
     assert html.count("d-light") == sum(name[0] == "w" for name in placed)
     assert all(words.in_hand(state.array, seat) in html for seat in range(2))
@@ -34,9 +34,9 @@ def test_neighbours_lie_side_by_side() -> None:
     html = str(drawing.draw_view(game, game.observe(state, 0)))
     found = re.findall(r'<text x="([\d.]+)" y="([\d.]+)"[^>]*>(\w+)<', html)
     at = {name: complex(float(x), float(y)) for x, y, name in found}
-    cells = {words.NAMES[piece]: cell for cell, piece in words.placed(state.array).items()}
+    cells = {words.NAMES[piece]: cell for cell, piece in words.pieces_by_cell(state.array).items()}
     for one in at:
-        beside = words.neighbours(words.placed(state.array), cells[one])
+        beside = words.neighbours(words.pieces_by_cell(state.array), cells[one])
         near = {name for name in at if name != one and abs(at[name] - at[one]) < 50}
         assert near == {words.NAMES[piece] for piece in beside}
 

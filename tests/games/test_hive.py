@@ -12,7 +12,7 @@ import pytest
 
 from gauntlet.games.hive import Hive, State, rules
 from gauntlet.games.hive.hexes import CELLS, CENTRE
-from gauntlet.games.hive.words import NAMES, described, drawing
+from gauntlet.games.hive.words import NAMES, describe_moves, drawing
 from gauntlet.games.playouts import RANDOM, play_on, probabilities, results
 from tests.games.cases import after
 from tests.games.slips import slipped
@@ -77,7 +77,7 @@ def test_a_game_without_a_winner_ends_after_its_turns(paper_bugs: bool, plies: i
 def test_a_move_is_told_by_the_other_queen_before_all_others() -> None:
     state = laid({**ROW, "wA1": (-1, 0), "wS1": (-1, 1)}).array
     moves = [NAMES.index("wA1") * CELLS + cell(at) for at in ((1, -1), (0, -1))]
-    assert described(state, moves) == ("move wA1 NW of bQ", "move wA1 NW of wQ")
+    assert describe_moves(state, moves) == ("move wA1 NW of bQ", "move wA1 NW of wQ")
 
 
 def test_the_hive_is_drawn_wherever_it_lies() -> None:

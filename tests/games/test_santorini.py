@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from gauntlet.games.playouts import play_game, probabilities, results
 from gauntlet.games.santorini import Santorini, State, rules, words
-from gauntlet.games.santorini.game import both
+from gauntlet.games.santorini.game import step_and_build
 from tests.games.cases import seeds, walk
 from tests.games.santorini_referee import ORDER, SQUARES, Referee
 from tests.games.slips import caught, slipped
@@ -126,7 +126,7 @@ def after(state: State, to: int) -> set[int]:
         cells = list(middle.cells)
         cells[rules.WINNER], cells[rules.STAGE] = -1, BUILD
         builds = GAME.legal(State(tuple(cells)), seat)
-    return {both(to, at) for at in builds}
+    return {step_and_build(to, at) for at in builds}
 
 
 @given(seeds)

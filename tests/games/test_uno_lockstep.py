@@ -19,7 +19,7 @@ from rlcard.games.uno.game import UnoGame
 from rlcard.games.uno.utils import ACTION_LIST, ACTION_SPACE
 
 from gauntlet.games.uno import rules
-from gauntlet.games.uno.state import hand, listed
+from gauntlet.games.uno.state import hand, listed_actions
 from tests.games.slips import caught, planted
 
 
@@ -64,7 +64,7 @@ def our_side(engine: Any, array: np.ndarray) -> dict[str, Any]:
         "colour": "rgby"[cells[rules.COLOUR]],
         "direction": cells[rules.DIRECTION],
         "to move": mover,
-        "legal": [ACTION_LIST[a] for a in listed(engine.legal(array), hand(array, mover))],
+        "legal": [ACTION_LIST[a] for a in listed_actions(engine.legal(array), hand(array, mover))],
         "winner": cells[rules.WINNER],
     }
 

@@ -71,7 +71,7 @@ def test_what_is_taught_is_the_ideal_observers_posterior(players: str) -> None:
 
 
 def test_reactive_players_are_drawn_by_their_rule() -> None:
-    hands = rounds.played(("H", "X"), 40, np.random.default_rng(0))
+    hands = rounds.play_pair(("H", "X"), 40, np.random.default_rng(0))
     assert hands.shape == (40, 2)
     assert (hands[1:, 1] == (hands[:-1, 0] + 1) % 3).all()
 

@@ -131,7 +131,7 @@ def test_a_search_that_is_not_to_the_end_is_found_to_lose(monkeypatch: pytest.Mo
     monkeypatch.setattr(audit_talaga, "best", anything)
     for found in (audit_talaga.reached, audit_talaga.win_chance_vs_random):
         found.cache_clear()
-    assert audit_talaga.lost(start, 0) > 50
+    assert audit_talaga.count_losses(start, 0) > 50
     wins = [audit_talaga.win_chance_vs_random(start, seat) for seat in (0, 1)]
     assert wins == pytest.approx([0.585, 0.288], abs=5e-4)
     for found in (audit_talaga.reached, audit_talaga.win_chance_vs_random):

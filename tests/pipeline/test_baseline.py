@@ -76,7 +76,7 @@ def test_another_game_is_played_until_the_error_is_small() -> None:
 
 def test_one_seed_is_one_baseline() -> None:
     before = baseline_of("hints")
-    baseline._played.cache_clear()
+    baseline._from_deals.cache_clear()
     assert measure(cell(SumGuess(), Random(), Random()), 1) == before
     assert measure(cell(SumGuess(), Random(), Random()), 2) != before
 

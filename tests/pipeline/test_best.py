@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gauntlet.pipeline.config.read import Declared
+from gauntlet.pipeline.config.read import DeclaredTest
 from gauntlet.pipeline.log.results import Adjusted, CellResults
 from gauntlet.pipeline.plan.baseline import Baseline
 from gauntlet.pipeline.tables import findings
@@ -23,7 +23,7 @@ from tests.pipeline.made import about, made_of, pairs_table, summary_table, won
 HALF = Baseline("random", 500_000, 1_000_000)
 
 
-def cell(name: str, wins: Sequence[int], test: Declared | None = None) -> CellResults:
+def cell(name: str, wins: Sequence[int], test: DeclaredTest | None = None) -> CellResults:
     told = about(name, baseline=HALF)
     return won(replace(told, test=test or told.test), wins)
 
@@ -58,7 +58,7 @@ def test_the_adjusted_estimate_leads_where_there_is_one() -> None:
     assert found["difference"] == pytest.approx(0.08, abs=1e-3)
     assert found["difference_low"] < found["difference"] < found["difference_high"]
     assert found["p"] < 1e-6
-    above = judged(cell("a", EVEN, Declared("above")), BETTER)
+    above = judged(cell("a", EVEN, DeclaredTest("above")), BETTER)
     assert found["p"] == pytest.approx(2 * row(above)["p"])
     text = sentences(judged(cell("a", EVEN), BETTER))
     assert "a cloze beats the baseline: luck-adjusted 58.0% instead of 50.0% (+8.0 points" in text
@@ -67,7 +67,7 @@ def test_the_adjusted_estimate_leads_where_there_is_one() -> None:
 
 def test_a_two_sided_test_finds_harm_and_a_one_sided_does_not() -> None:
     assert "a cloze does worse than the baseline" in sentences(judged(cell("a", EVEN), WORSE))
-    above = judged(cell("a", EVEN, Declared("above")), WORSE)
+    above = judged(cell("a", EVEN, DeclaredTest("above")), WORSE)
     assert "a cloze is not shown to beat the baseline" in sentences(above)
     assert row(above)["p"] > 0.99
 
@@ -78,7 +78,7 @@ def test_not_inferior_means_not_below_by_more_than_the_margin() -> None:
         (0.03, "is not inferior to the baseline"),
         (0.005, "is not shown to keep"),
     ):
-        text = sentences(judged(cell("a", EVEN, Declared("non_inferior", margin)), slightly))
+        text = sentences(judged(cell("a", EVEN, DeclaredTest("non_inferior", margin)), slightly))
         assert f"a cloze {told}" in text
 
 

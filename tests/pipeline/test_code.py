@@ -22,7 +22,7 @@ from gauntlet.models.base import Model, ModelSource
 from gauntlet.pipeline import run
 from gauntlet.pipeline.launch.cluster import _Actor, _RayWorker
 from gauntlet.pipeline.launch.loading import Planned
-from gauntlet.pipeline.log.code import Changed, compare, describe, notes
+from gauntlet.pipeline.log.code import CodeChange, compare, describe, notes
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.log.results import CellInfo
@@ -48,14 +48,14 @@ def cells() -> Sequence[Cell]:
 def played(cells: Sequence[Cell], folder: Path) -> Path:
     """A folder with a line for a match of each of these cells."""
     with Log(folder, 1) as log:
-        describe(log, cells, [CellInfo.from_cell(cell, None) for cell in cells], Changed())
+        describe(log, cells, [CellInfo.from_cell(cell, None) for cell in cells], CodeChange())
         for cell in cells:
             (folder / "records" / f"{cell.stem}.jsonl").write_text("{}\n")
     return folder
 
 
 def test_changed_code_is_told_and_named(cells: Sequence[Cell], played: Path, edit: Edit) -> None:
-    assert compare(played, cells) == Changed()
+    assert compare(played, cells) == CodeChange()
     edit("games/uno/rules.py", "PLY_CAP = 5000", "PLY_CAP = 500")
     with pytest.raises(UserError, match=r"^games/uno/rules.py changed since 2 match\(es\) in "):
         compare(played, cells)
@@ -63,7 +63,7 @@ def test_changed_code_is_told_and_named(cells: Sequence[Cell], played: Path, edi
     with pytest.raises(UserError, match=r"^agents/prompting/cloze.py changed since 1 match"):
         compare(played, cells)
     edit("games/uno/rules.py", "PLY_CAP = 5000\n", "PLY_CAP = 5000  # at most\n")
-    assert compare(played, cells) == Changed()
+    assert compare(played, cells) == CodeChange()
 
 
 USERS_GAME = """
@@ -127,7 +127,7 @@ def test_a_new_cell_beside_one_of_other_code_is_told(
     with pytest.raises(UserError, match=r"games/uno/rules.py changed since 1 match"):
         compare(played, [vanilla])
     edit("agents/prompting/cloze.py", "append(math.exp(logprob))", "append(logprob)")
-    assert compare(played, [vanilla]) == Changed(), "it has no part in the new cell"
+    assert compare(played, [vanilla]) == CodeChange(), "it has no part in the new cell"
 
 
 def test_no_job_is_submitted_for_changed_code(played: Path, edit: Edit, refusal: Refusal) -> None:
@@ -157,7 +157,7 @@ def test_what_code_was_is_kept_once(cells: Sequence[Cell], played: Path) -> None
     size = (played / "code.jsonl").stat().st_size
     with Log(played, 1) as log:
         describe(
-            log, [*cells] * 3, [CellInfo.from_cell(cell, None) for cell in cells] * 3, Changed()
+            log, [*cells] * 3, [CellInfo.from_cell(cell, None) for cell in cells] * 3, CodeChange()
         )
     assert (played / "code.jsonl").stat().st_size == size
     told = [json.loads(path.read_text())["code"] for path in (played / "cells").glob("*.json")]

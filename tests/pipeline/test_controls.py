@@ -52,7 +52,7 @@ def test_controls_are_played_on_the_same_deals_and_are_in_no_table(
     )
     capsys.readouterr()
     assert report.main([str(folder)]) == 0
-    assert "A fixed option in the subject's place" in capsys.readouterr().out
+    assert "A fixed option in the subject's seat" in capsys.readouterr().out
     assert (folder / "controls.csv").read_bytes() == text
 
 

@@ -120,7 +120,7 @@ def check(sound: Sound, done: Sequence[Damage]) -> None:
                 kept |= {*aside.read_bytes().splitlines(keepends=True)}
             whole = {line for line in content.splitlines(keepends=True) if line.endswith(b"\n")}
             assert whole <= kept, "a line was thrown away"
-    assert verify(folder).wrong == {}
+    assert verify(folder).problems == {}
 
 
 def damage(sound: Sound, done: Sequence[Damage]) -> set[str]:
@@ -225,7 +225,7 @@ BUGS: dict[str, tuple[str, Any, str, Any]] = {
     "wrong checksums pass": ("edited", reading, "strip_checksum", unchecked),
     "missing checksums pass": ("edited_unsealed", reading, "strip_checksum", unchecked),
     "ids are not checked": (BORROWED, records, "Reader", reader(seed=None)),
-    "doubles pass": ("doubled", Reader, "_first", lambda *_: True),
+    "doubles pass": ("doubled", Reader, "_is_first", lambda *_: True),
     "foreign files are mended": (
         *(FOREIGN, records.Log, "_records_files"),
         lambda log, *_: log._disk.logs(log._place.records_folder),

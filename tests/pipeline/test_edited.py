@@ -224,7 +224,7 @@ def test_every_edit_is_refused_or_found_by_a_replay(
         lay(original, played, batch)
         found = verify.verify(played)
         verify.replay(found, None, 0, lambda *_: None)
-        unfound += missed(named(found.wrong), batch)
+        unfound += missed(named(found.problems), batch)
     assert [what for what in unfound if not REPLY.search(what)] == []
     assert len(unfound) < len(taken) / 20
     damaged = sum(refused(original, one) for one in every)
@@ -254,11 +254,11 @@ def test_damaged_lines_with_a_right_checksum_are_played_again(
 ) -> None:
     batch = next(batches([one for one in edits(original)[::-1] if refused(original, one)]))
     lay(original, played, batch)
-    assert missed(named(verify.verify(played).wrong), batch) == []
+    assert missed(named(verify.verify(played).problems), batch) == []
     read(played, store)
     assert sweep(*WORDS) == 0
     assert matches(played) == matches(original)
-    assert verify.verify(played).wrong == {}
+    assert verify.verify(played).problems == {}
 
 
 def read(folder: Path, store: Path) -> None:

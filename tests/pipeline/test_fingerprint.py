@@ -31,7 +31,7 @@ from gauntlet.models.fake import Fake
 from gauntlet.pipeline import verify
 from gauntlet.pipeline.plan import fingerprint
 from gauntlet.pipeline.plan.cells import Cell
-from gauntlet.pipeline.plan.fingerprint import Code, code_of, differences, named
+from gauntlet.pipeline.plan.fingerprint import Code, code_of, differences, file_list
 from tests.nodes import ROOT
 from tests.pipeline import scored
 from tests.pipeline.asking import cell_of
@@ -154,7 +154,7 @@ def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
 @pytest.mark.parametrize("change", COUNTS)
 def test_what_may_change_a_match_counts(code: Callable[..., Code], change: str) -> None:
     found = differences(code(), code(*COUNTS[change]))
-    assert named(found) == COUNTS[change][0]
+    assert file_list(found) == COUNTS[change][0]
 
 
 @pytest.mark.parametrize("change", SILENT)
@@ -167,7 +167,7 @@ def test_a_file_that_comes_or_goes_is_a_change(code: Callable[..., Code]) -> Non
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(USERS_PACKAGE, "own/more.csv", "1\n")
         after = code()
-    assert named(differences(before, after)) == "own/more.csv"
+    assert file_list(differences(before, after)) == "own/more.csv"
     assert differences(before, after, shared=True) == frozenset()
 
 
@@ -225,7 +225,7 @@ def test_an_edit_is_about_the_cells_that_import_the_file(
     edit(file, old, new)
     found = {name: differences(before[name], code_of(cell())) for name, cell in CELLS.items()}
     assert {name for name, changes in found.items() if changes} == about
-    assert all(named(changes) == file for changes in found.values() if changes)
+    assert all(file_list(changes) == file for changes in found.values() if changes)
 
 
 LOADED = """

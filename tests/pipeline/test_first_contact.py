@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 
 from gauntlet.common.errors import UserError
 from gauntlet.pipeline.config.compose import CONF
-from gauntlet.pipeline.config.output_dir import short
-from gauntlet.pipeline.config.read import KEYS, TWO_SIDED, Declared, Expect
+from gauntlet.pipeline.config.output_dir import short_name
+from gauntlet.pipeline.config.read import KEYS, TWO_SIDED, DeclaredTest, Expect
 from gauntlet.pipeline.launch import session
 from gauntlet.pipeline.plan.baseline import Baseline
 from gauntlet.pipeline.plan.deals import planned_deals
@@ -119,7 +119,9 @@ def test_another_game_has_another_folder(words: str, name: str) -> None:
 
 def test_long_lists_of_seats_do_not_share_a_folder() -> None:
     """Nor do lists that differ only in characters a file name cannot have; all names are valid."""
-    names = [short([told]) for told in ("players_[a,b]", "players_[a_b]", 30 * "a,b", 31 * "a,b")]
+    names = [
+        short_name([told]) for told in ("players_[a,b]", "players_[a_b]", 30 * "a,b", 31 * "a,b")
+    ]
     assert len(set(names)) == 4
     assert all(re.fullmatch(r"[\w-]{1,70}", name) for name in names)
 
@@ -176,7 +178,7 @@ def test_a_small_machine_is_told_before_ray_starts(
         session.check_resources(workers=2)
 
 
-ABOVE = Declared("above")
+ABOVE = DeclaredTest("above")
 EXPECT = Expect(win_rate=None, gain=0.05, power=0.9, alpha=0.05, half_width=0.03)
 
 
@@ -193,11 +195,11 @@ def test_what_is_expected_is_above_each_baseline() -> None:
         (0.4957, ABOVE, {}, 1048, "(to 54.6%) with 90%"),
         (0.2878, ABOVE, {"win_rate": 0.545}, 36, "(to 54.5%) with 9"),
         (0.4957, TWO_SIDED, {}, 1238, "two-sided alpha 0.05, Holm over 2 test(s))"),
-        (0.4957, Declared("non_inferior", 0.05), {}, 260, "49.57%, margin 5 points, one-sided"),
+        (0.4957, DeclaredTest("non_inferior", 0.05), {}, 260, "49.57%, margin 5 points, one-sided"),
     ],
 )
 def test_auto_plans_for_the_baseline_at_hand_by_the_declared_test(
-    baseline: float, test: Declared, words: dict[str, float], planned: int, line: str
+    baseline: float, test: DeclaredTest, words: dict[str, float], planned: int, line: str
 ) -> None:
     """The baselines of tic-tac-toe and of UNO, two cells each; a gain of 5 points over a baseline
     less a margin of as many takes a quarter of the deals."""

@@ -141,7 +141,7 @@ def test_views_that_are_garbled_are_made_again(
         read_cells(folder)
     assert sweep(*words) == 0
     assert (folder / "summary.csv").read_bytes() == before
-    assert verify.verify(folder).wrong == {}
+    assert verify.verify(folder).problems == {}
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from gauntlet.games.watch import drawing
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.pages import charts, observe, watcher
 from gauntlet.pipeline.pages.child import Guessed, Scene
-from gauntlet.pipeline.pages.observe import DRAWN, Follower, Shown, Wish
+from gauntlet.pipeline.pages.observe import DRAWN, Follower, ObserverView, Wish
 from gauntlet.pipeline.pages.seat import play
 from tests.games.test_drawing import EVIL, Page
 from tests.pipeline.conftest import Refusal, Sweep
@@ -108,7 +108,7 @@ def test_a_page_pauses_steps_and_shows_what_was_said_as_text() -> None:
         await user.should_not_see("step 3:")
 
     visit(Path(), act)
-    shown = Shown(Still())
+    shown = ObserverView(Still())
     for by, at in ((1, 0), (2, 2), (5, 3), (-9, 0)):
         shown.step(by)
         assert (shown.at, shown.going) == (at, False)

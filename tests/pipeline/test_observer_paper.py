@@ -193,7 +193,7 @@ def shared_lines() -> set[str]:
 def test_the_table_has_every_published_line_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(observer, "played", played)
+    monkeypatch.setattr(observer, "watch_all", played)
     monkeypatch.setattr(observer, "drawings", lambda *_: ())
     assert reproduce.main(["observer", "--models", "fake", "--out", str(tmp_path)]) == 0
     table = read_csv(tmp_path / "observer.csv").set_index("id")

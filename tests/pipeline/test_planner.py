@@ -117,7 +117,7 @@ def test_seventy_billion_parameters_take_as_many_devices_as_hold_them(
 
 
 def test_what_does_not_fit_is_refused_with_the_sum() -> None:
-    with pytest.raises(UserError, match=r"131\.4 weights \+ .* = .* GiB a device") as refused:
+    with pytest.raises(UserError, match=r"131\.4 weights \+ .* = .* GiB per device") as refused:
         fit(load(), *devices("1xH100"))
     assert "\n" not in str(refused.value)
     with pytest.raises(UserError, match=r"in 2 shard\(s\)"):

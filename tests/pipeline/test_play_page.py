@@ -25,7 +25,7 @@ from gauntlet.pipeline.pages import play
 from gauntlet.pipeline.pages.child import Answer, PersonTurn, answer
 from gauntlet.pipeline.pages.play import Wish
 from gauntlet.pipeline.pages.seat import Line
-from gauntlet.pipeline.pages.table import Shown, Table
+from gauntlet.pipeline.pages.table import Table, TableView
 from tests.pipeline.conftest import Capsys
 from tests.pipeline.paged import visit
 
@@ -54,7 +54,7 @@ def test_a_whole_match_is_played_and_its_record_read_back(tmp_path: Path, capsys
         table = await until(lambda: next(iter(tables), None))
         await user.open(f"/play/{table.id}")
         await until(lambda: table.asked)
-        other = Shown(table)
+        other = TableView(table)
         while not table.over:
             asked = await until(lambda: table.over or table.asked)
             if isinstance(asked, PersonTurn):

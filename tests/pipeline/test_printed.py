@@ -113,7 +113,7 @@ def test_captions_say_n_interval_and_test() -> None:
     wins, pairs = (sheet.foot for sheet in printed(hostile_results(measure=False)).values())
     assert "40 matches, 20 deals a cell" in wins
     assert "of single wins Clopper and Pearson's" in wins
-    assert "in points; p: other than the baseline" in wins
+    assert "in points; p: different from the baseline" in wins
     assert "Fisher's exact test, corrected by Holm" in wins
     assert "measured in 1,000,000 games" in wins
     assert "McNemar's exact test; corrected by Holm: a pair that tells a model" in pairs

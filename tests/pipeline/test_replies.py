@@ -231,11 +231,11 @@ def test_a_fallback_that_nobody_is_told_of_shows(
     first, habit, *rivals = cell.warning.split("; ")
     assert first.startswith("replied 'moin' to 100.0% of ")
     assert habit.startswith("took the last option in 100.0% of ")
-    assert rivals[-1].startswith("not shown to do better than always the last option (-")
+    assert rivals[-1].startswith("not shown to do better than always taking the last option (-")
     controls = pd.read_csv(folder / "controls.csv").set_index("control")
     assert controls.loc["last option", "difference"] == 0
     assert controls.loc["last option", "control_mean"] == cell.raw
-    assert "A fixed option in the subject's place" in printed(capsys, folder)
+    assert "A fixed option in the subject's seat" in printed(capsys, folder)
 
 
 def test_a_player_that_reads_is_not_warned_of(sweep: Sweep, folder: Path) -> None:

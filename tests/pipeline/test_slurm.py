@@ -219,7 +219,7 @@ def test_only_a_job_that_slurm_did_not_end_is_queued_again(
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     monkeypatch.setenv("SLURM_JOB_ID", "17")
     monkeypatch.setenv("SLURM_RESTART_COUNT", str(restarts))
-    assert allocation.stopped("SIGUSR1", 5, 130) == 130
+    assert allocation.requeue("SIGUSR1", 5, 130) == 130
     assert (called.read_text().split() if called.exists() else None) == (
         ["requeue", "17"] if asked_again else None
     )

@@ -210,7 +210,7 @@ def test_chips_by_hand_are_those_of_the_matches(sweep: Sweep, folder: Path) -> N
         assert deals == 2
         assert (share.value, hands) == (pytest.approx(100 * won[pair][0] / hands), sum(won[pair]))
         assert share.low < share.value < share.high
-    spread = chips.spread(table)
+    spread = chips.chip_quantiles(table)
     assert set(spread["matches"]) == {4}
     assert (spread["lower_quarter"] <= spread["upper_quarter"]).all()
     figure = chip_curves(spread, {"random against": [("random", "tight")], "none": []}, 200)
@@ -316,7 +316,7 @@ def test_games_of_one_deal_against_several_others_are_no_games_of_their_own(
     pd.DataFrame([{**standing, "loss": 0.9, **scores}]).to_csv(tmp_path / "standings.csv")
     matches = [("random", other, "first", deal, 1.0 if deal == 0 else -1.0)
                for other in ("a", "b", "c") for deal in range(10)]  # fmt: skip
-    monkeypatch.setattr("gauntlet.papers.talaga.ends._played", lambda _: iter(matches))
+    monkeypatch.setattr("gauntlet.papers.talaga.ends._match_rows", lambda _: iter(matches))
     own = results_by_player(tmp_path)["random"]
     assert (own.games, own.deals, own.independent["win"]) == (30, 10, 8)
     assert own.win.high > 40, "of thirty it would be 27%"

@@ -18,7 +18,7 @@ from gauntlet.papers.uno_arena import reproduction as uno_arena
 from gauntlet.papers.uno_arena import tables as uno_arena_tables
 from gauntlet.papers.uno_arena.blocks import our_block, paper_block, read_traces
 from gauntlet.papers.uno_arena.changes import Side, change, ranked
-from gauntlet.papers.uno_arena.lines import Line, printed
+from gauntlet.papers.uno_arena.lines import Line, published_lines
 from gauntlet.papers.uno_arena.rows import change_rows, correlation_rows, table_rows, trace_rows
 from gauntlet.papers.uno_arena.tables import Block, marks
 from gauntlet.papers.verdicts import Estimate
@@ -160,7 +160,7 @@ def test_a_table_of_five_names_scripted_players_by_the_model_there(tmp_path: Pat
 
 
 def test_the_printed_correlations_are_those_of_table_3() -> None:
-    ours = {table: dict(printed(PUBLISHED, table)) for table in ("table2", "table3")}
+    ours = {table: dict(published_lines(PUBLISHED, table)) for table in ("table2", "table3")}
     ours["table2"].pop("gpt-4")
     found = by_id(correlation_rows(PUBLISHED, ours))
     names = ("table2.wr_odhr3", "table2.wr_adr3", "table3.wr_odhr3", "table3.wr_adr3")
@@ -174,7 +174,7 @@ def test_the_printed_correlations_are_those_of_table_3() -> None:
 
 
 def test_with_all_players_here_the_printed_correlation_is_judged() -> None:
-    ours = {table: printed(PUBLISHED, table) for table in ("table2", "table3")}
+    ours = {table: published_lines(PUBLISHED, table) for table in ("table2", "table3")}
     found = by_id(correlation_rows(PUBLISHED, ours))["fig2.pearson.wr_adr3"]
     assert (found.published, found.n) == (-0.86, 6)
     assert found.ours == pytest.approx(-0.924, abs=5e-4)

@@ -27,7 +27,7 @@ from tests.pipeline.nulls import Nulls, claims, differences
 from tests.pipeline.test_best import cell
 
 NO_SKILL = "which reads nothing, so this is no sign of skill"
-BESIDE = f"is not shown to do better than always the first option (50.0%), {NO_SKILL}"
+BESIDE = f"is not shown to do better than always taking the first option (50.0%), {NO_SKILL}"
 SIXTY, SEVENTY = [1] * 240 + [0] * 160, [1] * 280 + [0] * 120
 
 
@@ -51,14 +51,17 @@ def test_a_claim_is_one_about_the_baseline_and_all_controls() -> None:
     """The larger p-value of both is in the family, of a cell and of a term."""
     results, text = claims_with(a=0.001, b=0.3)
     table = results["summary"]
-    assert "1 of 2 cells win more than their baseline and do better than always one option" in text
+    assert (
+        "1 of 2 cells win more than their baseline and do better than always taking one option"
+        in text
+    )
     assert "a cloze beats the baseline: 60.0% instead of 50.0%" in text
     assert f"b cloze {BESIDE}: 70.0% instead of 50.0%" in text
     assert "this is not shown to matter, as not all of its cells are shown to do better" in text
     assert table["p"].max() < 0.001
     assert table["p_holm"].to_numpy() == pytest.approx(holm([0.001, 0.3, 0.3])[:2])
     (sheet,) = tables()["summary"].sheets(results, TERMINAL)
-    assert "the least beaten" in sheet.foot
+    assert "the control that the cell beats least clearly" in sheet.foot
 
 
 def test_who_beats_all_controls_is_judged_as_before() -> None:
@@ -72,7 +75,10 @@ def test_a_rules_verdict_carries_the_warning() -> None:
     results.cache[verdicts] = {"b": "above the baseline"}
     _, row = (row for _, row in results["summary"].iterrows())
     said = cell_sentence(results, row, False)
-    assert "b cloze: above the baseline, but not shown to do better than always the first" in said
+    assert (
+        "b cloze: above the baseline, but not shown to do better than always taking the first"
+        in said
+    )
 
 
 def test_who_is_behind_its_control_is_not_shown_to_beat_it() -> None:
@@ -96,7 +102,7 @@ def test_random_weights_are_said_to_show_no_skill(
     rival = strongest_controls(pd.read_csv(folder / "controls.csv"))[row["cell"]]
     assert row["p"] < 0.05 < rival.p <= row["p_holm"]
     page = (folder / "report.html").read_text()
-    assert f"is not shown to do better than always the {rival.control}" in page
+    assert f"is not shown to do better than always taking the {rival.control}" in page
     assert NO_SKILL in page
     assert "0 of 1 cells win more than their baseline" in page
 

@@ -30,14 +30,14 @@ def acknowledged_before_the_sync() -> Iterator[None]:
 
 @contextmanager
 def doubled_reply_accepted() -> Iterator[None]:
-    right = Driver._ended
+    right = Driver._finish
 
     def ended(self: Driver, result: Finished, alone: bool) -> None:
         if result.task.match not in self._open and result.error is None:
             self.finished(result)
         right(self, result, alone)
 
-    with patch.object(Driver, "_ended", ended):
+    with patch.object(Driver, "_finish", ended):
         yield
 
 
@@ -58,14 +58,14 @@ def new_name_not_synced() -> Iterator[None]:
 
 @contextmanager
 def lost_lease_forgotten() -> Iterator[None]:
-    right = Driver._ended
+    right = Driver._finish
 
     def ended(self: Driver, result: Finished, alone: bool) -> None:
         if result.error is not None and "lost" in result.error and not alone:
             self._open.pop(result.task.match, None)
         right(self, result, alone)
 
-    with patch.object(Driver, "_ended", ended):
+    with patch.object(Driver, "_finish", ended):
         yield
 
 

@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import t
 
-from gauntlet.stats.intervals import alike, change, difference, effective_games, running_mean
+from gauntlet.stats.intervals import all_equal, change, difference, effective_games, running_mean
 from gauntlet.stats.paired import clustered_mean
 from gauntlet.stats.proportions import wilson
 
 
 @given(st.integers(1, 500), st.floats(0, 1))
 def test_units_that_all_agree_have_limits_between_them_and_the_ends(n: int, value: float) -> None:
-    low, high = alike(value, n, (0.0, 1.0))
+    low, high = all_equal(value, n, (0.0, 1.0))
     assert 0 <= low <= value <= high <= 1
     assert high - low == pytest.approx(float(wilson(0, n).high))
-    assert alike(0.0, n, (0.0, 1.0)) == (0.0, float(wilson(0, n).high))
+    assert all_equal(0.0, n, (0.0, 1.0)) == (0.0, float(wilson(0, n).high))
 
 
 @given(arrays(np.float64, (12, 2), elements=st.floats(-1, 1).map(lambda x: round(x, 3))))
@@ -59,7 +59,7 @@ def test_pairing_is_worth_what_a_bootstrap_of_deals_says() -> None:
 
 def test_two_sides_that_no_deal_tells_apart_could_still_differ() -> None:
     one = ([0.0, 1.0, 1.0, 0.0], [0, 0, 1, 2])
-    assert change(one, one, 1.0) == (0.0, alike(0.0, 3, (-1.0, 1.0)))
+    assert change(one, one, 1.0) == (0.0, all_equal(0.0, 3, (-1.0, 1.0)))
 
 
 def test_a_change_of_one_deal_or_of_nothing_has_no_limits() -> None:

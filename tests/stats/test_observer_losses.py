@@ -115,13 +115,15 @@ def test_what_a_right_guess_costs(
 
 def test_no_loss_tells_equal_outcomes_apart() -> None:
     """OB-09: 46 pairs have the outcomes of D and Y, and cost nothing as guesses about them."""
-    found = [int(observation.alike(OUTCOMES, outcome_of(pair)).sum()) for pair in PAIRS]
+    found = [int(observation.indistinguishable(OUTCOMES, outcome_of(pair)).sum()) for pair in PAIRS]
     assert found == [15, 6, 46]
     free = observation.union(
-        outcome_of("DY"), OUTCOMES[observation.alike(OUTCOMES, outcome_of("DY"))], OUTCOMES
+        outcome_of("DY"),
+        OUTCOMES[observation.indistinguishable(OUTCOMES, outcome_of("DY"))],
+        OUTCOMES,
     )
     assert free.max() < 1e-5
-    assert not observation.alike([[math.nan] * 3], outcome_of("DY")).any()
+    assert not observation.indistinguishable([[math.nan] * 3], outcome_of("DY")).any()
 
 
 def test_more_outcomes_than_three() -> None:

@@ -80,10 +80,10 @@ def draw_curve(curve: pd.DataFrame) -> Figure:
         axes.plot(
             own["episodes"], 100 * own["win_rate"], color=colour, lw=0.8, label=f"seed {seed}"
         )
-    whole = curve.groupby("episodes")[["games", "wins"]].sum()
-    band = wilson(whole["wins"].to_numpy(), whole["games"].to_numpy())
-    axes.plot(whole.index, 100 * band.estimate, color=ACCENT, lw=2.2, label="all")
-    axes.fill_between(whole.index, 100 * band.low, 100 * band.high, color=ACCENT, alpha=0.15, lw=0)
+    totals = curve.groupby("episodes")[["games", "wins"]].sum()
+    band = wilson(totals["wins"].to_numpy(), totals["games"].to_numpy())
+    axes.plot(totals.index, 100 * band.estimate, color=ACCENT, lw=2.2, label="all")
+    axes.fill_between(totals.index, 100 * band.low, 100 * band.high, color=ACCENT, alpha=0.15, lw=0)
     axes.set_xlabel("games learnt from")
     axes.set_ylabel("win rate in test games, %")
     axes.legend(frameon=False, fontsize=8)
@@ -99,13 +99,13 @@ def log(client: Any, experiment: str, curve: pd.DataFrame, files: Sequence[Path]
         if run.data.tags.get(FILE) == tags[FILE]:
             client.delete_run(run.info.run_id)
     seeds = curve.groupby("seed")
-    for seed, own in seeds:
+    for seed, rows in seeds:
         run = client.create_run(experiment, run_name=f"{name} seed {seed}", tags=tags)
         client.log_param(run.info.run_id, "game", name)
         client.log_param(run.info.run_id, "seed", seed)
         client.log_param(run.info.run_id, "folder", files[0].parent)
         for metric in METRICS:
-            steps = zip(own["episodes"], own[metric], strict=True)
+            steps = zip(rows["episodes"], rows[metric], strict=True)
             log_points(client, run.info.run_id, [(metric, *point) for point in steps])
         for file in files:
             client.log_artifact(run.info.run_id, str(file))

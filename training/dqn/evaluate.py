@@ -103,13 +103,13 @@ def report(game: Game[Any], player: DQN, games: int) -> None:
     """Print a Markdown table of the win rates of each network and of all. games: per network."""
     assert isinstance(game, Encoded), game
     networks = player.networks(game)
-    found = [last_test(game, network, seed, games) for seed, network in enumerate(networks)]
+    results = [last_test(game, network, seed, games) for seed, network in enumerate(networks)]
     print("| network | games | won | 95% interval |\n|---|---|---|---|")
-    for seed, ended in enumerate(found):
+    for seed, ended in enumerate(results):
         print(row(f"seed {seed}", rate(ended)))
-    print(row("all, over games", rate(np.concatenate(found))))
-    if len(found) > 1:
-        mean, low, high = over_seeds(np.array([rate(ended).win_rate for ended in found]))
+    print(row("all, over games", rate(np.concatenate(results))))
+    if len(results) > 1:
+        mean, low, high = over_seeds(np.array([rate(ended).win_rate for ended in results]))
         print(f"| all, over seeds | | {mean:.2%} | {low:.2%} to {high:.2%} |")
 
 

@@ -78,11 +78,11 @@ class Memory:
         back = np.stack([rng.integers(held, size=self.settings.batch) for rng in rngs], axis=1)
         seeds = np.arange(len(rngs))
         at, after = (step - 1 - back) % self.slots, (step - back) % self.slots
-        found = (
+        columns = (
             *(self.features[seeds, at], self.codes[seeds, at], self.rewards[seeds, at]),
             *(self.more[seeds, at], self.features[seeds, after], self.legal[seeds, after]),
         )
-        return Batch(*map(torch.from_numpy, found))
+        return Batch(*map(torch.from_numpy, columns))
 
 
 class Stack:
@@ -180,32 +180,32 @@ def train(
     learner = Learner(features, codes, seeds, settings)
     memory = Memory(len(seeds), features, codes, settings)
     rngs = [np.random.default_rng((seed, 0)) for seed in seeds]
-    played = [0] * len(seeds)
+    games_played = [0] * len(seeds)
     for step in count():
         slot = step % memory.slots
-        for which, practice in enumerate(practices):
-            memory.features[which, slot] = practice.features
-            memory.legal[which, slot] = practice.legal
+        for index, practice in enumerate(practices):
+            memory.features[index, slot] = practice.features
+            memory.legal[index, slot] = practice.legal
         if step >= settings.warm_up and step % settings.update_every == 0:
             learner.learn(memory.sample(step, rngs))
         if step % settings.sync == 0:
             learner.synchronise()
         values = learner.values(memory.features[:, slot])
         epsilon = max(settings.epsilon, 1 - (1 - settings.epsilon) * step / settings.explore)
-        for which, practice in enumerate(practices):
-            code = choose(values[which], practice.legal, epsilon, rngs[which])
+        for index, practice in enumerate(practices):
+            code = choose(values[index], practice.legal, epsilon, rngs[index])
             on = practice.take(code)
-            memory.codes[which, slot] = code
-            memory.rewards[which, slot] = 0.0 if on else practice.result
-            memory.more[which, slot] = settings.discount if on else 0.0
+            memory.codes[index, slot] = code
+            memory.rewards[index, slot] = 0.0 if on else practice.result
+            memory.more[index, slot] = settings.discount if on else 0.0
             if on:
                 continue
-            begin(practice, numbers[which])
-            played[which] += 1
-            due = played[which] % every == 0 or played[which] == episodes
-            if due and played[which] <= episodes:
-                yield which, played[which], step + 1, learner.online.network(which)
-        if min(played) >= episodes:
+            begin(practice, numbers[index])
+            games_played[index] += 1
+            due = games_played[index] % every == 0 or games_played[index] == episodes
+            if due and games_played[index] <= episodes:
+                yield index, games_played[index], step + 1, learner.online.network(index)
+        if min(games_played) >= episodes:
             return
 
 

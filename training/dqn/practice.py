@@ -59,17 +59,17 @@ class ByTheRules:
     def begin(self, game: int) -> bool:
         self._rng = np.random.default_rng((self._seed, game))
         self._state = self._game.deal(self._rng)
-        return self._on()
+        return self._next_choice()
 
     def take(self, code: int) -> bool:
         self._play(next(option for option, own in enumerate(self._codes) if code in own))
-        return self._on()
+        return self._next_choice()
 
     @property
     def result(self) -> float:
         return self._game.returns(self._state)[self._seat]
 
-    def _on(self) -> bool:
+    def _next_choice(self) -> bool:
         """Play to the seat's next choice and encode it; False if the game is over."""
         while seats := self._game.to_move(self._state):
             if self._seat in seats and self._encode_choice():

@@ -74,21 +74,21 @@ class Advantage:
     def _playout_advantage(self, match: Match, ply: int) -> float:
         """Return one decision's advantage by playouts from its state, for games without hidden
         information."""
-        made, state, cell = match.decisions[ply], match.states[ply], self.setting.cell
-        if made.forced:
+        decision, state, cell = match.decisions[ply], match.states[ply], self.setting.cell
+        if decision.forced:
             return 0.0
         luck = stream(self.setting.seed, cell.game, match.table.task.deal, JUDGE, ply)
         policies = seat_policies(match)
-        move = _move(made, cell.game.legal(state, made.seat))
-        got = results(
-            *(cell.game, state, made.seat, policies, self.playouts, int(luck.integers(2**62))),
+        move = _move(decision, cell.game.legal(state, decision.seat))
+        values = results(
+            *(cell.game, state, decision.seat, policies, self.playouts, int(luck.integers(2**62))),
             hidden=False,
             measure=cell.measure,
-            moves={made.chosen: move},
-        )[:, :, made.seat].mean(axis=1)
-        seen = cell.game.observe(state, made.seat)
-        usual = np.array(probabilities(cell.game, policies[made.seat], seen))
-        return float(got[made.chosen] - usual @ got)
+            moves={decision.chosen: move},
+        )[:, :, decision.seat].mean(axis=1)
+        seen = cell.game.observe(state, decision.seat)
+        usual = np.array(probabilities(cell.game, policies[decision.seat], seen))
+        return float(values[decision.chosen] - usual @ values)
 
 
 def seat_policies(match: Match) -> tuple[str, ...]:
@@ -130,10 +130,10 @@ def require_advantage(cell: Cell) -> None:
 def reference(setting: Setting, games: int) -> Baseline:
     """Return W(r), the baseline's mean result in the learner's seat, from this many games if it has
     to be simulated."""
-    found = measure(setting.cell, setting.seed, games)
-    if found is None:
+    baseline = measure(setting.cell, setting.seed, games)
+    if baseline is None:
         raise UserError("there is no baseline to compare with")
-    return found
+    return baseline
 
 
 def _move(decision: DecisionRecord, actions: tuple[Action, ...]) -> Any:

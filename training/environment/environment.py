@@ -162,13 +162,13 @@ class Environment:
 
     def _info(self, new: Sequence[DecisionRecord]) -> dict[str, Any]:
         task = self.match.table.task
-        told: dict[str, Any] = {"deal": task.deal, "seat": self._seat, "match": task.match}
-        told["answered"] = bool(new)
+        info: dict[str, Any] = {"deal": task.deal, "seat": self._seat, "match": task.match}
+        info["answered"] = bool(new)
         if new:
             made = new[-1]
-            told |= {"option": made.move, "status": made.status, "fallback": made.fallback}
+            info |= {"option": made.move, "status": made.status, "fallback": made.fallback}
         if self.match.record is not None:
             measures = self.match.record.measures
-            told["result"] = result(self.match, self._seat)
-            told["measures"] = {name: figures[self._seat] for name, figures in measures.items()}
-        return told
+            info["result"] = result(self.match, self._seat)
+            info["measures"] = {name: figures[self._seat] for name, figures in measures.items()}
+        return info

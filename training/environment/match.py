@@ -73,14 +73,14 @@ class Match:
         """Answer the pending request, and play on to the next one."""
         self._go(Answered(self._waiting.popleft(), Generation(text, 0, 0)))
 
-    def _go(self, come: Answered | None) -> None:
+    def _go(self, answer: Answered | None) -> None:
         """Advance to the next request for outside, or to the end."""
         try:
             while True:
-                self._take(next(self._chain) if come is None else self._chain.send(come))
+                self._take(next(self._chain) if answer is None else self._chain.send(answer))
                 if all(isinstance(ask.source, Outside) for ask in self._waiting):
                     return
-                come = self._answered()
+                answer = self._answered()
         except StopIteration as stop:
             self.record = stop.value
 
@@ -98,9 +98,9 @@ class Match:
         """Play like `pipeline.play.match.play`, but keep the states."""
         game, table = self.setting.cell.game, self.table
         while seats := game.to_move(self.state):
-            made = yield from run_concurrently([table.turn(self.state, seat) for seat in seats])
-            table.decisions += [decision for _, decision in made]
-            self.states += [self.state] * len(made)
-            self.state = game.play(self.state, [move for move, _ in made])
+            moves = yield from run_concurrently([table.turn(self.state, seat) for seat in seats])
+            table.decisions += [decision for _, decision in moves]
+            self.states += [self.state] * len(moves)
+            self.state = game.play(self.state, [move for move, _ in moves])
         yield from run_concurrently(table.endings(self.state))
         return table.record(self.state)

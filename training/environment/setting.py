@@ -59,7 +59,7 @@ class Setting:
             if self._seat(rotation) == seat:
                 key = self.cell.key
                 return Task(key, deal, rotation, match_id(key, self.seed, deal, rotation))
-        raise UserError(f"seat is {seat}; the learner may sit in {_listed(self.seats)}")
+        raise UserError(f"seat is {seat}; the learner may sit in {_join(self.seats)}")
 
     def answer(self, ask: Ask) -> Reply:
         """Return the reply of a player's own model, loading it on first use."""
@@ -115,5 +115,5 @@ def _outside(number: int, seat: SeatConfig) -> SeatConfig:
     return replace(seat, model={"_target_": OUTSIDE, "player": number}) if seat.subject else seat
 
 
-def _listed(seats: Sequence[int]) -> str:
+def _join(seats: Sequence[int]) -> str:
     return ", ".join(map(str, seats))

@@ -33,7 +33,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Played:
+class PlayedMatches:
     """Choices of several matches, and the result of each match."""
 
     choices: list[Choice]
@@ -47,27 +47,29 @@ def play(
     luck: torch.Generator,
     discount: float = 1.0,
     values: Values | None = None,
-) -> Played:
+) -> PlayedMatches:
     """Play one match per environment, on deals from `first`, with rotating seats. Matches that end
     without a choice are skipped. values: if given, record the advantages of all options."""
     for number, environment in enumerate(environments):
         seats = environment.seats
         environment.reset(first + number, seats[(first + number) % len(seats)])
     active = {own: list[tuple[Choice, float]]() for own in environments if not own.done}
-    made, results = list[Choice](), list[float]()
+    choices, results = list[Choice](), list[float]()
     while active:
-        for own, choice in zip(active, choose(list(active), policy, luck), strict=True):
-            worth = None if values is None else values.advantages(own.match, own.seat)
-            _, reward, done, info = own.step(LETTERS[choice.letter])
+        for environment, choice in zip(active, choose(list(active), policy, luck), strict=True):
+            worth = (
+                None if values is None else values.advantages(environment.match, environment.seat)
+            )
+            _, reward, done, info = environment.step(LETTERS[choice.letter])
             if worth is not None:
-                choice.worth = advantages_by_letter(worth, choice, own)
-            choice.place = (info["seat"], len(active[own]))
-            active[own].append((choice, reward))
+                choice.worth = advantages_by_letter(worth, choice, environment)
+            choice.place = (info["seat"], len(active[environment]))
+            active[environment].append((choice, reward))
             if done:
                 results.append(info["result"])
-        for own in [own for own in active if own.done]:
-            made += with_returns(active.pop(own), discount)
-    return Played(made, results)
+        for environment in [own for own in active if own.done]:
+            choices += with_returns(active.pop(environment), discount)
+    return PlayedMatches(choices, results)
 
 
 def choose(
@@ -82,11 +84,13 @@ def choose(
     return [Choice(*each, (0, 0)) for each in zip(prompts, options, letters, strict=True)]
 
 
-def advantages_by_letter(worth: np.ndarray, choice: Choice, taken: Environment) -> np.ndarray:
+def advantages_by_letter(worth: np.ndarray, choice: Choice, environment: Environment) -> np.ndarray:
     """Reorder the options' advantages as shown in the prompt, where the answered letter denotes the
     option taken."""
-    (*_, made) = (own for own in taken.match.decisions if own.seat == taken.seat and own.asked)
-    return np.roll(worth, choice.letter - made.chosen)[: choice.options]
+    (*_, decision) = (
+        own for own in environment.match.decisions if own.seat == environment.seat and own.asked
+    )
+    return np.roll(worth, choice.letter - decision.chosen)[: choice.options]
 
 
 def with_returns(match: Sequence[tuple[Choice, float]], discount: float) -> list[Choice]:

@@ -31,7 +31,7 @@ class Policy:
     def logprobs(self, prompts: Sequence[Prompt], options: Sequence[int]) -> Tensor:
         """Return the log-probability of each letter among those offered: (prompts, 26), minus
         infinity for the others. options: the number of letters offered by each prompt."""
-        states = self._last(self.tokens.encode_all(prompts))
+        states = self._last_states(self.tokens.encode_all(prompts))
         logits = self.network.get_output_embeddings()(states)
         letters = torch.stack([logits[:, list(own)].amax(1) for own in self.spellings], dim=1)
         beyond = torch.arange(len(LETTERS)) >= torch.tensor(options)[:, None]
@@ -43,7 +43,7 @@ class Policy:
         self.tokens.tokenizer.save_pretrained(folder)
         (folder / "training.json").write_text(json.dumps(report, indent=2) + "\n")
 
-    def _last(self, rows: Sequence[Sequence[int]]) -> Tensor:
+    def _last_states(self, rows: Sequence[Sequence[int]]) -> Tensor:
         """Return the hidden states (prompts, width) at each row's last token. Padding comes after
         it, where a causal network does not look."""
         ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)

@@ -62,10 +62,10 @@ class Learner:
 
     def update(self, choices: Sequence[Choice]) -> float:
         """Take one gradient step; return the mean entropy of the choices, in nats."""
-        found = self.policy.logprobs([c.prompt for c in choices], [c.options for c in choices])
-        spread = entropy(found)
+        logprobs = self.policy.logprobs([c.prompt for c in choices], [c.options for c in choices])
+        spread = entropy(logprobs)
         gain = self.expected if self.options.reward == "expected" else self.sampled
-        loss = -gain(choices, found) - self.options.entropy * spread.mean()
+        loss = -gain(choices, logprobs) - self.options.entropy * spread.mean()
         self.optimizer.zero_grad()
         torch.autograd.backward(loss)
         clip_grad_norm_(self.policy.network.parameters(), 1.0)
@@ -124,13 +124,13 @@ def teach(options: argparse.Namespace) -> list[tuple[float, float]]:
     started = time.process_time()
     bar = Bar(Console(stderr=True), options.updates, doing="learning", done="made", unit="updates")
     options.out.mkdir(parents=True, exist_ok=True)
-    with bar, (options.out / "curve.csv").open("w", buffering=1) as kept:
-        kept.write("update,result,entropy\n")
+    with bar, (options.out / "curve.csv").open("w", buffering=1) as file:
+        file.write("update,result,entropy\n")
         for number in range(options.updates):
             deal = number * options.matches
             played = play(environments, policy, deal, luck, options.discount, values)
             curve.append((float(np.mean(played.results)), learner.update(played.choices)))
-            kept.write(f"{number + 1},{curve[-1][0]:.4f},{curve[-1][1]:.4f}\n")
+            file.write(f"{number + 1},{curve[-1][0]:.4f},{curve[-1][1]:.4f}\n")
             bar.advance()
     settings = {k: str(v) if isinstance(v, Path) else v for k, v in vars(options).items()}
     seconds = round(time.process_time() - started, 1)

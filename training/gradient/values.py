@@ -55,18 +55,18 @@ class Values:
 
     def _value(self, policies: Sequence[str], state: Any) -> np.ndarray:
         """Return the value of the state for each seat: (seats,)."""
-        if (found := self.known.get((policies, state))) is not None:
-            return found
+        if (value := self.known.get((policies, state))) is not None:
+            return value
         if len(self.known) >= MOST:
             raise UserError(
                 f"reward=expected: the game has more than {MOST:,} positions; take reward=advantage"
             )
         if self.game.to_move(state):
-            found = self._chances(policies, state) @ self._after(policies, state)
+            value = self._chances(policies, state) @ self._after(policies, state)
         else:
-            found = np.array(values_with_score(self.game, state)[self.measure], float)
-        self.known[policies, state] = found
-        return found
+            value = np.array(values_with_score(self.game, state)[self.measure], float)
+        self.known[policies, state] = value
+        return value
 
     def _chances(self, policies: Sequence[str], state: Any) -> np.ndarray:
         """Return the scripted policy's probability of each option: (options,)."""

@@ -83,17 +83,17 @@ def answers(
     model: LlamaForCausalLM, writer: Writer, trees: Sequence[LessonTree]
 ) -> list[np.ndarray]:
     """Return the log-probabilities (branches, LABELS) of each tree."""
-    found: dict[int, np.ndarray] = {}
+    answers: dict[int, np.ndarray] = {}
     order = sorted(range(len(trees)), key=lambda index: len(trees[index]))
     for start in range(0, len(order), BATCH):
-        some = order[start : start + BATCH]
-        batch = collate([trees[index] for index in some])
+        indices = order[start : start + BATCH]
+        batch = collate([trees[index] for index in indices])
         with torch.no_grad():
             states = hidden_states(model, batch.ids, batch.positions, batch.seen, batch.asked)
             found_here = logprobs(model, states)[..., writer.labels].numpy()
-        for index, rows in zip(some, found_here, strict=True):
-            found[index] = rows[: len(trees[index].branches)]
-    return [found[index] for index in range(len(trees))]
+        for index, rows in zip(indices, found_here, strict=True):
+            answers[index] = rows[: len(trees[index].branches)]
+    return [answers[index] for index in range(len(trees))]
 
 
 def reply(match: MatchInPlay, game: Game[Any], seat: int, answered: np.ndarray) -> None:

@@ -58,17 +58,17 @@ def describe(state: np.ndarray, action: int, row: np.ndarray) -> None:
     colour, trait = action // 15, action % 15
     colours, traits = np.zeros(4, np.int64), np.zeros(15, np.int64)
     held = np.zeros(64, np.bool_)
-    played = False
+    playable = False
     for place in range(hand + 1, hand + 1 + state[hand]):
         card = state[place]
-        if not played and rules.plays(action, card):
-            played = True
+        if not playable and rules.plays(action, card):
+            playable = True
             continue
         traits[rules.trait_of(card)] += 1
         if rules.trait_of(card) < rules.WILD:
             colours[rules.kind_of(card) // 15] += 1
             held[rules.kind_of(card)] = True
-    own = colours[colour]
+    colour_count = colours[colour]
     colours[colour] = -1
     others = np.sort(colours)
     bridges = effects = 0
@@ -77,8 +77,8 @@ def describe(state: np.ndarray, action: int, row: np.ndarray) -> None:
             effects += kind == rules.SKIP or kind == rules.DRAW_TWO
             for other in range(4):
                 bridges += other != colour and held[15 * other + kind]
-    drawn = 2 * (trait == rules.DRAW_TWO) + 4 * (trait == rules.WILD_DRAW_FOUR)
-    passed = drawn > 0 or trait == rules.SKIP
+    penalty = 2 * (trait == rules.DRAW_TWO) + 4 * (trait == rules.WILD_DRAW_FOUR)
+    passed = penalty > 0 or trait == rules.SKIP
     direction = -state[rules.DIRECTION] if trait == rules.REVERSE else state[rules.DIRECTION]
     next_seat = (seat + direction) % seats
     fewest = 99 if seats > 2 else 0
@@ -87,10 +87,10 @@ def describe(state: np.ndarray, action: int, row: np.ndarray) -> None:
             fewest = min(fewest, state[rules.hand_of(other)])
     row[0] = max(trait - 9, 0)
     row[1] = state[hand] - 1
-    row[2] = own
+    row[2] = colour_count
     row[3], row[4], row[5] = others[3], others[2], others[1]
     row[6], row[7] = traits[rules.WILD], traits[rules.WILD_DRAW_FOUR]
-    row[8] = state[rules.hand_of(next_seat)] + drawn
+    row[8] = state[rules.hand_of(next_seat)] + penalty
     row[9] = fewest
     row[10] = 2 * min(seats - 2, 5) + passed
     row[11] = traits[trait] if trait < rules.WILD else 0
@@ -100,7 +100,7 @@ def describe(state: np.ndarray, action: int, row: np.ndarray) -> None:
         traits[rules.REVERSE],
     )
     row[15] = effects
-    row[16] = (own > 0) + (others[3] > 0) + (others[2] > 0) + (others[1] > 0)
+    row[16] = (colour_count > 0) + (others[3] > 0) + (others[2] > 0) + (others[1] > 0)
     row[17] = bridges
     for feature in range(FEATURES):
         row[feature] = STARTS[feature] + min(row[feature], LIMITS[feature])
@@ -235,13 +235,13 @@ def fit(samples: Sequence[Sample], seed: int, passes: int = 8, batch: int = 1024
     for _ in range(passes):
         order = torch.randperm(len(real), generator=generator)
         for start in range(0, len(real) - batch + 1, batch):
-            some = order[start : start + batch]
-            rows = functional.embedding_bag(features[some][real[some]], inner, mode="sum")
+            indices = order[start : start + batch]
+            rows = functional.embedding_bag(features[indices][real[indices]], inner, mode="sum")
             rating = torch.zeros(batch, MOST)
-            rating[real[some]] = (rows + bias).relu() @ outer
-            gap = centred(rating - worth[some].float(), real[some])
+            rating[real[indices]] = (rows + bias).relu() @ outer
+            gap = centred(rating - worth[indices].float(), real[indices])
             optimizer.zero_grad()
-            torch.autograd.backward(gap.square().sum() / real[some].sum())
+            torch.autograd.backward(gap.square().sum() / real[indices].sum())
             optimizer.step()
             schedule.step()
     return Network(*(weight.detach().numpy() for weight in weights))
@@ -261,9 +261,9 @@ def teach(seed: int, decisions: int, rounds: int = 3) -> Network:
     many playouts per decision in the first round, few in the others.
     """
     network = blank_network()
-    seen: list[Sample] = []
+    samples: list[Sample] = []
     for number in range(rounds):
-        kept = seen if number > 1 else []
+        previous = samples if number > 1 else []
         sizes = {2: decisions * 8 // 10, 3: decisions // 10, 4: decisions // 10}
         fresh = [
             sample(
@@ -271,6 +271,6 @@ def teach(seed: int, decisions: int, rounds: int = 3) -> Network:
             )
             for seats, size in sizes.items()
         ]
-        seen = [*kept, *fresh]
-        network = fit(seen, seed + number)
+        samples = [*previous, *fresh]
+        network = fit(samples, seed + number)
     return network

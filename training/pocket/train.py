@@ -262,10 +262,12 @@ def optimizers_of(model: LlamaForCausalLM, rate: float) -> tuple[Optimizer, Opti
     In parallel runs of 1,000 steps Muon reached a loss .02 nats lower than AdamW alone.
     """
     matrices = [p for p in model.model.layers.parameters() if p.dim() == 2]
-    others = [p for p in model.parameters() if all(p is not matrix for matrix in matrices)]
+    other_parameters = [
+        p for p in model.parameters() if all(p is not matrix for matrix in matrices)
+    ]
     return (
         Muon(matrices, lr=rate, weight_decay=0.01, adjust_lr_fn="match_rms_adamw"),
-        AdamW(others, lr=rate, betas=(0.9, 0.98), weight_decay=0.0),
+        AdamW(other_parameters, lr=rate, betas=(0.9, 0.98), weight_decay=0.0),
     )
 
 

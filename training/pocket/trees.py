@@ -64,7 +64,7 @@ def collate(trees: Sequence[LessonTree]) -> Batch:
     ids = np.zeros((count, length), np.int64)
     positions = np.zeros((count, length), np.int64)
     branch = np.full((count, length), -1)
-    asked = np.zeros((count, answers), np.int64)
+    asked_positions = np.zeros((count, answers), np.int64)
     real, early = np.zeros((2, count, answers), bool)
     for row, tree in enumerate(trees):
         stem = end = len(tree.stem)
@@ -76,10 +76,12 @@ def collate(trees: Sequence[LessonTree]) -> Batch:
             ids[row, start:end] = tokens
             positions[row, start:end] = range(stem, stem + len(tokens))
             branch[row, start:end] = number
-        asked[row, : len(tree.places)] = tree.places
+        asked_positions[row, : len(tree.places)] = tree.places
         real[row, : len(tree.places)] = True
         early[row, : len(tree.targets)] = [target.early for target in tree.targets]
-    return Batch(*map(torch.from_numpy, (ids, positions, visible(branch), asked, real, early)))
+    return Batch(
+        *map(torch.from_numpy, (ids, positions, visible(branch), asked_positions, real, early))
+    )
 
 
 def target_matrix(trees: Sequence[LessonTree], vocabulary: int) -> Tensor:

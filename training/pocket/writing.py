@@ -65,11 +65,11 @@ def conversation(lesson: Lesson, method: Tutri, rng: np.random.Generator) -> lis
 
 def answer(lesson: Lesson, method: Tutri, number: int, option: int) -> str:
     """Return the reply number `number` of a conversation, as JSON."""
-    said = {"thoughts": lesson.thought}
+    fields = {"thoughts": lesson.thought}
     if number:
         looked_back = method.history and number == 1
-        said = {"reflection": LOOKED_BACK if looked_back else TOOK_ADVICE}
-    return " " + json.dumps({**said, "action": str(option + 1)})
+        fields = {"reflection": LOOKED_BACK if looked_back else TOOK_ADVICE}
+    return " " + json.dumps({**fields, "action": str(option + 1)})
 
 
 class Writer:
@@ -100,12 +100,17 @@ class Writer:
         if lesson.talk:
             return self.talk(lesson, TALKS[rng.integers(len(TALKS))], rng)
         count = len(lesson.logits)
-        turned, judged = rng.permutation(count)[:rotations], rng.permutation(count)[:verdicts]
+        rotated, judged_options = (
+            rng.permutation(count)[:rotations],
+            rng.permutation(count)[:verdicts],
+        )
         cloze = prompts_of(CLOZE, lesson.turn, rng)
         counterfactual = prompts_of(COUNTERFACTUAL, lesson.turn, rng)
-        targets = [letters(lesson.logits, rotation) for rotation in turned]
-        targets += [verdict(lesson.logits, option) for option in judged]
-        prompts = [cloze[r] for r in turned] + [counterfactual[option] for option in judged]
+        targets = [letters(lesson.logits, rotation) for rotation in rotated]
+        targets += [verdict(lesson.logits, option) for option in judged_options]
+        prompts = [cloze[r] for r in rotated] + [
+            counterfactual[option] for option in judged_options
+        ]
         return self.tree(prompts, [Target(self.labels, chances) for chances in targets])
 
     def tree(self, prompts: Sequence[Prompt], targets: Sequence[Target] = ()) -> LessonTree:
@@ -125,11 +130,11 @@ class Writer:
         targets: list[Target] = []
         for told, reply in conversation(lesson, method, rng):
             tokens += self.encode(told)
-            said = self.encode(reply)
-            places += range(len(tokens) - 1, len(tokens) + len(said))
-            *frame, _, close = (Target(np.array([token]), np.ones(1)) for token in said)
+            reply_tokens = self.encode(reply)
+            places += range(len(tokens) - 1, len(tokens) + len(reply_tokens))
+            *frame, _, close = (Target(np.array([token]), np.ones(1)) for token in reply_tokens)
             targets += [*frame, numbers, close, Target(np.array([self.end]), np.ones(1))]
-            tokens += said
+            tokens += reply_tokens
         return LessonTree(tokens, (), places, targets)
 
     def number_tokens(self, count: int) -> np.ndarray:

@@ -18,29 +18,31 @@ STYLE = uno.STYLE
 
 def draw_state(game: UnoArena, state: State) -> Markup:
     array = state.array
-    phase, top, by = array.item(rules.PHASE), array.item(TOP) & 63, array.item(TOP_BY)
+    phase, top, top_player = array.item(rules.PHASE), array.item(TOP) & 63, array.item(TOP_BY)
     colour, over = array.item(rules.IN_FORCE), bool(rules.over(array))
-    table = uno.opened(array, game.num_seats, top, _named(phase, top, colour), over)
+    table = uno.full_table(array, game.num_seats, top, _colour_to_match(phase, top, colour), over)
     if over:
-        return uno.drawn(table)
+        return uno.draw_table(table)
     before = array.item(rules.BEFORE)
-    return uno.drawn(table, _asked(array.item(TO_MOVE), phase, top, before, colour, by))
+    return uno.draw_table(
+        table, _question(array.item(TO_MOVE), phase, top, before, colour, top_player)
+    )
 
 
 def draw_view(game: UnoArena, observation: Observation) -> Markup:
     view: View = observation.view
     table = view.table
     top = 15 * table.colour + table.trait
-    known = uno.known(table, _named(view.phase, top, table.colour))
-    asked = _asked(table.seat, view.phase, top, view.before, table.colour, view.by)
-    return uno.drawn(known, asked)
+    known = uno.seen_table(table, _colour_to_match(view.phase, top, table.colour))
+    asked = _question(table.seat, view.phase, top, view.before, table.colour, view.by)
+    return uno.draw_table(known, asked)
 
 
-def _named(phase: int, top: int, colour: int) -> int:
+def _colour_to_match(phase: int, top: int, colour: int) -> int:
     """Return the colour to match; -1 for a wild without one yet."""
     return -1 if phase == rules.COLOUR and top % 15 >= WILD else colour
 
 
-def _asked(seat: int, phase: int, top: int, before: int, colour: int, by: int) -> Markup:
+def _question(seat: int, phase: int, top: int, before: int, colour: int, by: int) -> Markup:
     question = words.question(phase, top, before, colour, by)
     return tag("p", f"player {seat} decides {question}", class_="d-score")

@@ -51,12 +51,12 @@ def features(view: View) -> np.ndarray:
 def before_wild(view: View) -> uno.View:
     """Return the table as it was before the wild whose colour is to be named."""
     table = view.table
-    hand, played, sizes = list(table.hand), list(table.played), list(table.sizes)
+    hand, played_counts, sizes = list(table.hand), list(table.played), list(table.sizes)
     hand[table.trait] += 1
-    played[table.trait] -= 1
+    played_counts[table.trait] -= 1
     sizes[table.seat] += 1
     return table._replace(
-        trait=view.under % 15, hand=tuple(hand), played=tuple(played), sizes=tuple(sizes)
+        trait=view.under % 15, hand=tuple(hand), played=tuple(played_counts), sizes=tuple(sizes)
     )
 
 

@@ -93,15 +93,15 @@ class UnoArena:
         if rules.over(array):
             return State(array, state.history)
         by = before.item(TOP_BY)
-        said = words.clauses(
+        clauses = words.clauses(
             *(before.item(PHASE), action, seat, before.item(TOP) & 63, by),
             guilty=array.item(TO_MOVE) == seat,
         )
-        return State(array, (*state.history, *said))
+        return State(array, (*state.history, *clauses))
 
     def observe(self, state: State, seat: int) -> Observation:
         array = state.array
-        phase, top, by = array.item(PHASE), array.item(TOP) & 63, array.item(TOP_BY)
+        phase, top, top_player = array.item(PHASE), array.item(TOP) & 63, array.item(TOP_BY)
         before, colour = array.item(BEFORE), array.item(IN_FORCE)
         direction = array.item(DIRECTION)
         sizes = tuple(array.item(hand_of(s)) for s in range(self.num_seats))
@@ -109,20 +109,20 @@ class UnoArena:
             Fact("Players", str(self.num_seats)),
             Fact("Cards", holdings(sizes, seat)),
             Fact("Piles", f"{array.item(PILE)} to draw from, {array.item(PLAYED)} played"),
-            Fact("Top card", words.top_card(phase, top, colour, by)),
+            Fact("Top card", words.top_card(phase, top, colour, top_player)),
             Fact("Order of play", order_of_play(seat, direction, self.num_seats)),
             Fact(
                 "Your hand",
                 hand_words(sorted(hand(array, seat), key=card_order)) or "empty",
                 own=True,
             ),
-            Fact("To decide", words.question(phase, top, before, colour, by), own=True),
+            Fact("To decide", words.question(phase, top, before, colour, top_player), own=True),
         )
         options = self.legal(state, seat)
         labels = tuple(words.option(phase, action) for action in options)
         counts = (count(array, hand_of(seat)), count(array, PLAYED))
         table = uno.View(seat, direction, colour, top % 15, sizes, *counts, options)
-        view = View(table, phase, before, by, under(array))
+        view = View(table, phase, before, top_player, under(array))
         return Observation("UNO", seat, words.RULES, facts, state.history, labels, view)
 
     def returns(self, state: State) -> tuple[float, ...]:
@@ -132,13 +132,13 @@ class UnoArena:
 
     def show(self, state: State) -> str:
         array = state.array
-        phase, top, by = array.item(PHASE), array.item(TOP) & 63, array.item(TOP_BY)
+        phase, top, top_player = array.item(PHASE), array.item(TOP) & 63, array.item(TOP_BY)
         pile = array[PILE + 1 : PILE + 1 + array.item(PILE)].tolist()
         order = "upwards" if array.item(DIRECTION) > 0 else "downwards"
         asked = ("a card", "a colour", "a challenge")[phase]
         lines = [
             f"ply {array.item(PLY)}, player {array.item(TO_MOVE)} to choose {asked}, seats {order}",
-            f"top card: {words.top_card(phase, top, array.item(IN_FORCE), by)}",
+            f"top card: {words.top_card(phase, top, array.item(IN_FORCE), top_player)}",
             f"played: {array.item(PLAYED)}, pile: {len(pile)}, "
             f"next: {hand_words(card & 63 for card in pile[:-6:-1])}",
         ]
@@ -173,10 +173,10 @@ class UnoArena:
         playouts: int,
         seed: int,
     ) -> np.ndarray:
-        found = engine.winners(
+        masks = engine.winners(
             possible_state(observation.view), self.codes(policies), playouts, seed, True
         )
-        return np.asarray((found >> measured & 1).mean(axis=1))
+        return np.asarray((masks >> measured & 1).mean(axis=1))
 
     def winners(
         self, state: State, policies: Sequence[str], playouts: int, seed: int, hidden: bool
@@ -224,10 +224,10 @@ def under(array: np.ndarray) -> int:
     """Return the kind of the card under the top card, wilds of any colour alike; -1 if there is
     none."""
     place = PLAYED + array.item(PLAYED) - 1
-    return plain(array.item(place) & 63) if place > PLAYED else -1
+    return kind_or_wild(array.item(place) & 63) if place > PLAYED else -1
 
 
-def plain(kind: int) -> int:
+def kind_or_wild(kind: int) -> int:
     """Return the kind; for wilds, whose own colour is irrelevant, the trait."""
     return kind % 15 if kind % 15 >= WILD else kind
 
@@ -238,6 +238,6 @@ def possible_state(view: View) -> np.ndarray:
     array[PHASE], array[BEFORE], array[TOP_BY] = view.phase, view.before, view.by
     if view.under >= 0:
         played = array[PLAYED + 1 : PLAYED + 1 + array.item(PLAYED)]
-        place = [plain(card & 63) for card in played.tolist()].index(view.under)
+        place = [kind_or_wild(card & 63) for card in played.tolist()].index(view.under)
         played[[place, -2]] = played[[-2, place]]
     return array

@@ -78,12 +78,12 @@ def most_held(state: np.ndarray) -> int:
     colours = most = 0
     hand = hand_of(state[TO_MOVE])
     for colour in range(4):
-        held = 0
+        count = 0
         for place in range(hand + 1, hand + 1 + state[hand]):
-            held += kind_of(state[place]) // 15 == colour and trait_of(state[place]) < WILD
-        if held > most:
-            most, colours = held, 0
-        if held == most:
+            count += kind_of(state[place]) // 15 == colour and trait_of(state[place]) < WILD
+        if count > most:
+            most, colours = count, 0
+        if count == most:
             colours |= 1 << colour
     return colours
 
@@ -119,14 +119,14 @@ def winners(state: np.ndarray, policies: np.ndarray, n: int, seed: int, hidden: 
     """Return the winners after each legal action of the seat to move: as
     `games.uno.policies.winners`."""
     actions = legal(state)
-    found = np.empty((number_of(actions), n), np.uint16)
+    masks = np.empty((number_of(actions), n), np.uint16)
     start, trial = state.copy(), state.copy()
     for playing in range(n):
         if hidden:
             redeal_lazily(start, state[TO_MOVE], derive(seed, HIDDEN, playing))
         key = derive(seed, MOVES, playing)
-        for option in range(len(found)):
+        for option in range(len(masks)):
             copy(start, trial)
             step(trial, nth_of(actions, option))
-            found[option, playing] = playout(trial, policies, key)
-    return found
+            masks[option, playing] = playout(trial, policies, key)
+    return masks

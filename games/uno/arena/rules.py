@@ -129,11 +129,11 @@ def legal(state: np.ndarray) -> int:
     fitting = PLAIN << (15 * state[IN_FORCE])
     if state[TRAIT] < WILD:
         fitting |= EVERY_COLOUR << state[TRAIT]
-    held = held_by(state, state[TO_MOVE])
-    actions = held & fitting
-    if held & WILDS:
+    kinds = held_by(state, state[TO_MOVE])
+    actions = kinds & fitting
+    if kinds & WILDS:
         actions |= 1 << WILD
-    if held & WILD_DRAW_FOURS:
+    if kinds & WILD_DRAW_FOURS:
         actions |= 1 << WILD_DRAW_FOUR
     return actions if actions else 1 << DRAW
 

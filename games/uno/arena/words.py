@@ -30,7 +30,7 @@ def option(phase: int, action: int) -> str:
     return COLOURS[action] if phase == COLOUR else ANSWERS[action]
 
 
-def question(phase: int, top: int, before: int, colour: int, by: int) -> str:
+def question(phase: int, top: int, before: int, colour: int, player: int) -> str:
     """Return what has to be decided. top: the top card's kind. before, colour: the colours in force
     before and after it. by: who played it."""
     if phase == CARD:
@@ -38,22 +38,26 @@ def question(phase: int, top: int, before: int, colour: int, by: int) -> str:
     if phase == COLOUR:
         return f"which colour your {CARD_NAMES[top]} names"
     return (
-        f"whether to challenge the wild draw four of player {by}, played on "
+        f"whether to challenge the wild draw four of player {player}, played on "
         f"{COLOURS[before]} and naming {COLOURS[colour]}"
     )
 
 
-def top_card(phase: int, top: int, colour: int, by: int) -> str:
+def top_card(phase: int, top: int, colour: int, player: int) -> str:
     """Return the top card, the colour to match if the card does not show it, and who played it (-1:
     nobody, it was turned up)."""
     name = CARD_NAMES[top]
     if top % 15 >= WILD:
         told = "not named yet" if phase == COLOUR else f"now {COLOURS[colour]}"
         name = f"{name}, colour {told}"
-    return f"{name}, played by player {by}" if by >= 0 else f"{name}, turned up at the start"
+    return (
+        f"{name}, played by player {player}" if player >= 0 else f"{name}, turned up at the start"
+    )
 
 
-def clauses(phase: int, action: int, seat: int, top: int, by: int, guilty: bool) -> tuple[str, ...]:
+def clauses(
+    phase: int, action: int, seat: int, top: int, player: int, guilty: bool
+) -> tuple[str, ...]:
     """Return what `seat` did, in public; nothing while its wild has no colour yet.
 
     top, by: the top card's kind before the move, and who played it. guilty: whether a challenge of
@@ -68,5 +72,5 @@ def clauses(phase: int, action: int, seat: int, top: int, by: int, guilty: bool)
     if action != CALL:
         return (f"player {seat} drew four cards",)
     if guilty:
-        return (f"player {seat} challenged rightly and player {by} drew four cards",)
+        return (f"player {seat} challenged rightly and player {player} drew four cards",)
     return (f"player {seat} challenged wrongly and drew six cards",)

@@ -65,19 +65,19 @@ class Encoder:
 
 def tree(encode: Encoder, group: Sequence[Exchange]) -> LessonTree:
     """One tree of prompts with their replies; the targets are the reply tokens and the end."""
-    asked = [encode(exchange.prompt.text) for exchange in group]
-    shared = common([prompt[:-1] for prompt in asked])
+    prompts = [encode(exchange.prompt.text) for exchange in group]
+    shared = common([prompt[:-1] for prompt in prompts])
     places: list[int] = []
     targets: list[Target] = []
     branches: list[list[int]] = []
     at = shared
-    for prompt, exchange in zip(asked, group, strict=True):
+    for prompt, exchange in zip(prompts, group, strict=True):
         reply, first = encode(exchange.reply), at + len(prompt) - shared - 1
         places += range(first, first + len(reply) + 1)
         targets += [Target(np.array([token]), np.ones(1)) for token in (*reply, encode.end)]
         branches.append([*prompt[shared:], *reply])
         at += len(branches[-1])
-    return LessonTree(asked[0][:shared], branches, places, targets)
+    return LessonTree(prompts[0][:shared], branches, places, targets)
 
 
 def common(rows: Sequence[Sequence[int]]) -> int:

@@ -11,7 +11,7 @@ import argparse
 from collections import Counter
 from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from gauntlet.games.holdem import Holdem
 from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.models.base import Model
 from gauntlet.models.checkpoint import Checkpoint
-from gauntlet.training.pocket.asking import run_parallel
+from gauntlet.training.pocket.asking import NOTED, MatchResult, play_all_seats, reply_kinds
 from gauntlet.training.pocket.data import turn_of
 from gauntlet.training.pocket.train import DUEL_WEIGHTS
 
@@ -48,19 +48,11 @@ TABLES: dict[str, tuple[Game[Any], Agent]] = {
     "cards_random": (Holdem(mode="hands", hands=2), Random()),
     "cards_caller": (Holdem(mode="hands", hands=2), Rule("caller")),
 }
-NOTED = ("malformed", "illegal")
-
-
-class Played(NamedTuple):
-    """The result of the measured seat, and how its replies were read."""
-
-    result: float
-    answers: Counter[str]
 
 
 def match(
     game: Game[Any], agent: Agent, other: Agent, seat: int, deal: int
-) -> Generator[Question, Answer, Played]:
+) -> Generator[Question, Answer, MatchResult]:
     """Play one match of `agent` in `seat`, passing on its requests."""
     rng = np.random.default_rng((deal, 1 + seat))
     state, answers = game.deal(np.random.default_rng((deal, 0))), Counter[str]()
@@ -68,30 +60,21 @@ def match(
         turn: Turn = turn_of(game, state, movers[0])
         option = 0
         if len(turn.options) > 1:
-            own = movers[0] == seat
-            decision = yield from (agent if own else other).decide(turn, rng)
+            ours = movers[0] == seat
+            decision = yield from (agent if ours else other).decide(turn, rng)
             option = decision.option
-            noted = decision.notes.get("answers", ())
-            answers.update(one if one in NOTED else "read" for one in noted)
-            answers["decisions"] += own
+            answers.update(reply_kinds(decision.notes.get("answers", ())))
+            answers["decisions"] += ours
         state = game.play(state, (turn.options[option],))
     name = measures_of(game)[0].name
-    return Played(float(measure_values(game, state)[name][seat]), answers)
+    return MatchResult(float(measure_values(game, state)[name][seat]), answers)
 
 
 def play(
     model: Model, game: Game[Any], method: Method, other: Agent, deals: int
 ) -> tuple[np.ndarray, Counter[str]]:
     """Return the model's results, (deals, seats), and counts of how its replies were read."""
-    agent = LLM(method)
-    matches = [
-        match(game, agent, other, seat, deal)
-        for deal in range(deals)
-        for seat in range(game.num_seats)
-    ]
-    played = run_parallel(matches, model)
-    answers: Counter[str] = sum((one.answers for one in played), Counter())
-    return np.array([one.result for one in played]).reshape(deals, -1), answers
+    return play_all_seats(model, match, game, LLM(method), other, deals)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -106,11 +89,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for table in options.tables:
         game, other = TABLES[table]
         for name in options.methods:
-            found, answers = play(model, game, METHODS[name], other, options.deals)
-            by_deal, replies = found.mean(1), sum(answers[one] for one in (*NOTED, "read"))
+            results, answers = play(model, game, METHODS[name], other, options.deals)
+            by_deal, replies = results.mean(1), sum(answers[one] for one in (*NOTED, "read"))
             wrong = [f"{answers[one] / replies:9.2%}" for one in NOTED]
             print(
-                f"{table:12} {name:7} {found.size:7} {by_deal.mean():6.3f} "
+                f"{table:12} {name:7} {results.size:7} {by_deal.mean():6.3f} "
                 f"{by_deal.std(ddof=1) / len(by_deal) ** 0.5:6.3f} {' '.join(wrong)} "
                 f"{replies / answers['decisions']:8.1f}",
                 flush=True,

@@ -56,10 +56,10 @@ class Marks:
         """Return a line with the winning cell, the cell to block, and the move."""
         seat = self.facts.seat
         wins, threats = completing(self.state, seat), completing(self.state, 1 - seat)
-        told = f" I win with {(*wins, NONE)[0]} now."
+        text = f" I win with {(*wins, NONE)[0]} now."
         if not wins:
-            told += f" The other player threatens {(*threats, NONE)[0]}."
-        return f"{told} I take {move}.\n"
+            text += f" The other player threatens {(*threats, NONE)[0]}."
+        return f"{text} I take {move}.\n"
 
     def intent(self, move: str) -> str:
         seat = self.facts.seat

@@ -80,9 +80,11 @@ def with_pieces(
             pieces[piece] += count
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.train_from_iterator(lines, trainer(merged))
-    whole = json.loads(tokenizer.to_str())
-    known = whole["model"]["vocab"]
-    met = [piece for piece, count in pieces.most_common() if count >= often and piece not in known]
-    for piece in sorted(met[: None if most is None else most - len(known)]):
-        known[piece] = len(known)
-    return wrapped(Tokenizer.from_str(json.dumps(whole)), 8192)
+    definition = json.loads(tokenizer.to_str())
+    vocabulary = definition["model"]["vocab"]
+    met = [
+        piece for piece, count in pieces.most_common() if count >= often and piece not in vocabulary
+    ]
+    for piece in sorted(met[: None if most is None else most - len(vocabulary)]):
+        vocabulary[piece] = len(vocabulary)
+    return wrapped(Tokenizer.from_str(json.dumps(definition)), 8192)

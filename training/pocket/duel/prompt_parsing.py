@@ -48,10 +48,10 @@ class PromptFacts:
     @property
     def next(self) -> Step:
         """The move to be rated. Raises ValueError if there is none."""
-        found = NEXT.search(self.prompt.changing)
-        if found is None:
+        match = NEXT.search(self.prompt.changing)
+        if match is None:
             raise ValueError(f"a prompt that supposes no move: {self.prompt.changing!r:.80}")
-        return Step(int(found[1]), found[2])
+        return Step(int(match[1]), match[2])
 
     def candidates(self, form: str) -> Sequence[str | None]:
         """Return the moves that the listed plans or answers name, None for those that name none."""

@@ -51,15 +51,15 @@ class Exchange(NamedTuple):
 
 def exchanges(turn: Turn, rng: np.random.Generator) -> Iterator[list[Exchange]]:
     """Yield the exchanges taught on a turn, in groups whose prompts share a prefix."""
-    own: list[Exchange] = []
+    batch: list[Exchange] = []
     for method, often in METHODS:
         if rng.random() < often:
             for level in levels(method, turn, rng):
                 if len(level) == 1 and isinstance(method, Direct | Cot | React | Tot):
-                    own += level
+                    batch += level
                 else:
                     yield [level[at] for at in rng.permutation(len(level))[:LEAVES]]
-    yield list(dict.fromkeys(own))
+    yield list(dict.fromkeys(batch))
 
 
 def levels(method: Method, turn: Turn, rng: np.random.Generator) -> Iterator[list[Exchange]]:

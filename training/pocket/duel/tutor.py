@@ -76,14 +76,16 @@ def reply(prompt: Prompt, move: str | None = None) -> str:
     for reward, question in QUESTIONS.items():
         if prompt.changing.endswith(f"Question: {question}\n"):
             return OTHERWISE[reward]
-    known = knowing(prompt)
+    knowledge = knowing(prompt)
     if prompt.changing.endswith(CLOSING["situation"]):
-        return f"{known.analysis()}\nThe winning rate is {known.rate()}"
+        return f"{knowledge.analysis()}\nThe winning rate is {knowledge.rate()}"
     if prompt.changing.endswith(CLOSING["move"]):
-        return f" It is {known.facts.next.move}.\nThe advantage score is {known.advantage()}"
+        return (
+            f" It is {knowledge.facts.next.move}.\nThe advantage score is {knowledge.advantage()}"
+        )
     if prompt.changing.endswith(VOTE):
-        return vote(known)
-    return name_move(prompt, known, move or known.best())
+        return vote(knowledge)
+    return name_move(prompt, knowledge, move or knowledge.best())
 
 
 def name_move(prompt: Prompt, knowledge: Knowledge, move: str) -> str:
@@ -107,7 +109,7 @@ def vote(knowledge: Knowledge) -> str:
 
 def planned(prompt: Prompt) -> str:
     """Return the move that the plan in the prompt names, or the best one if it names none."""
-    known = knowing(prompt)
-    legal, plan = known.facts.legal, prompt.changing.partition(PLAN)[2]
-    move = move_in(plan, legal, known.form)
-    return legal[move] if isinstance(move, int) else known.best()
+    knowledge = knowing(prompt)
+    legal, plan = knowledge.facts.legal, prompt.changing.partition(PLAN)[2]
+    move = move_in(plan, legal, knowledge.form)
+    return legal[move] if isinstance(move, int) else knowledge.best()

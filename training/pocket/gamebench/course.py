@@ -66,14 +66,14 @@ def trees(
     writer = Writer(tokenizer)
     shares = np.array([table.share for table in tables])
     sources = [lessons(table, rng) for table in tables]
-    kept: deque[LessonTree] = deque(maxlen=KEPT)
+    recent: deque[LessonTree] = deque(maxlen=KEPT)
     while True:
         for number in rng.choice(len(tables), 1000, p=shares / shares.sum()).tolist():
-            if kept and rng.random() < AGAIN:
-                yield kept[int(rng.integers(len(kept)))]
+            if recent and rng.random() < AGAIN:
+                yield recent[int(rng.integers(len(recent)))]
             else:
-                kept.append(writer.tree(next(sources[number]), rng))
-                yield kept[-1]
+                recent.append(writer.tree(next(sources[number]), rng))
+                yield recent[-1]
 
 
 def prompt_text(turn: Turn, rng: np.random.Generator) -> str:
@@ -99,14 +99,14 @@ class Writer:
         first, prompt = lines.index(ABOVE) + 1, [token for line in tokens for token in line]
         behind = np.cumsum([len(line) for line in tokens])[first : first + len(chances)] - 1
         option = int(rng.choice(len(chances), p=chances))
-        said = self.encode(reply_text(option + 1, lesson.words[option]))
+        reply = self.encode(reply_text(option + 1, lesson.words[option]))
         numbers = np.array([self.number(n) for n in range(1, len(chances) + 1)])
         head, _, *rest = (
-            Target(np.array([token]), np.ones(1)) for token in (*said, self.encode.end)
+            Target(np.array([token]), np.ones(1)) for token in (*reply, self.encode.end)
         )
-        places = [*behind.tolist(), *range(len(prompt) - 1, len(prompt) + len(said))]
+        places = [*behind.tolist(), *range(len(prompt) - 1, len(prompt) + len(reply))]
         targets = [*self.judged(chances, numbers), head, Target(numbers, chances), *rest]
-        return LessonTree([*prompt, *said], (), places, targets)
+        return LessonTree([*prompt, *reply], (), places, targets)
 
     def judged(self, chances: np.ndarray, numbers: np.ndarray) -> list[Target]:
         """Return the targets after each option: its number, and "good" in proportion to its

@@ -11,7 +11,7 @@ import argparse
 from collections import Counter
 from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,25 +25,17 @@ from gauntlet.games.capabilities import MATCH_SCORE, values_with_score
 from gauntlet.games.playouts import RANDOM
 from gauntlet.models.base import Model
 from gauntlet.models.checkpoint import Checkpoint
-from gauntlet.training.pocket.asking import run_parallel
+from gauntlet.training.pocket.asking import NOTED, MatchResult, play_all_seats, reply_kinds
 from gauntlet.training.pocket.data import turn_of
 from gauntlet.training.pocket.gamebench.tables import GREEDY, TABLES, needs_model
 from gauntlet.training.pocket.train import GAMEBENCH_WEIGHTS
 
 OTHERS: dict[str, Agent] = {RANDOM: Rule(RANDOM), GREEDY: Rule(GREEDY)}
-NOTED = ("malformed", "illegal")
-
-
-class Played(NamedTuple):
-    """The measured seat's score, and how its replies were read."""
-
-    score: float
-    answers: Counter[str]
 
 
 def match(
     game: Game[Any], agent: Agent, other: Agent, seat: int, deal: int
-) -> Generator[Question, Answer, Played]:
+) -> Generator[Question, Answer, MatchResult]:
     """Play one match of `agent` in `seat` against `other` in all others, passing on requests."""
     rng = np.random.default_rng((deal, 1 + seat))
     state, answers = game.deal(np.random.default_rng((deal, 0))), Counter[str]()
@@ -56,32 +48,19 @@ def match(
                 decision = yield from (agent if mover == seat else other).decide(turn, rng)
                 option, text = decision.option, decision.text
                 if mover == seat:
-                    answers.update(noted(decision.notes.get("answers", ())))
+                    answers.update(reply_kinds(decision.notes.get("answers", ())))
                     answers.update(decisions=1, fallbacks=decision.fallback)
             moves.append(move_with(turn.options[option], text))
         state = game.play(state, moves)
     figures = values_with_score(game, state)
-    return Played(float(figures[MATCH_SCORE.name][seat]), answers)
-
-
-def noted(answers: Sequence[Any]) -> list[str]:
-    """Classify each reply: malformed, illegal, or read."""
-    return [one if one in NOTED else "read" for one in answers]
+    return MatchResult(float(figures[MATCH_SCORE.name][seat]), answers)
 
 
 def play(
     model: Model, game: Game[Any], method: Method, other: Agent, deals: int
 ) -> tuple[np.ndarray, Counter[str]]:
     """Return the model's scores, (deals, seats), and counts of how its replies were read."""
-    agent = LLM(method)
-    matches = [
-        match(game, agent, other, seat, deal)
-        for deal in range(deals)
-        for seat in range(game.num_seats)
-    ]
-    played = run_parallel(matches, model)
-    answers: Counter[str] = sum((one.answers for one in played), Counter())
-    return np.array([one.score for one in played]).reshape(deals, -1), answers
+    return play_all_seats(model, match, game, LLM(method), other, deals)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -96,11 +75,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name in options.games:
         for other in options.others:
             game = TABLES[name].game
-            found, answers = play(model, game, Base(), OTHERS[other], options.deals)
-            by_deal, replies = found.mean(1), sum(answers[one] for one in (*NOTED, "read"))
+            results, answers = play(model, game, Base(), OTHERS[other], options.deals)
+            by_deal, replies = results.mean(1), sum(answers[one] for one in (*NOTED, "read"))
             wrong = [f"{answers[one] / replies:9.2%}" for one in NOTED]
             print(
-                f"{name:20} {other:7} {found.size:8} {by_deal.mean():6.3f} "
+                f"{name:20} {other:7} {results.size:8} {by_deal.mean():6.3f} "
                 f"{by_deal.std(ddof=1) / len(by_deal) ** 0.5:6.3f}  {' '.join(wrong)} "
                 f"{answers['fallbacks'] / answers['decisions']:9.2%}",
                 flush=True,

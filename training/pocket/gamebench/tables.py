@@ -81,12 +81,12 @@ class Lesson(NamedTuple):
 
 def lessons(table: Table, rng: np.random.Generator) -> Iterator[Lesson]:
     """Yield decisions of a game forever."""
-    spread = np.mean([worth.std() for _, worth in islice(judged(table, rng), MEASURED)])
-    for turn, worth in judged(table, rng):
+    spread = np.mean([worth.std() for _, worth in islice(rated_decisions(table, rng), MEASURED)])
+    for turn, worth in rated_decisions(table, rng):
         yield Lesson(turn, worth / (SPREAD * max(spread, 1e-6)), words(turn, table.copied, rng))
 
 
-def judged(table: Table, rng: np.random.Generator) -> Iterator[tuple[Turn, np.ndarray]]:
+def rated_decisions(table: Table, rng: np.random.Generator) -> Iterator[tuple[Turn, np.ndarray]]:
     """Yield decisions of the learner's seats with the teacher's ratings of the options."""
     game = table.game
     while True:

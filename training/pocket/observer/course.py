@@ -60,13 +60,13 @@ class Writer:
         """A tree of one stem, with targets after some rounds and at every token of the reply."""
         chances = posteriors(question.hands)
         prompt = self.encode(question.prompt.text)
-        said, targets = self.reply(question, chances[-1], rng)
+        reply, targets = self.reply(question, chances[-1], rng)
         rounds = self.rounds(question, prompt)
         taught = np.sort(rng.permutation(len(rounds))[:TAUGHT])
         after = [Target(self.codes.ravel(), chances[one].ravel() / 2) for one in taught]
         places = [rounds[one] for one in taught]
-        places += range(len(prompt) - 1, len(prompt) + len(said))
-        return LessonTree([*prompt, *said], (), places, [*after, *targets])
+        places += range(len(prompt) - 1, len(prompt) + len(reply))
+        return LessonTree([*prompt, *reply], (), places, [*after, *targets])
 
     def reply(
         self, question: Question, chances: np.ndarray, rng: np.random.Generator
@@ -76,10 +76,12 @@ class Writer:
         chance = float(chances[0, picked[0]] * chances[1, picked[1]])
         guess = [CODES[one] for one in picked]
         why = reasons(question.hands, guess, chance) if question.reasons else ()
-        said = self.encode(reply(guess, chance, why))
+        reply_tokens = self.encode(reply(guess, chance, why))
         codes = [Target(tokens, row) for tokens, row in zip(self.codes, chances, strict=True)]
-        others = [Target(np.array([one]), np.ones(1)) for one in (*said[2:], self.encode.end)]
-        return said, [*codes, *others]
+        others = [
+            Target(np.array([one]), np.ones(1)) for one in (*reply_tokens[2:], self.encode.end)
+        ]
+        return reply_tokens, [*codes, *others]
 
     def rounds(self, question: Question, prompt: list[int]) -> list[int]:
         """Return the token positions of the rounds in a prompt."""

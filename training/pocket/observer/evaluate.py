@@ -45,13 +45,13 @@ def watching(players: str, window: int | None = 50, react: str = "lag1") -> Watc
     return Watch(of=of, players=tuple(players.split()), window=window)
 
 
-def dealt(game: Watch, deal: int) -> State:
+def deal_watched(game: Watch, deal: int) -> State:
     return game.deal(np.random.default_rng((deal, 0)))
 
 
 def turns(game: Watch, deal: int) -> Iterator[Turn]:
     """Yield all turns of a match. Guesses do not affect the observations."""
-    state = dealt(game, deal)
+    state = deal_watched(game, deal)
     while game.to_move(state):
         yield turn_of(game, state, 0)
         state = State(state.transcript, (*state.guesses, ()))
@@ -59,14 +59,14 @@ def turns(game: Watch, deal: int) -> Iterator[Turn]:
 
 def watch(game: Watch, agent: Agent, deals: int, model: Model | None = None) -> Guesses:
     """Return an observer's guesses in `deals` deals."""
-    guesses, malformed, asked = [], 0, 0
+    guesses, malformed, attempts = [], 0, 0
     for deal in range(deals):
-        made = decide_all(agent, list(turns(game, deal)), deal, model)
-        truth = game.guess(game.truth(dealt(game, deal)))
-        guesses.append([one.text == truth for one in made])
-        asked += sum(one.attempts for one in made)
-        malformed += sum(max(one.attempts - 1, 0) + one.fallback for one in made)
-    return Guesses(np.array(guesses), malformed, asked)
+        decisions = decide_all(agent, list(turns(game, deal)), deal, model)
+        truth = game.guess(game.truth(deal_watched(game, deal)))
+        guesses.append([one.text == truth for one in decisions])
+        attempts += sum(one.attempts for one in decisions)
+        malformed += sum(max(one.attempts - 1, 0) + one.fallback for one in decisions)
+    return Guesses(np.array(guesses), malformed, attempts)
 
 
 def decide_all(
@@ -100,12 +100,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for pair in options.pairs:
         game = watching(pair, window=options.window or None, react=options.react)
         for name, agent in agents.items():
-            found = watch(game, agent, options.deals, model)
-            rates = found.right.mean(1)
+            guesses = watch(game, agent, options.deals, model)
+            rates = guesses.right.mean(1)
             print(
-                f"{pair:5} {name:9} {found.right.size:8} {rates.mean():11.3f} "
+                f"{pair:5} {name:9} {guesses.right.size:8} {rates.mean():11.3f} "
                 f"{rates.std(ddof=1) / len(rates) ** 0.5:6.3f} "
-                f"{found.malformed / max(found.asked, 1):10.2%}",
+                f"{guesses.malformed / max(guesses.asked, 1):10.2%}",
                 flush=True,
             )
     model.close()

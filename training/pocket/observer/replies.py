@@ -18,7 +18,7 @@ from gauntlet.games.rock_paper_scissors.strategies import CODES
 from gauntlet.games.watch import Watch
 from gauntlet.models.base import Generation, Prompt, continue_dialogue
 from gauntlet.training.pocket.data import turn_of
-from gauntlet.training.pocket.observer.rounds import played
+from gauntlet.training.pocket.observer.rounds import play_pair
 
 ROUNDS = 210
 TOLD = ((0.6, 50, 50), (0.2, 1, 49), (0.1, 20, 20), (0.1, 51, ROUNDS))
@@ -44,11 +44,11 @@ def questions(rng: np.random.Generator) -> Iterator[Question]:
     shares = [share for share, _, _ in TOLD]
     while True:
         _, least, most = TOLD[rng.choice(len(TOLD), p=shares)]
-        told = int(rng.integers(least, most + 1))
-        shown, reasons = asking.moment(told, rng.random() < REASONS, rng)
+        length = int(rng.integers(least, most + 1))
+        round_number, reasons = asking.moment(length, rng.random() < REASONS, rng)
         one, other = rng.integers(len(CODES), size=2).tolist()
-        hands = played((CODES[one], CODES[other]), shown, rng)[shown - told :]
-        prompt = asking.prompt(hands, shown)
+        hands = play_pair((CODES[one], CODES[other]), round_number, rng)[round_number - length :]
+        prompt = asking.prompt(hands, round_number)
         if rng.random() < AGAIN:
             useless = Generation(USELESS[rng.integers(len(USELESS))], 0, 0)
             prompt = continue_dialogue(prompt, useless, reminder(asking.game))
@@ -75,11 +75,13 @@ class QuestionSampler:
         found = wanted or [window]
         return found[rng.integers(len(found))], bool(wanted) and reasons
 
-    def prompt(self, hands: NDArray[np.int64], played: int) -> Prompt:
+    def prompt(self, hands: NDArray[np.int64], round_number: int) -> Prompt:
         """Return the prompt after `played` rounds, of which `hands` are the last."""
-        seen = self._turn.observation
-        text = spectator.rounds(hands.tolist(), played - len(hands) + 1)
+        observation = self._turn.observation
+        text = spectator.rounds(hands.tolist(), round_number - len(hands) + 1)
         now = replace(
-            seen, facts=(Fact("History", text),), view=replace(seen.view, shown=played, told=())
+            observation,
+            facts=(Fact("History", text),),
+            view=replace(observation.view, shown=round_number, told=()),
         )
         return self.method.prompt(replace(self._turn, observe=lambda: now))
