@@ -62,7 +62,7 @@ def local_folder(path: str) -> Path | None:
         return folder
     if path.startswith(CACHED):
         folder = cache_folder(path)
-        return folder if folder.is_dir() else None
+        return folder if (folder / "config.json").is_file() else None
     folder = Path(path).expanduser()
     if folder.is_dir():
         return folder
