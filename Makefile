@@ -21,7 +21,7 @@ TESTS := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run reproduce test test-all test-cluster test-training conformance check docs figures pages ui clean
+.PHONY: help run reproduce real-models test test-all test-real test-cluster test-training conformance check docs figures pages ui clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
@@ -33,11 +33,17 @@ reproduce: $(READY) ## set a paper's numbers beside our own: PAPER=llm_uno|uno_a
 	$(PY) -m papers.reproduce $(PAPER) --playouts $(PLAYOUTS) $(if $(MODELS),--models $(MODELS)) \
 		$(if $(DEALS),--deals $(DEALS)) $(if $(MATCHES),--matches $(MATCHES))
 
+real-models: $(VENV)/with-gguf ## fetch two small real language models into the user's cache
+	$(PY) -m models.real
+
 test: $(DEV) ## run the tests
-	$(TESTS) -m "not slow and not cluster"
+	$(TESTS) -m "not slow and not cluster and not real"
 
 test-all: $(DEV) ## run the tests, slow ones too
 	$(TESTS) -m "not cluster"
+
+test-real: $(DEV) real-models ## run the tests on real language models
+	$(PY) -m pytest -m real
 
 test-cluster: $(DEV) ## run the tests on real clusters, Ray and SLURM: BRIEF=1 for two minutes of them
 	$(PY) -m pytest -m "cluster$(if $(BRIEF), and brief)"

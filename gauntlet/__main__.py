@@ -29,6 +29,7 @@ COMMANDS = {
     "export": ("pipeline.export", "export matches and decisions as Parquet"),
     "pages": ("pipeline.pages.__main__", "browse runs, matches and games"),
     "ui": ("pipeline.ui", "open the MLflow UI on this folder's runs"),
+    "fetch": ("models.real", "fetch small real language models"),
     "reproduce": ("papers.reproduce", "compare a paper's numbers with ours"),
 }
 COMPLETION = "completion"

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
+from gauntlet.common.errors import ModelError
 from gauntlet.models.engine import hub
-from gauntlet.models.engine.files import check_folder, content_hash, local_folder
+from gauntlet.models.engine.files import chat_template, check_folder, content_hash, local_folder
 
 if TYPE_CHECKING:
     from gauntlet.models.engine.local import Local
@@ -23,16 +24,28 @@ Engine = Literal["packed", "reference"]
 Device = Literal["auto", "cpu", "cuda"]
 Quantization = Literal["none", "fp8"]
 Offload = Literal["none", "disk"]
+Choice = bool | Literal["auto"]
+
+
+class Format(NamedTuple):
+    """How prompts are written: in the chat template or raw; thinking: None for the template's own
+    default."""
+
+    chat: bool
+    thinking: bool | None = None
 
 
 @dataclass(frozen=True)
 class Checkpoint:
     """A causal language model of the transformers library, with safetensors weights.
 
-    path: a folder, a hub model as organisation/name, or `pkg:` and a folder of this project.
+    path: a folder, a hub model as organisation/name, `pkg:` and a folder of this project, or
+        `cache:` and a model of `make real-models`.
     dtype: of weights and activations; log-probabilities are always computed in float32.
     chat: wrap each prompt in the tokenizer's chat template (static and changing part are the
         user's message, the cue opens the model's turn); otherwise the prompt is used as it is.
+        "auto" uses the template if there is one.
+    thinking: the `enable_thinking` of a chat template that has it; "auto" leaves it out.
     engine: "packed" shares work between prompts; "reference" runs them one at a time.
     device: "auto" uses the GPU if there is one.
     revision: branch, tag or commit of a hub model.
@@ -49,7 +62,7 @@ class Checkpoint:
 
     path: str
     dtype: Dtype = "float32"
-    chat: bool = False
+    chat: Choice = "auto"
     engine: Engine = "packed"
     device: Device = "auto"
     revision: str | None = None
@@ -57,6 +70,7 @@ class Checkpoint:
     quantization: Quantization = "none"
     shards: int = 1
     offload: Offload = "none"
+    thinking: Choice = "auto"
 
     def __post_init__(self) -> None:
         for field, kind in (
@@ -70,6 +84,12 @@ class Checkpoint:
             if value not in get_args(kind):
                 allowed = ", ".join(get_args(kind))
                 raise ValueError(f"{field} {value!r} of model {self.path!r}: allowed are {allowed}")
+        for field in ("chat", "thinking"):
+            value = getattr(self, field)
+            if not isinstance(value, bool) and value != "auto":
+                raise ValueError(
+                    f"{field} {value!r} of model {self.path!r}: allowed are auto, true, false"
+                )
         if self.revision is not None and local_folder(self.path):
             raise ValueError(f"model {self.path!r} is a folder; only hub models have a revision")
         if self.quantization == "fp8" and self.dtype != "bfloat16":
@@ -94,11 +114,28 @@ class Checkpoint:
         """The content hash of a folder, or the commit of a hub model, with what changes scores."""
         folder = local_folder(self.path)
         if folder is None:
-            source = {"commit": hub.commit(self.path, self.revision)}
+            commit = hub.commit(self.path, self.revision)
+            source, folder = {"commit": commit}, hub.template_folder(self.path, commit)
         else:
             check_folder(folder, self.path)
             source = {"content": content_hash(folder, self.path)}
-        return {**source, "dtype": self.dtype, "chat": self.chat, **self._rounding()}
+        chat, thinking = self._format(folder)
+        told = {} if thinking is None else {"thinking": thinking}
+        return {**source, "dtype": self.dtype, "chat": chat, **told, **self._rounding()}
+
+    def _format(self, folder: Path) -> Format:
+        """Resolve `chat` and `thinking` by the chat template in `folder`. Raises ModelError if it
+        lacks what they ask for."""
+        template = chat_template(folder, self.path)
+        chat = template is not None if self.chat == "auto" else self.chat
+        if chat and template is None:
+            raise ModelError(f"model {self.path!r} has no chat template; set chat to false")
+        if self.thinking == "auto":
+            return Format(chat)
+        if not chat or template is None or "enable_thinking" not in template:
+            told = "its chat template has no enable_thinking" if chat else "it is asked raw text"
+            raise ModelError(f"model {self.path!r}: {told}; set thinking to auto")
+        return Format(chat, self.thinking)
 
     def _rounding(self) -> Mapping[str, Any]:
         """The non-default settings that change the last bits of scores."""
@@ -150,4 +187,4 @@ class Checkpoint:
     def _tokens(self, folder: Path) -> Tokens:
         from gauntlet.models.engine.tokens import load_tokens
 
-        return load_tokens(folder, self.path, self.chat)
+        return load_tokens(folder, self.path, *self._format(folder))

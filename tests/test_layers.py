@@ -27,7 +27,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("common", "stats"),
     ("games", "models"),
     ("models.engine",),
-    ("models.api", "models.checkpoint"),
+    ("models.api", "models.checkpoint", "models.real"),
     ("agents",),
     ("pipeline.config",),
     ("pipeline.plan",),

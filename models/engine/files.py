@@ -8,31 +8,43 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gauntlet.common.errors import ModelError
+from gauntlet.common.errors import ModelError, suggest
 
 PROJECT = Path(__file__).resolve().parents[2]
 SHIPPED = "pkg:"
 """Prefix of the path of a folder shipped with the project, relative to its root."""
 
+CACHED = "cache:"
+"""Prefix of the path of a model that `make real-models` fetches into the user's cache."""
+FETCHED = {
+    "smollm2_135m": "HuggingFaceTB/SmolLM2-135M-Instruct",
+    "gemma3_270m": "google/gemma-3-270m",
+}
+"""The models of `make real-models`, with the hub's name that is used where the cache lacks one."""
+
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
+CHAT_TEMPLATE = "chat_template.jinja"
+CHAT_TEMPLATES = "additional_chat_templates"
+TOKENIZER_CONFIG = "tokenizer_config.json"
 TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "tekken.json")
 SETTINGS = (
     "added_tokens.json",
-    "chat_template.jinja",
+    CHAT_TEMPLATE,
     "chat_template.json",
     "config.json",
     "generation_config.json",
     "merges.txt",
     "special_tokens_map.json",
-    "tokenizer_config.json",
+    TOKENIZER_CONFIG,
 )
-FURTHER = ("additional_chat_templates/*.jinja", "tokenizer.*.json", "*.model")
+FURTHER = (f"{CHAT_TEMPLATES}/*.jinja", "tokenizer.*.json", "*.model")
 """Files with unpredictable names that the library reads if they exist."""
 ADAPTER = "adapter_config.json"
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
@@ -48,6 +60,9 @@ def local_folder(path: str) -> Path | None:
                 f"model path {path!r}: the project has no folder {folder.name!r} there"
             )
         return folder
+    if path.startswith(CACHED):
+        folder = cache_folder(path)
+        return folder if (folder / "config.json").is_file() else None
     folder = Path(path).expanduser()
     if folder.is_dir():
         return folder
@@ -56,6 +71,21 @@ def local_folder(path: str) -> Path | None:
     raise ModelError(
         f"model path {path!r} is no folder here; give a folder, or a hub model as organisation/name"
     )
+
+
+def cache_folder(path: str) -> Path:
+    """The folder of a `cache:` path, in ~/.cache/gauntlet/models (XDG_CACHE_HOME instead of
+    ~/.cache if it is set). Raises ModelError for an unknown name."""
+    name = path.removeprefix(CACHED)
+    if name not in FETCHED:
+        raise ModelError(f"model path {path!r}: the cache has no {name!r}{suggest(name, FETCHED)}")
+    home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(home).expanduser() / "gauntlet" / "models" / name
+
+
+def hub_name(path: str) -> str:
+    """The hub's name of the model that `path` names."""
+    return FETCHED[path.removeprefix(CACHED)] if path.startswith(CACHED) else path
 
 
 def check_folder(folder: Path, name: str) -> None:
@@ -86,13 +116,13 @@ def _check_code(folder: Path, name: str, config: dict[str, Any]) -> None:
 
         if config["model_type"] not in CONFIG_MAPPING:
             needs.append(f"config.json (model_type {config['model_type']!r})")
-    if (folder / "tokenizer_config.json").is_file():
-        tokenizer = read_json(folder / "tokenizer_config.json", name)
+    if (folder / TOKENIZER_CONFIG).is_file():
+        tokenizer = read_json(folder / TOKENIZER_CONFIG, name)
         if "AutoTokenizer" in tokenizer.get("auto_map", ()):
             import transformers
 
             if not hasattr(transformers, str(tokenizer.get("tokenizer_class"))):
-                needs.append(f"tokenizer_config.json ({tokenizer.get('tokenizer_class')})")
+                needs.append(f"{TOKENIZER_CONFIG} ({tokenizer.get('tokenizer_class')})")
     if needs:
         raise ModelError(
             f"model {name!r} needs code of its own, by {' and '.join(needs)}; code of checkpoints "
@@ -146,6 +176,43 @@ def read_json(file: Path, name: str) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise ModelError(f"model {name!r}: {file.name} holds no JSON object")
     return content
+
+
+def chat_template(folder: Path, name: str) -> str | None:
+    """The chat template that the library's tokenizer of this folder has; None if it has none.
+
+    Read from the files alone, so that planning needs no tokenizer. Templates in files of their own
+    come before those in tokenizer_config.json. Raises ModelError.
+    """
+    files = [folder / CHAT_TEMPLATE, *sorted((folder / CHAT_TEMPLATES).glob("*.jinja"))]
+    named = {
+        "default" if file.name == CHAT_TEMPLATE else file.stem: _text(file, name)
+        for file in files
+        if file.is_file()
+    }
+    if not named and (folder / TOKENIZER_CONFIG).is_file():
+        named = _configured(read_json(folder / TOKENIZER_CONFIG, name).get("chat_template"), name)
+    return named.get("default") or None
+
+
+def _configured(given: Any, name: str) -> dict[str, str]:
+    """The named templates in tokenizer_config.json, which may hold one, or several as a list."""
+    try:
+        if isinstance(given, list):
+            given = {one["name"]: one["template"] for one in given}
+    except (TypeError, KeyError):
+        given = 0
+    templates = given if isinstance(given, dict) else {"default": "" if given is None else given}
+    if all(isinstance(template, str) for template in templates.values()):
+        return templates
+    raise ModelError(f"model {name!r}: the chat_template of {TOKENIZER_CONFIG} is no template")
+
+
+def _text(file: Path, name: str) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except ValueError as error:
+        raise ModelError(f"model {name!r}: {file.name} is no UTF-8 text") from error
 
 
 def content_hash(folder: Path, name: str) -> str:

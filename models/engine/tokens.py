@@ -41,12 +41,13 @@ class Tokens:
     is several times faster if lines repeat.
     """
 
-    def __init__(self, tokenizer: Any, name: str, chat: bool) -> None:
-        if chat and not tokenizer.chat_template:
-            raise ModelError(f"model {name!r} has no chat template; set chat to false")
+    def __init__(self, tokenizer: Any, name: str, chat: bool, thinking: bool | None = None) -> None:
         self.tokenizer = tokenizer
         self.name = name
         self.chat = chat
+        self._settings: dict[str, Any] = {"date_string": TODAY}
+        if thinking is not None:
+            self._settings["enable_thinking"] = thinking
         self._opening = self._special_opening()
         self._cuts = self._opening is not None and has_local_words(tokenizer)
         self._fragments: dict[str, list[int]] = {}
@@ -75,10 +76,7 @@ class Tokens:
         if messages[0]["role"] == "system" and not self._knows_system:
             messages = _without_system(messages)
         wrapped = self.tokenizer.apply_chat_template(
-            list(messages),
-            tokenize=False,
-            add_generation_prompt=True,
-            date_string=TODAY,
+            list(messages), tokenize=False, add_generation_prompt=True, **self._settings
         )
         return str(wrapped)
 
@@ -89,7 +87,7 @@ class Tokens:
         other = [{"role": "system", "content": "2"}, {"role": "user", "content": "1"}]
         try:
             shown = [
-                self.tokenizer.apply_chat_template(told, tokenize=False, date_string=TODAY)
+                self.tokenizer.apply_chat_template(told, tokenize=False, **self._settings)
                 for told in (probe, other)
             ]
         except TemplateError:
@@ -228,7 +226,7 @@ def has_local_words(tokenizer: Any) -> bool:
 
 
 @lru_cache(maxsize=8)
-def load_tokens(folder: Path, name: str, chat: bool) -> Tokens:
+def load_tokens(folder: Path, name: str, chat: bool, thinking: bool | None = None) -> Tokens:
     """The tokenizer in a checkpoint's folder; `name` is the user's name for the checkpoint.
 
     Shipped checkpoints use the library's plain class directly: finding that out through
@@ -245,4 +243,4 @@ def load_tokens(folder: Path, name: str, chat: bool) -> Tokens:
     except (OSError, ValueError, KeyError, TypeError, ImportError) as error:
         why = str(error).strip().splitlines()[0]
         raise ModelError(f"model {name!r}: its tokenizer cannot be loaded: {why}") from error
-    return Tokens(tokenizer, name, chat)
+    return Tokens(tokenizer, name, chat, thinking)

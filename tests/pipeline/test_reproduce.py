@@ -126,7 +126,7 @@ def test_every_figure_is_drawn(reproduced: Path) -> None:
 def test_a_published_model_takes_its_own_row_and_its_gain() -> None:
     cell = {
         "experiment": "solo",
-        "model": "llama70b",
+        "model": "llama70b_raw",
         "prompt": "cloze",
         "matches": 7000,
         "deals": 7000,
@@ -140,7 +140,7 @@ def test_a_published_model_takes_its_own_row_and_its_gain() -> None:
         [{"seats": e["seats"], "seat": e["seat"], "win_rate": 0.3, "games": 10, "ci_low": 0.1,
           "ci_high": 0.7} for e in paper("llm_uno")["seats"]]
     )  # fmt: skip
-    table = frame(llm_uno.rows(seats, pd.DataFrame([cell]), ["llama70b"])).set_index("id")
+    table = frame(llm_uno.rows(seats, pd.DataFrame([cell]), ["llama70b_raw"])).set_index("id")
     line = table.loc["llm_uno.fig5.llama3.3-70b.cloze.win_rate"]
     assert (line["published"], line["n"], line["verdict"]) == (0.5165, 7000, "agrees")
     assert line["matters"] == pytest.approx(0.5165 - 0.4896)

@@ -1,0 +1,161 @@
+"""`chat` and `thinking`: what "auto" makes of a folder is what its tokenizer does."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from transformers import AutoTokenizer
+
+from gauntlet.common.errors import ModelError
+from gauntlet.models.base import Prompt
+from gauntlet.models.checkpoint import Checkpoint, Choice
+from gauntlet.models.engine import hub
+from gauntlet.models.engine.files import (
+    CHAT_TEMPLATE,
+    CHAT_TEMPLATES,
+    TOKENIZER_CONFIG,
+    chat_template,
+)
+from tests.models.conftest import CHAT
+
+OTHER = "{% for m in messages %}{{ m.content }}{% endfor %}"
+THINKING = CHAT + "{% if enable_thinking is defined and not enable_thinking %}<t></t>{% endif %}"
+PROMPT = Prompt("Rules.\n", "Hand: red 1\n", "Answer:")
+
+
+@pytest.fixture
+def folder(checkpoint_folder: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(checkpoint_folder, tmp_path / "copy"))
+
+
+def own_file(folder: Path, text: str = CHAT) -> None:
+    (folder / CHAT_TEMPLATE).write_text(text)
+
+
+def further(folder: Path, name: str, text: str = OTHER) -> None:
+    (folder / CHAT_TEMPLATES).mkdir(exist_ok=True)
+    (folder / CHAT_TEMPLATES / f"{name}.jinja").write_text(text)
+
+
+def configured(folder: Path, template: Any) -> None:
+    config = json.loads((folder / TOKENIZER_CONFIG).read_text())
+    (folder / TOKENIZER_CONFIG).write_text(json.dumps({**config, "chat_template": template}))
+
+
+def named(*names: str) -> list[dict[str, str]]:
+    return [{"name": name, "template": f"{name}: {CHAT}"} for name in names]
+
+
+WAYS: dict[str, tuple[Callable[[Path], object], bool]] = {
+    "nothing": (lambda folder: None, False),
+    "a file": (own_file, True),
+    "an empty file": (lambda folder: own_file(folder, ""), False),
+    "text in the config": (lambda folder: configured(folder, CHAT), True),
+    "null in the config": (lambda folder: configured(folder, None), False),
+    "a list": (lambda folder: configured(folder, named("tool_use", "default")), True),
+    "a list without default": (lambda folder: configured(folder, named("tool_use")), False),
+    "a mapping": (lambda folder: configured(folder, {"default": CHAT}), True),
+    "a file before the config": (lambda f: (own_file(f), configured(f, OTHER)), True),
+    "an empty file before the config": (lambda f: (own_file(f, ""), configured(f, OTHER)), False),
+    "further ones alone": (lambda f: (further(f, "rag"), configured(f, CHAT)), False),
+    "further ones, a default": (lambda folder: further(folder, "default"), True),
+    "a file and further ones": (lambda f: (own_file(f), further(f, "rag")), True),
+    "two defaults": (lambda f: (own_file(f), further(f, "default")), True),
+    "a processor's file": (
+        lambda folder: (folder / "chat_template.json").write_text(
+            json.dumps({"chat_template": CHAT})
+        ),
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_files_say_what_the_tokenizer_does(way: str, folder: Path) -> None:
+    write, has = WAYS[way]
+    write(folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    try:
+        used = tokenizer.get_chat_template() or None
+    except ValueError:  # no template, or several and no default
+        used = None
+    assert chat_template(folder, "test") == used
+    assert (used is not None) is has
+    assert Checkpoint(str(folder)).load().tokens.chat is has
+    assert Checkpoint(str(folder)).identity()["chat"] is has
+
+
+def test_auto_is_the_same_player_as_what_it_resolves_to(
+    folder: Path, checkpoint_folder: Path
+) -> None:
+    own_file(folder)
+    auto, true, false = (Checkpoint(str(folder), chat=c).identity() for c in ("auto", True, False))
+    assert auto == true != false
+    plain = str(checkpoint_folder)
+    assert Checkpoint(plain).identity() == Checkpoint(plain, chat=False).identity()
+
+
+@pytest.mark.parametrize("model", ["pocket", "pocket_duel", "pocket_gamebench", "pocket_observer"])
+def test_the_models_in_the_box_keep_their_identity(model: str) -> None:
+    found = Checkpoint(f"pkg:models/{model}/weights").identity()
+    assert found["chat"] is False
+    assert set(found) == {"content", "dtype", "chat"}
+
+
+@pytest.mark.parametrize("template", [7, [{"name": "default"}], ["text"], {"default": 7}])
+def test_a_template_that_is_none(template: Any, folder: Path) -> None:
+    configured(folder, template)
+    with pytest.raises(ModelError, match=f"the chat_template of {TOKENIZER_CONFIG} is no templ"):
+        Checkpoint(str(folder)).identity()
+
+
+@pytest.mark.parametrize("field", ["chat", "thinking"])
+@pytest.mark.parametrize("value", ["true", "on", None, 1])
+def test_another_value(field: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=f"^{field} .*: allowed are auto, true, false$"):
+        Checkpoint("some/model", **{field: value})
+
+
+@pytest.mark.parametrize(("thinking", "end"), [("auto", ""), (True, ""), (False, "<t></t>")])
+def test_thinking_reaches_the_template(thinking: Choice, end: str, folder: Path) -> None:
+    own_file(folder, THINKING)
+    source = Checkpoint(str(folder), thinking=thinking)
+    text = source.load().tokens.text(PROMPT)
+    assert text == f"<s>user\nRules.\nHand: red 1</s>\n<s>assistant\n{end}Answer:"
+    told = {} if thinking == "auto" else {"thinking": thinking}
+    assert source.identity() == {**Checkpoint(str(folder)).identity(), **told}
+
+
+@pytest.mark.parametrize(
+    ("template", "why"),
+    [(CHAT, "its chat template has no enable_thinking"), ("", "it is asked raw text")],
+)
+def test_thinking_that_no_template_can_switch(template: str, why: str, folder: Path) -> None:
+    own_file(folder, template)
+    for step in ("identity", "load"):
+        with pytest.raises(ModelError, match=f"{why}; set thinking to auto$"):
+            getattr(Checkpoint(str(folder), thinking=False), step)()
+
+
+def test_of_a_hub_model_that_is_not_here_only_its_templates_are_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def download(name: str, revision: str, allow_patterns: list[str]) -> str:
+        asked.append((name, revision, allow_patterns))
+        own_file(tmp_path)
+        return str(tmp_path)
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", download)
+    monkeypatch.setattr(hub, "cached_folder", lambda name, revision: None)
+    monkeypatch.setattr(hub, "_ask", lambda name, revision: "c" * 40)
+    found = Checkpoint("some/model").identity()
+    assert found == {"commit": "c" * 40, "dtype": "float32", "chat": True}
+    templates = [TOKENIZER_CONFIG, CHAT_TEMPLATE, f"{CHAT_TEMPLATES}/*.jinja"]
+    assert asked == [("some/model", "c" * 40, templates)]
