@@ -34,7 +34,8 @@ from gauntlet.agents.base import Goal, Turn
 from gauntlet.agents.prompting.cloze import Cloze
 from gauntlet.agents.prompting.counterfactual import Counterfactual
 from gauntlet.games.uno.game import Uno
-from gauntlet.models.api.openai import OpenAI, Remote
+from gauntlet.models.api.openai import OpenAI
+from gauntlet.models.api.remote import Remote
 from gauntlet.models.base import Generate, Prompt, Score
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine.files import local_folder
