@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 from urllib.parse import urlsplit
 
 from gauntlet.models.api.dialects import DIALECTS
@@ -23,10 +23,13 @@ from gauntlet.models.api.dialects.base import (
 )
 from gauntlet.models.api.ledger import Ledger, Prices, Tokens
 from gauntlet.models.api.prices import prices_for
+from gauntlet.models.api.scorers import SCORERS
 from gauntlet.models.base import Generate, Prompt
 
 if TYPE_CHECKING:
     from gauntlet.models.api.remote import Remote
+
+Spoken = TypeVar("Spoken", bound=Dialect)
 
 PROBE = Generate(Prompt("", "Reply with one word: ready"), max_tokens=16)
 """Sent before the first match, once per cache, to catch a wrong key, name or address, or a
@@ -49,8 +52,8 @@ class OpenAI:
     scores: how Score is answered. "logprobs": from the `top` reported logprobs of one token; a
         choice that is not reported gets minus infinity, and `Scores.ceilings` bounds its true
         value. "sampled": from the frequencies in `samples` sampled tokens, with seeds from `seed`
-        on. Models that reason before they answer do not fit, since a score concerns the first
-        token.
+        on. "decisions", "vllm": by endpoints of OpenAI and vLLM for given options. Models that
+        think give no log-probabilities.
     limit: the server's name for the token limit of a chat reply.
     effort: how much the model thinks, in the vendor's words; None for the vendor's default.
     thinking_room: tokens added to every request's limit, which thoughts count towards.
@@ -76,7 +79,7 @@ class OpenAI:
     key_env: str | None = None
     headers: Mapping[str, Any] = field(default_factory=dict, hash=False)
     extra_body: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    scores: Literal["logprobs", "sampled"] = "logprobs"
+    scores: Literal["logprobs", "sampled", "decisions", "vllm"] = "logprobs"
     top: int = 20
     samples: int = 10
     seed: int = 0
@@ -98,7 +101,7 @@ class OpenAI:
     def __post_init__(self) -> None:
         for name, allowed in (
             ("endpoint", tuple(DIALECTS)),
-            ("scores", ("logprobs", "sampled")),
+            ("scores", ("logprobs", "sampled", *SCORERS)),
             ("limit", get_args(Limit)),
             ("temperature", get_args(Sending)),
         ):
@@ -112,6 +115,8 @@ class OpenAI:
         if not self.timeout > 0:
             raise ValueError(f"timeout {self.timeout:g} of model {self.name!r}: more than 0")
         self._fill()
+        if self.scores in SCORERS and self.endpoint not in (known := SCORERS[self.scores][1]):
+            raise self._wrong("scores", f"it needs endpoint {' or '.join(known)}")
         self._check_thinking()
         self._check_headers()
         if not _is_address(self.address):
@@ -154,7 +159,7 @@ class OpenAI:
     def identity(self) -> Mapping[str, Any]:
         """The model and its settings. Needs no server, so a finished run can be read offline."""
         dialect = self._dialect
-        how = {"top": self.top} if self.scores == "logprobs" else self._draws()
+        how = {"logprobs": {"top": self.top}, "sampled": self._draws()}.get(self.scores, {})
         asked = {"api": self.base_url, "model": self.name, "endpoint": self.endpoint}
         temperature = SCORE_TEMPERATURE if dialect.sends_temperature else "not sent"
         changed: dict[str, Any] = {
@@ -180,7 +185,11 @@ class OpenAI:
         key, ledger, dialect = key_in(os.environ, variable), self._ledger(), self._dialect
         waits = self.timeout, self.patience
         server = Server(self.address, key, variable, self.headers, *waits, threads=self.in_flight)
-        model = Remote(self, dialect, Asker(dialect, server, ledger), ledger)
+        asker, scoring = Asker(dialect, server, ledger), None
+        if self.scores in SCORERS:
+            scorer = self._spoken(SCORERS[self.scores][0])
+            scoring = scorer, Asker(scorer, server, ledger)
+        model = Remote(self, dialect, asker, ledger, scoring)
         try:
             model.answer([PROBE])
         except BaseException:  # Ctrl-C too: requests in flight must not outlive it
@@ -217,7 +226,10 @@ class OpenAI:
 
     @property
     def _dialect(self) -> Dialect:
-        kind = DIALECTS[self.endpoint]
+        return self._spoken(DIALECTS[self.endpoint])
+
+    def _spoken(self, kind: type[Spoken]) -> Spoken:
+        """A protocol with this model's settings."""
         return kind(
             name=self.name,
             official=urlsplit(self.address).hostname == urlsplit(kind.ADDRESS).hostname,

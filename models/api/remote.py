@@ -14,9 +14,10 @@ from gauntlet.common.errors import ModelError, Stopped
 from gauntlet.common.sanitize import one_line
 from gauntlet.models.api.dialects.base import Body, Dialect, Said
 from gauntlet.models.api.ledger import Ledger, Spending, Tokens
-from gauntlet.models.api.retry import Asker, Refused
+from gauntlet.models.api.retry import UNREADABLE, Asker, Refused
+from gauntlet.models.api.scorers import Scorer
 from gauntlet.models.api.scoring import ScoredPrompt
-from gauntlet.models.base import PLAIN, Generate, Generation, Prompt, Reply, Request, Scores
+from gauntlet.models.base import PLAIN, Generate, Generation, Prompt, Reply, Request, Score, Scores
 
 if TYPE_CHECKING:
     from gauntlet.models.api.openai import OpenAI
@@ -28,8 +29,18 @@ class Remote:
     Any number of threads may call `answer`; at most `slots` requests are in flight in total.
     """
 
-    def __init__(self, source: OpenAI, dialect: Dialect, asker: Asker, ledger: Ledger) -> None:
+    def __init__(
+        self,
+        source: OpenAI,
+        dialect: Dialect,
+        asker: Asker,
+        ledger: Ledger,
+        scoring: tuple[Scorer, Asker] | None = None,
+    ) -> None:
+        """scoring: a protocol for probabilities of options, if the source names one."""
         self._source, self._dialect, self._asker, self._ledger = source, dialect, asker, ledger
+        self._scoring = scoring
+        self._askers = [asker, *([scoring[1]] if scoring else [])]
         self._pool = ThreadPoolExecutor(source.in_flight, "api")
         self._stopped: Stopped | None = None
         self._one_at_a_time = "n" in dialect.LACKS
@@ -40,7 +51,7 @@ class Remote:
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
         """Raises Stopped if this run can send no more, after all replies in flight have arrived."""
-        parts = dict.fromkeys(part for request in requests for part in _parts(request))
+        parts = dict.fromkeys(part for request in requests for part in self._parts(request))
         try:
             running = {part: self._pool.submit(self._do, part) for part in parts}
         except RuntimeError:
@@ -54,7 +65,8 @@ class Remote:
 
     def cancel(self) -> None:
         """End all waiting for the server; replies in flight that arrive very soon are stored."""
-        self._asker.cancel()
+        for asker in self._askers:
+            asker.cancel()
 
     def spending(self) -> Spending:
         """This model's spending, over all runs that share its cache."""
@@ -66,14 +78,25 @@ class Remote:
         self.cancel()
         # Cancelling futures in the pool would not wake the threads that wait for them.
         self._pool.shutdown()
-        self._asker.close()
+        for asker in self._askers:
+            asker.close()
         self._ledger.close()
 
-    def _do(self, part: Prompt | Generate) -> ScoredPrompt | Generation:
+    def _parts(self, request: Request) -> Sequence[Prompt | Score | Generate]:
+        """What is asked one by one: a Score's prompts, with its options if they are sent too."""
+        if isinstance(request, Generate):
+            return (request,)
+        if self._scoring is None:
+            return request.prompts
+        return [Score((prompt,), request.choices) for prompt in request.prompts]
+
+    def _do(self, part: Prompt | Score | Generate) -> ScoredPrompt | Generation:
         """Send one prompt of a Score, or one Generate."""
         if self._stopped is not None:
             raise Stopped(str(self._stopped))
         try:
+            if isinstance(part, Score):
+                return self._decide(part)
             return self._write(part) if isinstance(part, Generate) else self._hear(part)
         except Stopped as stop:
             self._stopped = stop
@@ -110,10 +133,31 @@ class Remote:
             )
         return ScoredPrompt(reported, counted.prompt if counted else 0)
 
+    def _decide(self, asked: Score) -> ScoredPrompt:
+        assert self._scoring is not None
+        (scorer, asker), (prompt,) = self._scoring, asked.prompts
+        steps, tokens = scorer.scores(prompt, asked.choices), Tokens(0, 0)
+        try:
+            body = next(steps)
+            while True:
+                reply = self._ask(body, prompt, asker)
+                tokens += scorer.usage(reply) or Tokens(0, 0)
+                body = steps.send(reply)
+        except StopIteration as end:
+            if end.value is None:
+                raise Stopped(
+                    f"{asker.who}: it tells no log-probabilities; set model.scores=sampled"
+                ) from None
+            return ScoredPrompt(end.value, tokens.prompt)
+        except UNREADABLE as error:
+            raise ModelError(f"{asker.who}: {one_line(str(error))}") from None
+
     def _draw(self, prompt: Prompt) -> ScoredPrompt:
         body = self._dialect.sampling(prompt, self._source.seed)
         found, tokens = self._samples(body, self._source.samples, prompt)
-        return ScoredPrompt(tuple(one.text for one in found), tokens.prompt)
+        room = self._source.thinking_room
+        texts = [_first_word(one.text) if room else one.text for one in found]
+        return ScoredPrompt(tuple(texts), tokens.prompt)
 
     def _samples(self, body: Body, count: int, prompt: Prompt) -> tuple[list[Said], Tokens]:
         """`count` texts, over several requests if need be, and the tokens counted by the
@@ -138,30 +182,34 @@ class Remote:
         self._one_at_a_time = True  # the number was what the server rejected
         return reply
 
-    def _ask(self, body: Body, prompt: Prompt) -> Mapping[str, Any]:
+    def _ask(self, body: Body, prompt: Prompt, scorer: Asker | None = None) -> Mapping[str, Any]:
         source = self._source
-        asked: list[Any] = [source.base_url, source.endpoint, body]
+        asked: list[Any] = [source.base_url, source.scores if scorer else source.endpoint, body]
         if source.headers or source.extra_body:
             asked += [source.headers, source.extra_body]
         text = json.dumps(asked, sort_keys=True, ensure_ascii=False)
         group = hashlib.sha256((prompt.system + prompt.static).encode()).hexdigest()[:32]
-        return self._asker.ask(hashlib.sha256(text.encode()).digest(), body, group)
+        asker = scorer or self._asker
+        return asker.ask(hashlib.sha256(text.encode()).digest(), body, group)
 
     def _reply(self, request: Request, done: Mapping[Any, ScoredPrompt | Generation]) -> Reply:
         if isinstance(request, Generate):
             written = done[request]
             assert isinstance(written, Generation)
             return written
-        heard = [part for part in map(done.get, request.prompts) if isinstance(part, ScoredPrompt)]
+        parts = self._parts(request)
+        heard = [part for part in map(done.get, parts) if isinstance(part, ScoredPrompt)]
         rows = tuple(part.logprobs(request.choices) for part in heard)
         missing = any(-math.inf in row for row in rows)
-        unsure = missing and self._source.scores == "logprobs"
+        unsure = missing and self._source.scores in ("logprobs", "vllm")
         ceilings = tuple(part.ceiling for part in heard) if unsure else ()
         return Scores(rows, tuple(part.tokens for part in heard), ceilings)
 
 
-def _parts(request: Request) -> tuple[Prompt | Generate, ...]:
-    return (request,) if isinstance(request, Generate) else request.prompts
+def _first_word(text: str) -> str:
+    """The answer in a text that the limit on thoughts has left room for: "B" of "**B**) red"."""
+    words = text.split()
+    return words[0].strip("*_`\"'().,:;") or words[0] if words else ""
 
 
 def _stopped(said: Said, stops: Sequence[str]) -> Said:

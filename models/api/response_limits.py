@@ -21,7 +21,7 @@ SPARE = 1 << 20
 A_TOKEN = 256
 """Bytes per generated token: the longest run of spaces in any known tokenizer, or forty letters
 escaped by JSON; four are usual."""
-AN_EVENT = 2048
+AN_EVENT = 1024
 """Bytes per generated token of a stream, which wraps each in an event and may repeat the whole."""
 OF_AN_ERROR = 1 << 16
 """Bytes read of an error response; the rest is dropped."""

@@ -128,7 +128,9 @@ class Sender:
         self._loop.close()
 
     def _url(self, path: str) -> str:
-        return f"{self._base_url}/{path}"
+        """A path is below the address, or from `/` on below the server itself."""
+        base = self._base_url.removesuffix("/v1") if path.startswith("/") else self._base_url
+        return f"{base}/{path.removeprefix('/')}"
 
     def _waited_for(self, sending: Coroutine[Any, Any, T], seconds: float) -> T:
         future = asyncio.run_coroutine_threadsafe(self._in_time(sending, seconds), self._loop)
