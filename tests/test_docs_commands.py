@@ -17,7 +17,7 @@ EVERY = pytest.mark.parametrize("command", SHOWN, ids=[command.text for command 
 
 NOT_RUN = {
     r"^make": "sets up an environment of its own; the commands behind it stand here too",
-    r"model(\.name|\.path)?=[^ ]*(llama|mistral|hf|openai|NAME|FOLDER)": "a checkpoint or an API",
+    r"model(\.name|\.path)?=[^ ]*(llama|mistral|hf|openai|claude|NAME|FOLDER)": "weights or an API",
     r"prompt=rap|talaga|gamebench_round_robin|robust": "minutes of one core or more",
     r"experiment=play|agent=human": "asks a person",
     r"launch=slurm": "asks SLURM",

@@ -70,20 +70,7 @@ class Chat(Dialect):
         return [self._text(choice) for choice in choices(reply)]
 
     def usage(self, reply: Mapping[str, Any]) -> Tokens | None:
-        counted = reply.get("usage")
-        if not isinstance(counted, Mapping):
-            return None
-        read, written = counted.get("prompt_tokens"), counted.get("completion_tokens")
-        if not (is_count(read) and is_count(written)):
-            return None
-        asked, wrote = "prompt_tokens_details", "completion_tokens_details"
-        return Tokens(
-            read,
-            written,
-            cached=min(read, count_in(counted, asked, "cached_tokens")),
-            stored=count_in(counted, asked, "cache_write_tokens"),
-            thoughts=min(written, count_in(counted, wrote, "reasoning_tokens")),
-        )
+        return usage_of(reply, "prompt_tokens", "completion_tokens")
 
     def joined(self, events: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
         whole: Body = {"choices": []}
@@ -204,6 +191,20 @@ class Completions(Chat):
 
     def _limit_of(self, body: Body) -> int:
         return int(body.get("max_tokens") or 0)
+
+
+def usage_of(reply: Mapping[str, Any], read_as: str, written_as: str) -> Tokens | None:
+    """The counts of a reply of OpenAI's, under these names; None if it lacks one."""
+    counted = reply.get("usage")
+    if not isinstance(counted, Mapping):
+        return None
+    read, written = counted.get(read_as), counted.get(written_as)
+    if not (is_count(read) and is_count(written)):
+        return None
+    cached = min(read, count_in(counted, f"{read_as}_details", "cached_tokens"))
+    stored = min(read - cached, count_in(counted, f"{read_as}_details", "cache_write_tokens"))
+    thoughts = count_in(counted, f"{written_as}_details", "reasoning_tokens")
+    return Tokens(read, written, cached, stored, min(written, thoughts))
 
 
 def choices(reply: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

@@ -12,11 +12,9 @@ from gauntlet.models.api.dialects.base import (
     Said,
     check_end,
     conversation,
-    count_in,
-    is_count,
     said,
 )
-from gauntlet.models.api.dialects.chat import reasons
+from gauntlet.models.api.dialects.chat import reasons, usage_of
 from gauntlet.models.api.ledger import Tokens
 from gauntlet.models.base import Finish, Generate, Prompt
 
@@ -68,20 +66,7 @@ class Responses(Dialect):
         return [said(found["text"], finish, found["thoughts"], found["refusal"], returned)]
 
     def usage(self, reply: Mapping[str, Any]) -> Tokens | None:
-        counted = reply.get("usage")
-        if not isinstance(counted, Mapping):
-            return None
-        read, written = counted.get("input_tokens"), counted.get("output_tokens")
-        if not (is_count(read) and is_count(written)):
-            return None
-        asked, wrote = "input_tokens_details", "output_tokens_details"
-        return Tokens(
-            read,
-            written,
-            cached=min(read, count_in(counted, asked, "cached_tokens")),
-            stored=count_in(counted, asked, "cache_write_tokens"),
-            thoughts=min(written, count_in(counted, wrote, "reasoning_tokens")),
-        )
+        return usage_of(reply, "input_tokens", "output_tokens")
 
     def joined(self, events: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
         ends = [f"response.{end}" for end in ("completed", "incomplete", "failed")]
