@@ -34,7 +34,8 @@ from gauntlet.agents.base import Goal, Turn
 from gauntlet.agents.prompting.cloze import Cloze
 from gauntlet.agents.prompting.counterfactual import Counterfactual
 from gauntlet.games.uno.game import Uno
-from gauntlet.models.api.openai import OpenAI, Remote
+from gauntlet.models.api.openai import OpenAI
+from gauntlet.models.api.remote import Remote
 from gauntlet.models.base import Generate, Prompt, Score
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine.files import local_folder
@@ -195,7 +196,7 @@ class PocketServer:
         )
         written = self._model.answer([replace(first, seed=seed + n) for n in range(count)])
         return _body(
-            [_choice(n, reply.text) for n, reply in enumerate(written)],
+            [_choice(n, reply.text, reply.finishes[0]) for n, reply in enumerate(written)],
             read,
             sum(reply.tokens for reply in written),
         )
@@ -223,14 +224,15 @@ class PocketServer:
         ]
 
 
-def _choice(index: int, text: str) -> Body:
-    """A choice of chat and of completions in one."""
+def _choice(index: int, text: str, finish: str = "stop") -> Body:
+    """A choice of chat and of completions in one; a stop string is named as vLLM does."""
     message = {"role": "assistant", "content": text}
     return {
         "index": index,
         "text": text,
         "message": message,
-        "finish_reason": "stop",
+        "finish_reason": "length" if finish == "length" else "stop",
+        "stop_reason": "Z" if finish == "stop_string" else None,
         "logprobs": None,
     }
 

@@ -12,7 +12,7 @@ import pytest
 from tests.test_layers import ROOT
 
 EXTRAS = (
-    *("accelerate", "deepspeed", "flask", "nicegui", "openai", "pettingzoo", "pyarrow", "pygame"),
+    *("accelerate", "deepspeed", "flask", "httpx2", "nicegui", "pettingzoo", "pyarrow", "pygame"),
     *("pyspiel", "textarena"),
 )
 PROGRAM = f"""
@@ -58,7 +58,7 @@ def test_a_first_run_needs_no_extra(tmp_path: Path) -> None:
     [
         (("pipeline.pages", "--port", "0"), "nicegui", "pages"),
         (("pipeline.ui", "."), "flask", "ui"),
-        ((*ASKED, "tracking=none"), "openai", "api"),
+        ((*ASKED, "tracking=none"), "httpx2", "api"),
         pytest.param(
             (*PLAY[:1], *SHARDED, *PLAY[2:3], "deals=2"), "deepspeed", "gpu", marks=pytest.mark.slow
         ),

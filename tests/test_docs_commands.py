@@ -17,8 +17,8 @@ EVERY = pytest.mark.parametrize("command", SHOWN, ids=[command.text for command 
 
 NOT_RUN = {
     r"^make": "sets up an environment of its own; the commands behind it stand here too",
-    r"model(\.name|\.path)?=[^ ]*(llama|mistral|smollm|gemma|hf|openai|NAME|FOLDER)": (
-        "a checkpoint or an API"
+    r"model(\.name|\.path)?=[^ ]*(llama|mistral|smollm|gemma|hf|openai|claude|NAME|FOLDER)": (
+        "weights or an API"
     ),
     r"gauntlet fetch|models.real": "downloads",
     r"prompt=rap|talaga|gamebench_round_robin|robust": "minutes of one core or more",

@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
@@ -32,6 +32,7 @@ CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, reply TEXT) WITHOUT RO
 CREATE TABLE IF NOT EXISTS paid (
     account TEXT PRIMARY KEY, replies INTEGER, prompt_tokens INTEGER, tokens INTEGER
 );
+CREATE TABLE IF NOT EXISTS cached (account TEXT PRIMARY KEY, read INTEGER, stored INTEGER);
 CREATE TABLE IF NOT EXISTS sent (
     key BLOB PRIMARY KEY, account TEXT, times INTEGER, prompt_tokens INTEGER, tokens INTEGER,
     asker TEXT, until REAL
@@ -41,6 +42,8 @@ CREATE TABLE IF NOT EXISTS sent (
 
 replies: as received.
 paid: their sums by account.
+cached: the parts of `prompt_tokens` that servers read from their caches, and took into them; a
+    table of its own, which versions that do not know it leave alone.
 sent: requests without a reply, how often each may have been billed, the most tokens one such
     request may take, and who sent it and until when.
 """
@@ -48,22 +51,47 @@ sent: requests without a reply, how often each may have been billed, the most to
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Token counts: prompt tokens read and completion tokens written."""
+    """Token counts: prompt tokens read and completion tokens written.
+
+    cached, stored: the parts of `prompt` that the server read from its cache, and took into it.
+    thoughts: the part of `written` that was spent on thoughts.
+    """
 
     prompt: int
     written: int
+    cached: int = 0
+    stored: int = 0
+    thoughts: int = 0
+
+    def __add__(self, other: Tokens) -> Tokens:
+        return Tokens(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Prices per million tokens, and the spending cap; None for no cap."""
+    """Prices per million tokens, and the spending cap; None for no cap.
+
+    cached, stored: of prompt tokens that the server reads from its cache, and takes into it; None
+        for the price of any other.
+    """
 
     prompt: float
     written: float
     cap: float | None = None
+    cached: float | None = None
+    stored: float | None = None
 
     def cost(self, tokens: Tokens) -> float:
-        return (tokens.prompt * self.prompt + tokens.written * self.written) / 1e6
+        cached = self.prompt if self.cached is None else self.cached
+        stored = self.prompt if self.stored is None else self.stored
+        fresh = max(0, tokens.prompt - tokens.cached - tokens.stored)
+        read = fresh * self.prompt + tokens.cached * cached + tokens.stored * stored
+        return (read + tokens.written * self.written) / 1e6
+
+    def most(self, tokens: Tokens) -> float:
+        """The cost wherever the prompt is read from or taken to."""
+        dearest = max(self.prompt, self.cached or 0.0, self.stored or 0.0)
+        return (tokens.prompt * dearest + tokens.written * self.written) / 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +176,11 @@ class Ledger:
                 "tokens = tokens + excluded.tokens",
                 (self._account, tokens.prompt, tokens.written),
             )
+            self._base.execute(
+                "INSERT INTO cached VALUES (?, ?, ?) ON CONFLICT (account) DO UPDATE SET "
+                "read = read + excluded.read, stored = stored + excluded.stored",
+                (self._account, tokens.cached, tokens.stored),
+            )
             self._settle(key)
 
     def spending(self) -> Spending:
@@ -180,7 +213,10 @@ class Ledger:
         paid = self._base.execute(
             "SELECT replies, prompt_tokens, tokens FROM paid WHERE account = ?", (self._account,)
         ).fetchone() or (0, 0, 0)
-        return Spending(paid[0], Tokens(*paid[1:]), self._unanswered("times"))
+        cached = self._base.execute(
+            "SELECT read, stored FROM cached WHERE account = ?", (self._account,)
+        ).fetchone() or (0, 0)
+        return Spending(paid[0], Tokens(*paid[1:], *cached), self._unanswered("times"))
 
     def _unanswered(self, times: str) -> Tokens:
         """Upper bound on the tokens of unanswered requests, weighted by the SQL term `times`."""
@@ -196,15 +232,15 @@ class Ledger:
         if prices.cap is None:
             return True
         spending = self._spending()
-        under_way = prices.cost(self._unanswered(f"(until > {time.time()})"))
-        paid, unsure = prices.cost(spending.paid), prices.cost(spending.unsure)
-        if paid + unsure - under_way + prices.cost(most) > prices.cap:
+        under_way = prices.most(self._unanswered(f"(until > {time.time()})"))
+        paid, unsure = prices.cost(spending.paid), prices.most(spending.unsure)
+        if paid + unsure - under_way + prices.most(most) > prices.cap:
             raise Stopped(
                 f"{self._account}: the spending cap of {prices.cap:g} is reached ({paid:.4g} paid, "
-                f"{unsure:.4g} at most for requests without a reply, {prices.cost(most):.2g} at "
+                f"{unsure:.4g} at most for requests without a reply, {prices.most(most):.2g} at "
                 "most for the next); what was answered is kept, a larger model.cap goes on"
             )
-        return paid + unsure + prices.cost(most) <= prices.cap
+        return paid + unsure + prices.most(most) <= prices.cap
 
     def _until(self) -> float:
         return time.time() + self._timeout + GRACE_SECONDS

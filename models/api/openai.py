@@ -1,60 +1,71 @@
-"""A model behind an API: any server with OpenAI's protocol.
+"""A model behind an API, of any vendor or server whose protocol is in `DIALECTS`.
 
-Importing this module is cheap: `load` imports the client. The key comes from the environment
-variable OPENAI_API_KEY and appears in no setting, record or message.
+Importing this module is cheap: `load` imports the client. The key comes from an environment
+variable and appears in no setting, record or message.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import math
 import os
+import re
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 from urllib.parse import urlsplit
 
-from gauntlet.common.errors import ModelError, Stopped
-from gauntlet.common.sanitize import one_line
-from gauntlet.models.api.ledger import Ledger, Prices, Spending, Tokens
-from gauntlet.models.api.wire import (
+from gauntlet.models.api.dialects import DIALECTS
+from gauntlet.models.api.dialects.base import (
     SCORE_TEMPERATURE,
-    Body,
-    Endpoint,
+    Dialect,
     Limit,
-    ScoredPrompt,
-    Wire,
-    usage,
+    Sending,
 )
-from gauntlet.models.base import Generate, Generation, Prompt, Reply, Request, Scores
+from gauntlet.models.api.ledger import Ledger, Prices, Tokens
+from gauntlet.models.api.prices import prices_for
+from gauntlet.models.api.scorers import SCORERS
+from gauntlet.models.base import Generate, Prompt
 
 if TYPE_CHECKING:
-    from gauntlet.models.api.retry import Asker
+    from gauntlet.models.api.remote import Remote
+
+Spoken = TypeVar("Spoken", bound=Dialect)
 
 PROBE = Generate(Prompt("", "Reply with one word: ready"), max_tokens=16)
 """Sent before the first match, once per cache, to catch a wrong key, name or address, or a
 setting that the server rejects."""
+SECRET_HEADER = re.compile(r"auth|key|token|cookie|secret", re.IGNORECASE)
+"""Names of headers that carry secrets."""
+IN_IDENTITY = ("effort", "thinking_room", "thinking_budget", "headers", "extra_body")
+"""Settings that change an answer, in the identity unless they have their defaults."""
 
 
 @dataclass(frozen=True)
 class OpenAI:
     """One model of one server.
 
-    name, base_url: the names of the model and the server.
-    endpoint: "chat" sends a prompt as one user message; "completions" sends it as it is.
+    name, base_url: the names of the model and the server; None for the protocol's inventor.
+    endpoint: the protocol, one of DIALECTS. "completions" sends a prompt as it is, all others send
+        it as a user message.
+    key_env: the environment variable that holds the key; None for that of the protocol's inventor.
+    headers, extra_body: sent with every request; in the body, null removes a field. No secrets.
     scores: how Score is answered. "logprobs": from the `top` reported logprobs of one token; a
         choice that is not reported gets minus infinity, and `Scores.ceilings` bounds its true
         value. "sampled": from the frequencies in `samples` sampled tokens, with seeds from `seed`
-        on. Models that reason before they answer do not fit, since a score concerns the first
-        token.
+        on. "decisions", "vllm": by endpoints of OpenAI and vLLM for given options. Models that
+        think give no log-probabilities.
     limit: the server's name for the token limit of a chat reply.
+    effort: how much the model thinks, in the vendor's words; None for the vendor's default.
+    thinking_room: tokens added to every request's limit, which thoughts count towards.
+    thinking_budget: limit on the thoughts, where the protocol has one.
+    temperature: "auto" sends it unless the protocol or the vendor's model is known to refuse it.
+    stream: whether replies come in parts, as they are written.
     in_flight: number of concurrent requests.
-    timeout: seconds per request, to the last byte of its reply.
-    patience: seconds per reply, over all attempts.
-    price_in, price_out: per million tokens.
+    timeout: seconds per request, to the last byte of its reply; of a stream, seconds without a
+        byte.
+    patience: seconds per reply, over all attempts; also for a stream to its last byte.
+    price_in, price_out, price_cached: per million tokens read, written, and read from the server's
+        cache; None for what a table of vendors' prices says, or 0.
     cap: limit on the total cost of this model's replies in `cache`, including requests that may
         have been billed without a reply.
     cache: the file that stores every reply; on a local disk. Processes may share it.
@@ -63,55 +74,102 @@ class OpenAI:
     """
 
     name: str
-    base_url: str = "https://api.openai.com/v1"
-    endpoint: Endpoint = "chat"
-    scores: Literal["logprobs", "sampled"] = "logprobs"
+    base_url: str | None = None
+    endpoint: str = "chat"
+    key_env: str | None = None
+    headers: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    extra_body: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    scores: Literal["logprobs", "sampled", "decisions", "vllm"] = "logprobs"
     top: int = 20
     samples: int = 10
     seed: int = 0
     limit: Limit = "max_tokens"
+    effort: str | None = None
+    thinking_room: int = 0
+    thinking_budget: int | None = None
+    temperature: Sending = "auto"
+    stream: bool = False
     in_flight: int = 16
     timeout: float = 60.0
     patience: float = 600.0
-    price_in: float = 0.0
-    price_out: float = 0.0
+    price_in: float | None = None
+    price_out: float | None = None
+    price_cached: float | None = None
     cap: float | None = None
     cache: str = "outputs/replies.sqlite"
 
     def __post_init__(self) -> None:
-        for field, allowed in (
-            ("endpoint", get_args(Endpoint)),
-            ("scores", ("logprobs", "sampled")),
+        for name, allowed in (
+            ("endpoint", tuple(DIALECTS)),
+            ("scores", ("logprobs", "sampled", *SCORERS)),
             ("limit", get_args(Limit)),
+            ("temperature", get_args(Sending)),
         ):
-            if getattr(self, field) not in allowed:
-                raise ValueError(
-                    f"{field} {getattr(self, field)!r} of model {self.name!r}: allowed are "
-                    f"{', '.join(allowed)}"
-                )
-        for field, least in (("top", 2), ("samples", 1), ("in_flight", 1), ("price_in", 0)):
-            self._check_least(field, least)
-        for field in ("price_out", "cap", "seed", "patience"):
-            self._check_least(field, 0)
+            if getattr(self, name) not in allowed:
+                raise self._wrong(name, f"allowed are {', '.join(allowed)}")
+        for name, least in (("top", 2), ("samples", 1), ("in_flight", 1), ("thinking_budget", 0)):
+            self._check_least(name, least)
+        for name in ("price_in", "price_out", "price_cached", "cap", "seed", "patience"):
+            self._check_least(name, 0)
+        self._check_least("thinking_room", 0)
         if not self.timeout > 0:
             raise ValueError(f"timeout {self.timeout:g} of model {self.name!r}: more than 0")
-        if self.cap is not None and not self.price_in + self.price_out:
-            raise ValueError(
-                f"cap {self.cap:g} of model {self.name!r} needs prices: give price_in, price_out"
-            )
-        if not _is_address(self.base_url):
+        self._fill()
+        if self.scores in SCORERS and self.endpoint not in (known := SCORERS[self.scores][1]):
+            raise self._wrong("scores", f"it needs endpoint {' or '.join(known)}")
+        self._check_thinking()
+        self._check_headers()
+        if not _is_address(self.address):
             raise ValueError(
                 f"base_url of model {self.name!r} must be http(s)://host[:port]/path and no more: "
                 "without a key, password, ? or #"
             )
+        if self.cap is not None and not self._prices.prompt + self._prices.written:
+            raise ValueError(
+                f"cap {self.cap:g} of model {self.name!r} needs prices: give price_in, price_out"
+            )
+
+    def _fill(self) -> None:
+        """Replace None by the protocol's own values; copy what a caller could change."""
+        dialect = DIALECTS[self.endpoint]
+        object.__setattr__(self, "base_url", self.base_url or dialect.ADDRESS)
+        object.__setattr__(self, "key_env", self.key_env or dialect.KEY_ENV)
+        object.__setattr__(self, "headers", dict(self.headers or {}))
+        object.__setattr__(self, "extra_body", dict(self.extra_body or {}))
         # A worker may start in another folder.
         object.__setattr__(self, "cache", str(Path(self.cache).expanduser().absolute()))
 
+    def _check_thinking(self) -> None:
+        known = DIALECTS[self.endpoint].THINKS
+        for name in ("effort", "thinking_budget"):
+            if getattr(self, name) is not None and name not in known:
+                raise self._wrong(name, f"endpoint {self.endpoint} has no such setting; give null")
+
+    def _check_headers(self) -> None:
+        for name, value in self.headers.items():
+            text = f"{name}{value}"
+            if not (isinstance(value, str) and text.isascii() and text.isprintable()):
+                raise ValueError(f"headers of model {self.name!r}: {name!r} must be plain text")
+            if SECRET_HEADER.search(name):
+                raise ValueError(
+                    f"headers of model {self.name!r}: {name!r} would hold a secret; name the "
+                    "variable that holds the key as key_env"
+                )
+
     def identity(self) -> Mapping[str, Any]:
         """The model and its settings. Needs no server, so a finished run can be read offline."""
-        how = {"top": self.top} if self.scores == "logprobs" else self._draws()
+        dialect = self._dialect
+        how = {"logprobs": {"top": self.top}, "sampled": self._draws()}.get(self.scores, {})
         asked = {"api": self.base_url, "model": self.name, "endpoint": self.endpoint}
-        return {**asked, "scores": self.scores, "temperature": SCORE_TEMPERATURE, **how}
+        temperature = SCORE_TEMPERATURE if dialect.sends_temperature else "not sent"
+        changed: dict[str, Any] = {
+            one.name: getattr(self, one.name)
+            for one in fields(self)
+            if one.name in IN_IDENTITY and getattr(self, one.name) not in (None, 0, {})
+        }
+        if lacking := [one for one in dialect.LACKS if one != "n"]:
+            changed["not_sent"] = lacking
+        return {**asked, "scores": self.scores, "temperature": temperature, **how, **changed}
 
     def check_choices(self, choices: Sequence[str]) -> None:
         """Accepts any word, because a server does not expose its tokenizer. A word that is not a
@@ -120,14 +178,18 @@ class OpenAI:
     def load(self) -> Remote:
         """Load the model and check that it answers. Raises ModelError with one line if it does
         not."""
-        from gauntlet.models.api.retry import Asker, key_in
+        from gauntlet.models.api.remote import Remote
+        from gauntlet.models.api.retry import Asker, Server, key_in
 
-        key = key_in(os.environ)
-        ledger = self._ledger()
-        wire = Wire(self.name, self.endpoint, self.limit)
+        variable = self.key_env or ""
+        key, ledger, dialect = key_in(os.environ, variable), self._ledger(), self._dialect
         waits = self.timeout, self.patience
-        asker = Asker(wire, self.base_url, key, ledger, *waits, threads=self.in_flight)
-        model = Remote(self, wire, asker, ledger)
+        server = Server(self.address, key, variable, self.headers, *waits, threads=self.in_flight)
+        asker, scoring = Asker(dialect, server, ledger), None
+        if self.scores in SCORERS:
+            scorer = self._spoken(SCORERS[self.scores][0])
+            scoring = scorer, Asker(scorer, server, ledger)
+        model = Remote(self, dialect, asker, ledger, scoring)
         try:
             model.answer([PROBE])
         except BaseException:  # Ctrl-C too: requests in flight must not outlive it
@@ -143,160 +205,58 @@ class OpenAI:
         ledger = self._ledger()
         spending = ledger.spending()
         ledger.close()
+        cached = f" ({spending.paid.cached:,} of them cached)" if spending.paid.cached else ""
         return (
             f"{self.name} at {self.base_url}: {spending.replies:,} replies kept, "
-            f"{spending.paid.prompt:,} tokens read, {spending.paid.written:,} written; "
+            f"{spending.paid.prompt:,} tokens read{cached}, {spending.paid.written:,} written; "
             f"{self._prices.cost(spending.paid):.4g} paid, at most "
-            f"{self._prices.cost(spending.unsure):.4g} more for requests without a reply"
+            f"{self._prices.most(spending.unsure):.4g} more for requests without a reply"
         )
 
     @property
+    def address(self) -> str:
+        """The server's address."""
+        return self.base_url or ""
+
+    @property
     def _prices(self) -> Prices:
-        return Prices(self.price_in, self.price_out, self.cap)
+        given = self.price_in, self.price_out, self.price_cached
+        stores = self._dialect.CACHE_WRITES
+        return prices_for(self.name, self.address, given, self.cap, stores)
+
+    @property
+    def _dialect(self) -> Dialect:
+        return self._spoken(DIALECTS[self.endpoint])
+
+    def _spoken(self, kind: type[Spoken]) -> Spoken:
+        """A protocol with this model's settings."""
+        return kind(
+            name=self.name,
+            official=urlsplit(self.address).hostname == urlsplit(kind.ADDRESS).hostname,
+            limit=self.limit,
+            effort=self.effort,
+            thinking_room=self.thinking_room,
+            thinking_budget=self.thinking_budget,
+            temperature=self.temperature,
+            stream=self.stream,
+            extra_body=self.extra_body,
+        )
 
     def _ledger(self) -> Ledger:
+        seconds = max(self.timeout, self.patience) if self.stream else self.timeout
         account = f"{self.name} at {self.base_url}"
-        return Ledger(Path(self.cache), account, self._prices, self.timeout)
+        return Ledger(Path(self.cache), account, self._prices, seconds)
 
     def _draws(self) -> Mapping[str, Any]:
         return {"samples": self.samples, "seed": self.seed}
 
-    def _check_least(self, field: str, least: int) -> None:
-        value = getattr(self, field)
+    def _check_least(self, name: str, least: int) -> None:
+        value = getattr(self, name)
         if value is not None and not value >= least:
-            raise ValueError(f"{field} {value:g} of model {self.name!r}: at least {least}")
+            raise ValueError(f"{name} {value:g} of model {self.name!r}: at least {least}")
 
-
-class Remote:
-    """Answers from the ledger, or else by querying the server concurrently.
-
-    Any number of threads may call `answer`; at most `slots` requests are in flight in total.
-    """
-
-    def __init__(self, source: OpenAI, wire: Wire, asker: Asker, ledger: Ledger) -> None:
-        self._source, self._wire, self._asker, self._ledger = source, wire, asker, ledger
-        self._pool = ThreadPoolExecutor(source.in_flight, "api")
-        self._stopped: Stopped | None = None
-        self._one_at_a_time = False
-
-    @property
-    def slots(self) -> int:
-        return self._source.in_flight
-
-    def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
-        """Raises Stopped if this run can send no more, after all replies in flight have arrived."""
-        parts = dict.fromkeys(part for request in requests for part in _parts(request))
-        try:
-            running = {part: self._pool.submit(self._do, part) for part in parts}
-        except RuntimeError:
-            raise ModelError(f"{self._asker.who}: the run ends") from None
-        failed = [error for error in (one.exception() for one in running.values()) if error]
-        for error in failed:
-            if isinstance(error, Stopped):
-                raise Stopped(str(error))
-        done = {part: future.result() for part, future in running.items()}
-        return [self._reply(request, done) for request in requests]
-
-    def cancel(self) -> None:
-        """End all waiting for the server; replies in flight that arrive very soon are stored."""
-        self._asker.cancel()
-
-    def spending(self) -> Spending:
-        """This model's spending, over all runs that share its cache."""
-        return self._ledger.spending()
-
-    def close(self) -> None:
-        """Close the model. Callers still waiting in `answer` get a reply in flight, or a
-        ModelError."""
-        self.cancel()
-        # Cancelling futures in the pool would not wake the threads that wait for them.
-        self._pool.shutdown()
-        self._asker.close()
-        self._ledger.close()
-
-    def _do(self, part: Prompt | Generate) -> ScoredPrompt | Generation:
-        """Send one prompt of a Score, or one Generate."""
-        if self._stopped is not None:
-            raise Stopped(str(self._stopped))
-        try:
-            return self._write(part) if isinstance(part, Generate) else self._hear(part)
-        except Stopped as stop:
-            self._stopped = stop
-            raise
-
-    def _write(self, request: Generate) -> Generation:
-        texts, tokens = self._samples(self._wire.writing(request), request.n)
-        for stop in request.stop:  # some servers do not strip it
-            texts = [text.partition(stop)[0] for text in texts]
-        return Generation(texts[0], tokens.prompt, tokens.written, tuple(texts[1:]))
-
-    def _hear(self, prompt: Prompt) -> ScoredPrompt:
-        if self._source.scores == "sampled":
-            return self._draw(prompt)
-        reply = self._ask(self._wire.scoring(prompt, self._source.top))
-        try:
-            reported, counted = self._wire.first_token(reply), usage(reply)
-        except ValueError as error:
-            raise Stopped(
-                f"{self._asker.who}: {one_line(str(error))}; set model.scores=sampled"
-            ) from None
-        if reported is None:
-            raise Stopped(
-                f"{self._asker.who}: it tells no log-probabilities; set model.scores=sampled"
-            )
-        return ScoredPrompt(reported, counted.prompt if counted else 0)
-
-    def _draw(self, prompt: Prompt) -> ScoredPrompt:
-        body = self._wire.sampling(prompt, self._source.seed)
-        texts, tokens = self._samples(body, self._source.samples)
-        return ScoredPrompt(tuple(texts), tokens.prompt)
-
-    def _samples(self, body: Body, count: int) -> tuple[list[str], Tokens]:
-        """`count` texts, over several requests if need be, and the tokens counted by the
-        server, or 0."""
-        texts: list[str] = []
-        read = written = 0
-        while len(texts) < count:
-            reply = self._ask_several(body, count - len(texts), len(texts))
-            counted = usage(reply) or Tokens(0, 0)
-            read, written = read + counted.prompt, written + counted.written
-            texts += self._wire.texts(reply)
-        return texts[:count], Tokens(read, written)
-
-    def _ask_several(self, body: Body, count: int, first: int) -> Mapping[str, Any]:
-        """A reply with at least one text; with `count` if the server supports several."""
-        from gauntlet.models.api.retry import Refused
-
-        alone = self._wire.several(body, 1, first)
-        if count == 1 or self._one_at_a_time:
-            return self._ask(alone)
-        try:
-            return self._ask(self._wire.several(body, count, first))
-        except Refused:
-            reply = self._ask(alone)
-        self._one_at_a_time = True  # the number was what the server rejected
-        return reply
-
-    def _ask(self, body: Body) -> Mapping[str, Any]:
-        asked = [self._source.base_url, self._source.endpoint, body]
-        text = json.dumps(asked, sort_keys=True, ensure_ascii=False)
-        return self._asker.ask(hashlib.sha256(text.encode()).digest(), body)
-
-    def _reply(self, request: Request, done: Mapping[Any, ScoredPrompt | Generation]) -> Reply:
-        if isinstance(request, Generate):
-            written = done[request]
-            assert isinstance(written, Generation)
-            return written
-        heard = [part for part in map(done.get, request.prompts) if isinstance(part, ScoredPrompt)]
-        rows = tuple(part.logprobs(request.choices) for part in heard)
-        missing = any(-math.inf in row for row in rows)
-        unsure = missing and self._source.scores == "logprobs"
-        ceilings = tuple(part.ceiling for part in heard) if unsure else ()
-        return Scores(rows, tuple(part.tokens for part in heard), ceilings)
-
-
-def _parts(request: Request) -> tuple[Prompt | Generate, ...]:
-    return (request,) if isinstance(request, Generate) else request.prompts
+    def _wrong(self, name: str, right: str) -> ValueError:
+        return ValueError(f"{name} {getattr(self, name)!r} of model {self.name!r}: {right}")
 
 
 def _is_address(url: str) -> bool:

@@ -21,9 +21,11 @@ SPARE = 1 << 20
 A_TOKEN = 256
 """Bytes per generated token: the longest run of spaces in any known tokenizer, or forty letters
 escaped by JSON; four are usual."""
+AN_EVENT = 1024
+"""Bytes per generated token of a stream, which wraps each in an event and may repeat the whole."""
 OF_AN_ERROR = 1 << 16
 """Bytes read of an error response; the rest is dropped."""
-KEPT = (b"retry-after", b"retry-after-ms", b"location")
+KEPT = (b"retry-after", b"retry-after-ms", b"x-should-retry", b"location")
 """The headers kept of a reply, as bytes: a server may send any. The others control decoding, and a
 compression named in place of a character set is one more way to inflate a reply."""
 REDIRECTED = "x-redirected"
@@ -38,9 +40,9 @@ class TooLong(GauntletError):
     """A reply is longer than it could possibly need to be."""
 
 
-def most_bytes(most: Tokens) -> int:
+def most_bytes(most: Tokens, streams: bool = False) -> int:
     """The byte limit of a reply that may use these tokens."""
-    return SPARE + A_TOKEN * most.written
+    return SPARE + (AN_EVENT if streams else A_TOKEN) * most.written
 
 
 async def limit_response(response: httpx2.Response) -> None:

@@ -6,7 +6,6 @@ removed before anything is shown or stored. Messages about it are one printable 
 
 from __future__ import annotations
 
-import email.utils
 import json
 import random
 import threading
@@ -15,25 +14,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import openai
+import httpx2
 
 from gauntlet.common.errors import GauntletError, ModelError, Stopped
 from gauntlet.common.sanitize import mask_secret, mask_secret_parts, one_line
+from gauntlet.models.api.dialects.base import Body, Dialect
+from gauntlet.models.api.events import events
 from gauntlet.models.api.ledger import Ledger, Tokens
+from gauntlet.models.api.refusals import Failure, failure, retry_after
 from gauntlet.models.api.response_limits import REDIRECTED, TooLong, most_bytes
-from gauntlet.models.api.sending import NOT_SENT, Cancelled, Sender
-from gauntlet.models.api.wire import Body, Wire, failure, usage
+from gauntlet.models.api.sending import NOT_SENT, Cancelled, Response, Sender
 
-KEY = "OPENAI_API_KEY"
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
 """Seconds between attempts, doubled each time, unless the server gives a delay."""
 LOOK_SECONDS = 0.1
 """How often to check for a reply that another process is waiting for."""
-TRANSIENT = (408, 409, 425, 429)
+STREAMED = ("data:", "event:", "id:", "retry:", ":")
+"""How the text of a stream begins."""
 LONGEST = 20_000
 """Characters of a server's message that are looked at."""
 MARK = "[key]"
 """Replaces the key wherever a server repeats it."""
+UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
+"""What reading a reply raises if it is not of its protocol."""
 
 
 @dataclass
@@ -54,31 +57,38 @@ class Refused(Stopped):
     """The server rejects a kind of request that it has never answered."""
 
 
+@dataclass(frozen=True)
+class Server:
+    """Where and how to ask.
+
+    key: as `key_in` gives it, from the variable `key_env`.
+    headers: sent with every request.
+    timeout: seconds per attempt, to its last byte; of a stream, seconds without a byte.
+    patience: seconds for all attempts at one reply, and for a stream to its last byte.
+    threads: number of concurrent callers, each with its own connection.
+    """
+
+    base_url: str
+    key: str
+    key_env: str
+    headers: Mapping[str, str]
+    timeout: float
+    patience: float
+    threads: int
+
+
 class Asker:
     """Queries one model of one server; thread-safe.
 
     A request in flight in another thread or process is waited for, not sent again.
     """
 
-    def __init__(
-        self,
-        wire: Wire,
-        base_url: str,
-        key: str,
-        ledger: Ledger,
-        timeout: float,
-        patience: float,
-        threads: int,
-    ) -> None:
-        """key: as `key_in` gives it.
-        timeout: seconds per attempt, to its last byte.
-        patience: seconds for all attempts at one reply.
-        threads: number of concurrent callers, each with its own connection.
-        """
-        self.who = f"model {wire.name!r} at {base_url}"
-        self._wire, self._ledger, self._patience = wire, ledger, patience
-        self._key = key
-        self._sender = Sender(base_url, key or "none", timeout, threads)
+    def __init__(self, dialect: Dialect, server: Server, ledger: Ledger) -> None:
+        self.who = f"model {dialect.name!r} at {server.base_url}"
+        self._dialect, self._server, self._ledger = dialect, server, ledger
+        self._key = server.key
+        headers = {**dialect.headers(server.key), **server.headers}
+        self._sender = Sender(server.base_url, headers, server.timeout, server.threads)
         self._lock = threading.Lock()
         """Guards the state shared between threads: the next four attributes."""
         self._answers = 0
@@ -87,19 +97,21 @@ class Asker:
         self._hold_until = 0.0
         self._over = threading.Event()
 
-    def ask(self, key: bytes, body: Body) -> Mapping[str, Any]:
+    def ask(self, key: bytes, body: Body, group: str = "") -> Mapping[str, Any]:
         """The reply, from the ledger if it is there, and stored in it before it is returned.
+
+        group: names the static text, as in `Dialect.sent`.
 
         Raises Refused for a kind of request that was never answered, Stopped if no further request
         is likely to do better, else ModelError.
         """
-        deadline, before = time.monotonic() + self._patience, self._answers
-        most, wait = self._wire.most(body), FIRST_WAIT
+        deadline, before = time.monotonic() + self._server.patience, self._answers
+        most, wait = self._dialect.most(body), FIRST_WAIT
         while (kept := self._ledger.find(key)) is None:
             try:
                 self._heed_hold(deadline)
                 if self._ledger.claim(key, most):
-                    return self._attempt(key, body, most)
+                    return self._attempt(key, body, group, most)
                 self._pause(LOOK_SECONDS)
             except RetryableError as failed:
                 pause = failed.after or wait * random.uniform(0.5, 1.0)
@@ -121,7 +133,8 @@ class Asker:
         self._sender.close()
 
     def _heed_hold(self, deadline: float) -> None:
-        """Wait as long as the server last asked for. Raises Again if that is past the deadline."""
+        """Wait as long as the server last asked for. Raises RetryableError if that is past the
+        deadline."""
         now = time.monotonic()
         hold = self._hold_until - now
         if self._hold_until > max(now, deadline):
@@ -130,19 +143,19 @@ class Asker:
 
     def _given_up(self, failed: RetryableError, others_do: bool) -> ModelError:
         """The error for a reply that was given up: Stopped unless others got theirs meanwhile."""
-        too_long = failed.after is not None and failed.after > self._patience
+        too_long = failed.after is not None and failed.after > self._server.patience
         hopeless = not failed.connected and not self._answers
         hint = "" if hopeless else "; what was answered is kept; the same command continues"
         kind = ModelError if others_do and not too_long else Stopped
         return kind(f"{self.who}: {failed.reason}{hint}")
 
-    def _attempt(self, key: bytes, body: Body, most: Tokens) -> Mapping[str, Any]:
-        """Send one request and store its reply. Raises Again, or what `ask` raises."""
+    def _attempt(self, key: bytes, body: Body, group: str, most: Tokens) -> Mapping[str, Any]:
+        """Send one request and store its reply. Raises RetryableError, or what `ask` raises."""
         try:
             if key in self._too_long:
                 raise ModelError(self._too_long[key])
-            text = self._send(key, body, most)
-            reply = self._read(text, frozenset(body))
+            text = self._send(key, body, group, most)
+            reply, text = self._read(text, frozenset(body))
         except TooLong as error:
             self._ledger.lost(key)
             raise self._never_again(key, body, error) from None
@@ -152,7 +165,7 @@ class Asker:
             )
             (self._ledger.refused if free else self._ledger.lost)(key)
             raise
-        self._ledger.keep(key, text, usage(reply) or most)
+        self._ledger.keep(key, text, self._dialect.usage(reply) or most)
         self._note(body, answers=1)
         return reply
 
@@ -169,74 +182,108 @@ class Asker:
             self._answers += answers
             self._shapes.add(frozenset(body))
 
-    def _send(self, key: bytes, body: Body, most: Tokens) -> str:
+    def _send(self, key: bytes, body: Body, group: str, most: Tokens) -> str:
         """The text of a successful response, without our key."""
+        dialect, server = self._dialect, self._server
+        streams = dialect.streams(body)
         try:
-            # A server that supports the header answers a repeated request from its cache.
-            headers = {"Idempotency-Key": key.hex()}
-            data = self._sender.post(self._wire.endpoint, body, headers, most_bytes(most))
-            return mask_secret(data.decode(errors="replace"), self._key, MARK)
+            response = self._sender.post(
+                dialect.path(body),
+                dialect.sent(body, group),
+                # A server that supports the header answers a repeated request from its cache.
+                {"Idempotency-Key": key.hex()},
+                most_bytes(most, streams),
+                server.patience if streams else server.timeout,
+            )
         except Cancelled:
             raise RetryableError("the run ends", lost=True) from None
-        except openai.APITimeoutError as error:
-            sent = not isinstance(error.__cause__, NOT_SENT)
-            raise RetryableError("it did not answer in time", lost=sent, connected=sent) from None
-        except openai.APIConnectionError as error:
-            sent = not isinstance(error.__cause__, NOT_SENT)
-            why = "the connection was cut" if sent else "it cannot be reached"
-            said = self._clean(str(error.__cause__ or error))
-            raise RetryableError(f"{why} ({said})", lost=sent, connected=sent) from None
-        except openai.APIStatusError as error:
-            raise self._status(error, frozenset(body)) from None
+        except httpx2.HTTPError as error:
+            raise self._unsent(error) from None
+        if response.status >= 300:
+            raise self._status(response, frozenset(body))
+        return mask_secret(response.body.decode(errors="replace"), self._key, MARK)
 
-    def _status(self, error: openai.APIStatusError, shape: frozenset[str]) -> Exception:
-        told = error.body.get("message") if isinstance(error.body, dict) else None
-        said, headers = str(told or error.message), error.response.headers
-        if error.code == "insufficient_quota":
-            return Stopped(f"{self.who}: the account's quota is used up ({self._clean(said)})")
-        if REDIRECTED in headers:
-            there = self._clean(headers[REDIRECTED])
+    def _unsent(self, error: httpx2.HTTPError) -> RetryableError:
+        """The error of a connection that failed."""
+        sent = not isinstance(error, NOT_SENT)
+        if isinstance(error, httpx2.TimeoutException):
+            return RetryableError("it did not answer in time", lost=sent, connected=sent)
+        why = "the connection was cut" if sent else "it cannot be reached"
+        return RetryableError(f"{why} ({self._clean(str(error))})", lost=sent, connected=sent)
+
+    def _status(self, response: Response, shape: frozenset[str]) -> Exception:
+        """The exception for a response of an error."""
+        if REDIRECTED in response.headers:
+            there = self._clean(response.headers[REDIRECTED])
             return Stopped(
                 f"{self.who}: it sends us on to {there!r}, where the key does not go by itself; if "
                 "that is right, set model.base_url to it"
             )
-        return self._refusal(error.status_code, said, retry_after(headers), shape)
-
-    def _read(self, text: str, shape: frozenset[str]) -> Mapping[str, Any]:
-        """The parsed reply. Raises Again if it is damaged, or the reported error if it contains
-        one."""
+        text = response.body.decode(errors="replace")
         try:
+            failed = failure(json.loads(text), response.status)
+        except (ValueError, RecursionError):
+            failed = None
+        failed = failed or Failure(text, response.status)
+        again = {"true": True, "false": False}.get(response.headers.get("x-should-retry", ""))
+        return self._refusal(failed, retry_after(response.headers), shape, again)
+
+    def _read(self, text: str, shape: frozenset[str]) -> tuple[Mapping[str, Any], str]:
+        """The parsed reply, and its text as stored. Raises RetryableError if it is damaged, or the
+        reported error if it contains one."""
+        begun, failed = False, None
+        try:
+            if text.lstrip().startswith(STREAMED):
+                parts = list(events(text))
+                failed = next((one for one in map(failure, parts) if one), None)
+                begun = len(parts) > 1
+                reply = None if failed else self._dialect.joined(parts)
+                text = mask_secret(json.dumps(reply), self._key, MARK)
             reply = json.loads(text)
-            failed = failure(reply)
+            failed = failed or failure(reply)
             if failed is None:
-                self._wire.texts(reply)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+                self._dialect.texts(reply)
+        except UNREADABLE as error:
             raise RetryableError(
                 f"its reply cannot be read ({self._clean(str(error))})", lost=True
             ) from None
         if failed is not None:
-            told, status = failed
-            raise self._refusal(status, told, None, shape)
-        return dict(reply)
+            raise self._refusal(failed, None, shape, lost=begun)
+        return dict(reply), text
 
     def _refusal(
-        self, status: int | None, message: str, after: float | None, shape: frozenset[str]
+        self,
+        failed: Failure,
+        after: float | None,
+        shape: frozenset[str],
+        again: bool | None = None,
+        lost: bool = False,
     ) -> Exception:
-        """The exception for an error status. after: seconds that the server asks all to wait."""
-        said = self._clean(message) if status is None else f"{status}: {self._clean(message)}"
-        if status is None or status >= 500 or status in TRANSIENT:
+        """The exception for an error.
+
+        after: seconds that the server asks all to wait.
+        again: whether it asks for the same request again; None if it does not say.
+        lost: whether part of a reply came before.
+        """
+        message, status = self._clean(failed.message), failed.status
+        said = message if status is None else f"{status}: {message}"
+        if failed.unpaid:
+            return Stopped(f"{self.who}: the account's quota is used up ({said})")
+        if failed.transient if again is None else again:
             if after is not None:
                 with self._lock:
                     self._hold_until = max(self._hold_until, time.monotonic() + after)
             wish = "" if after is None else f", and asks to wait {after:g} s"
-            return RetryableError(f"it goes on failing ({said}{wish})", after=after)
-        if status in (401, 403):
+            return RetryableError(f"it goes on failing ({said}{wish})", lost, after)
+        if failed.of_the_key:
             state = "is not accepted" if self._key else "is not set"
-            return Stopped(f"{self.who}: the key in the variable {KEY} {state} ({said})")
+            variable = self._server.key_env
+            return Stopped(f"{self.who}: the key in the variable {variable} {state} ({said})")
         if status == 404:
             return Stopped(f"{self.who}: not found ({said}){self._served_models()}")
         # A server that has answered this kind of request rejects the prompt, not our protocol.
-        return (ModelError if shape in self._shapes else Refused)(f"{self.who}: refused ({said})")
+        kind = ModelError if shape in self._shapes else Refused
+        return kind(f"{self.who}: refused ({said}){failed.advice}")
 
     def _served_models(self) -> str:
         """The server's models, if it lists them."""
@@ -253,30 +300,16 @@ class Asker:
             raise ModelError(f"{self.who}: the run ends")
 
 
-def key_in(environment: Mapping[str, str]) -> str:
+def key_in(environment: Mapping[str, str], variable: str) -> str:
     """The stripped key; "" if there is none. Raises ModelError, without repeating it, for a key
     that no header can carry."""
-    given = environment.get(KEY, "")
+    given = environment.get(variable, "")
     key = given.strip()
     if given and not key:
-        raise ModelError(f"the variable {KEY} is blank; give it a key, or unset it")
+        raise ModelError(f"the variable {variable} is blank; give it a key, or unset it")
     if not all("!" <= character <= "~" for character in key):
         raise ModelError(
-            f"the variable {KEY} holds a space or a character that no key has; only printable "
+            f"the variable {variable} holds a space or a character that no key has; only printable "
             "ASCII characters are allowed"
         )
     return key
-
-
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """The delay a server asks for, in seconds; headers give milliseconds, seconds or a date."""
-    for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
-        try:
-            return max(0.0, float(headers[name]) / scale)
-        except (KeyError, ValueError):
-            continue
-    try:
-        date = email.utils.parsedate_to_datetime(headers["retry-after"])
-        return max(0.0, date.timestamp() - time.time())
-    except (KeyError, ValueError, OverflowError):
-        return None

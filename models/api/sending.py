@@ -1,27 +1,25 @@
-"""Requests through the `openai` client, from one thread that awaits all of them.
+"""Posts requests, from one thread that awaits all of them.
 
-A request has one timeout, from connecting to the last byte of its reply, so a server that sends a
-byte now and then cannot stall a caller. Callers can be released at any moment.
-
-The client's own retries are off: they give up on a Retry-After of more than two minutes and on
-replies that are truncated or not JSON, and ignore what an attempt may have cost. Redirects are not
-followed: prompts and key go only to the address that the user gave.
+A whole reply has one timeout, from connecting to its last byte, so a server that sends a byte now
+and then cannot stall a caller; a stream has a deadline, and a timeout between its bytes. Callers
+can be released at any moment. Redirects are not followed: prompts and key go only to the address
+that the user gave.
 """
 
 from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import json
 import threading
 from collections.abc import Coroutine, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import httpx2
-import openai
 
 from gauntlet.common.errors import GauntletError
 from gauntlet.models.api.response_limits import LIMIT, OF_AN_ERROR, limit_response
-from gauntlet.models.api.wire import Body, Endpoint
 
 NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
 """Connection failures from before the request was sent."""
@@ -37,20 +35,30 @@ class Cancelled(GauntletError):
     """The run ended before the reply arrived."""
 
 
+@dataclass(frozen=True)
+class Response:
+    """A server's response: status, the headers that `response_limits` keeps, and body."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
 class Sender:
     """Sends requests to one server, from any number of threads."""
 
-    def __init__(self, base_url: str, key: str, timeout: float, connections: int) -> None:
-        self._timeout = timeout
+    def __init__(
+        self, base_url: str, headers: Mapping[str, str], timeout: float, connections: int
+    ) -> None:
+        """timeout: seconds to connect, and between two bytes."""
         limits = httpx2.Limits(max_connections=connections, max_keepalive_connections=connections)
-        self._client = openai.AsyncOpenAI(
-            base_url=base_url,
-            api_key=key,
+        self._timeout, self._base_url = timeout, base_url.rstrip("/")
+        self._client = httpx2.AsyncClient(
+            headers={"accept": "application/json", "user-agent": "gauntlet", **headers},
             timeout=timeout,
-            max_retries=0,
-            http_client=openai.DefaultAsyncHttpx2Client(
-                limits=limits, follow_redirects=False, event_hooks={"response": [limit_response]}
-            ),
+            limits=limits,
+            follow_redirects=False,
+            event_hooks={"response": [limit_response]},
         )
         self._over = False
         self._under_way: set[asyncio.Task[Any]] = set()
@@ -59,32 +67,49 @@ class Sender:
         self._thread.start()
 
     def post(
-        self, endpoint: Endpoint, body: Body, headers: Mapping[str, str], most_bytes: int
-    ) -> bytes:
-        """The body of the reply. Raises TooLong for a longer one, Cancelled, and the client's
-        errors: a timeout, a failed connection or an error status."""
-        route: Any = self._client.completions
-        if endpoint == "chat":
-            route = self._client.chat.completions
+        self,
+        path: str,
+        body: Mapping[str, Any],
+        headers: Mapping[str, str],
+        most_bytes: int,
+        seconds: float,
+    ) -> Response:
+        """The response, whatever its status.
 
-        async def send() -> bytes:
+        seconds: to its last byte.
+
+        Raises TooLong for a longer one, Cancelled, and the client's errors: a timeout, a failed
+        connection or a body that cannot be decompressed.
+        """
+        content = json.dumps(body, separators=(",", ":")).encode()
+        typed = {"content-type": "application/json", **headers}
+
+        async def send() -> Response:
             LIMIT.set(most_bytes)
-            raw = await route.with_raw_response.create(**body, extra_headers=headers)
-            return bytes(raw.content)
+            raw = await self._client.post(self._url(path), content=content, headers=typed)
+            return Response(raw.status_code, raw.headers, raw.content)
 
-        return self._waited_for(send())
+        return self._waited_for(send(), seconds)
 
     def models(self) -> list[str]:
         """The names of the server's models; [] if it does not list them."""
 
         async def look() -> list[str]:
             LIMIT.set(OF_AN_ERROR)
-            page = await self._client.models.list()
-            return [str(model.id) for model in page.data]
+            page = json.loads((await self._client.get(self._url("models"))).content)
+            listed = page["data"] if "data" in page else page["models"]
+            return [str(model["id"] if "id" in model else model["name"]) for model in listed]
 
         try:
-            return self._waited_for(look())
-        except (openai.OpenAIError, GauntletError, ValueError, TypeError, AttributeError):
+            return self._waited_for(look(), self._timeout)
+        except (
+            httpx2.HTTPError,
+            GauntletError,
+            ValueError,
+            TypeError,
+            LookupError,
+            RecursionError,
+        ):
             return []
 
     def cancel(self) -> None:
@@ -97,28 +122,33 @@ class Sender:
         """Close the client. Nothing may be in flight."""
         if self._loop.is_closed():
             return
-        asyncio.run_coroutine_threadsafe(self._client.close(), self._loop).result()
+        asyncio.run_coroutine_threadsafe(self._client.aclose(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
-    def _waited_for(self, sending: Coroutine[Any, Any, T]) -> T:
-        future = asyncio.run_coroutine_threadsafe(self._in_time(sending), self._loop)
+    def _url(self, path: str) -> str:
+        """A path is below the address, or from `/` on below the server itself."""
+        base = self._base_url.removesuffix("/v1") if path.startswith("/") else self._base_url
+        return f"{base}/{path.removeprefix('/')}"
+
+    def _waited_for(self, sending: Coroutine[Any, Any, T], seconds: float) -> T:
+        future = asyncio.run_coroutine_threadsafe(self._in_time(sending, seconds), self._loop)
         try:
             return future.result()
         except concurrent.futures.CancelledError:
             raise Cancelled("the run ends") from None
 
-    async def _in_time(self, sending: Coroutine[Any, Any, T]) -> T:
+    async def _in_time(self, sending: Coroutine[Any, Any, T], seconds: float) -> T:
         task = asyncio.ensure_future(sending)
         self._under_way.add(task)
         if self._over:
             task.cancel()
         try:
-            async with asyncio.timeout(self._timeout + SLACK_SECONDS):
+            async with asyncio.timeout(seconds + SLACK_SECONDS):
                 return await task
         except TimeoutError:
-            raise openai.APITimeoutError(httpx2.Request("POST", self._client.base_url)) from None
+            raise httpx2.ReadTimeout("it took too long") from None
         finally:
             self._under_way.discard(task)
 

@@ -24,15 +24,15 @@ SETTING = re.compile(r"_(?:mode|type|method|scheme|file|path|dir)$", re.IGNORECA
 """How names end that say how or where to authenticate, as RAY_AUTH_MODE=token does."""
 PATH = re.compile(r"[/~.]")
 """How a value begins if it is the path of a secret rather than the secret."""
-NAMES_ONE = "api_key_env"
-"""The setting that names the variable that holds a key."""
+NAMES_ONE = ("api_key_env", "key_env")
+"""The settings that name the variable that holds a key."""
 
 
 def refuse(config: Any, environment: Mapping[str, str] = os.environ) -> None:
     """Raises UserError if a key or value of the config, which is plain data, contains the value of
-    a variable that looks like a secret or is named by an `api_key_env`."""
+    a variable that looks like a secret or is named by an `api_key_env` or `key_env`."""
     texts = list(leaves(config, ()))
-    named = [text for path, text in texts if path[-1:] == (NAMES_ONE,)]
+    named = [text for path, text in texts if path and path[-1] in NAMES_ONE]
     for name, secret in _secrets(environment, named):
         for path, text in texts:
             if any(isinstance(part, str) and secret in part for part in (*path, text)):

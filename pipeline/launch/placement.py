@@ -87,7 +87,7 @@ def check_nodes(sources: Sequence[ModelSource], nodes: int) -> None:
 def check_installed(sources: Sequence[ModelSource]) -> None:
     """Raises UserError if a model needs a package from an extra that is not installed."""
     if paid_models(sources):
-        require("openai", "api")
+        require("httpx2", "api")
     if any(shards_of(source) > 1 for source in sources):
         require("deepspeed", "gpu")
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from transformers import PreTrainedTokenizerFast
 
-from gauntlet.models.api.wire import TEMPLATE_TOKENS, Wire
+from gauntlet.models.api.dialects.base import TEMPLATE_TOKENS
+from gauntlet.models.api.dialects.chat import Chat, Completions
 from gauntlet.models.base import Dialogue, Generate, Generation, Prompt, Score, Scores
 from gauntlet.models.engine.tokens import Tokens
 from gauntlet.models.replay import Replay
@@ -50,7 +51,7 @@ def test_a_chat_template_gets_a_message_a_turn(tokenizer: PreTrainedTokenizerFas
 
 
 def test_a_server_gets_a_message_a_turn() -> None:
-    wire = Wire("gpt", "chat", "max_tokens")
+    wire = Chat(name="gpt")
     body = wire.writing(Generate(TALK, 7))
     assert body["messages"] == [
         {"role": "user", "content": "Rules.\n\nHand: red 1\nSay:"},
@@ -63,7 +64,7 @@ def test_a_server_gets_a_message_a_turn() -> None:
     assert joined == TALK.text, "so a server without a template reads what a checkpoint reads"
     most = wire.most(body)
     assert (most.prompt, most.written) == (len(TALK.text) + 5 * TEMPLATE_TOKENS, 7)
-    raw = Wire("gpt", "completions", "max_tokens")
+    raw = Completions(name="gpt")
     assert raw.writing(Generate(TALK, 7))["prompt"] == TALK.text
     assert raw.most(raw.writing(Generate(TALK, 7))).prompt == len(TALK.text) + TEMPLATE_TOKENS
 

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from gauntlet.common.errors import ModelError, Stopped
+from gauntlet.models.api.dialects.chat import Chat, Completions
 from gauntlet.models.api.openai import OpenAI
-from gauntlet.models.api.wire import Wire, reported
+from gauntlet.models.api.scoring import reported
 from gauntlet.models.base import Generate, Prompt, Score
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.exchanges import ScoreExchange
@@ -80,7 +81,7 @@ def test_a_drawn_token_beside_the_likeliest_says_nothing_of_those_left_out() -> 
 
 
 def test_what_a_request_says_goes_over_the_wire() -> None:
-    body = Wire("gpt", "chat", "max_completion_tokens").writing(WRITE)
+    body = Chat(name="gpt", limit="max_completion_tokens").writing(WRITE)
     assert body == {
         "model": "gpt",
         "messages": [{"role": "user", "content": "Rules.\n\nHand: red 1\nSay: "}],
@@ -89,7 +90,7 @@ def test_what_a_request_says_goes_over_the_wire() -> None:
         "seed": 3,
         "stop": ["Z"],
     }
-    raw = Wire("gpt", "completions", "max_tokens").writing(WRITE)
+    raw = Completions(name="gpt").writing(WRITE)
     assert raw["prompt"] == WRITE.prompt.text
     assert raw["max_tokens"] == 5
 
@@ -173,8 +174,9 @@ def test_one_prompt_that_is_refused_is_that_prompts_own_fault(opened: Opened) ->
 @pytest.mark.parametrize(
     ("settings", "line"),
     [
-        ({"endpoint": "responses"}, "allowed are chat, completions"),
-        ({"scores": "votes"}, "allowed are logprobs, sampled"),
+        ({"endpoint": "replies"}, "allowed are chat, completions, responses, messages, gemini"),
+        ({"scores": "votes"}, "allowed are logprobs, sampled, decisions, vllm"),
+        ({"scores": "decisions", "endpoint": "gemini"}, "it needs endpoint chat or responses"),
         ({"top": 1}, "top 1 of model 'm': at least 2"),
         ({"in_flight": 0}, "in_flight 0"),
         ({"cap": 5.0}, "needs prices"),
@@ -210,8 +212,5 @@ def test_identity_is_who_is_asked_and_how() -> None:
         OpenAI("m", "http://a/v1", scores="sampled"),
     ]
     assert all(other.identity() != one.identity() for other in others)
-    assert (
-        one.identity()["temperature"]
-        == Wire("m", "chat", "max_tokens").scoring(WRITE.prompt, 5)["temperature"]
-    )
+    assert one.identity()["temperature"] == Chat(name="m").scoring(WRITE.prompt, 5)["temperature"]
     assert os.environ["OPENAI_API_KEY"] not in repr(one)

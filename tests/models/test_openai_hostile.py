@@ -20,7 +20,8 @@ import pytest
 from gauntlet.common.errors import ModelError, Stopped
 from gauntlet.models.api import response_limits, sending
 from gauntlet.models.api.ledger import Tokens
-from gauntlet.models.api.openai import OpenAI, Remote
+from gauntlet.models.api.openai import OpenAI
+from gauntlet.models.api.remote import Remote
 from gauntlet.models.base import Generate, Prompt, Score
 from tests import hostile
 from tests.api import KEY

@@ -11,9 +11,10 @@ import pytest
 
 import tests.api
 from gauntlet.common.errors import ModelError, Stopped
+from gauntlet.models.api.dialects.chat import Chat
 from gauntlet.models.api.ledger import Tokens
+from gauntlet.models.api.refusals import Failure, failure
 from gauntlet.models.api.retry import key_in
-from gauntlet.models.api.wire import Wire, failure, usage
 from gauntlet.models.base import Prompt, Score
 from tests.api import KEY, WRITE, Opened, PocketServer, Script
 
@@ -29,7 +30,7 @@ def test_a_key_is_stripped(opened: Opened, monkeypatch: pytest.MonkeyPatch, end:
 
 
 def test_no_key_is_a_key_that_is_not_set() -> None:
-    assert key_in({}) == key_in({"OPENAI_API_KEY": ""}) == ""
+    assert key_in({}, "KEY") == key_in({"KEY": ""}, "KEY") == ""
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ def test_a_reply_without_counts_is_kept_and_booked_as_the_most_it_can_be(
         first = model.answer([WRITE])
         assert model.answer([WRITE]) == first
         after = model.spending()
-    wire = Wire("pocket", "chat", "max_tokens")
+    wire = Chat(name="pocket")
     most = wire.most(wire.writing(WRITE))
     assert after.paid == Tokens(before.prompt + most.prompt, before.written + most.written)
     assert after.unsure == Tokens(0, 0)
@@ -91,8 +92,10 @@ def test_a_reply_without_counts_is_kept_and_booked_as_the_most_it_can_be(
 
 
 def test_counts_that_are_there_are_read() -> None:
-    assert usage({"usage": {"prompt_tokens": 3, "completion_tokens": 0}}) == Tokens(3, 0)
-    assert usage({"usage": {"prompt_tokens": True, "completion_tokens": 0}}) is None
+    assert Chat(name="m").usage({"usage": {"prompt_tokens": 3, "completion_tokens": 0}}) == Tokens(
+        3, 0
+    )
+    assert Chat(name="m").usage({"usage": {"prompt_tokens": True, "completion_tokens": 0}}) is None
 
 
 def _without(reply: Reply, part: str, value: object) -> Reply:
@@ -147,9 +150,9 @@ def test_an_error_under_a_status_of_success_means_what_its_own_status_means(
 
 
 def test_what_counts_as_an_error() -> None:
-    assert failure({"error": "no"}) == ("no", None)
-    assert failure({"error": {"message": "no", "code": "busy"}}) == ("no", None)
-    assert failure({"error": {"message": "no", "code": 7}}) == ("no", None)
+    assert failure({"error": "no"}) == Failure("no")
+    assert failure({"error": {"message": "no", "code": "busy"}}) == Failure("no", kind="busy")
+    assert failure({"error": {"message": "no", "code": 7}}) == Failure("no")
     assert failure({"error": None, "choices": []}) is None
     assert failure({"error": {"message": "late"}, "choices": [{}]}) is None
     assert failure([]) is None

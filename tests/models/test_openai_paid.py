@@ -15,7 +15,7 @@ import pytest
 
 from gauntlet.common.errors import Stopped
 from gauntlet.models.api.ledger import Ledger, Prices, Tokens
-from gauntlet.models.api.retry import retry_after
+from gauntlet.models.api.refusals import retry_after
 from gauntlet.models.base import Score
 from gauntlet.models.checkpoint import Checkpoint
 from tests.api import FAULTS, POCKET, RETRY_AFTER, WRITE, Opened, PocketServer, Script, serving

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from gauntlet.common.errors import Stopped
+from gauntlet.models.api.dialects import DIALECTS
 from gauntlet.models.api.ledger import Tokens
-from gauntlet.models.api.wire import Wire
 from gauntlet.models.base import Generate, Prompt, Score
 from gauntlet.models.checkpoint import Checkpoint
 from tests.api import POCKET, Altered, Chat, Opened, PocketServer, Refused
@@ -129,7 +129,7 @@ def test_a_server_that_never_gives_the_rest_is_one_line(opened: Opened, changed)
 
 def test_json_is_asked_for_in_chat_alone(opened: Opened, served: PocketServer) -> None:
     wanted = replace(WRITE, json=True)
-    chat, raw = Wire("m", "chat", "max_tokens"), Wire("m", "completions", "max_tokens")
+    chat, raw = (DIALECTS[one](name="m") for one in ("chat", "completions"))
     assert chat.writing(wanted) == {
         **chat.writing(WRITE),
         "response_format": {"type": "json_object"},

@@ -14,7 +14,7 @@ import pytest
 
 from gauntlet.common.errors import ModelError, Stopped
 from gauntlet.models.api.ledger import Tokens
-from gauntlet.models.api.openai import Remote
+from gauntlet.models.api.remote import Remote
 from gauntlet.models.base import Cancellable, Concurrent, Request, Score
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.pipeline.play.queues import SlotQueue, queue_for

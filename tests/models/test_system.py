@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from transformers import PreTrainedTokenizerFast
 
-from gauntlet.models.api.wire import Wire
+from gauntlet.models.api.dialects.chat import Chat, Completions
 from gauntlet.models.base import Dialogue, Generate, Prompt, Score
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine.local import Local
@@ -134,7 +134,7 @@ def test_a_person_reads_it_first(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_server_gets_it_as_a_message_or_first() -> None:
-    chat = Wire("gpt", "chat", "max_tokens")
+    chat = Chat(name="gpt")
     body = chat.writing(Generate(TALK, 5))
     assert [message["role"] for message in body["messages"]] == [
         *("system", "user", "assistant", "user")
@@ -143,7 +143,7 @@ def test_a_server_gets_it_as_a_message_or_first() -> None:
     assert "".join(message["content"] for message in body["messages"]) == TALK.text
     assert chat.scoring(PROMPT, 5)["messages"][0] == {"role": "system", "content": SYSTEM}
     assert chat.most(body).prompt > len(TALK.text)
-    raw = Wire("gpt", "completions", "max_tokens")
+    raw = Completions(name="gpt")
     assert raw.writing(Generate(TALK, 5))["prompt"] == TALK.text
     assert TALK.text.startswith(SYSTEM)
     plain = chat.writing(Generate(replace(PROMPT, system=""), 5))

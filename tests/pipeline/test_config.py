@@ -105,8 +105,9 @@ def test_short_values_and_paths_are_no_secrets(value: str) -> None:
     secrets.refuse({"output_dir": value, "model": "none"}, {"MY_KEY": value})
 
 
-def test_the_variable_that_a_setting_names_is_a_secret() -> None:
-    config = {"model": {"api_key_env": "OURS"}, "name": VALUE}
+@pytest.mark.parametrize("setting", ["api_key_env", "key_env"])
+def test_the_variable_that_a_setting_names_is_a_secret(setting: str) -> None:
+    config = {"model": {setting: "OURS"}, "name": VALUE}
     with pytest.raises(UserError, match=r"^name holds the value of the environment variable OURS"):
         secrets.refuse(config, {"OURS": VALUE})
     secrets.refuse({"name": VALUE}, {"OURS": VALUE})

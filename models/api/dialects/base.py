@@ -1,0 +1,220 @@
+"""What all protocols share: the settings of a model, and a reply's texts and counts.
+
+A body holds all that defines the answer (model, prompt, limits, seed); the ledger knows a request
+by it. `sent` makes of it what goes over the wire: without what the protocol has no field for, and
+with what changes no answer (streaming, a key for the server's cache).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, NamedTuple, TypeGuard
+
+from gauntlet.models.api.ledger import Tokens
+from gauntlet.models.api.scoring import Reported
+from gauntlet.models.base import Detail, Dialogue, Finish, Generate, Prompt
+from gauntlet.models.thoughts import TAG, split_thoughts
+
+Body = dict[str, Any]
+Limit = Literal["max_tokens", "max_completion_tokens"]
+Sending = Literal["auto", "send", "omit"]
+
+SCORE_TEMPERATURE = 1.0
+"""At 1 the reported probabilities are the model's own even if the server reports them after
+temperature scaling, and so are the shares of sampled answers."""
+TEMPLATE_TOKENS = 256
+"""Upper bound on the tokens a chat template adds to a message."""
+MOST_COUNTED = 10**9
+"""Maximum token count of a request; larger counts by a server are ignored."""
+
+
+class Said(NamedTuple):
+    """One text of a reply."""
+
+    text: str
+    detail: Detail
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dialect(ABC):
+    """The requests and replies of one protocol, for one model of a server.
+
+    official: whether the server is the one of the protocol's inventor.
+    others: as the settings of the same name in conf/model/openai.yaml.
+
+    A prompt's parts come in their order, static text first, so that servers can cache it. A cue
+    ends the user's messages, because not every server lets a request open the model's turn. All
+    functions that read a reply raise ValueError, KeyError, TypeError, AttributeError or IndexError
+    if it lacks a required part.
+    """
+
+    name: str
+    official: bool = False
+    limit: Limit = "max_tokens"
+    effort: str | None = None
+    thinking_room: int = 0
+    thinking_budget: int | None = None
+    temperature: Sending = "auto"
+    stream: bool = False
+    extra_body: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    KEY_ENV: ClassVar[str] = "OPENAI_API_KEY"
+    ADDRESS: ClassVar[str] = "https://api.openai.com/v1"
+    LACKS: ClassVar[tuple[str, ...]] = ()
+    """What the protocol has no field for: n, seed, json, stop."""
+    THINKS: ClassVar[tuple[str, ...]] = ("effort",)
+    """The settings of thinking that it has a field for."""
+    FINISHES: ClassVar[Mapping[str, Finish]] = {}
+    CACHE_WRITES: ClassVar[bool] = False
+    """Whether text that a server takes into its cache costs more than text read."""
+
+    @abstractmethod
+    def writing(self, request: Generate) -> Body:
+        """The request for the first sample."""
+
+    @abstractmethod
+    def texts(self, reply: Mapping[str, Any]) -> list[Said]:
+        """The generated texts, at least one."""
+
+    @abstractmethod
+    def usage(self, reply: Mapping[str, Any]) -> Tokens | None:
+        """The tokens that the server counted, if it reports both read and written."""
+
+    @abstractmethod
+    def joined(self, events: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+        """The whole reply from the events of a stream. Raises ValueError if its end is missing."""
+
+    @abstractmethod
+    def path(self, body: Body) -> str:
+        """Where such a request goes, relative to the server's address."""
+
+    def scoring(self, prompt: Prompt, top: int) -> Body | None:
+        """The request for the `top` most likely first tokens; None if the protocol has none."""
+        return None
+
+    def first_token(self, reply: Mapping[str, Any]) -> Reported | None:
+        """The reported first-token probabilities; None if they cannot be read. Raises ValueError
+        for an invalid log-probability."""
+        return None
+
+    def sampling(self, prompt: Prompt, seed: int) -> Body:
+        """The request for a sampled first token."""
+        return self.writing(Generate(prompt, 1, SCORE_TEMPERATURE, seed=seed))
+
+    def several(self, body: Body, count: int, first: int) -> Body:
+        """The request for `count` samples, numbered from `first` on."""
+        further = {**body, "seed": body["seed"] + first}
+        return {**further, "n": count} if count > 1 else further
+
+    def sent(self, body: Body, group: str = "") -> Body:
+        """What goes over the wire. group: names the static text, for the server's cache."""
+        lacking = [key for key in ("seed", "n") if key in self.LACKS]
+        plain = {key: value for key, value in body.items() if key not in lacking}
+        return self.extended(plain)
+
+    def extended(self, body: Body) -> Body:
+        """The body with `extra_body`; null removes a field."""
+        merged = _merged(body, self.extra_body)
+        return {key: value for key, value in merged.items() if value is not None}
+
+    def streams(self, body: Body) -> bool:
+        """Whether the reply to such a request comes as a stream."""
+        return self.stream and not body.get("logprobs")
+
+    def headers(self, key: str) -> dict[str, str]:
+        """The headers of a request; without authentication if there is no key."""
+        return {"authorization": f"Bearer {key}"} if key else {}
+
+    def most(self, body: Body) -> Tokens:
+        """Upper bound on the tokens of a request: a token is at least one byte."""
+        messages = self._messages(body)
+        sizes = (sum(len(text.encode()) for text in strings(one)) for one in messages)
+        read = sum(size + TEMPLATE_TOKENS for size in sizes)
+        written = self._limit_of(self.extended(body)) * int(body.get("n", 1))
+        return Tokens(read, written)
+
+    @property
+    def sends_temperature(self) -> bool:
+        if self.temperature == "auto":
+            return not self._refuses_temperature()
+        return self.temperature == "send"
+
+    def _refuses_temperature(self) -> bool:
+        return False
+
+    @abstractmethod
+    def _messages(self, body: Body) -> Sequence[Any]: ...
+
+    @abstractmethod
+    def _limit_of(self, body: Body) -> int: ...
+
+    def _finish(self, reason: Any) -> Finish:
+        return self.FINISHES.get(reason, "unknown") if isinstance(reason, str) else "unknown"
+
+
+def said(
+    text: Any, finish: Finish, thoughts: Any = "", refusal: Any = "", returned: str = ""
+) -> Said:
+    """A text with its detail. Thoughts within the text are set apart."""
+    text, thoughts, refusal = clean(text), clean(thoughts), clean(refusal)
+    if TAG.search(text):
+        within, text, _ = split_thoughts(text)
+        thoughts = "\n".join(part for part in (thoughts, within) if part)
+    return Said(text, Detail(finish, thoughts, refusal, returned))
+
+
+def conversation(prompt: Prompt) -> Iterator[tuple[str, str]]:
+    """The model's turns and the messages that followed, as (returned, text) in alternation after
+    the first message: texts of the model have what its server wants back, or ""."""
+    if not isinstance(prompt, Dialogue):
+        return
+    returned = [*prompt.returned, *[""] * len(prompt.turns)]
+    for (reply, told), back in zip(prompt.turns, returned, strict=False):
+        yield back, reply
+        yield "", told + prompt.cue
+
+
+def strings(node: Any) -> Iterator[str]:
+    """Every text in plain data, except keys."""
+    if isinstance(node, str):
+        yield node
+    elif isinstance(node, Mapping):
+        for value in node.values():
+            yield from strings(value)
+    elif isinstance(node, (list, tuple)):
+        for value in node:
+            yield from strings(value)
+
+
+def clean(value: Any) -> str:
+    """As text; lone surrogates, which JSON can encode and no file can hold, are replaced."""
+    text = "" if value is None else str(value)
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def is_count(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_COUNTED
+
+
+def count_in(node: Any, *path: str) -> int:
+    """The count at this place; 0 if there is none."""
+    for key in path:
+        node = node.get(key) if isinstance(node, Mapping) else None
+    return node if is_count(node) else 0
+
+
+def check_end(reached: object) -> None:
+    """Raises ValueError if a stream was cut."""
+    if not reached:
+        raise ValueError("the stream ends before the reply does")
+
+
+def _merged(body: Mapping[str, Any], extra: Mapping[str, Any]) -> Body:
+    merged = dict(body)
+    for key, value in extra.items():
+        old = merged.get(key)
+        both = isinstance(old, Mapping) and isinstance(value, Mapping)
+        merged[key] = _merged(old, value) if both else value  # type: ignore[arg-type]
+    return merged

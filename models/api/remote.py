@@ -1,0 +1,222 @@
+"""A model behind an API, loaded: answers from the ledger, or else from the server."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from gauntlet.common.errors import ModelError, Stopped
+from gauntlet.common.sanitize import one_line
+from gauntlet.models.api.dialects.base import Body, Dialect, Said
+from gauntlet.models.api.ledger import Ledger, Spending, Tokens
+from gauntlet.models.api.retry import UNREADABLE, Asker, Refused
+from gauntlet.models.api.scorers import Scorer
+from gauntlet.models.api.scoring import ScoredPrompt
+from gauntlet.models.base import PLAIN, Generate, Generation, Prompt, Reply, Request, Score, Scores
+
+if TYPE_CHECKING:
+    from gauntlet.models.api.openai import OpenAI
+
+
+class Remote:
+    """Answers from the ledger, or else by querying the server concurrently.
+
+    Any number of threads may call `answer`; at most `slots` requests are in flight in total.
+    """
+
+    def __init__(
+        self,
+        source: OpenAI,
+        dialect: Dialect,
+        asker: Asker,
+        ledger: Ledger,
+        scoring: tuple[Scorer, Asker] | None = None,
+    ) -> None:
+        """scoring: a protocol for probabilities of options, if the source names one."""
+        self._source, self._dialect, self._asker, self._ledger = source, dialect, asker, ledger
+        self._scoring = scoring
+        self._askers = [asker, *([scoring[1]] if scoring else [])]
+        self._pool = ThreadPoolExecutor(source.in_flight, "api")
+        self._stopped: Stopped | None = None
+        self._one_at_a_time = "n" in dialect.LACKS
+
+    @property
+    def slots(self) -> int:
+        return self._source.in_flight
+
+    def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
+        """Raises Stopped if this run can send no more, after all replies in flight have arrived."""
+        parts = dict.fromkeys(part for request in requests for part in self._parts(request))
+        try:
+            running = {part: self._pool.submit(self._do, part) for part in parts}
+        except RuntimeError:
+            raise ModelError(f"{self._asker.who}: the run ends") from None
+        failed = [error for error in (one.exception() for one in running.values()) if error]
+        for error in failed:
+            if isinstance(error, Stopped):
+                raise Stopped(str(error))
+        done = {part: future.result() for part, future in running.items()}
+        return [self._reply(request, done) for request in requests]
+
+    def cancel(self) -> None:
+        """End all waiting for the server; replies in flight that arrive very soon are stored."""
+        for asker in self._askers:
+            asker.cancel()
+
+    def spending(self) -> Spending:
+        """This model's spending, over all runs that share its cache."""
+        return self._ledger.spending()
+
+    def close(self) -> None:
+        """Close the model. Callers still waiting in `answer` get a reply in flight, or a
+        ModelError."""
+        self.cancel()
+        # Cancelling futures in the pool would not wake the threads that wait for them.
+        self._pool.shutdown()
+        for asker in self._askers:
+            asker.close()
+        self._ledger.close()
+
+    def _parts(self, request: Request) -> Sequence[Prompt | Score | Generate]:
+        """What is asked one by one: a Score's prompts, with its options if they are sent too."""
+        if isinstance(request, Generate):
+            return (request,)
+        if self._scoring is None:
+            return request.prompts
+        return [Score((prompt,), request.choices) for prompt in request.prompts]
+
+    def _do(self, part: Prompt | Score | Generate) -> ScoredPrompt | Generation:
+        """Send one prompt of a Score, or one Generate."""
+        if self._stopped is not None:
+            raise Stopped(str(self._stopped))
+        try:
+            if isinstance(part, Score):
+                return self._decide(part)
+            return self._write(part) if isinstance(part, Generate) else self._hear(part)
+        except Stopped as stop:
+            self._stopped = stop
+            raise
+
+    def _write(self, request: Generate) -> Generation:
+        body = self._dialect.writing(request)
+        found, tokens = self._samples(body, request.n, request.prompt)
+        texts, details = zip(*[_stopped(one, request.stop) for one in found], strict=True)
+        plain = all(detail == PLAIN for detail in details)
+        counts = tokens.prompt, tokens.written
+        parts = tokens.thoughts, tokens.cached
+        return Generation(texts[0], *counts, texts[1:], () if plain else details, *parts)
+
+    def _hear(self, prompt: Prompt) -> ScoredPrompt:
+        if self._source.scores == "sampled":
+            return self._draw(prompt)
+        body = self._dialect.scoring(prompt, self._source.top)
+        if body is None:
+            raise Stopped(
+                f"{self._asker.who}: endpoint {self._source.endpoint} has no log-probabilities; "
+                "set model.scores=sampled"
+            )
+        reply = self._ask(body, prompt)
+        try:
+            reported, counted = self._dialect.first_token(reply), self._dialect.usage(reply)
+        except ValueError as error:
+            raise Stopped(
+                f"{self._asker.who}: {one_line(str(error))}; set model.scores=sampled"
+            ) from None
+        if reported is None:
+            raise Stopped(
+                f"{self._asker.who}: it tells no log-probabilities; set model.scores=sampled"
+            )
+        return ScoredPrompt(reported, counted.prompt if counted else 0)
+
+    def _decide(self, asked: Score) -> ScoredPrompt:
+        assert self._scoring is not None
+        (scorer, asker), (prompt,) = self._scoring, asked.prompts
+        steps, tokens = scorer.scores(prompt, asked.choices), Tokens(0, 0)
+        try:
+            body = next(steps)
+            while True:
+                reply = self._ask(body, prompt, asker)
+                tokens += scorer.usage(reply) or Tokens(0, 0)
+                body = steps.send(reply)
+        except StopIteration as end:
+            if end.value is None:
+                raise Stopped(
+                    f"{asker.who}: it tells no log-probabilities; set model.scores=sampled"
+                ) from None
+            return ScoredPrompt(end.value, tokens.prompt)
+        except UNREADABLE as error:
+            raise ModelError(f"{asker.who}: {one_line(str(error))}") from None
+
+    def _draw(self, prompt: Prompt) -> ScoredPrompt:
+        body = self._dialect.sampling(prompt, self._source.seed)
+        found, tokens = self._samples(body, self._source.samples, prompt)
+        room = self._source.thinking_room
+        texts = [_first_word(one.text) if room else one.text for one in found]
+        return ScoredPrompt(tuple(texts), tokens.prompt)
+
+    def _samples(self, body: Body, count: int, prompt: Prompt) -> tuple[list[Said], Tokens]:
+        """`count` texts, over several requests if need be, and the tokens counted by the
+        server, or 0."""
+        found: list[Said] = []
+        tokens = Tokens(0, 0)
+        while len(found) < count:
+            reply = self._ask_several(body, count - len(found), len(found), prompt)
+            tokens += self._dialect.usage(reply) or Tokens(0, 0)
+            found += self._dialect.texts(reply)
+        return found[:count], tokens
+
+    def _ask_several(self, body: Body, count: int, first: int, prompt: Prompt) -> Mapping[str, Any]:
+        """A reply with at least one text; with `count` if the server supports several."""
+        alone = self._dialect.several(body, 1, first)
+        if count == 1 or self._one_at_a_time:
+            return self._ask(alone, prompt)
+        try:
+            return self._ask(self._dialect.several(body, count, first), prompt)
+        except Refused:
+            reply = self._ask(alone, prompt)
+        self._one_at_a_time = True  # the number was what the server rejected
+        return reply
+
+    def _ask(self, body: Body, prompt: Prompt, scorer: Asker | None = None) -> Mapping[str, Any]:
+        source = self._source
+        asked: list[Any] = [source.base_url, source.scores if scorer else source.endpoint, body]
+        if source.headers or source.extra_body:
+            asked += [source.headers, source.extra_body]
+        text = json.dumps(asked, sort_keys=True, ensure_ascii=False)
+        group = hashlib.sha256((prompt.system + prompt.static).encode()).hexdigest()[:32]
+        asker = scorer or self._asker
+        return asker.ask(hashlib.sha256(text.encode()).digest(), body, group)
+
+    def _reply(self, request: Request, done: Mapping[Any, ScoredPrompt | Generation]) -> Reply:
+        if isinstance(request, Generate):
+            written = done[request]
+            assert isinstance(written, Generation)
+            return written
+        parts = self._parts(request)
+        heard = [part for part in map(done.get, parts) if isinstance(part, ScoredPrompt)]
+        rows = tuple(part.logprobs(request.choices) for part in heard)
+        missing = any(-math.inf in row for row in rows)
+        unsure = missing and self._source.scores in ("logprobs", "vllm")
+        ceilings = tuple(part.ceiling for part in heard) if unsure else ()
+        return Scores(rows, tuple(part.tokens for part in heard), ceilings)
+
+
+def _first_word(text: str) -> str:
+    """The answer in a text that the limit on thoughts has left room for: "B" of "**B**) red"."""
+    words = text.split()
+    return words[0].strip("*_`\"'().,:;") or words[0] if words else ""
+
+
+def _stopped(said: Said, stops: Sequence[str]) -> Said:
+    """The text up to a stop string, which some servers do not strip."""
+    text = said.text
+    for stop in stops:
+        text = text.partition(stop)[0]
+    if text == said.text:
+        return said
+    return Said(text, replace(said.detail, finish="stop_string"))

@@ -1,0 +1,630 @@
+"""Every protocol against servers written from its reference: what is kept and reported, what is
+asked again, what stops, and what is bounded. The numbers are those of the list of cases; 40, batch
+mode, is not offered."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from email.utils import formatdate
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gauntlet.common.errors import ModelError, Stopped
+from gauntlet.models.api import response_limits
+from gauntlet.models.api.dialects import DIALECTS
+from gauntlet.models.api.ledger import Tokens
+from gauntlet.models.api.openai import OpenAI
+from gauntlet.models.api.remote import Remote
+from gauntlet.models.base import Detail, Generate, Prompt, Score, continue_dialogue
+from tests import hostile
+from tests.hostile import Behaviour, Talk, bomb
+from tests.vendors import (
+    CACHED,
+    READ,
+    SIGNATURE,
+    THOUGHT,
+    VENDORS,
+    WRITTEN,
+    Body,
+    Canned,
+    Piece,
+    Seen,
+    Vendor,
+    chat,
+    messages,
+    responses,
+    sse_event,
+    vendor_server,
+)
+
+KEY = "sk-test-0c1d2e3f4a5b6978"
+WRITE = Generate(Prompt("Rules.\n\n", "Hand: red 1\n", "Say: ", system="Be brief.\n"), 50)
+ALL = tuple(VENDORS)
+TALKING = ("chat", "responses", "messages", "gemini")
+"""The protocols of models that think."""
+STREAMS = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+
+
+@pytest.fixture(autouse=True)
+def keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for vendor in VENDORS.values():
+        monkeypatch.setenv(vendor.key, KEY)
+
+
+@contextmanager
+def loaded(
+    dialect: str, folder: Path, *canned: Canned | Behaviour, **settings: Any
+) -> Iterator[tuple[Remote, Seen]]:
+    """The model of a server that gives these responses after its first, good one."""
+    streams = bool(settings.get("stream"))
+    with vendor_server(VENDORS[dialect], canned, streams) as (url, seen):
+        usual = {"timeout": 5.0, "patience": 5.0, "in_flight": 2, "cache": str(folder / "replies")}
+        source = OpenAI("m", url, dialect, **{**usual, **settings})
+        model = source.load()
+        try:
+            yield model, seen
+        finally:
+            model.close()
+
+
+def ok(dialect: str, piece: Piece, stream: bool = False) -> Canned:
+    vendor = VENDORS[dialect]
+    whole = vendor.reply(piece)
+    return Canned(vendor.sse(whole) if stream else whole)
+
+
+# Kept and reported: every case as a row, whole and as a stream.
+
+THINKS = Piece(thoughts="I weigh.")
+NO_TEXT = Piece(("",), "length", "I weigh")
+CASES: dict[str, tuple[tuple[str, ...], Piece, str, Detail]] = {
+    "01 thoughts and text": (TALKING, THINKS, "blue", Detail(thoughts="I weigh.")),
+    "02 tags": (
+        ("chat", "completions"),
+        Piece(("<think>I weigh.</think>\n", "blue")),
+        "blue",
+        Detail(thoughts="I weigh."),
+    ),
+    "02 tags without an end": (
+        ("chat", "completions"),
+        Piece(("<think>I weigh",), "length"),
+        "",
+        Detail("length", "I weigh"),
+    ),
+    "03 no opening tag": (
+        ("chat", "completions"),
+        Piece(("I weigh.</think>", "blue")),
+        "blue",
+        Detail(thoughts="I weigh."),
+    ),
+    "04 text in parts": (ALL, Piece(("bl", "ue")), "blue", Detail()),
+    "05 no content": (("chat",), Piece(("",), "length"), "", Detail("length")),
+    "12 a stop string": (
+        ("chat", "messages"),
+        Piece(("blue ",), "stop_string"),
+        "blue ",
+        Detail("stop_string"),
+    ),
+    "15 thoughts only": (TALKING, NO_TEXT, "", Detail("length", "I weigh")),
+    "16 cut text": (ALL, Piece(("bl",), "length"), "bl", Detail("length")),
+    "17 refused": (
+        ("chat", "responses"),
+        Piece(("",), "refused", refusal="I will not."),
+        "",
+        Detail("refused", refusal="I will not."),
+    ),
+    "17 refused in the middle": (
+        ("messages",),
+        Piece(("bl",), "refused", refusal="Against the rules."),
+        "bl",
+        Detail("refused", refusal="Against the rules."),
+    ),
+    "18 filtered": (
+        ("chat", "completions", "responses", "gemini"),
+        Piece(("bl",), "filtered"),
+        "bl",
+        Detail("filtered"),
+    ),
+    "18 broken off": (("chat", "gemini"), Piece(("",), "failed"), "", Detail("failed")),
+    "20 a tool": (TALKING, Piece(("",), "tool"), "", Detail("tool")),
+    "21 paused": (("messages", "gemini"), Piece(("bl",), "paused"), "bl", Detail("paused")),
+    "22 context": (("messages",), Piece(("bl",), "context"), "bl", Detail("context")),
+    "23 a new reason": (ALL, Piece(("bl",), "unknown"), "bl", Detail("unknown")),
+}
+ROWS = [
+    pytest.param(dialect, *CASES[case][1:], id=f"{case}-{dialect}")
+    for case in CASES
+    for dialect in CASES[case][0]
+]
+
+
+@STREAMS
+@pytest.mark.parametrize(("dialect", "piece", "text", "detail"), ROWS)
+def test_every_reply_is_kept_with_its_end(
+    tmp_path: Path, dialect: str, piece: Piece, text: str, detail: Detail, stream: bool
+) -> None:
+    """Cases 1 to 5, 12 to 18, 20 to 23; every stream has pings."""
+    with loaded(dialect, tmp_path, ok(dialect, piece, stream), stream=stream) as (model, seen):
+        (reply,) = model.answer([WRITE])
+        assert model.answer([WRITE]) == [reply], "the same from the cache"
+    assert reply.text == text
+    assert replace(reply.detail(), returned="") == detail
+    assert len(seen.bodies) == 1
+    path = VENDORS[dialect].stream_path if stream else ""
+    assert {path for path, _, _ in seen.requests} == {path or VENDORS[dialect].path}
+
+
+@pytest.mark.parametrize("dialect", ALL)
+def test_13_a_stream_is_the_whole_reply(dialect: str) -> None:
+    vendor, reader = VENDORS[dialect], DIALECTS[dialect](name="m", stream=True)
+    ends = ("stop", "length", "unknown")
+    for piece in [replace(THINKS, ended=end) for end in ends] + [NO_TEXT, Piece(("a", "b"))]:
+        whole = vendor.reply(piece)
+        joined = reader.joined(vendor.events(whole))
+        assert reader.texts(joined) == reader.texts(whole)
+        assert reader.usage(joined) == reader.usage(whole)
+
+
+@pytest.mark.parametrize("key", ["reasoning_content", "reasoning"])
+def test_01_where_servers_put_thoughts(tmp_path: Path, key: str) -> None:
+    with loaded("chat", tmp_path, Canned(chat(THINKS, thoughts_in=key))) as (model, _):
+        assert model.answer([WRITE])[0].detail().thoughts == "I weigh."
+
+
+def test_04_a_content_of_typed_parts(tmp_path: Path) -> None:
+    body = chat(Piece())
+    body["choices"][0]["message"]["content"] = [
+        {"type": "thinking", "thinking": [{"type": "text", "text": "I weigh."}]},
+        {"type": "text", "text": "bl"},
+        {"type": "text", "text": "ue"},
+    ]
+    with loaded("chat", tmp_path, Canned(body)) as (model, _):
+        (reply,) = model.answer([WRITE])
+    assert (reply.text, reply.detail().thoughts) == ("blue", "I weigh.")
+
+
+REDACTED = {
+    "messages": messages(Piece(), redacted=True),
+    "responses": responses(Piece(thoughts="")),
+}
+
+
+@pytest.mark.parametrize("dialect", REDACTED)
+def test_06_hidden_thoughts_go_back(tmp_path: Path, dialect: str) -> None:
+    with loaded(dialect, tmp_path, Canned(REDACTED[dialect])) as (model, _):
+        (reply,) = model.answer([WRITE])
+    assert (reply.text, reply.detail().thoughts) == ("blue", "")
+    assert SIGNATURE in reply.detail().returned
+
+
+@pytest.mark.parametrize("dialect", ["responses", "messages", "gemini"])
+def test_07_signed_thoughts_go_back_unchanged(tmp_path: Path, dialect: str) -> None:
+    whole = VENDORS[dialect].reply(THINKS)
+    with loaded(dialect, tmp_path, Canned(whole)) as (model, seen):
+        (first,) = model.answer([WRITE])
+        model.answer([replace(WRITE, prompt=continue_dialogue(WRITE.prompt, first, "And now?"))])
+        second = seen.bodies[1]
+    turns = second[{"responses": "input", "messages": "messages", "gemini": "contents"}[dialect]]
+    content = {
+        "responses": lambda: turns[-3:-1] == whole["output"],
+        "messages": lambda: turns[-2] == {"role": "assistant", "content": whole["content"]},
+        "gemini": lambda: turns[-2] == whole["candidates"][0]["content"],
+    }[dialect]
+    assert content()
+    assert "And now?Say: " in json.dumps(turns[-1]), "with the cue"
+
+
+def test_07_a_plain_reply_goes_back_as_text(tmp_path: Path) -> None:
+    with loaded("chat", tmp_path, ok("chat", THINKS)) as (model, seen):
+        (first,) = model.answer([WRITE])
+        assert first.detail().returned == ""
+        model.answer([replace(WRITE, prompt=continue_dialogue(WRITE.prompt, first, "And now?"))])
+    assert [one["content"] for one in seen.bodies[1]["messages"]] == [
+        *("Be brief.\n", "Rules.\n\nHand: red 1\nSay: ", "blue", "And now?Say: "),
+    ]
+
+
+@STREAMS
+@pytest.mark.parametrize("dialect", ALL)
+def test_08_09_thoughts_and_cached_tokens_are_counted_and_priced(
+    tmp_path: Path, dialect: str, stream: bool
+) -> None:
+    prices = {"price_in": 1e6, "price_out": 1e6, "price_cached": 5e5, "cap": 1e5}  # 1, 1, a half
+    canned = ok(dialect, THINKS if dialect in TALKING else Piece(), stream)
+    with loaded(dialect, tmp_path, canned, stream=stream, **prices) as (model, _):
+        (reply,) = model.answer([WRITE])
+        paid = model.spending().paid
+        account = model._source.account()
+    assert (reply.prompt_tokens, reply.tokens) == (READ, WRITTEN)
+    assert (reply.thought_tokens, reply.cached_tokens) == (THOUGHT, CACHED)
+    assert (paid.prompt, paid.cached, paid.written) == (2 * READ, 2 * CACHED, 2 * WRITTEN)
+    written = 2 * 3 / 4 if dialect == "messages" else 0  # three tokens taken in at 1.25 each
+    cost = 2 * (READ - CACHED / 2 + WRITTEN) + written
+    assert f"{cost:.4g} paid" in account
+    assert f"({2 * CACHED} of them cached)" in account
+
+
+@pytest.mark.parametrize("dialect", ALL)
+def test_10_several_samples(tmp_path: Path, dialect: str) -> None:
+    several = "n" not in DIALECTS[dialect].LACKS
+    reply = VENDORS[dialect].reply
+    canned = [Canned(reply(Piece(), 3))] if several else [Canned(reply(Piece((w,)))) for w in "abc"]  # type: ignore[call-arg]
+    with loaded(dialect, tmp_path, *canned) as (model, seen):
+        (got,) = model.answer([replace(WRITE, n=3)])
+        assert model.answer([replace(WRITE, n=2)])[0].texts == got.texts[:2] or several
+    assert got.texts == (("blue",) * 3 if several else ("a", "b", "c"))
+    assert len(seen.bodies) == (2 if several else 3), "samples are known by their number"
+    body = seen.bodies[0]
+    assert {body.get("n"), body.get("generationConfig", {}).get("candidateCount")} == (
+        {3, None} if several else {None}
+    )
+
+
+JSON_MODE = {
+    "chat": ("response_format", {"type": "json_object"}),
+    "responses": ("text", {"format": {"type": "json_object"}}),
+}
+
+
+@pytest.mark.parametrize("dialect", ALL)
+def test_11_json(tmp_path: Path, dialect: str) -> None:
+    with loaded(dialect, tmp_path, ok(dialect, Piece(('{"a": 1}',)))) as (model, seen):
+        assert model.answer([replace(WRITE, json=True)])[0].text == '{"a": 1}'
+    (body,) = seen.bodies
+    if dialect in JSON_MODE:
+        key, value = JSON_MODE[dialect]
+        assert body[key] == value
+    elif dialect == "gemini":
+        assert body["generationConfig"]["responseMimeType"] == "application/json"
+    else:
+        assert "json" not in json.dumps(body)
+
+
+@pytest.mark.parametrize("dialect", ALL)
+def test_12_a_stop_string_that_the_server_leaves_in(tmp_path: Path, dialect: str) -> None:
+    with loaded(dialect, tmp_path, ok(dialect, Piece(("blueZ green",)))) as (model, seen):
+        (reply,) = model.answer([replace(WRITE, stop=("Z", "\n"))])
+    assert (reply.text, reply.detail()) == ("blue", Detail("stop_string"))
+    wanted = {"messages": ["Z"], "responses": None}.get(dialect, ["Z", "\n"])
+    (body,) = seen.bodies
+    keys = (body.get("stop"), body.get("stop_sequences"))
+    assert wanted in (*keys, body.get("generationConfig", {}).get("stopSequences"))
+
+
+def test_19_a_blocked_prompt(tmp_path: Path) -> None:
+    blocked = {
+        "promptFeedback": {"blockReason": "SAFETY"},
+        "usageMetadata": {"promptTokenCount": 7},
+    }
+    for stream in (False, True):
+        body = sse_event(blocked) if stream else blocked
+        folder = tmp_path / str(stream)
+        with loaded("gemini", folder, Canned(body), stream=stream) as (model, _):
+            (reply,) = model.answer([WRITE])
+            assert reply.detail() == Detail("filtered")
+            assert (reply.text, reply.prompt_tokens, reply.tokens) == ("", 7, 0)
+
+
+# Asked again.
+
+
+@dataclass(frozen=True)
+class Again:
+    """A failure that passes: what the server gives first, and whether that may be billed."""
+
+    first: Canned
+    billed: bool = False
+    waits: float = 0.0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def refusal(dialect: str, status: int, message: str, *headers: str, **more: str) -> Canned:
+    return Canned(VENDORS[dialect].error(message, status, **more), status, headers)
+
+
+def cut(dialect: str) -> Canned:
+    data = VENDORS[dialect].sse(VENDORS[dialect].reply(THINKS))
+    return Canned(data[: len(data) // 2], cut=True)
+
+
+def ended(dialect: str) -> Canned:
+    """A stream that ends well, as HTTP sees it, in the middle of the reply."""
+    vendor = VENDORS[dialect]
+    events = vendor.events(vendor.reply(THINKS))
+    return Canned(b"".join(map(sse_event, events[: len(events) // 2])))
+
+
+ERRORS: dict[str, Body] = {
+    "chat": {"error": {"message": "overloaded", "type": "server_error", "code": None}},
+    "completions": {"error": {"message": "overloaded", "code": 502}},
+    "responses": {"type": "error", "code": "server_error", "message": "overloaded", "param": None},
+    "messages": {"type": "error", "error": {"type": "overloaded_error", "message": "overloaded"}},
+    "gemini": {"error": {"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}},
+}
+
+
+def failing(dialect: str) -> Canned:
+    """A stream with an error event in the middle."""
+    vendor = VENDORS[dialect]
+    events = vendor.events(vendor.reply(Piece()))[:2]
+    return Canned(b"".join(map(sse_event, [*events, ERRORS[dialect]])))
+
+
+def failed_response() -> Canned:
+    body = responses(Piece(("",), "failed"))
+    return Canned({**body, "error": {"code": "server_error", "message": "overloaded"}})
+
+
+def date_in(seconds: float) -> str:
+    return f"retry-after: {formatdate(time.time() + seconds, usegmt=True)}"
+
+
+STREAM = {"stream": True}
+AGAIN: dict[str, tuple[str, Again]] = {
+    **{
+        f"24 seconds-{one}": (one, Again(refusal(one, 429, "slow", "retry-after: 0.3"), waits=0.3))
+        for one in ALL
+    },
+    "24 ms": ("chat", Again(refusal("chat", 429, "slow", "retry-after-ms: 300"), waits=0.3)),
+    "25 529": ("messages", Again(refusal("messages", 529, "busy", kind="overloaded_error"))),
+    "26 loading": ("chat", Again(refusal("chat", 503, "Loading model", kind="unavailable_error"))),
+    "26 timeout": ("chat", Again(refusal("chat", 408, "late"))),
+    "26 conflict": ("chat", Again(refusal("chat", 409, "locked"))),
+    "26 asked to": ("chat", Again(refusal("chat", 400, "odd", "x-should-retry: true"))),
+    **{f"27 cut-{one}": (one, Again(cut(one), True, settings=STREAM)) for one in ALL},
+    **{f"27 ended-{one}": (one, Again(ended(one), True, settings=STREAM)) for one in ALL},
+    **{f"28 event-{one}": (one, Again(failing(one), True, settings=STREAM)) for one in ALL},
+    **{f"29 under 200-{one}": (one, Again(Canned(ERRORS[one]))) for one in ALL},
+    "29 failed response": ("responses", Again(failed_response())),
+}
+
+
+@pytest.mark.parametrize(("dialect", "again"), AGAIN.values(), ids=AGAIN.keys())
+def test_it_is_asked_again(tmp_path: Path, dialect: str, again: Again) -> None:
+    """Cases 24 to 29."""
+    last = ok(dialect, Piece(("green",)), bool(again.settings))
+    with loaded(dialect, tmp_path, again.first, last, **again.settings) as (model, seen):
+        started = time.monotonic()
+        (reply,) = model.answer([WRITE])
+        unsure = model.spending().unsure
+    assert reply.text == "green"
+    assert time.monotonic() - started >= again.waits
+    assert len(seen.bodies) == 2
+    assert seen.bodies[0] == seen.bodies[1]
+    assert bool(unsure.written) == again.billed, "counted if it may have been billed"
+
+
+def test_24_a_date(tmp_path: Path) -> None:
+    canned = refusal("chat", 429, "slow", date_in(100))
+    with (
+        loaded("chat", tmp_path, canned) as (model, seen),
+        pytest.raises(Stopped, match=r"asks to wait (9\d|100)(\.\d+)? s"),
+    ):
+        model.answer([WRITE])
+    assert len(seen.bodies) == 1
+
+
+def test_a_server_may_ask_not_to_be_asked_again(tmp_path: Path) -> None:
+    canned = refusal("chat", 500, "for good", "x-should-retry: false")
+    with (
+        loaded("chat", tmp_path, canned) as (model, seen),
+        pytest.raises(ModelError, match=r"refused \(500: for good\)"),
+    ):
+        model.answer([WRITE])
+    assert len(seen.bodies) == 1
+
+
+def test_a_response_that_failed_for_good_is_reported(tmp_path: Path) -> None:
+    body = responses(Piece(("",), "failed"))
+    final = {**body, "error": {"code": "invalid_prompt", "message": "no"}}
+    with loaded("responses", tmp_path, Canned(final)) as (model, _):
+        assert model.answer([WRITE])[0].detail() == Detail("failed")
+
+
+# Stops, and names the setting.
+
+STOPS: dict[str, tuple[str, Canned, str]] = {
+    "30 temperature-chat": (
+        "chat",
+        refusal(
+            "chat",
+            *(400, "'temperature' does not support 0 with this model. Only 1 is supported."),
+            field="temperature",
+            kind="unsupported_value",
+        ),
+        r"set model\.temperature=omit$",
+    ),
+    "30 temperature-no code": (
+        "responses",
+        refusal("responses", 400, "Unsupported parameter: temperature", field="temperature"),
+        r"set model\.temperature=omit$",
+    ),
+    "30 temperature-messages": (
+        "messages",
+        refusal("messages", 400, "temperature: not permitted", kind="invalid_request_error"),
+        r"set model\.temperature=omit$",
+    ),
+    "31 limit-chat": (
+        "chat",
+        refusal(
+            "chat",
+            *(400, "'max_tokens' is not supported here. Use 'max_completion_tokens' instead."),
+            field="max_tokens",
+        ),
+        r"set model\.limit=max_completion_tokens$",
+    ),
+    "31 limit-old server": (
+        "chat",
+        refusal("chat", 400, "Unrecognized request argument supplied: max_completion_tokens"),
+        r"set model\.limit=max_tokens$",
+    ),
+    "31 limit-too small": (
+        "responses",
+        refusal("responses", 400, "'max_output_tokens': below minimum", field="max_output_tokens"),
+        r"change model\.thinking_room",
+    ),
+    "32 effort-chat": (
+        "chat",
+        refusal("chat", 400, "'xhigh' is not one of low, high", field="reasoning_effort"),
+        r"change model\.effort$",
+    ),
+    "32 effort-messages": (
+        "messages",
+        refusal("messages", 400, "output_config.effort: not supported by this model"),
+        r"change model\.effort$",
+    ),
+    "32 effort-gemini": (
+        "gemini",
+        refusal("gemini", 400, "Thinking level is not supported for this model."),
+        r"change model\.effort$",
+    ),
+    "32 budget-gemini": (
+        "gemini",
+        refusal("gemini", 400, "Thinking budget 7 is out of range."),
+        r"change model\.thinking_budget$",
+    ),
+    **{
+        f"33 key-{one}": (
+            one,
+            refusal(one, 401, "who are you?"),
+            rf"the key in the variable {VENDORS[one].key} is not accepted \(401: who are you\?\)",
+        )
+        for one in ALL
+    },
+    "33 key-gemini says 400": (
+        "gemini",
+        refusal("gemini", 400, "API key not valid.", kind="INVALID_ARGUMENT"),
+        r"the key in the variable GEMINI_API_KEY is not accepted",
+    ),
+    "34 quota-chat": (
+        "chat",
+        refusal("chat", 429, "You exceeded your quota", kind="insufficient_quota"),
+        r"the account's quota is used up \(429: You exceeded your quota\)$",
+    ),
+    "34 402-messages": (
+        "messages",
+        refusal("messages", 402, "pay first", kind="billing_error"),
+        r"the account's quota is used up \(402: pay first\)$",
+    ),
+    "34 402-chat": ("chat", refusal("chat", 402, "Insufficient Balance"), r"quota is used up"),
+    "35 404-chat": ("chat", refusal("chat", 404, "no such model"), r"; it has: m-1, m-2$"),
+    "35 404-messages": ("messages", refusal("messages", 404, "no"), r"; it has: m-1, m-2$"),
+    "35 404-gemini": ("gemini", refusal("gemini", 404, "no"), r"; it has: m-1, m-2$"),
+}
+
+
+@pytest.mark.parametrize(("dialect", "canned", "line"), STOPS.values(), ids=STOPS.keys())
+def test_what_stops_names_the_setting(
+    tmp_path: Path, dialect: str, canned: Canned, line: str
+) -> None:
+    """Cases 30 to 35."""
+    with loaded(dialect, tmp_path, canned) as (model, seen):
+        with pytest.raises(ModelError, match=line) as raised:
+            model.answer([WRITE])
+        assert model.spending().unsure == Tokens(0, 0)
+    assert "\n" not in str(raised.value)
+    assert KEY not in str(raised.value)
+    assert len(seen.bodies) == 1
+
+
+@pytest.mark.parametrize("dialect", TALKING)
+def test_36_no_log_probabilities(tmp_path: Path, dialect: str) -> None:
+    no = refusal("chat", 400, "logprobs are not supported with this model")
+    with (
+        loaded(dialect, tmp_path, no) as (model, _),
+        pytest.raises(Stopped, match=r"set model\.scores=sampled"),
+    ):
+        model.answer([Score((WRITE.prompt,), ("A", "B"))])
+
+
+def test_a_prompt_that_is_too_long_blames_no_setting(tmp_path: Path) -> None:
+    no = refusal("chat", 400, "max_tokens is too large: the context length is 4096")
+    with loaded("chat", tmp_path, no) as (model, _), pytest.raises(ModelError, match=r"4096\)$"):
+        model.answer([WRITE])
+
+
+# Bounds.
+
+
+def endless(vendor: Vendor) -> Behaviour:
+    part = sse_event(vendor.events(vendor.reply(Piece()))[0]) * 100
+
+    def talk_on(talk: Talk) -> None:
+        talk.head()
+        while not talk.over.is_set():
+            talk.say(part)
+
+    return talk_on
+
+
+@pytest.mark.parametrize("dialect", ALL)
+def test_37_a_stream_ends_at_its_bytes(
+    tmp_path: Path, dialect: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(response_limits, "SPARE", 1 << 16)
+    with loaded(dialect, tmp_path, endless(VENDORS[dialect]), stream=True) as (model, seen):
+        with pytest.raises(ModelError, match="its reply is broken off: it is longer than"):
+            model.answer([WRITE])
+        assert model.spending().unsure.written == WRITE.max_tokens
+    assert len(seen.bodies) == 1
+
+
+def dripping(talk: Talk) -> None:
+    talk.head()
+    while not talk.over.wait(0.05):
+        talk.say(b": ping\n\n")
+
+
+def test_37_pings_keep_a_stream_alive_until_its_deadline(tmp_path: Path) -> None:
+    waits = {"timeout": 0.5, "patience": 1.0}
+    with loaded("chat", tmp_path, dripping, stream=True, **waits) as (model, _):
+        started = time.monotonic()
+        with pytest.raises(ModelError, match="it did not answer in time"):
+            model.answer([WRITE])
+        assert time.monotonic() - started > 1.0, "bytes came, so only the deadline ended it"
+
+
+def test_37_a_stream_without_a_byte_is_given_up(tmp_path: Path) -> None:
+    waits = {"timeout": 0.3, "patience": 60.0}
+    first = ok("chat", Piece(("green",)), True)
+    with loaded("chat", tmp_path, hostile.hanging, first, stream=True, **waits) as (model, _):
+        started = time.monotonic()
+        assert model.answer([WRITE])[0].text == "green"
+        assert time.monotonic() - started < 30
+
+
+@STREAMS
+@pytest.mark.parametrize("dialect", ALL)
+def test_38_a_gzip_bomb(
+    tmp_path: Path, dialect: str, stream: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(response_limits, "SPARE", 1 << 16)
+    with (
+        loaded(dialect, tmp_path, bomb("gzip", 16), stream=stream) as (model, _),
+        pytest.raises(ModelError, match="its reply is broken off"),
+    ):
+        model.answer([WRITE])
+
+
+@STREAMS
+@pytest.mark.parametrize("dialect", ALL)
+def test_39_without_counts_the_most_is_booked(tmp_path: Path, dialect: str, stream: bool) -> None:
+    canned = ok(dialect, Piece(counted=False), stream)
+    settings = {"stream": stream, "thinking_room": 7}
+    with loaded(dialect, tmp_path, canned, **settings) as (model, _):
+        before = model.spending().paid
+        assert model.answer([WRITE])[0].text == "blue"
+        after = model.spending().paid
+    assert after.written - before.written == WRITE.max_tokens + 7
+    text = WRITE.prompt.text.encode()
+    assert after.prompt - before.prompt >= len(text)
+
+
+@pytest.mark.skip(reason="batch mode is not offered")
+def test_40_batches() -> None: ...
