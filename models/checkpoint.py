@@ -43,6 +43,7 @@ class Checkpoint:
     shards: number of devices that share the weights of one replica.
     offload: "disk" leaves the weights that do not fit in memory on disk and reads them again for
         every pass; scores do not change.
+    thinking_room: tokens that a text may have beyond its request's max_tokens, for thoughts.
 
     Raises ValueError if a field has a value that is not allowed.
     """
@@ -57,6 +58,7 @@ class Checkpoint:
     quantization: Quantization = "none"
     shards: int = 1
     offload: Offload = "none"
+    thinking_room: int = 0
 
     def __post_init__(self) -> None:
         for field, kind in (
@@ -78,6 +80,10 @@ class Checkpoint:
             )
         if self.shards < 1:
             raise ValueError(f"shards {self.shards} of model {self.path!r}: at least 1")
+        if self.thinking_room < 0:
+            raise ValueError(
+                f"thinking_room {self.thinking_room} of model {self.path!r}: at least 0"
+            )
         if self.quantization == "fp8" and self.shards > 1:
             raise ValueError(
                 f"model {self.path!r}: quantization 'fp8' is for one device, not for "
@@ -98,16 +104,18 @@ class Checkpoint:
         else:
             check_folder(folder, self.path)
             source = {"content": content_hash(folder, self.path)}
-        return {**source, "dtype": self.dtype, "chat": self.chat, **self._rounding()}
+        return {**source, "dtype": self.dtype, "chat": self.chat, **self._further()}
 
-    def _rounding(self) -> Mapping[str, Any]:
-        """The non-default settings that change the last bits of scores."""
-        rounding: dict[str, Any] = {}
+    def _further(self) -> Mapping[str, Any]:
+        """The non-default settings that change texts or the last bits of scores."""
+        further: dict[str, Any] = {}
+        if self.thinking_room:
+            further["thinking_room"] = self.thinking_room
         if self.quantization != "none":
-            rounding["quantization"] = self.quantization
+            further["quantization"] = self.quantization
         if self.batch_invariant and self.dtype != "float32":
-            rounding["batch_invariant"] = True
-        return rounding
+            further["batch_invariant"] = True
+        return further
 
     def check_choices(self, choices: Sequence[str]) -> None:
         """Raises ModelError, naming the choice, unless each is a single token."""
@@ -123,7 +131,9 @@ class Checkpoint:
         network = load_network(
             folder, self.path, self.dtype, self.device, self.quantization, self.offload
         )
-        return Local(network, tokens, self.engine, self._invariant)
+        return Local(
+            network, tokens, self.engine, self._invariant, thinking_room=self.thinking_room
+        )
 
     def load_part(self, rank: Rank) -> Local:
         """Load one rank's part of the model. All ranks load concurrently and must then get the same
@@ -134,7 +144,7 @@ class Checkpoint:
         folder = self._folder()
         tokens = self._tokens(folder)
         network, least = load_part(folder, self.path, self.dtype, self.device, rank)
-        return Local(network, tokens, self.engine, self._invariant, least)
+        return Local(network, tokens, self.engine, self._invariant, least, self.thinking_room)
 
     @property
     def _invariant(self) -> bool:

@@ -41,6 +41,7 @@ class Local:
         engine: str,
         invariant: bool = True,
         least: Least = alone,
+        thinking_room: int = 0,
     ) -> None:
         self.tokens = tokens
         self._network = network
@@ -48,10 +49,10 @@ class Local:
         with turn(network):
             if engine == "packed":
                 self._scorer = Packed(network, tokens, invariant, least)
-                self._writer = Generator(network, tokens, self._scorer, least)
+                self._writer = Generator(network, tokens, self._scorer, least, thinking_room)
             else:
                 self._scorer = Reference(network, tokens)
-                self._writer = Generator(network, tokens, least=least)
+                self._writer = Generator(network, tokens, least=least, thinking_room=thinking_room)
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
         with turn(self._network):
