@@ -23,6 +23,7 @@ from torch import Tensor
 from gauntlet.common.errors import ModelError
 from gauntlet.models.base import PLAIN, Detail, Finish, Generate, Generation
 from gauntlet.models.engine.equivalence_check import EquivalenceCheck, step_difference
+from gauntlet.models.engine.kept_checks import differences
 from gauntlet.models.engine.kv_cache import KVCache
 from gauntlet.models.engine.layout import Piece
 from gauntlet.models.engine.memory import TEXTS_MOST, Least, Memory, alone, state_bytes
@@ -99,6 +100,7 @@ class Generator:
             partial(step_difference, self._plain),
             Memory(network, least),
             f"model {tokens.name!r} are written without what was kept of their beginning",
+            differences(network, "steps", least is alone),
         )
 
     def write(self, requests: Sequence[Generate]) -> list[Generation]:
