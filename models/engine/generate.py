@@ -28,7 +28,7 @@ from gauntlet.models.engine.kv_cache import KVCache
 from gauntlet.models.engine.layout import Piece
 from gauntlet.models.engine.memory import TEXTS_MOST, Least, Memory, alone, state_bytes
 from gauntlet.models.engine.packed import Packed
-from gauntlet.models.engine.ragged_forward import ANSWERS, Flat
+from gauntlet.models.engine.ragged_forward import Flat
 from gauntlet.models.engine.reference import Reference
 from gauntlet.models.engine.sampling import (
     answer_start,
@@ -37,7 +37,6 @@ from gauntlet.models.engine.sampling import (
     opens_thoughts,
     stream,
 )
-from gauntlet.models.engine.tiles import rounded_up
 from gauntlet.models.engine.tokens import Tokens
 from gauntlet.models.engine.trie import grow, shared_length
 from gauntlet.models.thoughts import TAG, split_thoughts
@@ -233,7 +232,7 @@ class Generator:
 
     def _step(self, flat: Flat, active: Sequence[Text], cache: KVCache) -> Tensor:
         """Logits after the last token of every active text."""
-        padded = rounded_up(len(active), ANSWERS)
+        padded = flat.step_rows(len(active))
         tokens = np.zeros(padded, dtype=np.int64)
         tokens[: len(active)] = [text.written[-1] for text in active]
         places = np.zeros(padded, dtype=np.int64)
