@@ -30,7 +30,8 @@ class Checkpoint:
     """A causal language model of the transformers library, with safetensors weights.
 
     path: a folder, a hub model as organisation/name, or `pkg:` and a folder of this project.
-    dtype: of weights and activations; log-probabilities are always computed in float32.
+    dtype: of weights and activations; log-probabilities are always computed in float32. On a
+        processor without fast bfloat16 products, activations are float32 where they may be.
     chat: wrap each prompt in the tokenizer's chat template (static and changing part are the
         user's message, the cue opens the model's turn); otherwise the prompt is used as it is.
     engine: "packed" shares work between prompts; "reference" runs them one at a time.
@@ -129,7 +130,13 @@ class Checkpoint:
         folder = self._folder()
         tokens = self._tokens(folder)
         network = load_network(
-            folder, self.path, self.dtype, self.device, self.quantization, self.offload
+            folder,
+            self.path,
+            self.dtype,
+            self.device,
+            self.quantization,
+            self.offload,
+            may_widen=not self._invariant,
         )
         return Local(
             network, tokens, self.engine, self._invariant, thinking_room=self.thinking_room

@@ -120,12 +120,17 @@ def checkpoint_folder(make_checkpoint: MakeCheckpoint) -> Path:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Keep the results of checks of this session's networks out of the user's cache."""
-    folder = tmp_path_factory.mktemp("cache")
+def session_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what these tests find out about networks out of the user's cache."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(folder))
-        yield folder
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests replace code in memory, of which the key of a kept result knows nothing."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
 @pytest.fixture(autouse=True)

@@ -20,8 +20,7 @@ from tests.models.conftest import MakeCheckpoint
 
 
 @pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+def cache(tmp_path: Path) -> Path:
     return tmp_path / "cache" / "gauntlet" / "equivalence"
 
 
