@@ -41,7 +41,8 @@ class Checkpoint:
 
     path: a folder, a hub model as organisation/name, `pkg:` and a folder of this project, or
         `cache:` and a model of `make real-models`.
-    dtype: of weights and activations; log-probabilities are always computed in float32.
+    dtype: of weights and activations; log-probabilities are always computed in float32. On a
+        processor without fast bfloat16 products, activations are float32 where they may be.
     chat: wrap each prompt in the tokenizer's chat template (static and changing part are the
         user's message, the cue opens the model's turn); otherwise the prompt is used as it is.
         "auto" uses the template if there is one.
@@ -56,6 +57,7 @@ class Checkpoint:
     shards: number of devices that share the weights of one replica.
     offload: "disk" leaves the weights that do not fit in memory on disk and reads them again for
         every pass; scores do not change.
+    thinking_room: tokens that a text may have beyond its request's max_tokens, for thoughts.
 
     Raises ValueError if a field has a value that is not allowed.
     """
@@ -71,6 +73,7 @@ class Checkpoint:
     shards: int = 1
     offload: Offload = "none"
     thinking: Choice = "auto"
+    thinking_room: int = 0
 
     def __post_init__(self) -> None:
         for field, kind in (
@@ -98,6 +101,10 @@ class Checkpoint:
             )
         if self.shards < 1:
             raise ValueError(f"shards {self.shards} of model {self.path!r}: at least 1")
+        if self.thinking_room < 0:
+            raise ValueError(
+                f"thinking_room {self.thinking_room} of model {self.path!r}: at least 0"
+            )
         if self.quantization == "fp8" and self.shards > 1:
             raise ValueError(
                 f"model {self.path!r}: quantization 'fp8' is for one device, not for "
@@ -120,8 +127,8 @@ class Checkpoint:
             check_folder(folder, self.path)
             source = {"content": content_hash(folder, self.path)}
         chat, thinking = self._format(folder)
-        told = {} if thinking is None else {"thinking": thinking}
-        return {**source, "dtype": self.dtype, "chat": chat, **told, **self._rounding()}
+        further = {} if thinking is None else {"thinking": thinking}
+        return {**source, "dtype": self.dtype, "chat": chat, **further, **self._further()}
 
     def _format(self, folder: Path) -> Format:
         """Resolve `chat` and `thinking` by the chat template in `folder`. Raises ModelError if it
@@ -133,18 +140,20 @@ class Checkpoint:
         if self.thinking == "auto":
             return Format(chat)
         if not chat or template is None or "enable_thinking" not in template:
-            told = "its chat template has no enable_thinking" if chat else "it is asked raw text"
-            raise ModelError(f"model {self.path!r}: {told}; set thinking to auto")
+            reason = "its chat template has no enable_thinking" if chat else "it is asked raw text"
+            raise ModelError(f"model {self.path!r}: {reason}; set thinking to auto")
         return Format(chat, self.thinking)
 
-    def _rounding(self) -> Mapping[str, Any]:
-        """The non-default settings that change the last bits of scores."""
-        rounding: dict[str, Any] = {}
+    def _further(self) -> Mapping[str, Any]:
+        """The non-default settings that change texts or the last bits of scores."""
+        further: dict[str, Any] = {}
+        if self.thinking_room:
+            further["thinking_room"] = self.thinking_room
         if self.quantization != "none":
-            rounding["quantization"] = self.quantization
+            further["quantization"] = self.quantization
         if self.batch_invariant and self.dtype != "float32":
-            rounding["batch_invariant"] = True
-        return rounding
+            further["batch_invariant"] = True
+        return further
 
     def check_choices(self, choices: Sequence[str]) -> None:
         """Raises ModelError, naming the choice, unless each is a single token."""
@@ -158,9 +167,17 @@ class Checkpoint:
         folder = self._folder()
         tokens = self._tokens(folder)
         network = load_network(
-            folder, self.path, self.dtype, self.device, self.quantization, self.offload
+            folder,
+            self.path,
+            self.dtype,
+            self.device,
+            self.quantization,
+            self.offload,
+            may_widen=not self._invariant,
         )
-        return Local(network, tokens, self.engine, self._invariant)
+        return Local(
+            network, tokens, self.engine, self._invariant, thinking_room=self.thinking_room
+        )
 
     def load_part(self, rank: Rank) -> Local:
         """Load one rank's part of the model. All ranks load concurrently and must then get the same
@@ -171,7 +188,7 @@ class Checkpoint:
         folder = self._folder()
         tokens = self._tokens(folder)
         network, least = load_part(folder, self.path, self.dtype, self.device, rank)
-        return Local(network, tokens, self.engine, self._invariant, least)
+        return Local(network, tokens, self.engine, self._invariant, least, self.thinking_room)
 
     @property
     def _invariant(self) -> bool:

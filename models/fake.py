@@ -11,7 +11,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from gauntlet.common.errors import ModelError
-from gauntlet.models.base import Generate, Generation, Prompt, Reply, Request, Score, Scores
+from gauntlet.models.base import (
+    PLAIN,
+    Detail,
+    Generate,
+    Generation,
+    Prompt,
+    Reply,
+    Request,
+    Score,
+    Scores,
+)
 
 
 @dataclass(frozen=True)
@@ -64,20 +74,30 @@ class FakeModel:
 
     def _write(self, request: Generate) -> Generation:
         samples = [self._sample(request, number) for number in range(request.n)]
-        (text, *others), lengths = zip(*samples, strict=True)
-        return Generation(text, _length(request.prompt), sum(lengths), tuple(others))
+        (text, *others), lengths, details = zip(*samples, strict=True)
+        return Generation(
+            text,
+            _length(request.prompt),
+            sum(lengths),
+            tuple(others),
+            () if set(details) == {PLAIN} else details,
+        )
 
-    def _sample(self, request: Generate, number: int) -> tuple[str, int]:
-        """The text of one sample, and its length in words."""
+    def _sample(self, request: Generate, number: int) -> tuple[str, int, Detail]:
+        """The text of one sample, its length in words and why it ended."""
         luck = [str(request.seed), *([str(number)] if number else [])]
         drawn = self._number(request.prompt.text, *(luck if request.temperature > 0 else ["0"]))
         texts = self.source.texts
         said = _pick(texts, drawn) if texts else reply_in_form(request.prompt.text, drawn)
         words = said.split()
-        text = " ".join(words[: request.max_tokens])
+        kept = words[: request.max_tokens]
+        whole = " ".join(kept)
+        text = whole
         for stop in request.stop:
             text = text.partition(stop)[0]
-        return text, len(words[: request.max_tokens])
+        if text != whole:
+            return text, len(kept), Detail("stop_string")
+        return text, len(kept), PLAIN if kept == words else Detail("length")
 
     def _number(self, *texts: str) -> float:
         """A number strictly between 0 and 1, determined by the seed and the texts."""

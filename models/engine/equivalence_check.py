@@ -4,12 +4,13 @@ A network may attend only to a window or chunk, or scale its positions for long 
 in their config, under many names, and some only in code. So nothing is taken on trust: a path is
 compared with the plain forward pass on whole texts.
 
-Lengths fall into classes, each at most twice as long as the previous one, with extra class ends at
-lengths that the config names. The first text of a class triggers its check, on synthetic texts on
-both sides of every boundary the class may contain; this costs a few texts, and only lengths that
-occur are checked. Classes are checked in order of length, and after a failure no more are tried:
-longer texts take the slow path. The result depends only on the network, not on earlier requests; so
-does the path of each text, and with it its last bits.
+Lengths fall into classes, from the third on at most twice as long as the previous one, with extra
+class ends at lengths that the config names. The first text of a class triggers its check, on
+synthetic texts on both sides of every boundary the class may contain; this costs a few texts, and
+only lengths that occur are checked. What was found is kept (`kept_checks.py`). Classes are checked
+in order of length, and after a failure no more are tried: longer texts take the slow path. The
+result depends only on the network, not on earlier requests; so does the path of each text, and with
+it its last bits.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import torch
 from torch import Tensor
 
 from gauntlet.common.errors import ModelError
+from gauntlet.models.engine.kept_checks import Differences, Nothing
 from gauntlet.models.engine.layout import Piece
 from gauntlet.models.engine.memory import Memory
 from gauntlet.models.engine.reference import REFUSALS, Reference, longest
@@ -39,8 +41,8 @@ LEAST, GROWTH = 1 / 3, 4
 """The tolerance shrinks to GROWTH times the error of the first class, but not below LEAST of
 itself. That error is the network's rounding, so a window with a small effect is detected in 16 bits
 too."""
-FIRST, STEP = 16, 4096
-"""Length at which the first class ends, and the maximum growth from one class to the next."""
+FIRST, SECOND, STEP = 16, 256, 4096
+"""Lengths at which the first two classes end, and the maximum growth from one to the next."""
 LENGTHS = re.compile(r"window|chunk|local|block|context|position|length|seq")
 """Matches setting names that may hold a length."""
 ECHO = 4
@@ -61,14 +63,23 @@ class EquivalenceCheck:
     objection: why longer texts are not; None while that is open.
     """
 
-    def __init__(self, network: Any, difference: Difference, memory: Memory, slow: str) -> None:
-        """slow: for the log, what happens to texts that are not verified."""
+    def __init__(
+        self,
+        network: Any,
+        difference: Difference,
+        memory: Memory,
+        slow: str,
+        kept: Differences | None = None,
+    ) -> None:
+        """slow: for the log, what happens to texts that are not verified.
+        kept: what earlier processes found."""
         self.proven = 0
         self.objection: str | None = None
         self._difference = difference
         self._memory = memory
         self._tolerance = TOLERANCE[network.dtype]
         self._slow = slow
+        self._kept = kept or Nothing()
         self._ends = class_ends(network.config)
 
     def covers(self, length: int) -> bool:
@@ -96,9 +107,7 @@ class EquivalenceCheck:
     def _objection(self, end: int) -> str | None:
         """Why the class up to `end` fails, or None."""
         try:
-            # All processes that run the network together must agree to go on.
-            self._memory.claim(end)
-            difference = self._difference(self.proven, end)
+            difference = self._found(end)
         except REFUSALS as error:
             return f"cannot run it ({type(error).__name__})"
         except ModelError as error:
@@ -111,6 +120,16 @@ class EquivalenceCheck:
             self._tolerance *= min(1.0, max(LEAST, GROWTH * difference / self._tolerance))
         return None
 
+    def _found(self, end: int) -> float:
+        """The difference in the class up to `end`: measured, unless it is kept."""
+        difference = self._kept.get(end)
+        if difference is None:
+            # All processes that run the network together must agree to go on.
+            self._memory.claim(end)
+            difference = self._difference(self.proven, end)
+            self._kept.put(end, difference)
+        return difference
+
 
 def class_ends(config: Any) -> Iterator[int]:
     """Where the classes of lengths end, up to the longest text that the network reads."""
@@ -118,7 +137,8 @@ def class_ends(config: Any) -> Iterator[int]:
     named = sorted(n for n in lengths(config.to_dict()) if FIRST < n < limit)
     while end < limit:
         after = [n for n in named if n > end][:1]
-        end = min(max(FIRST, min(2 * end, end + STEP)), limit, *after)
+        usual = max(SECOND, min(2 * end, end + STEP)) if end else FIRST
+        end = min(usual, limit, *after)
         yield end
 
 
@@ -141,17 +161,23 @@ def probe(length: int, vocabulary: int) -> list[int]:
 
 
 def tree_difference(engine: Any, plain: Reference, low: int, high: int) -> float:
-    """The error of an engine's scores for two decisions of the class (low, high].
+    """The error of an engine's scores for decisions of the class (low, high].
 
     It is the largest root mean square error of a text, over the standard deviation of the exact
-    scores. The static head ends before `low`. It is followed by one text of `high` tokens, then by
-    a tree of `high` tokens in total, with texts on both sides of every boundary within the class.
+    scores. The static head ends before `low`. It is followed by a tree with a text of `high` tokens
+    and one that leaves it soon after `low`, so they lie on both sides of every boundary within the
+    class. If what counts for the engine is all tokens of the tree, they follow one after the other,
+    and the tree has `high` tokens in total.
     """
     text = probe(high, plain.vocabulary)
     head = max(low - FIRST, min(high // 8, 8))
     past = engine.keys_values(text[:head])
+    first, second = branches(text, low or head + 4, plain.vocabulary)
+    passes = [[text, second]]
+    if engine.span(head, grow([text[head:], second[head:]])) > high:
+        passes = [[text], [first, second]]
     worst, spread = 0.0, 0.0
-    for texts in ([text], branches(text, low or head + 4, plain.vocabulary)):
+    for texts in passes:
         pieces = [Piece(grow([one[head:] for one in texts]), past)]
         scored = engine.logprobs(pieces, range(plain.vocabulary))
         exact = torch.stack([plain.next_token(one) for one in texts])

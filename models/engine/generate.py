@@ -8,6 +8,7 @@ a cache. Networks that the flat pass does not support generate one text at a tim
 from __future__ import annotations
 
 import logging
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,38 +21,52 @@ import torch
 from torch import Tensor
 
 from gauntlet.common.errors import ModelError
-from gauntlet.models.base import Generate, Generation
+from gauntlet.models.base import PLAIN, Detail, Finish, Generate, Generation
 from gauntlet.models.engine.equivalence_check import EquivalenceCheck, step_difference
+from gauntlet.models.engine.kept_checks import differences
 from gauntlet.models.engine.kv_cache import KVCache
 from gauntlet.models.engine.layout import Piece
 from gauntlet.models.engine.memory import TEXTS_MOST, Least, Memory, alone, state_bytes
 from gauntlet.models.engine.packed import Packed
-from gauntlet.models.engine.ragged_forward import ANSWERS, Flat
+from gauntlet.models.engine.ragged_forward import Flat
 from gauntlet.models.engine.reference import Reference
-from gauntlet.models.engine.sampling import choose, cut_at, stream
-from gauntlet.models.engine.tiles import rounded_up
+from gauntlet.models.engine.sampling import (
+    answer_start,
+    choose,
+    cut_answer,
+    opens_thoughts,
+    stream,
+)
 from gauntlet.models.engine.tokens import Tokens
 from gauntlet.models.engine.trie import grow, shared_length
+from gauntlet.models.thoughts import TAG, split_thoughts
 
 LOG = logging.getLogger("gauntlet")
 
 
 @dataclass(slots=True)
 class Text:
-    """One sample of a request in progress; `prompt` and `written` are tokens."""
+    """One sample of a request in progress; `prompt` and `written` are tokens.
+
+    most: the number of tokens at which it is cut, and `cut` what it is cut for.
+    opened: whether the prompt has opened the model's thoughts.
+    """
 
     request: Generate
     sample: int
     prompt: list[int]
     head: tuple[int, ...]
     rng: np.random.Generator
+    most: int
+    cut: Finish
+    opened: bool
     written: list[int] = field(default_factory=list)
     reply: Generation | None = None
 
     @property
     def room(self) -> int:
         """Tokens of its keys and values at its maximum length."""
-        return len(self.prompt) + self.request.max_tokens
+        return len(self.prompt) + self.most
 
     def begin_again(self) -> None:
         self.rng, self.written = stream(self.request.seed, self.sample), []
@@ -61,12 +76,20 @@ class Generator:
     """Generates token by token: greedily, or sampled with the request's own seed."""
 
     def __init__(
-        self, network: Any, tokens: Tokens, scorer: Packed | None = None, least: Least = alone
+        self,
+        network: Any,
+        tokens: Tokens,
+        scorer: Packed | None = None,
+        least: Least = alone,
+        thinking_room: int = 0,
     ) -> None:
         """scorer: provides the forward pass and the cached static parts; None for one text at a
-        time. least: agrees on a minimum with the other processes that run the network."""
+        time. least: agrees on a minimum with the other processes that run the network.
+        thinking_room: tokens that a text may have beyond its request's limit."""
         self.network = network
         self.tokens = tokens
+        self._thinking_room = thinking_room
+        self._tags = _thought_tags(tokens)
         self._ends = _end_tokens(network, tokens)
         self._plain = Reference(network, tokens)
         self._scorer = scorer if scorer and isinstance(scorer.engine, Flat) else None
@@ -76,6 +99,7 @@ class Generator:
             partial(step_difference, self._plain),
             Memory(network, least),
             f"model {tokens.name!r} are written without what was kept of their beginning",
+            differences(network, "steps", least is alone),
         )
 
     def write(self, requests: Sequence[Generate]) -> list[Generation]:
@@ -95,23 +119,25 @@ class Generator:
     def _texts(self, requests: Sequence[Generate]) -> list[Text]:
         """The texts to generate: all samples of each request, but only one at temperature 0."""
         prompts = self.tokens.encode_all([request.prompt for request in requests])
-        limit = self._plain.limit
         texts = []
         for request, prompt in zip(requests, prompts, strict=True):
-            if len(prompt) + request.max_tokens > limit:
-                raise ModelError(
-                    f"{len(prompt)} tokens and {request.max_tokens} to write exceed "
-                    f"the context of {limit} of model {self.tokens.name!r}"
-                )
             head = self.tokens.head(request.prompt)
-            shared = min(shared_length(head, prompt), len(prompt) - 1)
+            shared = tuple(head[: min(shared_length(head, prompt), len(prompt) - 1)])
+            opened = opens_thoughts(self.tokens.text(request.prompt))
+            most, cut = self._most(request, len(prompt))
             for sample in range(request.n if request.temperature > 0 else 1):
                 rng = stream(request.seed, sample)
-                texts.append(Text(request, sample, prompt, tuple(head[:shared]), rng))
+                texts.append(Text(request, sample, prompt, shared, rng, most, cut, opened))
         return texts
 
+    def _most(self, request: Generate, prompt: int) -> tuple[int, Finish]:
+        """The number of tokens to write at most after this many, and what for."""
+        wanted = request.max_tokens and request.max_tokens + self._thinking_room
+        left = max(0, self._plain.limit - prompt)
+        return (wanted, "length") if wanted <= left else (left, "context")
+
     def _fits(self, text: Text) -> bool:
-        if self._scorer is None or not text.request.max_tokens:
+        if self._scorer is None or not text.most:
             return False
         return self._scorer.proof.covers(text.room)
 
@@ -206,7 +232,7 @@ class Generator:
 
     def _step(self, flat: Flat, active: Sequence[Text], cache: KVCache) -> Tensor:
         """Logits after the last token of every active text."""
-        padded = rounded_up(len(active), ANSWERS)
+        padded = flat.step_rows(len(active))
         tokens = np.zeros(padded, dtype=np.int64)
         tokens[: len(active)] = [text.written[-1] for text in active]
         places = np.zeros(padded, dtype=np.int64)
@@ -234,19 +260,49 @@ class Generator:
                 text.written.append(0)  # fills its row of the pass
 
     def _add(self, text: Text, token: int) -> None:
-        request = text.request
         ended = token in self._ends
         if not ended:
             text.written.append(token)
-        whole, stopped = "", False
-        if not ended and self._may_stop(text):
-            whole, stopped = cut_at(self.tokens.decode(text.written), request.stop)
-        full = len(text.written) >= request.max_tokens
-        if ended or stopped or full:
-            whole = whole or self.tokens.decode(text.written)
-            said, _ = cut_at(whole, request.stop)
-            text.reply = Generation(said, len(text.prompt), len(text.written))
+        ended_or_full = ended or len(text.written) >= text.most
+        if not ended_or_full and not self._may_stop(text):
+            return
+        whole, stopped = cut_answer(self._decode(text.written), text.request.stop, text.opened)
+        if ended_or_full or stopped:
+            text.reply = self._reply(
+                text, whole, "stop_string" if stopped else "stop" if ended else text.cut
+            )
             text.written = text.written or [0]
+
+    def _reply(self, text: Text, whole: str, finish: Finish) -> Generation:
+        thoughts, answer, _ = split_thoughts(whole, text.opened)
+        detail = Detail(finish, thoughts)
+        return Generation(
+            answer,
+            len(text.prompt),
+            len(text.written),
+            details=() if detail == PLAIN else (detail,),
+            thought_tokens=self._count_thoughts(text) if thoughts else 0,
+        )
+
+    def _count_thoughts(self, text: Text) -> int:
+        """The number of tokens up to the end of the last thoughts."""
+
+        def tags(count: int) -> int:
+            return len(TAG.findall(self._decode(text.written[:count])))
+
+        every = len(text.written)
+        if answer_start(self._decode(text.written), text.opened) is None:
+            return every
+        return bisect_left(range(every), tags(every), key=tags)
+
+    def _decode(self, written: Sequence[int]) -> str:
+        """The text of tokens, without special tokens other than tags of thoughts."""
+        parts, start = [], 0
+        for place, token in enumerate(written) if self._tags else ():
+            if token in self._tags:
+                parts += [self.tokens.decode(written[start:place]), self._tags[token]]
+                start = place + 1
+        return "".join([*parts, self.tokens.decode(written[start:])])
 
     def _may_stop(self, text: Text) -> bool:
         """Whether a stop string is near the end; far cheaper than decoding the whole text."""
@@ -261,11 +317,11 @@ class Generator:
         """Generate one text with the library's forward pass, and its cache if verified."""
         feed = self._plain.begin() if self.cached(text.room) else None
         new = text.prompt
-        while text.reply is None and text.request.max_tokens:
+        while text.reply is None and text.most:
             logits = feed(new) if feed else self._plain.logits(text.prompt + text.written)
             self._extend([text], logits[None])
             new = text.written[-1:]
-        return text.reply or Generation("", len(text.prompt), 0)
+        return text.reply or self._reply(text, "", text.cut)
 
     def cached(self, room: int) -> bool:
         """Whether the library's cache is verified to be exact for texts of this many tokens."""
@@ -276,12 +332,21 @@ def _together(samples: Sequence[Generation], n: int) -> Generation:
     """The reply of n samples; a single one is repeated n times."""
     every = list(samples) if len(samples) == n else [*samples] * n
     first, *others = every
+    details = tuple(sample.detail() for sample in every)
     return Generation(
         first.text,
         first.prompt_tokens,
         sum(sample.tokens for sample in every),
         tuple(sample.text for sample in others),
+        () if set(details) == {PLAIN} else details,
+        sum(sample.thought_tokens for sample in every),
     )
+
+
+def _thought_tags(tokens: Tokens) -> dict[int, str]:
+    """The special tokens that are tags of thoughts."""
+    added = getattr(tokens.tokenizer, "added_tokens_decoder", {})
+    return {n: str(t) for n, t in added.items() if t.special and TAG.fullmatch(str(t))}
 
 
 def _end_tokens(network: Any, tokens: Tokens) -> frozenset[int]:

@@ -20,7 +20,7 @@ from gauntlet.models.base import Generate, Reply, Request, Score
 from gauntlet.models.engine.files import Stamp, weight_files
 from gauntlet.models.engine.fp8 import check_device, quantize
 from gauntlet.models.engine.generate import Generator
-from gauntlet.models.engine.memory import Least, alone
+from gauntlet.models.engine.memory import Least, alone, total_bytes
 from gauntlet.models.engine.offload import Source, options, register, turn
 from gauntlet.models.engine.packed import Packed
 from gauntlet.models.engine.reference import Reference
@@ -29,6 +29,8 @@ from gauntlet.models.engine.tokens import Tokens
 _LOADED: WeakValueDictionary[Any, Any] = WeakValueDictionary()
 """The networks in this process, by files, dtype, kind of device, quantization and offload."""
 _LOADING = Lock()
+WIDE_SHARE = 1 / 4
+"""The largest share of the machine's memory for a bfloat16 network that is held in float32."""
 
 
 class Local:
@@ -41,6 +43,7 @@ class Local:
         engine: str,
         invariant: bool = True,
         least: Least = alone,
+        thinking_room: int = 0,
     ) -> None:
         self.tokens = tokens
         self._network = network
@@ -48,10 +51,10 @@ class Local:
         with turn(network):
             if engine == "packed":
                 self._scorer = Packed(network, tokens, invariant, least)
-                self._writer = Generator(network, tokens, self._scorer, least)
+                self._writer = Generator(network, tokens, self._scorer, least, thinking_room)
             else:
                 self._scorer = Reference(network, tokens)
-                self._writer = Generator(network, tokens, least=least)
+                self._writer = Generator(network, tokens, least=least, thinking_room=thinking_room)
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
         with turn(self._network):
@@ -73,25 +76,46 @@ def load_network(
     device: str,
     quantization: str = "none",
     offload: str = "none",
+    may_widen: bool = False,
 ) -> Any:
     """The checkpoint's causal language model, ready to run. Raises ModelError. Weights that this
-    process already holds are shared, not loaded again."""
+    process already holds are shared, not loaded again.
+
+    may_widen: compute in a wider dtype where that is faster.
+    """
     place = choose_device(device)
     if quantization == "fp8":
         check_device(place, name)
     with _LOADING:
-        key = (_stamp(folder, name), dtype, place.type, quantization, offload)
+        key = (_stamp(folder, name), dtype, place.type, quantization, offload, may_widen)
         network = _LOADED.get(key)
         if network is None:
             source = Source(name, _stamp(folder, name)) if offload == "disk" else None
             further = options(place, source.scratch) if source else {}
             network = copy_weights(read_network(folder, name, dtype, place, **further))
+            if may_widen and not source:
+                widen(network)
             if source:
                 register(network, source)
             if quantization == "fp8":
                 quantize(network, name)
             _LOADED[key] = network
     return network
+
+
+def widen(network: Any) -> None:
+    """Compute a bfloat16 network in float32 on a processor whose bfloat16 products are slow: they
+    take several times as long. The weights keep their bfloat16 values. A network that would take
+    more than `WIDE_SHARE` of the memory stays as it is."""
+    if network.device.type != "cpu" or network.dtype != torch.bfloat16 or fast_bfloat16():
+        return
+    if 2 * sum(weight.nbytes for weight in network.parameters()) <= WIDE_SHARE * total_bytes():
+        network.float()
+
+
+def fast_bfloat16() -> bool:
+    """Whether this processor has instructions for which torch has bfloat16 products."""
+    return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 
 def _stamp(folder: Path, name: str) -> tuple[Stamp, ...]:

@@ -25,6 +25,7 @@ TEXTS_MOST = 256
 """Maximum number of texts generated at once."""
 MEMINFO = Path("/proc/meminfo")
 CGROUP = Path("/sys/fs/cgroup")
+BOUNDLESS = 2**62
 UNKNOWN = 8 * GIB
 """Assumed free if the machine does not report it."""
 
@@ -143,11 +144,21 @@ def free_bytes(device: torch.device) -> int:
     return max(min(_available(), _left_in_group()), 0)
 
 
+def total_bytes() -> int:
+    """The memory of the machine, or of the control group if that is less. It does not change while
+    a run plays."""
+    return min(_meminfo("MemTotal:"), _group_limit())
+
+
 def _available() -> int:
     """Memory available without swapping, including droppable caches."""
+    return _meminfo("MemAvailable:")
+
+
+def _meminfo(name: str) -> int:
     try:
         lines = MEMINFO.read_text().splitlines()
-        found = next(line for line in lines if line.startswith("MemAvailable:"))
+        found = next(line for line in lines if line.startswith(name))
     except (OSError, StopIteration):
         return UNKNOWN
     return int(found.split()[1]) * 1024
@@ -156,8 +167,16 @@ def _available() -> int:
 def _left_in_group() -> int:
     """The memory left in the control group of a container or batch job."""
     try:
+        used = int((CGROUP / "memory.current").read_text())
+    except (OSError, ValueError):
+        return BOUNDLESS
+    limit = _group_limit()
+    return limit if limit == BOUNDLESS else limit - used
+
+
+def _group_limit() -> int:
+    try:
         limit = (CGROUP / "memory.max").read_text().strip()
-        used = (CGROUP / "memory.current").read_text().strip()
     except OSError:
-        return 2**62
-    return 2**62 if limit == "max" else int(limit) - int(used)
+        return BOUNDLESS
+    return BOUNDLESS if limit == "max" else int(limit)

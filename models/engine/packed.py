@@ -25,6 +25,7 @@ from gauntlet.models.base import Score, Scores
 from gauntlet.models.engine.attention import KeysValues
 from gauntlet.models.engine.equivalence_check import FIRST, EquivalenceCheck, probe, tree_difference
 from gauntlet.models.engine.general import General
+from gauntlet.models.engine.kept_checks import differences
 from gauntlet.models.engine.layout import Piece
 from gauntlet.models.engine.memory import Least, Memory, alone
 from gauntlet.models.engine.portable import Portable
@@ -201,7 +202,9 @@ class Packed:
                 continue
             difference = partial(tree_difference, engine, self._plain)
             name = f"model {self.tokens.name!r} are scored one prompt at a time"
-            self.proof = EquivalenceCheck(network, difference, self.memory, name)
+            path = f"{type(engine).__name__} {invariant}"
+            kept = differences(network, path, least is alone)
+            self.proof = EquivalenceCheck(network, difference, self.memory, name, kept)
             if self.proof.covers(1):
                 self.engine = engine
                 if isinstance(engine, Portable):

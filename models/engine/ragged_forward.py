@@ -13,6 +13,7 @@ only on the piece.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -23,7 +24,8 @@ from gauntlet.models.engine.attention import KeysValues, Layer
 from gauntlet.models.engine.layout import Layout, Piece, Tiles, lay_out
 from gauntlet.models.engine.memory import is_offloaded
 from gauntlet.models.engine.rotary import STATIC, RotaryTable, apply_rotary_
-from gauntlet.models.engine.tiles import linear, silu_
+from gauntlet.models.engine.steps import MOST, Steps, agree, prepare_steps, steady, unmixed
+from gauntlet.models.engine.tiles import linear, rounded_up, silu_
 from gauntlet.models.engine.trie import PromptTree, chain
 
 FAMILIES = ("llama", "mistral", "qwen2", "qwen3")
@@ -58,6 +60,7 @@ class Flat:
         self._base = network.model
         self._head = network.lm_head
         self._rotary = RotaryTable(network.model.rotary_emb, self.device, self.dtype)
+        self._network, self._invariant = network, invariant
 
     def span(self, past: int, tree: PromptTree) -> int:
         """The text length to verify for a tree after `past` tokens: that of its longest text."""
@@ -95,21 +98,49 @@ class Flat:
         logits = self._logits(self._read(layout, kept))[: layout.asked]
         return logits, [tuple((k[rows], v[rows]) for k, v in kept) for rows in layout.rows]
 
+    def step_rows(self, texts: int) -> int:
+        """The number of rows, padding included, that `step` needs for this many texts."""
+        return texts if self._steps else rounded_up(texts, ANSWERS)
+
     @torch.inference_mode()
     def step(self, tokens: Tensor, places: Tensor, furthest: int, mixing: Mixing) -> Tensor:
         """Logits (rows, vocabulary) in float32 after one more token of several texts.
 
-        mixing: their attention. Rows must be whole tiles of answers.
+        mixing: their attention. Takes as many rows as `step_rows` says.
         """
         rotary = self._rotary.at(places, furthest)
         hidden: Tensor = self._base.embed_tokens(tokens)
-        for number, layer in enumerate(self._base.layers):
+        if self._steps:
+            return self._steps(hidden, rotary, mixing)
+        return self._tiled_step(self._base.layers, hidden, rotary, mixing)
+
+    def _tiled_step(
+        self, layers: Any, hidden: Tensor, rotary: tuple[Tensor, Tensor], mixing: Mixing
+    ) -> Tensor:
+        for number, layer in enumerate(layers):
             inner = layer.input_layernorm(hidden)
             own = self._keys_values(layer.self_attn, inner, rotary, self.tiles.answers)
             queries = self._queries(layer.self_attn, inner, rotary, self.tiles.answers)
             mixed = mixing(number, queries, own, layer.self_attn.scaling)
             hidden = _finished(layer, hidden, mixed, self.tiles.answers)
         return self._logits(self._base.norm(hidden))
+
+    @cached_property
+    def _steps(self) -> Steps | None:
+        """Faster steps, if the network has them and they pass their tests."""
+        steps = prepare_steps(self._network)
+        return steps if steps and self._passes(steps) else None
+
+    @torch.inference_mode()
+    def _passes(self, steps: Steps) -> bool:
+        """Whether the steps agree with those on tiles, and are invariant if this pass is."""
+        places = torch.arange(MOST, device=self.device)
+        rotary = self._rotary.at(places, MOST)
+        hidden = self._base.embed_tokens(places * 7 % self._network.config.vocab_size)
+        exact = self._tiled_step(self._base.layers[:1], hidden, rotary, unmixed)
+        if not agree(steps, exact, hidden, rotary):
+            return False
+        return not self._invariant or steady(steps, hidden, rotary)
 
     def _laid_out(self, pieces: Sequence[Piece]) -> Layout:
         return lay_out(pieces, self.tiles, self._like, self._at_once)

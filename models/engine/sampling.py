@@ -1,4 +1,4 @@
-"""Choosing the next token, seeding, and truncation at stop strings."""
+"""Choosing the next token, seeding, and where an answer begins and ends."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
+
+from gauntlet.models.thoughts import TAG
 
 
 def stream(seed: int, sample: int) -> np.random.Generator:
@@ -26,3 +28,29 @@ def cut_at(text: str, stops: Sequence[str]) -> tuple[str, bool]:
     """The text before its first stop string, and whether there was one."""
     found = [place for place in map(text.find, stops) if place >= 0]
     return (text[: min(found)], True) if found else (text, False)
+
+
+def opens_thoughts(prompt: str) -> bool:
+    """Whether a rendered prompt ends with the tag that begins thoughts."""
+    tag = next((tag for tag in reversed([*TAG.finditer(prompt)])), None)
+    return tag is not None and not tag[1] and not prompt[tag.end() :].strip()
+
+
+def answer_start(text: str, opened: bool) -> int | None:
+    """Where the answer in a text begins, after the last thoughts; None inside thoughts."""
+    last = next((tag for tag in reversed([*TAG.finditer(text)])), None)
+    if last is None:
+        return None if opened else 0
+    if not last[1]:
+        return None
+    rest = text[last.end() :]
+    return len(text) - len(rest.lstrip())
+
+
+def cut_answer(text: str, stops: Sequence[str], opened: bool) -> tuple[str, bool]:
+    """`cut_at` that leaves thoughts alone."""
+    start = answer_start(text, opened)
+    if start is None:
+        return text, False
+    answer, stopped = cut_at(text[start:], stops)
+    return text[:start] + answer, stopped

@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 from gauntlet.common.errors import ModelError
 from gauntlet.models.base import Prompt, Score
 from gauntlet.models.checkpoint import Checkpoint
-from gauntlet.models.engine import files, hub
+from gauntlet.models.engine import files, hub, local
 
 ASK = Score((Prompt("Rules.\n", "Hand: red 1\n", "Answer:"),), ("A", "B"))
 
@@ -85,11 +85,32 @@ def test_a_network_is_loaded_once_however_it_is_asked(folder):
     first = Checkpoint(str(folder)).load()
     again = Checkpoint(f"{folder}/../{folder.name}", engine="reference", device="cpu").load()
     assert again._writer.network is first._writer.network
-    assert Checkpoint(str(folder), dtype="bfloat16").load()._writer.network.dtype == torch.bfloat16
+    assert Checkpoint(str(folder), dtype="float16").load()._writer.network.dtype == torch.float16
     weights = load_file(folder / "model.safetensors")
     weights["model.norm.weight"] *= 2
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     assert Checkpoint(str(folder)).load().answer([ASK]) != first.answer([ASK])
+
+
+@pytest.mark.parametrize(
+    ("fast", "memory", "computed"),
+    [
+        (True, 2**40, torch.bfloat16),
+        (False, 2**40, torch.float32),
+        (False, 1000, torch.bfloat16),
+    ],
+)
+def test_bfloat16_weights_are_computed_in_float32_where_that_is_faster(
+    folder, monkeypatch, fast, memory, computed
+):
+    monkeypatch.setattr(local, "fast_bfloat16", lambda: fast)
+    monkeypatch.setattr(local, "total_bytes", lambda: memory)
+    network = Checkpoint(str(folder), dtype="bfloat16", device="cpu").load()._writer.network
+    assert network.dtype == computed
+    for weight in network.parameters():
+        assert torch.equal(weight.bfloat16().to(computed), weight)
+    steady = Checkpoint(str(folder), dtype="bfloat16", device="cpu", batch_invariant=True)
+    assert steady.load()._writer.network.dtype == torch.bfloat16
 
 
 def test_a_shipped_folder_is_found_from_anywhere(checkpoint_folder, tmp_path, monkeypatch):

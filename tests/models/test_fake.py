@@ -59,6 +59,9 @@ def test_it_says_one_of_its_texts():
     model = Fake(texts=("I play red 1. Done.", "no")).load()
     asks = [Generate(Prompt("", f"deal {i}"), max_tokens=4, stop=("Done",)) for i in range(20)]
     assert {reply.text for reply in model.answer(asks)} == {"I play red 1.", "no"}
+    assert {reply.finishes for reply in model.answer(asks)} == {("length",), ("stop",)}
+    (stopped,) = Fake(texts=("red. Done.",)).load().answer([Generate(PROMPT, 9, stop=("Done",))])
+    assert stopped.finishes == ("stop_string",)
     warm = [Generate(PROMPT, 9, temperature=1.0, seed=seed) for seed in range(20)]
     assert len({reply.text for reply in model.answer(warm)}) == 2
     cold = [Generate(PROMPT, 9, temperature=0.0, seed=seed) for seed in range(20)]

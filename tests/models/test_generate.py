@@ -9,11 +9,10 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from gauntlet.common.errors import ModelError
 from gauntlet.models.base import Generate, Prompt, Score
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine.generate import Generator
-from gauntlet.models.engine.sampling import choose, cut_at
+from gauntlet.models.engine.sampling import choose, cut_answer, cut_at, opens_thoughts
 from gauntlet.models.engine.tokens import load_tokens
 
 COLOURS = ("red", "green", "blue", "yellow")
@@ -148,6 +147,108 @@ def test_tokens_are_drawn_by_their_chances():
     assert choose(logits, 0.0, rng) == 3
 
 
-def test_more_than_the_model_can_hold_is_an_error(local):
-    with pytest.raises(ModelError, match="600 to write exceed the context of 512"):
-        local.answer([Generate(PROMPT, 600)])
+def test_a_text_says_why_it_ended(local):
+    (whole,) = local.answer([Generate(PROMPT, 12)])
+    assert whole.finishes == ("length",)
+    (stopped,) = local.answer([Generate(PROMPT, 12, stop=(whole.text[4:6],))])
+    assert stopped.finishes == ("stop_string",)
+    (two,) = local.answer([Generate(PROMPT, 12, n=2)])
+    assert two.finishes == ("length", "length")
+
+
+def scripted(monkeypatch, local, text: str) -> None:
+    """Let sampling choose the tokens of `text`, then the end of the text."""
+    chosen = iter([*local.tokens._bare(text), 1])
+    monkeypatch.setattr("gauntlet.models.engine.generate.choose", lambda *_: next(chosen))
+
+
+def test_a_text_that_the_model_ends_is_plain(local, monkeypatch):
+    scripted(monkeypatch, local, "red 1")
+    (reply,) = local.answer([Generate(PROMPT, 90, 1.0)])
+    assert (reply.text, reply.details) == ("red 1", ())
+
+
+@pytest.mark.parametrize("room", [0, 1, 5])
+def test_a_text_fills_what_the_context_leaves(checkpoint_folder, room):
+    for engine in ("packed", "reference"):
+        local = Checkpoint(str(checkpoint_folder), engine=engine).load()
+        filling = Prompt("", "e" * 600)
+        while len(local.tokens.encode(filling)) > 512 - room:
+            filling = Prompt("", filling.changing[:-1])
+        (reply,) = local.answer([Generate(filling, 600)])
+        written = 512 - len(local.tokens.encode(filling))
+        assert (reply.tokens, reply.finishes) == (written, ("context",))
+        assert bool(reply.text) is bool(written)
+
+
+def test_a_prompt_longer_than_the_context_has_an_empty_answer(local):
+    too_long, fits = Generate(Prompt("", "e " * 600), 5), Generate(PROMPT, 5)
+    empty, text = local.answer([too_long, fits])
+    assert (empty.text, empty.tokens, empty.finishes) == ("", 0, ("context",))
+    assert empty.prompt_tokens > 512
+    assert text == local.answer([fits])[0]
+
+
+def test_thoughts_are_apart_and_no_stop_string_cuts_them(local, monkeypatch):
+    said = "<think>I say Move: red\nor blue</think>\nMove: red 1\nand more"
+    scripted(monkeypatch, local, said)
+    (reply,) = local.answer([Generate(PROMPT, 90, 1.0, stop=("\n",))])
+    assert reply.text == "Move: red 1"
+    assert reply.detail().thoughts == "I say Move: red\nor blue"
+    assert reply.detail().finish == "stop_string"
+    thought = len(local.tokens._bare("<think>I say Move: red\nor blue</think>"))
+    assert reply.thought_tokens in (thought, thought + 1)
+    assert thought < reply.tokens
+
+
+@pytest.mark.parametrize("opening", ["", "<think>\n"])
+def test_thoughts_that_do_not_end_are_no_answer(local, monkeypatch, opening):
+    scripted(monkeypatch, local, ("" if opening else "<think>") + "red is good, blue is good")
+    most = 12
+    (reply,) = local.answer([Generate(Prompt("", "Go.\n" + opening), most, 1.0, stop=("is",))])
+    assert reply.text == ""
+    assert reply.detail().finish == "length"
+    assert reply.detail().thoughts.startswith("red" if opening else "r")
+    assert reply.thought_tokens == reply.tokens == most
+
+
+def test_thinking_room_comes_on_top(checkpoint_folder):
+    plain, roomy = (
+        Checkpoint(str(checkpoint_folder)),
+        Checkpoint(str(checkpoint_folder), thinking_room=7),
+    )
+    asks = [Generate(PROMPT, 5), Generate(PROMPT, 12), Generate(PROMPT, 0)]
+    _, long, _ = plain.load().answer(asks)
+    more, _, none = roomy.load().answer(asks)
+    assert more == long
+    assert none.tokens == 0
+    assert roomy.identity() == {**plain.identity(), "thinking_room": 7}
+    with pytest.raises(ValueError, match="thinking_room -1 of model 'x': at least 0"):
+        Checkpoint("x", thinking_room=-1)
+
+
+@pytest.mark.parametrize(
+    ("text", "opened", "cut"),
+    [
+        ("a\nb", False, "a"),
+        ("a\nb", True, "a\nb"),
+        ("a\nb</think>\n\nc\nd", True, "a\nb</think>\n\nc"),
+        ("<think>a\nb</think>c", False, "<think>a\nb</think>c"),
+        ("a</think>b <think>c\n", False, "a</think>b <think>c\n"),
+    ],
+)
+def test_stop_strings_are_sought_in_the_answer(text, opened, cut):
+    assert cut_answer(text, ("\n",), opened) == (cut, cut != text)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "opened"),
+    [
+        ("Go.<think>\n", True),
+        ("Go.<think></think>\n", False),
+        ("<think>Go.", False),
+        ("Go.", False),
+    ],
+)
+def test_a_prompt_may_open_the_thoughts(prompt, opened):
+    assert opens_thoughts(prompt) is opened
