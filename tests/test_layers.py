@@ -27,7 +27,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("common", "stats"),
     ("games", "models"),
     ("models.engine",),
-    ("models.api", "models.checkpoint"),
+    ("models.api", "models.checkpoint", "models.llama_cpp"),
     ("agents",),
     ("pipeline.config",),
     ("pipeline.plan",),
@@ -82,6 +82,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "deepspeed": ("models",),
     "transformers": ("models", "training"),
     "tokenizers": ("models", "training"),
+    "xllamacpp": ("models.llama_cpp",),
 }
 """Where a heavy library may be imported; benchmarks may import all of them."""
 
