@@ -33,6 +33,8 @@ TEMPLATE_VALUES = {"date_string": "26 Jul 2024"}
 """For templates that print a date, so that a prompt is the same every day."""
 OWN_PROBABILITIES = {"samplers": ["temperature"], "mirostat": 0, "logit_bias": []}
 """Sampling from the model's whole distribution, whatever the server's defaults are."""
+FORCE = 10_000.0
+"""A bias that lets the server sample a token for certain."""
 CLOSING = "\n</think>\n\n"
 
 Spellings = tuple[int, ...]
@@ -159,8 +161,10 @@ class LlamaCpp:
     def _hear(self, prompt: Prompt, choices: Sequence[Spellings]) -> Heard:
         text, count = self._texts.text(prompt, answering=True).text, FIRST
         while True:
-            asked = {"prompt": text, "n_predict": 1, "n_probs": count, "temperature": 0.0}
-            asked |= {"cache_prompt": True, "post_sampling_probs": False}
+            asked: dict[str, Any] = {"prompt": text, "n_predict": 1, "n_probs": count}
+            asked |= {"temperature": 0.0, "cache_prompt": True, "post_sampling_probs": False}
+            # An end of text would be listed as no token; the bias leaves what is listed alone.
+            asked |= {"logit_bias": [[choices[0][0], FORCE]]}
             heard = parse_heard(self._client, self._client.ask("completion", asked))
             found = -math.inf not in heard.logprobs(choices)
             if found or count >= MOST or len(heard.listed) < count:
@@ -175,13 +179,13 @@ class LlamaCpp:
             nothing = Detail("context")
             others = ("",) * (request.n - 1)
             return Generation("", full.tokens, 0, others, (nothing,) * request.n)
-        first, *others = (draft.text for draft in drafts)
+        texts = tuple(draft.text for draft in drafts)
         details = tuple(draft.detail for draft in drafts)
         return Generation(
-            first,
+            texts[0],
             sum(draft.read for draft in drafts),
             sum(draft.written for draft in drafts),
-            tuple(others),
+            texts[1:],
             () if all(detail == PLAIN for detail in details) else details,
             cached_tokens=sum(draft.cached for draft in drafts),
         )

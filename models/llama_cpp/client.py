@@ -77,9 +77,8 @@ class Client:
                         connection.sock.shutdown(socket.SHUT_RDWR)
 
     def _send(self, path: str, body: Body | None) -> tuple[int, bytes]:
-        kind = http.client.HTTPConnection
-        if self._address.scheme == "https":
-            kind = http.client.HTTPSConnection
+        secure = self._address.scheme == "https"
+        kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
         assert self._address.hostname is not None
         connection = kind(self._address.hostname, self._address.port, timeout=self._timeout)
         try:

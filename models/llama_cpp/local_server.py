@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import secrets
 import subprocess
@@ -19,6 +20,8 @@ PROGRAM = Path(__file__).with_name("serve.py")
 BATCH = 31
 """Tokens per step. From 32 on llama.cpp multiplies matrices another way on CPUs, so that scores
 would depend on how much of a prompt was cached; up to 31 they do not (docs/servers.md)."""
+WAITING = {"OMP_WAIT_POLICY": "passive"}
+"""Threads that wait for each other sleep: on a busy machine spinning is many times slower."""
 CACHE_MIB = 1024
 """Memory for prompts that have left their slot; llama.cpp's own default is 8 GiB."""
 REASON = re.compile(r"error loading model: (.+)")
@@ -42,6 +45,7 @@ class LocalServer:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
+            env={**WAITING, **os.environ},
             start_new_session=True,  # a terminal's Ctrl-C reaches only the parent
         )
         file = str(Path(path).expanduser().absolute())
@@ -73,8 +77,8 @@ class LocalServer:
         """The reason for its end, from its log, as one line."""
         self._log.seek(0)
         log = self._log.read().decode("utf-8", "replace")
-        said = REASON.findall(log) or ERROR.findall(log) or log.strip().splitlines()
-        return one_line(said[-1]) if said else "it ended without a word"
+        said = REASON.findall(log) or ERROR.findall(log) or log.strip().splitlines()[-1:]
+        return one_line(said[0]) if said else "it ended without a word"
 
     def close(self) -> None:
         self._process.kill()
