@@ -17,9 +17,9 @@ from gauntlet.common.errors import ModelError, require
 from gauntlet.common.sanitize import one_line
 
 PROGRAM = Path(__file__).with_name("serve.py")
-BATCH = 31
-"""Tokens per step. From 32 on llama.cpp multiplies matrices another way on CPUs, so that scores
-would depend on how much of a prompt was cached; up to 31 they do not (docs/servers.md)."""
+SAME_BITS = {"n_ubatch": 31, "no_extra_bufts": True}
+"""On CPUs llama.cpp multiplies matrices another way from 32 tokens a step on, or if it repacks the
+weights; scores would then depend on how much of a prompt was cached (docs/servers.md)."""
 WAITING = {"OMP_WAIT_POLICY": "passive"}
 """Threads that wait for each other sleep: on a busy machine spinning is many times slower."""
 CACHE_MIB = 1024
@@ -50,7 +50,7 @@ class LocalServer:
         )
         file = str(Path(path).expanduser().absolute())
         settings = {"path": file, "threads": threads, "n_ctx": context * slots, "port": 0}
-        settings |= {"n_parallel": slots, "n_ubatch": BATCH, "verbosity": 1}
+        settings |= {"n_parallel": slots, "verbosity": 1, **SAME_BITS}
         settings |= {"cache_ram_mib": CACHE_MIB, "ui": False, "api_keys": [self.key], **further}
         try:
             self.address = self._start(settings)

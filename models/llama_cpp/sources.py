@@ -28,9 +28,7 @@ Chat = Literal["auto"] | bool
 
 STEP = 256
 """llama.cpp rounds contexts up to a multiple of this."""
-MOST_SLOTS = 4
-"""By default; each slot has its own context in memory."""
-PROBE = {"warmup": False, "fit_params": False, "no_extra_bufts": True, "n_gpu_layers": 0}
+PROBE = {"warmup": False, "fit_params": False, "n_gpu_layers": 0}
 """Settings of a server that only tokenizes: it maps the weights and reads next to none."""
 KEY = "LLAMA_API_KEY"
 """The environment variable with a server's key, as llama.cpp calls it."""
@@ -47,7 +45,8 @@ class Gguf:
 
     path: the file; of a model in several files the first.
     context: positions per slot, at most those that the model was trained for.
-    slots: requests worked on at once; None: as many as threads, at most MOST_SLOTS.
+    slots: requests worked on at once, each with its own context in memory. With one, a score does
+        not depend on the other requests; with more it may, within the rounding of the weights.
     threads: None: as many as cores.
     chat: wrap each prompt in the chat template; "auto": if the file has one.
 
@@ -56,7 +55,7 @@ class Gguf:
 
     path: str
     context: int = 8192
-    slots: int | None = None
+    slots: int = 1
     threads: int | None = None
     chat: Chat = "auto"
 
@@ -69,7 +68,8 @@ class Gguf:
 
     def identity(self) -> Mapping[str, Any]:
         """The file's content, and what else can change an answer. Raises ModelError."""
-        return {"gguf": content_hash(self.path), "chat": self._chat, "context": self._context}
+        content = {"gguf": content_hash(self.path), "chat": self._chat, "context": self._context}
+        return content | ({"slots": self.slots} if self.slots > 1 else {})
 
     def check_choices(self, choices: Sequence[str]) -> None:
         """Raises ModelError, naming the choice, unless each is a single token."""
@@ -81,11 +81,10 @@ class Gguf:
         from gauntlet.models.llama_cpp.local_server import LocalServer
 
         chat, threads = self._chat, self.threads or _cores()
-        slots = self.slots or min(threads, MOST_SLOTS)
-        server = LocalServer(self.path, threads, self._context, slots)
+        server = LocalServer(self.path, threads, self._context, self.slots)
         try:
             client = Client(_who(self.path), server.address, server.key, None, server.reason)
-            return LlamaCpp(client, chat, slots, server.close)
+            return LlamaCpp(client, chat, self.slots, server.close)
         except BaseException:  # Ctrl-C too
             server.close()
             raise
