@@ -27,7 +27,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("common", "stats"),
     ("games", "models"),
     ("models.engine",),
-    ("models.api", "models.checkpoint", "models.real"),
+    ("models.api", "models.checkpoint", "models.llama_cpp", "models.real"),
     ("agents",),
     ("pipeline.config",),
     ("pipeline.plan",),
@@ -83,6 +83,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "deepspeed": ("models",),
     "transformers": ("models", "training"),
     "tokenizers": ("models", "training"),
+    "xllamacpp": ("models.llama_cpp",),
 }
 """Where a heavy library may be imported; benchmarks may import all of them."""
 

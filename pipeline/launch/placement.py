@@ -1,7 +1,7 @@
 """Restrictions on where a sweep may run, whatever its launch config says.
 
 A human player sits at this terminal. An API needs no workers, and its ledger, which records
-payments and enforces the cap, is a file on one machine.
+payments and enforces the cap, is a file on one machine. llama.cpp uses all cores by itself.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from gauntlet.common.errors import UserError, require
 from gauntlet.models.base import ModelSource, Paid
 from gauntlet.models.fake import Fake
 from gauntlet.models.human import Terminal
+from gauntlet.models.llama_cpp.sources import Gguf, LlamaServer
 from gauntlet.pipeline.config.read import Node, SweepConfig
 from gauntlet.pipeline.plan.cells import Task
 from gauntlet.pipeline.play.cost import shards_of
@@ -44,8 +45,7 @@ def stages(
     Without weights to load or a set number of workers, a short sweep ends before Ray is up. So such
     matches are first played here for about that long, and only the rest goes to workers.
     """
-    alone = launch["kind"] == "ray" and launch.get("address") is None
-    if alone and launch["workers"] is None and all(isinstance(one, Fake) for one in sources):
+    if _is_default(launch) and all(isinstance(one, Fake) for one in sources):
         yield Stage(HERE, _for_a_while(tasks, clock), one_by_one=True)
     for task in tasks:
         yield Stage(launch, chain([task], tasks))
@@ -62,12 +62,25 @@ def _for_a_while(tasks: Iterator[Task | None], clock: Callable[[], float]) -> It
 
 def resolve_launch(sweep: SweepConfig, sources: Sequence[ModelSource]) -> SweepConfig:
     """The sweep with its effective launch: in this process if a human plays, one match at a time,
-    or if every model is paid."""
+    or if every model is paid; also if llama.cpp would answer for all workers of this machine, since
+    each worker would only load its own copy."""
     if asks_a_person(sources):
         return replace(sweep, launch=HERE, concurrent_matches=1)
     if sources and all(isinstance(source, Paid) for source in sources):
         return replace(sweep, launch=HERE)
+    if _is_default(sweep.launch) and sources and all(map(_is_served, sources)):
+        return replace(sweep, launch=HERE)
     return sweep
+
+
+def _is_default(launch: Node) -> bool:
+    """Whether it is this machine's Ray, with as many workers as fit."""
+    alone = launch["kind"] == "ray" and launch.get("address") is None
+    return bool(alone and launch["workers"] is None)
+
+
+def _is_served(source: ModelSource) -> bool:
+    return isinstance(source, (Gguf, LlamaServer, Paid))
 
 
 def asks_a_person(sources: Sequence[ModelSource]) -> bool:
@@ -88,6 +101,8 @@ def check_installed(sources: Sequence[ModelSource]) -> None:
     """Raises UserError if a model needs a package from an extra that is not installed."""
     if paid_models(sources):
         require("httpx2", "api")
+    if any(isinstance(source, Gguf) for source in sources):
+        require("xllamacpp", "gguf")
     if any(shards_of(source) > 1 for source in sources):
         require("deepspeed", "gpu")
 

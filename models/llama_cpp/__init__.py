@@ -1,0 +1,1 @@
+"""llama.cpp: GGUF files on this machine, and running servers."""

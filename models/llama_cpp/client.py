@@ -1,0 +1,153 @@
+"""HTTP to one llama.cpp server, from any number of threads."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+from urllib.parse import urlsplit
+
+from gauntlet.common.errors import ModelError, Stopped
+from gauntlet.common.sanitize import one_line
+
+Body = Mapping[str, Any]
+
+MOST_BYTES = 1 << 26
+"""Of a reply; the longest, with many log-probabilities, have a few megabytes."""
+POLL_SECONDS = 0.5
+"""Between two questions whether a server has loaded its model."""
+TOO_LONG = "exceed_context_size_error"
+"""The server's word for a prompt that does not fit."""
+
+
+class ContextFull(ModelError):
+    """A prompt is longer than the model's context. tokens: its length."""
+
+    def __init__(self, message: str, tokens: int) -> None:
+        super().__init__(message)
+        self.tokens = tokens
+
+
+class Client:
+    """Each request has its own connection: a server closes idle ones without notice.
+
+    who: names model and server in messages.
+    key: sent as a bearer token if not empty; it is in no message.
+    timeout: seconds for the next bytes of a reply, and for a server to load its model; None: any.
+    why_gone: why the server ended, if that is known.
+    """
+
+    def __init__(
+        self,
+        who: str,
+        address: str,
+        key: str = "",
+        timeout: float | None = None,
+        why_gone: Callable[[], str] | None = None,
+    ) -> None:
+        self.who = who
+        self._address = urlsplit(address)
+        self._key, self._timeout, self._why_gone = key, timeout, why_gone
+        self._open: set[http.client.HTTPConnection] = set()
+        self._lock = threading.Lock()
+        self._over = threading.Event()
+
+    def ask(self, path: str, body: Body | None = None) -> dict[str, Any]:
+        """The reply to a POST of `body`, or to a GET. Waits for a server that still loads its
+        model. Raises Stopped if no server answers, ContextFull, and ModelError if it refuses."""
+        deadline = time.monotonic() + (self._timeout or 0.0)
+        while True:
+            status, said = self._send(path, body)
+            if status != 503 or time.monotonic() > deadline:
+                return self._checked(path, status, said)
+            self._over.wait(POLL_SECONDS)
+
+    def cancel(self) -> None:
+        """End all requests; they and later ones raise ModelError."""
+        self._over.set()
+        with self._lock:
+            for connection in self._open:
+                if connection.sock is not None:
+                    with suppress(OSError):  # it has ended by itself
+                        connection.sock.shutdown(socket.SHUT_RDWR)
+
+    def _send(self, path: str, body: Body | None) -> tuple[int, bytes]:
+        secure = self._address.scheme == "https"
+        kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
+        assert self._address.hostname is not None
+        connection = kind(self._address.hostname, self._address.port, timeout=self._timeout)
+        try:
+            connection.connect()
+            with self._lock:
+                self._open.add(connection)
+            self._check_over()
+            return self._exchange(connection, path, body)
+        except (OSError, http.client.HTTPException) as error:
+            self._check_over()
+            raise Stopped(f"{self.who}: {self._lost(error)}") from None
+        finally:
+            with self._lock:
+                self._open.discard(connection)
+            connection.close()
+
+    def _exchange(
+        self, connection: http.client.HTTPConnection, path: str, body: Body | None
+    ) -> tuple[int, bytes]:
+        headers = {"Content-Type": "application/json"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+        data = None if body is None else json.dumps(body).encode()
+        place = f"{self._address.path.rstrip('/')}/{path}"
+        connection.request("GET" if body is None else "POST", place, data, headers)
+        response = connection.getresponse()
+        said = response.read(MOST_BYTES + 1)
+        if len(said) > MOST_BYTES:
+            raise ModelError(f"{self.who}: a reply is longer than {MOST_BYTES:,} bytes")
+        return response.status, said
+
+    def _checked(self, path: str, status: int, said: bytes) -> dict[str, Any]:
+        try:
+            reply = json.loads(said)
+        except ValueError:
+            reply = None
+        if status == 200 and isinstance(reply, dict):
+            return reply
+        error = reply.get("error") if isinstance(reply, dict) else None
+        error = error if isinstance(error, dict) else {}
+        message = one_line(str(error.get("message") or said[:300].decode("utf-8", "replace")))
+        if error.get("type") == TOO_LONG:
+            raise self._too_long(error)
+        if status == 503:
+            raise Stopped(f"{self.who}: it still does not answer ({message or status})")
+        if status in (401, 403):
+            raise Stopped(
+                f"{self.who}: it wants a key, in the variable LLAMA_API_KEY ({status}: {message})"
+            )
+        if status in (200, 404):
+            raise Stopped(
+                f"{self.who}: {path!r} is not answered as by llama.cpp's server ({status}: "
+                f"{message}); model=openai is for other servers"
+            )
+        raise ModelError(f"{self.who}: refused ({status}: {message})")
+
+    def _too_long(self, error: Body) -> ContextFull:
+        tokens, room = int(error.get("n_prompt_tokens", 0)), error.get("n_ctx", "?")
+        return ContextFull(
+            f"{self.who}: a prompt of {tokens} tokens does not fit into its context of {room}",
+            tokens,
+        )
+
+    def _lost(self, error: Exception) -> str:
+        if self._why_gone is not None:
+            return f"its llama.cpp process is gone: {self._why_gone()}"
+        why = one_line(str(error)) or type(error).__name__
+        return f"no llama.cpp server answers ({why})"
+
+    def _check_over(self) -> None:
+        if self._over.is_set():
+            raise ModelError(f"{self.who}: the run ends")

@@ -1,0 +1,216 @@
+"""Models that llama.cpp runs: a GGUF file on this machine, or a running server.
+
+Importing this module is cheap: no library is needed before `load`, or a check of choices.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
+
+from gauntlet.common.errors import ModelError
+from gauntlet.models.llama_cpp.client import Client
+from gauntlet.models.llama_cpp.gguf_file import content_hash, read_header
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gauntlet.models.llama_cpp.answers import LlamaCpp
+
+Chat = Literal["auto"] | bool
+
+STEP = 256
+"""llama.cpp rounds contexts up to a multiple of this."""
+PROBE = {"warmup": False, "fit_params": False, "n_gpu_layers": 0}
+"""Settings of a server that only tokenizes: it maps the weights and reads next to none."""
+KEY = "LLAMA_API_KEY"
+"""The environment variable with a server's key, as llama.cpp calls it."""
+CHATML = (
+    "{%-formessageinmessages-%}{{-'<|im_start|>'+message.role+''+message.content+'<|im_end|>'-}}"
+    "{%-endfor-%}{%-ifadd_generation_prompt-%}{{-'<|im_start|>assistant'-}}{%-endif-%}"
+)
+"""The template, without white space, that a server reports for a model that has none."""
+
+
+@dataclass(frozen=True)
+class Gguf:
+    """A GGUF file, run by llama.cpp in a child process on this machine.
+
+    path: the file; of a model in several files the first.
+    context: positions per slot, at most those that the model was trained for.
+    slots: requests worked on at once, each with its own context in memory. With one, a score does
+        not depend on the other requests; with more it may, within the rounding of the weights.
+    threads: None: as many as cores.
+    chat: wrap each prompt in the chat template; "auto": if the file has one.
+
+    Raises ValueError if a field has a value that is not allowed.
+    """
+
+    path: str
+    context: int = 8192
+    slots: int = 1
+    threads: int | None = None
+    chat: Chat = "auto"
+
+    def __post_init__(self) -> None:
+        _check_chat(self.chat, self.path)
+        for field in ("context", "slots", "threads"):
+            value = getattr(self, field)
+            if value is not None and value < 1:
+                raise ValueError(f"{field} {value} of model {self.path!r}: at least 1")
+
+    def identity(self) -> Mapping[str, Any]:
+        """The file's content, and what else can change an answer. Raises ModelError."""
+        content = {"gguf": content_hash(self.path), "chat": self._chat, "context": self._context}
+        return content | ({"slots": self.slots} if self.slots > 1 else {})
+
+    def check_choices(self, choices: Sequence[str]) -> None:
+        """Raises ModelError, naming the choice, unless each is a single token."""
+        _check_file_choices(self.path, content_hash(self.path), tuple(choices))
+
+    def load(self) -> LlamaCpp:
+        """Raises ModelError in one line, with llama.cpp's reason."""
+        from gauntlet.models.llama_cpp.answers import LlamaCpp
+        from gauntlet.models.llama_cpp.local_server import LocalServer
+
+        chat, threads = self._chat, self.threads or _cores()
+        server = LocalServer(self.path, threads, self._context, self.slots)
+        try:
+            client = Client(_who(self.path), server.address, server.key, None, server.reason)
+            return LlamaCpp(client, chat, self.slots, server.close)
+        except BaseException:  # Ctrl-C too
+            server.close()
+            raise
+
+    @property
+    def _chat(self) -> bool:
+        template = read_header(self.path).template
+        if self.chat is True and not template:
+            raise ModelError(f"model {self.path!r} has no chat template; set chat to auto or false")
+        return bool(self.chat and template)
+
+    @property
+    def _context(self) -> int:
+        rounded = -(-self.context // STEP) * STEP
+        return min(rounded, read_header(self.path).context or rounded)
+
+
+@dataclass(frozen=True)
+class LlamaServer:
+    """The model of a running llama.cpp server. Its key, if it wants one, is read from the
+    environment variable LLAMA_API_KEY.
+
+    base_url: where the server listens, without /v1.
+    slots: requests sent at once; None: as many as the server works on.
+    chat: wrap each prompt in the server's chat template; "auto": if the model has its own.
+    timeout: seconds for a reply, and for a server that still loads its model.
+
+    Raises ValueError if a field has a value that is not allowed.
+    """
+
+    base_url: str
+    slots: int | None = None
+    chat: Chat = "auto"
+    timeout: float = 600.0
+
+    def __post_init__(self) -> None:
+        _check_chat(self.chat, self.base_url)
+        url = urlsplit(self.base_url)
+        if url.scheme not in ("http", "https") or not url.hostname or "@" in url.netloc:
+            raise ValueError(
+                f"base_url {self.base_url!r} must be http(s)://host[:port], without a password"
+            )
+        if not self.timeout > 0:
+            raise ValueError(f"timeout {self.timeout:g} of {self.base_url}: more than 0")
+        if self.slots is not None and self.slots < 1:
+            raise ValueError(f"slots {self.slots} of {self.base_url}: at least 1")
+
+    def identity(self) -> Mapping[str, Any]:
+        """What the server says about its model, but not where it listens. Raises ModelError."""
+        client = self._client()
+        props, listed = client.ask("props"), client.ask("v1/models")
+        settings = props.get("default_generation_settings", {})
+        known: dict[str, Any] = {"llama_server": PurePath(str(props.get("model_path", ""))).name}
+        meta = (listed.get("data") or [{}])[0].get("meta") or {}
+        known |= {key: meta[key] for key in ("n_params", "size", "n_vocab") if key in meta}
+        template = str(props.get("chat_template", "")) if self._is_chat(props) else ""
+        known["chat"] = hashlib.sha256(template.encode()).hexdigest() if template else False
+        known["context"] = settings.get("n_ctx")
+        if adapters := settings.get("params", {}).get("lora"):
+            known["lora"] = adapters
+        return known
+
+    def check_choices(self, choices: Sequence[str]) -> None:
+        """Raises ModelError, naming the choice, unless each is a single token."""
+        from gauntlet.models.llama_cpp.answers import Vocabulary
+
+        vocabulary = Vocabulary(self._client())
+        for choice in choices:
+            vocabulary.spellings(choice)
+
+    def load(self) -> LlamaCpp:
+        """Raises ModelError in one line if no llama.cpp server answers."""
+        from gauntlet.models.llama_cpp.answers import LlamaCpp
+
+        client = self._client()
+        props = client.ask("props")
+        slots = self.slots or int(props.get("total_slots", 1))
+        return LlamaCpp(client, self._is_chat(props), slots)
+
+    def _client(self) -> Client:
+        key = os.environ.get(KEY, "").strip()
+        return Client(f"the server at {self.base_url}", self.base_url, key, self.timeout)
+
+    def _is_chat(self, props: Mapping[str, Any]) -> bool:
+        if self.chat != "auto":
+            return self.chat
+        template = "".join(str(props.get("chat_template", "")).split())
+        return template not in ("", CHATML)
+
+
+@lru_cache(maxsize=256)
+def _check_file_choices(path: str, content: str, choices: tuple[str, ...]) -> None:
+    """content: the file's hash, so that another file is checked again."""
+    from gauntlet.models.llama_cpp.answers import Vocabulary
+
+    with _tokenizer(path) as client:
+        vocabulary = Vocabulary(client)
+        for choice in choices:
+            vocabulary.spellings(choice)
+
+
+@contextmanager
+def _tokenizer(path: str) -> Iterator[Client]:
+    """A server that only tokenizes."""
+    from gauntlet.models.llama_cpp.local_server import LocalServer
+
+    read_header(path)
+    server = LocalServer(path, 1, 256, 1, **PROBE)
+    try:
+        yield Client(_who(path), server.address, server.key, None, server.reason)
+    finally:
+        server.close()
+
+
+def _who(path: str) -> str:
+    return f"model {path!r}"
+
+
+def _check_chat(chat: Chat, name: str) -> None:
+    if chat not in ("auto", True, False):
+        raise ValueError(f"chat {chat!r} of model {name!r}: allowed are auto, true, false")
+
+
+def _cores() -> int:
+    """The cores this process may use; Ray sets the variable for its workers."""
+    allowed = os.environ.get("OMP_NUM_THREADS", "")
+    if allowed.isdecimal() and int(allowed):
+        return int(allowed)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
