@@ -36,7 +36,7 @@ class Product:
         self.widths = [layer.weight.shape[0] for layer in layers]
         weight = torch.cat(tuple(layer.weight for layer in layers))
         self._weight = torch.ops.mkldnn._reorder_linear_weight(weight, None)
-        biases = [layer.bias for layer in layers if layer.bias is not None]
+        biases = tuple(layer.bias for layer in layers if layer.bias is not None)
         self._bias = torch.cat(biases) if len(biases) == len(layers) else None
 
     def __call__(self, rows: Tensor) -> Tensor:

@@ -137,7 +137,8 @@ class LlamaServer:
         client = self._client()
         props, listed = client.ask("props"), client.ask("v1/models")
         settings = props.get("default_generation_settings", {})
-        known: dict[str, Any] = {"llama_server": PurePath(str(props.get("model_path", ""))).name}
+        file = PurePath(str(props.get("model_path", ""))).name
+        known: dict[str, Any] = {"llama_server": file}
         meta = (listed.get("data") or [{}])[0].get("meta") or {}
         known |= {key: meta[key] for key in ("n_params", "size", "n_vocab") if key in meta}
         template = str(props.get("chat_template", "")) if self._is_chat(props) else ""

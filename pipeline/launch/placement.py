@@ -68,7 +68,7 @@ def resolve_launch(sweep: SweepConfig, sources: Sequence[ModelSource]) -> SweepC
         return replace(sweep, launch=HERE, concurrent_matches=1)
     if sources and all(isinstance(source, Paid) for source in sources):
         return replace(sweep, launch=HERE)
-    if _is_default(sweep.launch) and sources and all(map(_is_served, sources)):
+    if sources and all(map(_is_served, sources)) and _is_default(sweep.launch):
         return replace(sweep, launch=HERE)
     return sweep
 

@@ -20,6 +20,7 @@ from gauntlet.models.api.openai import OpenAI
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.fake import Fake
 from gauntlet.models.human import Terminal
+from gauntlet.models.llama_cpp.sources import Gguf
 from gauntlet.pipeline.launch.cluster import _wait_until_ready
 from gauntlet.pipeline.launch.devices import allot
 from gauntlet.pipeline.launch.placement import (
@@ -107,6 +108,22 @@ def test_paid_models_need_no_workers_and_a_person_plays_match_by_match(
 
 
 ALONE = {"kind": "ray", "workers": None, "patience": None}
+
+
+@pytest.mark.parametrize(
+    ("launch", "resolved"),
+    [
+        (ALONE, HERE),
+        *[({**ALONE, **more}, None) for more in ({"workers": 2}, {"address": "auto"})],
+        ({**ALONE, "kind": "slurm"}, None),
+    ],
+)
+def test_llama_cpp_plays_here_unless_workers_are_wanted(
+    launch: dict[str, object], resolved: object
+) -> None:
+    sources = [Gguf("x.gguf"), PAID]
+    assert resolve_launch(Settings(launch), sources) == Settings(resolved or launch)
+    assert resolve_launch(Settings(launch), [*sources, Fake()]) == Settings(launch)
 
 
 def test_what_loads_nothing_is_played_here_first_and_its_rest_by_workers() -> None:
