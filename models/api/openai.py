@@ -7,165 +7,47 @@ variable and appears in no setting, record or message.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
 
-from gauntlet.models.api.dialects import DIALECTS
-from gauntlet.models.api.dialects.base import (
-    SCORE_TEMPERATURE,
-    Dialect,
-    Limit,
-    Sending,
-)
-from gauntlet.models.api.ledger import Ledger, Prices, Tokens
-from gauntlet.models.api.prices import prices_for
+from gauntlet.models.api.dialects.base import SCORE_TEMPERATURE
+from gauntlet.models.api.ledger import Ledger, Tokens
 from gauntlet.models.api.scorers import SCORERS
+from gauntlet.models.api.settings import Settings
 from gauntlet.models.base import Generate, Prompt
 
 if TYPE_CHECKING:
     from gauntlet.models.api.remote import Remote
 
-Spoken = TypeVar("Spoken", bound=Dialect)
-
 PROBE = Generate(Prompt("", "Reply with one word: ready"), max_tokens=16)
 """Sent before the first match, once per cache, to catch a wrong key, name or address, or a
 setting that the server rejects."""
-SECRET_HEADER = re.compile(r"auth|key|token|cookie|secret", re.IGNORECASE)
-"""Names of headers that carry secrets."""
-IN_IDENTITY = ("effort", "thinking_room", "thinking_budget", "headers", "extra_body")
-"""Settings that change an answer, in the identity unless they have their defaults."""
+DEFAULTS: Mapping[str, Any] = {
+    "effort": None,
+    "thinking_room": 0,
+    "thinking_budget": None,
+    "headers": {},
+    "extra_body": {},
+}
+"""Settings that change an answer; in the identity unless they have these values."""
 
 
 @dataclass(frozen=True)
-class OpenAI:
-    """One model of one server.
-
-    name, base_url: the names of the model and the server; None for the protocol's inventor.
-    endpoint: the protocol, one of DIALECTS. "completions" sends a prompt as it is, all others send
-        it as a user message.
-    key_env: the environment variable that holds the key; None for that of the protocol's inventor.
-    headers, extra_body: sent with every request; in the body, null removes a field. No secrets.
-    scores: how Score is answered. "logprobs": from the `top` reported logprobs of one token; a
-        choice that is not reported gets minus infinity, and `Scores.ceilings` bounds its true
-        value. "sampled": from the frequencies in `samples` sampled tokens, with seeds from `seed`
-        on. "decisions", "vllm": by endpoints of OpenAI and vLLM for given options. Models that
-        think give no log-probabilities.
-    limit: the server's name for the token limit of a chat reply.
-    effort: how much the model thinks, in the vendor's words; None for the vendor's default.
-    thinking_room: tokens added to every request's limit, which thoughts count towards.
-    thinking_budget: limit on the thoughts, where the protocol has one.
-    temperature: "auto" sends it unless the protocol or the vendor's model is known to refuse it.
-    stream: whether replies come in parts, as they are written.
-    in_flight: number of concurrent requests.
-    timeout: seconds per request, to the last byte of its reply; of a stream, seconds without a
-        byte.
-    patience: seconds per reply, over all attempts; also for a stream to its last byte.
-    price_in, price_out, price_cached: per million tokens read, written, and read from the server's
-        cache; None for what a table of vendors' prices says, or 0.
-    cap: limit on the total cost of this model's replies in `cache`, including requests that may
-        have been billed without a reply.
-    cache: the file that stores every reply; on a local disk. Processes may share it.
-
-    Raises ValueError if a field has a value that is not allowed.
-    """
-
-    name: str
-    base_url: str | None = None
-    endpoint: str = "chat"
-    key_env: str | None = None
-    headers: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    extra_body: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    scores: Literal["logprobs", "sampled", "decisions", "vllm"] = "logprobs"
-    top: int = 20
-    samples: int = 10
-    seed: int = 0
-    limit: Limit = "max_tokens"
-    effort: str | None = None
-    thinking_room: int = 0
-    thinking_budget: int | None = None
-    temperature: Sending = "auto"
-    stream: bool = False
-    in_flight: int = 16
-    timeout: float = 60.0
-    patience: float = 600.0
-    price_in: float | None = None
-    price_out: float | None = None
-    price_cached: float | None = None
-    cap: float | None = None
-    cache: str = "outputs/replies.sqlite"
-
-    def __post_init__(self) -> None:
-        for name, allowed in (
-            ("endpoint", tuple(DIALECTS)),
-            ("scores", ("logprobs", "sampled", *SCORERS)),
-            ("limit", get_args(Limit)),
-            ("temperature", get_args(Sending)),
-        ):
-            if getattr(self, name) not in allowed:
-                raise self._wrong(name, f"allowed are {', '.join(allowed)}")
-        for name, least in (("top", 2), ("samples", 1), ("in_flight", 1), ("thinking_budget", 0)):
-            self._check_least(name, least)
-        for name in ("price_in", "price_out", "price_cached", "cap", "seed", "patience"):
-            self._check_least(name, 0)
-        self._check_least("thinking_room", 0)
-        if not self.timeout > 0:
-            raise ValueError(f"timeout {self.timeout:g} of model {self.name!r}: more than 0")
-        self._fill()
-        if self.scores in SCORERS and self.endpoint not in (known := SCORERS[self.scores][1]):
-            raise self._wrong("scores", f"it needs endpoint {' or '.join(known)}")
-        self._check_thinking()
-        self._check_headers()
-        if not _is_address(self.address):
-            raise ValueError(
-                f"base_url of model {self.name!r} must be http(s)://host[:port]/path and no more: "
-                "without a key, password, ? or #"
-            )
-        if self.cap is not None and not self._prices.prompt + self._prices.written:
-            raise ValueError(
-                f"cap {self.cap:g} of model {self.name!r} needs prices: give price_in, price_out"
-            )
-
-    def _fill(self) -> None:
-        """Replace None by the protocol's own values; copy what a caller could change."""
-        dialect = DIALECTS[self.endpoint]
-        object.__setattr__(self, "base_url", self.base_url or dialect.ADDRESS)
-        object.__setattr__(self, "key_env", self.key_env or dialect.KEY_ENV)
-        object.__setattr__(self, "headers", dict(self.headers or {}))
-        object.__setattr__(self, "extra_body", dict(self.extra_body or {}))
-        # A worker may start in another folder.
-        object.__setattr__(self, "cache", str(Path(self.cache).expanduser().absolute()))
-
-    def _check_thinking(self) -> None:
-        known = DIALECTS[self.endpoint].THINKS
-        for name in ("effort", "thinking_budget"):
-            if getattr(self, name) is not None and name not in known:
-                raise self._wrong(name, f"endpoint {self.endpoint} has no such setting; give null")
-
-    def _check_headers(self) -> None:
-        for name, value in self.headers.items():
-            text = f"{name}{value}"
-            if not (isinstance(value, str) and text.isascii() and text.isprintable()):
-                raise ValueError(f"headers of model {self.name!r}: {name!r} must be plain text")
-            if SECRET_HEADER.search(name):
-                raise ValueError(
-                    f"headers of model {self.name!r}: {name!r} would hold a secret; name the "
-                    "variable that holds the key as key_env"
-                )
+class OpenAI(Settings):
+    """One model of one server."""
 
     def identity(self) -> Mapping[str, Any]:
         """The model and its settings. Needs no server, so a finished run can be read offline."""
-        dialect = self._dialect
+        dialect = self.dialect
         how = {"logprobs": {"top": self.top}, "sampled": self._draws()}.get(self.scores, {})
         asked = {"api": self.base_url, "model": self.name, "endpoint": self.endpoint}
         temperature = SCORE_TEMPERATURE if dialect.sends_temperature else "not sent"
         changed: dict[str, Any] = {
-            one.name: getattr(self, one.name)
-            for one in fields(self)
-            if one.name in IN_IDENTITY and getattr(self, one.name) not in (None, 0, {})
+            name: getattr(self, name)
+            for name, default in DEFAULTS.items()
+            if getattr(self, name) != default
         }
         if lacking := [one for one in dialect.LACKS if one != "n"]:
             changed["not_sent"] = lacking
@@ -182,12 +64,12 @@ class OpenAI:
         from gauntlet.models.api.retry import Asker, Server, key_in
 
         variable = self.key_env or ""
-        key, ledger, dialect = key_in(os.environ, variable), self._ledger(), self._dialect
+        key, ledger, dialect = key_in(os.environ, variable), self._ledger(), self.dialect
         waits = self.timeout, self.patience
         server = Server(self.address, key, variable, self.headers, *waits, threads=self.in_flight)
         asker, scoring = Asker(dialect, server, ledger), None
         if self.scores in SCORERS:
-            scorer = self._spoken(SCORERS[self.scores][0])
+            scorer = self.spoken(SCORERS[self.scores][0])
             scoring = scorer, Asker(scorer, server, ledger)
         model = Remote(self, dialect, asker, ledger, scoring)
         try:
@@ -198,7 +80,7 @@ class OpenAI:
         return model
 
     def price(self, read: int, written: int) -> float:
-        return self._prices.cost(Tokens(read, written))
+        return self.prices.cost(Tokens(read, written))
 
     def account(self) -> str:
         """The cost of the replies in the cache, over all runs that share it, as a line of text."""
@@ -209,62 +91,14 @@ class OpenAI:
         return (
             f"{self.name} at {self.base_url}: {spending.replies:,} replies kept, "
             f"{spending.paid.prompt:,} tokens read{cached}, {spending.paid.written:,} written; "
-            f"{self._prices.cost(spending.paid):.4g} paid, at most "
-            f"{self._prices.most(spending.unsure):.4g} more for requests without a reply"
-        )
-
-    @property
-    def address(self) -> str:
-        """The server's address."""
-        return self.base_url or ""
-
-    @property
-    def _prices(self) -> Prices:
-        given = self.price_in, self.price_out, self.price_cached
-        stores = self._dialect.CACHE_WRITES
-        return prices_for(self.name, self.address, given, self.cap, stores)
-
-    @property
-    def _dialect(self) -> Dialect:
-        return self._spoken(DIALECTS[self.endpoint])
-
-    def _spoken(self, kind: type[Spoken]) -> Spoken:
-        """A protocol with this model's settings."""
-        return kind(
-            name=self.name,
-            official=urlsplit(self.address).hostname == urlsplit(kind.ADDRESS).hostname,
-            limit=self.limit,
-            effort=self.effort,
-            thinking_room=self.thinking_room,
-            thinking_budget=self.thinking_budget,
-            temperature=self.temperature,
-            stream=self.stream,
-            extra_body=self.extra_body,
+            f"{self.prices.cost(spending.paid):.4g} paid, at most "
+            f"{self.prices.most(spending.unsure):.4g} more for requests without a reply"
         )
 
     def _ledger(self) -> Ledger:
         seconds = max(self.timeout, self.patience) if self.stream else self.timeout
         account = f"{self.name} at {self.base_url}"
-        return Ledger(Path(self.cache), account, self._prices, seconds)
+        return Ledger(Path(self.cache), account, self.prices, seconds)
 
     def _draws(self) -> Mapping[str, Any]:
         return {"samples": self.samples, "seed": self.seed}
-
-    def _check_least(self, name: str, least: int) -> None:
-        value = getattr(self, name)
-        if value is not None and not value >= least:
-            raise ValueError(f"{name} {value:g} of model {self.name!r}: at least {least}")
-
-    def _wrong(self, name: str, right: str) -> ValueError:
-        return ValueError(f"{name} {getattr(self, name)!r} of model {self.name!r}: {right}")
-
-
-def _is_address(url: str) -> bool:
-    """Whether the URL is only a server's address: it gets printed and logged."""
-    try:
-        address = urlsplit(url)
-        _ = address.port
-    except ValueError:
-        return False
-    plain = url.isprintable() and not set(url) & set(" ?#@\\")
-    return plain and address.scheme in ("http", "https") and bool(address.hostname)

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gauntlet.common.errors import ModelError, Stopped
 from gauntlet.common.sanitize import one_line
@@ -17,10 +17,8 @@ from gauntlet.models.api.ledger import Ledger, Spending, Tokens
 from gauntlet.models.api.retry import UNREADABLE, Asker, Refused
 from gauntlet.models.api.scorers import Scorer
 from gauntlet.models.api.scoring import ScoredPrompt
+from gauntlet.models.api.settings import Settings
 from gauntlet.models.base import PLAIN, Generate, Generation, Prompt, Reply, Request, Score, Scores
-
-if TYPE_CHECKING:
-    from gauntlet.models.api.openai import OpenAI
 
 
 class Remote:
@@ -31,7 +29,7 @@ class Remote:
 
     def __init__(
         self,
-        source: OpenAI,
+        source: Settings,
         dialect: Dialect,
         asker: Asker,
         ledger: Ledger,

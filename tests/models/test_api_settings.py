@@ -259,6 +259,9 @@ def test_settings_at_their_defaults_leave_identities_as_they_were() -> None:
     told = OpenAI("m", endpoint="messages").identity()
     assert (told["temperature"], told["not_sent"]) == ("not sent", ["seed", "json"])
     assert json.dumps(told)
+    assert OpenAI("m", endpoint="gemini", thinking_budget=0).identity() != (
+        OpenAI("m", endpoint="gemini").identity()
+    )
 
 
 OLD_TABLES = """

@@ -90,6 +90,7 @@ FILES = {"weights", "path", "records", "parameters"}
 NO_FILES = {
     *("base_url", "brake", "digest", "files", "guess", "mean", "name", "react", "revision"),
     *("policy", "texts", "version", "wording", "inputs", "names", "players", "catalogue"),
+    *("endpoint", "key_env", "headers", "extra_body", "effort"),
     "cache",  # replies of a server, each under the hash of its request
 }
 """Settings that are or may be text: those that name files, and all others."""
