@@ -98,7 +98,9 @@ def _foot(part: Part) -> str:
     notes = [] if part.medium == TERMINAL else [_caption(part)]
     notes.append(part.results.cached(pairing).foot)
     if any(within_floor(part.results, row) for row in _visible_rows(part)):
-        notes.append("~ within the noise floor: a change that means nothing may do as much.")
+        notes.append(
+            "~ within the noise floor: an effect as large may come from a meaningless change."
+        )
     return "\n".join(filter(None, notes))
 
 

@@ -93,8 +93,8 @@ SLIPS = {
     "bear is free": ("rules", '(BEAR, "bear")', '(BULL, "bear")'),
     "taken lot stays": (
         "rules",
-        "plus(minus(hands[taker], lot), taken)",
-        "plus(hands[taker], taken)",
+        "plus(minus(hands[taker], lot), other_lot)",
+        "plus(hands[taker], other_lot)",
     ),
     "order of turns": ("rules", "mover=(state.mover + 1) % 4", "mover=(state.mover + 3) % 4"),
     "share": ("players", "max(0, score)", "max(1, score)"),

@@ -117,7 +117,7 @@ SLIPS = {
         "",
     ),
     "ships sink at 9": ("REACH, SUNK = 3, 10", "REACH, SUNK = 3, 9"),
-    "shots fall one after the other": ("found >= 0 and state[PAPER_BUGS]", "found >= 0"),
+    "shots fall one after the other": ("hit_ship >= 0 and state[PAPER_BUGS]", "hit_ship >= 0"),
     "a sunk ship is in the way": (
         "if other != ship and afloat(state, other) and state[AT + other] == square:",
         "if other != ship and state[AT + other] == square:",
@@ -128,7 +128,7 @@ PUBLISHED = {
         "afloat(state, other) and state[AT + other] != state[AT + ship]",
         "afloat(state, other) and other != ship",
     ),
-    "shots fall at once": ("found >= 0 and state[PAPER_BUGS]", "False"),
+    "shots fall at once": ("hit_ship >= 0 and state[PAPER_BUGS]", "False"),
 }
 
 

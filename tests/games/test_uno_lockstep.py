@@ -130,8 +130,8 @@ SLIPS = {
         "kind_of(card) // 15 != state[COLOUR] and trait_of(card) != trait_of(state[TOP]):",
     ),
     "a wild draw four may be played beside other cards": (
-        "actions == 0 and held & WILD_DRAW_FOURS:\n        actions =",
-        "held & WILD_DRAW_FOURS:\n        actions |=",
+        "actions == 0 and kinds & WILD_DRAW_FOURS:\n        actions =",
+        "kinds & WILD_DRAW_FOURS:\n        actions |=",
     ),
     "draw two does not cost the turn": ("(SKIP, DRAW_TWO, WILD", "(SKIP, WILD"),
     "a pile that just suffices is reshuffled": ("state[PILE] < count", "state[PILE] <= count"),

@@ -103,7 +103,7 @@ def test_money_is_adjusted_in_its_own_unit_against_the_players_own_habits(
     shown = capsys.readouterr().out
     table = shown[shown.index("luck-adjusted bb_per_hand") :]
     assert f"habits {rate:.3f}" in table
-    assert "learnt of its earlier deals" in " ".join(table.split())
+    assert "learnt from its earlier deals" in " ".join(table.split())
     assert "%" not in table[: table.index("Wins, draws and losses")].replace("95%", "")
 
 

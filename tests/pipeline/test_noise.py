@@ -46,7 +46,7 @@ def test_noise_cells_are_played_on_the_same_deals_and_change_no_match(
     out = capsys.readouterr().out
     assert "The noise floor" in out
     assert max(len(line) for line in out.splitlines() if str(tmp_path) not in line) <= 100
-    assert "which means nothing, " in _report(folder)
+    assert "a meaningless change, " in _report(folder)
 
 
 def test_a_floor_that_was_measured_stays_and_grows(sweep: Sweep, folder: Path) -> None:
@@ -74,7 +74,7 @@ def test_noise_matches_that_all_fail_are_told_and_have_no_floor(
     (row,) = pd.read_csv(replayed / "noise.csv").to_dict("records")
     assert (row["deals"], row["failed"]) == (0, 2)
     assert math.isnan(row["floor"])
-    assert "means nothing" not in _report(replayed)
+    assert "a meaningless change" not in _report(replayed)
 
 
 def test_an_interrupted_floor_goes_on(
