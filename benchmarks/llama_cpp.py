@@ -43,6 +43,8 @@ from gauntlet.models.engine.tokens import Tokens
 
 DTYPES = ("float32", "bfloat16")
 SLOTS, CONTEXT = 4, 16384
+WRITTEN = (1, 16, 64)
+"""Numbers of texts written at once."""
 PROBS = 200
 """Likeliest tokens that the server reports."""
 TIMEOUT = 600.0
@@ -135,7 +137,7 @@ class Bench:
             "ratio": seconds[1] / seconds[0],
             **compare(ours, theirs),
         }
-        for texts in (1, 16, 64):
+        for texts in WRITTEN:
             rates = self.writing_rates(model, tokens, texts)
             (
                 figures[f"ours_write_{texts}_tokens_per_s"],

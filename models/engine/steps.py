@@ -34,9 +34,10 @@ class Product:
 
     def __init__(self, *layers: nn.Linear) -> None:
         self.widths = [layer.weight.shape[0] for layer in layers]
-        weight = torch.cat(tuple(layer.weight for layer in layers))
+        weights: list[Tensor] = [layer.weight for layer in layers]
+        weight = torch.cat(weights)
         self._weight = torch.ops.mkldnn._reorder_linear_weight(weight, None)
-        biases = tuple(layer.bias for layer in layers if layer.bias is not None)
+        biases: list[Tensor] = [layer.bias for layer in layers if layer.bias is not None]
         self._bias = torch.cat(biases) if len(biases) == len(layers) else None
 
     def __call__(self, rows: Tensor) -> Tensor:

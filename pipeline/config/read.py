@@ -216,7 +216,7 @@ class SweepConfig:
 EXPECT = get_type_hints(Expect, include_extras=True)
 UNLABELLED = (
     *("base_url", "limit", "in_flight", "timeout", "patience", "slots", "threads"),
-    *("price_in", "price_out", "cap", "cache"),
+    *("price_in", "price_out", "price_cached", "cap", "cache", "key_env", "headers", "stream"),
 )
 """Settings of a server and its cost, which do not appear in names."""
 PLAIN = "wording=plain"
