@@ -18,6 +18,8 @@ WIDTH = 100
 """Maximum output width in columns."""
 LEAST = 12
 """Minimum width of a text column, however narrow the terminal."""
+PERIODS = ((1, "s"), (60, "min"), (3600, "h"))
+"""The seconds of the units of rates."""
 
 
 def console(markup: bool = False) -> Console:
@@ -97,3 +99,22 @@ def _width(column: Column, console: Console, options: ConsoleOptions) -> int:
     unbounded = options.update(width=10_000)
     entries = (column.header, *column.cells)
     return max(Measurement.get(console, unbounded, one).maximum for one in entries)
+
+
+def duration(seconds: float) -> str:
+    """In the two largest units: 3 d 4 h, 2 h 05 min, 40 s."""
+    total = max(0, round(seconds))
+    days, hours, minutes = total // 86400, total // 3600 % 24, total // 60 % 60
+    if days:
+        return f"{days} d {hours} h"
+    if hours:
+        return f"{hours} h {minutes:02d} min"
+    return f"{minutes} min {total % 60:02d} s" if minutes else f"{total} s"
+
+
+def rate(each_second: float, unit: str) -> str:
+    """A rate a second, minute or hour, in the first that makes it 1 or more; the last otherwise."""
+    seconds, period = next((p for p in PERIODS if each_second * p[0] >= 1), PERIODS[-1])
+    if not each_second:
+        seconds, period = PERIODS[0]
+    return f"{each_second * seconds:,.1f} {unit}/{period}"

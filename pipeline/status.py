@@ -24,14 +24,14 @@ from rich.text import Text
 from gauntlet.common.errors import UserError
 from gauntlet.common.process import as_process
 from gauntlet.common.sanitize import visible
-from gauntlet.common.terminal import WrappedTable, console
+from gauntlet.common.terminal import WrappedTable, console, duration, rate
 from gauntlet.pipeline.log.folder import Folder, damaged_lines_warning
 from gauntlet.pipeline.log.follow import LinePosition, RecordFollower
 from gauntlet.pipeline.log.live import CellProgress
 from gauntlet.pipeline.log.outcomes import Outcome, outcome
 from gauntlet.pipeline.log.results import CellInfo, measures
 from gauntlet.pipeline.log.schema import MatchRecord
-from gauntlet.pipeline.tables.formatting import Scale, duration, heading, number, percent, short
+from gauntlet.pipeline.tables.formatting import Scale, heading, number, percent, short
 from gauntlet.pipeline.tables.registry import LABELS, short_names
 
 SILENT_SECONDS = 30.0
@@ -176,7 +176,7 @@ def pace(status: Status) -> str:
     if status.left is not None:
         parts.append(f"{status.left:,} left")
     if status.run.get("rate"):
-        parts.append(f"{status.run['rate']:,.1f} matches/s")
+        parts.append(rate(status.run["rate"], "matches"))
     if status.seconds_left is not None and status.left:
         parts.append(f"{duration(status.seconds_left)} to go")
     aside = sum(row.failed for row in status.rows)

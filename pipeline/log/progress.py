@@ -7,8 +7,11 @@ import time
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-SAY_EVERY = 10.0
-"""Seconds between progress lines if the output is not a terminal."""
+from gauntlet.common.terminal import duration, rate
+
+SAY_EVERY, AT_LEAST_EVERY = 10.0, 60.0
+"""Seconds between progress lines if the output is not a terminal: at least, and while nothing
+ends."""
 
 PATIENCE = 2.0
 """Seconds before `Waiting` shows a bar."""
@@ -72,16 +75,22 @@ class Bar:
         if self._lines and time.monotonic() - self._said > SAY_EVERY:
             self._say(self._time_left())
 
+    def tick(self) -> None:
+        """Say that work goes on although nothing has ended for long."""
+        if self._lines and time.monotonic() - self._said > AT_LEAST_EVERY:
+            self._say(self._time_left())
+
     def _failures(self) -> str:
         return f", {self._failed:,} failed" if self._failed else ""
 
     def _rate(self) -> str:
-        return f"{self._done / max(time.monotonic() - self._started, 1e-3):,.1f} {self._unit}/s"
+        return rate(self._done / max(time.monotonic() - self._started, 1e-3), self._unit)
 
     def _time_left(self) -> str:
-        ended = self._done + self._failed
-        seconds = (self._total - ended) * (time.monotonic() - self._started) / max(ended, 1)
-        return f", {seconds:.0f} s left"
+        ended, took = self._done + self._failed, time.monotonic() - self._started
+        if not ended:
+            return f", under way for {duration(took)}"
+        return f", {duration((self._total - ended) * took / ended)} left"
 
     def _say(self, time_left: str = "") -> None:
         self._said = time.monotonic()

@@ -76,6 +76,7 @@ def play_missing(
         log.sync()
         if live.tick(rule.stopped | admission.stopped):
             follower.offer(live)
+        bar.tick()
         if stop.is_set():
             raise KeyboardInterrupt
 

@@ -60,17 +60,6 @@ def short(count: float) -> str:
     return f"{count:.0f}"
 
 
-def duration(seconds: float) -> str:
-    """In the two largest units: 3 d 4 h, 2 h 05 min, 40 s."""
-    total = max(0, round(seconds))
-    days, hours, minutes = total // 86400, total // 3600 % 24, total // 60 % 60
-    if days:
-        return f"{days} d {hours} h"
-    if hours:
-        return f"{hours} h {minutes:02d} min"
-    return f"{minutes} min {total % 60:02d} s" if minutes else f"{total} s"
-
-
 def capitalize(text: str) -> str:
     return text[:1].upper() + text[1:]
 

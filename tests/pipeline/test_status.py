@@ -19,6 +19,7 @@ import pandas as pd
 import pytest
 
 from gauntlet.common.errors import UserError
+from gauntlet.common.terminal import duration, rate
 from gauntlet.pipeline import status
 from gauntlet.pipeline.log import events
 from gauntlet.pipeline.log.events import event, log_events, redact
@@ -31,7 +32,6 @@ from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
 from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.log.results import measures
 from gauntlet.pipeline.log.run_info import command_line
-from gauntlet.pipeline.tables.formatting import duration
 from tests.pipeline.conftest import Capsys, Once, Sweep
 
 
@@ -341,3 +341,16 @@ def test_a_command_is_kept_as_it_can_be_typed_again_without_secrets() -> None:
     told = shlex.split(command)
     assert told[:4] == ["gauntlet", "run", *words[:2]]
     assert told[4:] == [f"model.api_key={events.CUT}", words[3], "--my-token", events.CUT]
+
+
+@pytest.mark.parametrize(
+    ("each_second", "text"),
+    [
+        (12.34, "12.3 matches/s"),
+        (0.5, "30.0 matches/min"),
+        (0.004, "14.4 matches/h"),
+        (0, "0.0 matches/s"),
+    ],
+)
+def test_slow_rates_are_by_the_minute_or_hour(each_second: float, text: str) -> None:
+    assert rate(each_second, "matches") == text
