@@ -21,7 +21,7 @@ from gauntlet.models.api.dialects.base import (
     Limit,
     Sending,
 )
-from gauntlet.models.api.ledger import Ledger, Prices, Tokens
+from gauntlet.models.api.ledger import BATCH_RATE, CREATION_SECONDS, Ledger, Prices, Tokens
 from gauntlet.models.api.prices import prices_for
 from gauntlet.models.api.scorers import SCORERS
 from gauntlet.models.base import Generate, Prompt
@@ -38,6 +38,8 @@ SECRET_HEADER = re.compile(r"auth|key|token|cookie|secret", re.IGNORECASE)
 """Names of headers that carry secrets."""
 IN_IDENTITY = ("effort", "thinking_room", "thinking_budget", "headers", "extra_body")
 """Settings that change an answer, in the identity unless they have their defaults."""
+BATCH_SLOTS = 1024
+"""Requests that a batch job can hold per worker: each has a waiting thread."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,8 @@ class OpenAI:
     thinking_budget: limit on the thoughts, where the protocol has one.
     temperature: "auto" sends it unless the protocol or the vendor's model is known to refuse it.
     stream: whether replies come in parts, as they are written.
-    in_flight: number of concurrent requests.
+    batch: whether requests go by batch jobs of the vendor, at half price and within a day.
+    in_flight: number of concurrent requests; in batches at least BATCH_SLOTS.
     timeout: seconds per request, to the last byte of its reply; of a stream, seconds without a
         byte.
     patience: seconds per reply, over all attempts; also for a stream to its last byte.
@@ -89,6 +92,7 @@ class OpenAI:
     thinking_budget: int | None = None
     temperature: Sending = "auto"
     stream: bool = False
+    batch: bool = False
     in_flight: int = 16
     timeout: float = 60.0
     patience: float = 600.0
@@ -117,6 +121,7 @@ class OpenAI:
         self._fill()
         if self.scores in SCORERS and self.endpoint not in (known := SCORERS[self.scores][1]):
             raise self._wrong("scores", f"it needs endpoint {' or '.join(known)}")
+        self._check_batch()
         self._check_thinking()
         self._check_headers()
         if not _is_address(self.address):
@@ -138,6 +143,17 @@ class OpenAI:
         object.__setattr__(self, "extra_body", dict(self.extra_body or {}))
         # A worker may start in another folder.
         object.__setattr__(self, "cache", str(Path(self.cache).expanduser().absolute()))
+
+    def _check_batch(self) -> None:
+        if not self.batch:
+            return
+        if not DIALECTS[self.endpoint].BATCHES:
+            raise self._wrong("batch", f"endpoint {self.endpoint} has none; give false")
+        if self.stream:
+            raise self._wrong("batch", "its replies are no streams; give stream=false")
+        if self.scores in SCORERS:
+            raise self._wrong("batch", "it has scores logprobs or sampled only")
+        object.__setattr__(self, "in_flight", max(self.in_flight, BATCH_SLOTS))
 
     def _check_thinking(self) -> None:
         known = DIALECTS[self.endpoint].THINKS
@@ -178,39 +194,56 @@ class OpenAI:
     def load(self) -> Remote:
         """Load the model and check that it answers. Raises ModelError with one line if it does
         not."""
-        from gauntlet.models.api.remote import Remote
-        from gauntlet.models.api.retry import Asker, Server, key_in
-
-        variable = self.key_env or ""
-        key, ledger, dialect = key_in(os.environ, variable), self._ledger(), self._dialect
-        waits = self.timeout, self.patience
-        server = Server(self.address, key, variable, self.headers, *waits, threads=self.in_flight)
-        asker, scoring = Asker(dialect, server, ledger), None
-        if self.scores in SCORERS:
-            scorer = self._spoken(SCORERS[self.scores][0])
-            scoring = scorer, Asker(scorer, server, ledger)
-        model = Remote(self, dialect, asker, ledger, scoring)
+        model = self._opened(batch=False)
         try:
             model.answer([PROBE])
         except BaseException:  # Ctrl-C too: requests in flight must not outlive it
             model.close()
             raise
-        return model
+        if not self.batch:
+            return model
+        model.close()
+        return self._opened(batch=True)
+
+    def _opened(self, batch: bool) -> Remote:
+        from gauntlet.models.api.batching import BatchAsker
+        from gauntlet.models.api.jobs import JOBS
+        from gauntlet.models.api.remote import Remote
+        from gauntlet.models.api.retry import Asker, Server, key_in
+
+        variable = self.key_env or ""
+        key, ledger, dialect = key_in(os.environ, variable), self._ledger(batch), self._dialect
+        waits = self.timeout, self.patience
+        server = Server(self.address, key, variable, self.headers, *waits, threads=self.in_flight)
+        if batch:
+            asker = BatchAsker(dialect, server, ledger, JOBS[self.endpoint])
+            return Remote(self, dialect, asker, ledger)
+        scoring = None
+        if self.scores in SCORERS:
+            scorer = self._spoken(SCORERS[self.scores][0])
+            scoring = scorer, Asker(scorer, server, ledger)
+        return Remote(self, dialect, Asker(dialect, server, ledger), ledger, scoring)
 
     def price(self, read: int, written: int) -> float:
-        return self._prices.cost(Tokens(read, written))
+        rate = BATCH_RATE if self.batch else 1.0
+        return rate * self._prices.cost(Tokens(read, written))
 
     def account(self) -> str:
         """The cost of the replies in the cache, over all runs that share it, as a line of text."""
         ledger = self._ledger()
-        spending = ledger.spending()
+        spending, (paid, unsure) = ledger.spending(), ledger.costs()
+        jobs, requests = ledger.in_jobs()
         ledger.close()
         cached = f" ({spending.paid.cached:,} of them cached)" if spending.paid.cached else ""
+        go_on = (
+            f"; batch jobs that go on at the server: {jobs:,}, of {requests:,} requests; the same "
+            "command takes their results"
+        )
         return (
             f"{self.name} at {self.base_url}: {spending.replies:,} replies kept, "
             f"{spending.paid.prompt:,} tokens read{cached}, {spending.paid.written:,} written; "
-            f"{self._prices.cost(spending.paid):.4g} paid, at most "
-            f"{self._prices.most(spending.unsure):.4g} more for requests without a reply"
+            f"{paid:.4g} paid, at most {unsure:.4g} more for requests without a reply"
+            f"{go_on if jobs else ''}"
         )
 
     @property
@@ -242,10 +275,11 @@ class OpenAI:
             extra_body=self.extra_body,
         )
 
-    def _ledger(self) -> Ledger:
+    def _ledger(self, batch: bool = False) -> Ledger:
         seconds = max(self.timeout, self.patience) if self.stream else self.timeout
+        seconds = CREATION_SECONDS if batch else seconds
         account = f"{self.name} at {self.base_url}"
-        return Ledger(Path(self.cache), account, self._prices, seconds)
+        return Ledger(Path(self.cache), account, self._prices, seconds, batch)
 
     def _draws(self) -> Mapping[str, Any]:
         return {"samples": self.samples, "seed": self.seed}

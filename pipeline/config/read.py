@@ -212,7 +212,7 @@ class SweepConfig:
 
 EXPECT = get_type_hints(Expect, include_extras=True)
 UNLABELLED = (
-    *("base_url", "limit", "in_flight", "timeout", "patience"),
+    *("base_url", "limit", "in_flight", "batch", "timeout", "patience"),
     *("price_in", "price_out", "cap", "cache"),
 )
 """Settings of a server and its cost, which do not appear in names."""
