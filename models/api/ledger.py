@@ -13,7 +13,7 @@ import socket
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -21,11 +21,16 @@ from pathlib import Path
 import psutil  # type: ignore[import-untyped]
 
 from gauntlet.common.errors import ModelError, Stopped
+from gauntlet.common.sanitize import one_line
 
 BUSY_SECONDS = 60.0
 """How long to wait for another writing process."""
 GRACE_SECONDS = 5.0
 """Added to a request's own timeout before another process stops waiting for it."""
+CREATION_SECONDS = 3600.0
+"""Limit on creating a batch job, over all attempts."""
+JOB_SECONDS = 25 * 3600.0
+"""Seconds after which no batch job is in progress: servers promise 24 hours."""
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, reply TEXT) WITHOUT ROWID;
@@ -37,6 +42,9 @@ CREATE TABLE IF NOT EXISTS sent (
     key BLOB PRIMARY KEY, account TEXT, times INTEGER, prompt_tokens INTEGER, tokens INTEGER,
     asker TEXT, until REAL
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS jobs (
+    key BLOB PRIMARY KEY, job TEXT, account TEXT, created REAL
+) WITHOUT ROWID;
 """
 """The schema.
 
@@ -46,7 +54,11 @@ cached: the parts of `prompt_tokens` that servers read from their caches, and to
     table of its own, which versions that do not know it leave alone.
 sent: requests without a reply, how often each may have been billed, the most tokens one such
     request may take, and who sent it and until when.
+jobs: the requests in batch jobs whose results are not stored, with the server's name for the job;
+    they are in `sent` too.
 """
+BATCH, BATCH_RATE = ", batch", 0.5
+"""Added to the account of replies that came by batch jobs, and their price by that of others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +108,7 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """The spending of one account.
+    """The spending of a model.
 
     replies: number stored.
     paid: their tokens.
@@ -107,17 +119,27 @@ class Spending:
     paid: Tokens
     unsure: Tokens
 
+    def __add__(self, other: Spending) -> Spending:
+        paid, unsure = self.paid + other.paid, self.unsure + other.unsure
+        return Spending(self.replies + other.replies, paid, unsure)
+
 
 class Ledger:
     """The ledger in the file `path`, created if missing; thread-safe.
 
     account: a model of a server.
+    batch: whether its requests go in batch jobs, which have an account and prices of their own; cap
+        and spending are of both.
 
     Raises ModelError for a bad file.
     """
 
-    def __init__(self, path: Path, account: str, prices: Prices, timeout: float) -> None:
-        self._account, self._prices, self._timeout = account, prices, timeout
+    def __init__(
+        self, path: Path, account: str, prices: Prices, timeout: float, batch: bool = False
+    ) -> None:
+        self._prices, self._timeout, self._batch = prices, timeout, batch
+        self._rates = {account: 1.0, account + BATCH: BATCH_RATE}
+        self._account = account + BATCH if batch else account
         self._me = f"{socket.gethostname()}:{os.getpid()}"
         self._lock = threading.Lock()
         try:
@@ -144,14 +166,16 @@ class Ledger:
 
         False if its reply has arrived meanwhile, if it is already in flight, or if it depends on
         requests in flight whether the cap leaves room for it. Raises Stopped if there is no room
-        whatever they cost.
+        whatever they cost, or if only a batch job can bring the reply.
         """
         with self._writing(durable=False):
+            self._check_job(key)
             if self._find(key) is not None or self._under_way(key) or not self._room(most):
                 return False
             self._base.execute(
                 "INSERT INTO sent VALUES (?, ?, 1, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET "
-                "times = times + 1, asker = excluded.asker, until = excluded.until",
+                "times = times + 1, asker = excluded.asker, until = excluded.until, "
+                "account = min(account, excluded.account)",  # the dearer: it has no suffix
                 (key, self._account, most.prompt, most.written, self._me, self._until()),
             )
         return True
@@ -164,29 +188,74 @@ class Ledger:
     def lost(self, key: bytes) -> None:
         """Record that the claimed request will get no reply; it may have been billed."""
         with self._writing(durable=False):
-            self._base.execute("UPDATE sent SET until = 0 WHERE key = ?", (key,))
+            self._lose(key)
 
     def keep(self, key: bytes, reply: str, tokens: Tokens) -> None:
         """Store the reply to the claimed request; returns once it is on disk."""
         with self._writing(durable=True):
-            self._base.execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", (key, reply))
-            self._base.execute(
-                "INSERT INTO paid VALUES (?, 1, ?, ?) ON CONFLICT (account) DO UPDATE SET "
-                "replies = replies + 1, prompt_tokens = prompt_tokens + excluded.prompt_tokens, "
-                "tokens = tokens + excluded.tokens",
-                (self._account, tokens.prompt, tokens.written),
-            )
-            self._base.execute(
-                "INSERT INTO cached VALUES (?, ?, ?) ON CONFLICT (account) DO UPDATE SET "
-                "read = read + excluded.read, stored = stored + excluded.stored",
-                (self._account, tokens.cached, tokens.stored),
-            )
-            self._settle(key)
+            self._keep(key, reply, tokens)
+
+    def launched(self, job: str, keys: Sequence[bytes]) -> None:
+        """Record that the claimed requests are in this batch job; on disk at the end."""
+        rows = [(key, job, self._account, time.time()) for key in keys]
+        until = [(time.time() + JOB_SECONDS, key) for key in keys]
+        with self._writing(durable=True):
+            self._base.executemany("INSERT OR REPLACE INTO jobs VALUES (?, ?, ?, ?)", rows)
+            self._base.executemany("UPDATE sent SET until = ? WHERE key = ?", until)
+
+    def job_of(self, key: bytes) -> str | None:
+        """The batch job that the request is in."""
+        with self._lock:
+            return self._job_of(key)
+
+    def in_job(self, job: str) -> tuple[dict[bytes, Tokens], float]:
+        """The most tokens that each request in the job can take, and the time when the job was
+        recorded; {} and 0 once it is settled."""
+        with self._lock:
+            rows = self._base.execute(
+                "SELECT jobs.key, prompt_tokens, tokens, created FROM jobs JOIN sent USING (key) "
+                "WHERE job = ? AND jobs.account = ?",
+                (job, self._account),
+            ).fetchall()
+        most = {bytes(row[0]): Tokens(row[1], row[2]) for row in rows}
+        return most, min((row[3] for row in rows), default=0.0)
+
+    def settle(
+        self, job: str, kept: Mapping[bytes, tuple[str, Tokens]], free: Container[bytes]
+    ) -> None:
+        """Store the replies of an ended job, unless another process has; on disk at the end.
+
+        free: requests that cost nothing. All others without a reply may have been billed.
+        """
+        of_job = "FROM jobs WHERE job = ? AND account = ?"
+        with self._writing(durable=True):
+            rows = self._base.execute(f"SELECT key {of_job}", (job, self._account)).fetchall()
+            self._base.execute(f"DELETE {of_job}", (job, self._account))
+            for (key,) in rows:
+                if key in kept:
+                    self._keep(key, *kept[key])
+                else:
+                    (self._settle if key in free else self._lose)(key)
+
+    def in_jobs(self) -> tuple[int, int]:
+        """Number of batch jobs of this model whose results are not stored, and of their
+        requests."""
+        with self._lock:
+            row = self._base.execute(
+                "SELECT count(DISTINCT job), count(*) FROM jobs WHERE account IN (?, ?)",
+                (*self._rates,),
+            ).fetchone()
+        return row[0], row[1]
 
     def spending(self) -> Spending:
-        """The spending of this account, over all processes and runs."""
+        """The spending of this model, over all processes and runs, in batch jobs and outside."""
         with self._lock:
-            return self._spending()
+            return self._spending(*self._rates)
+
+    def costs(self) -> tuple[float, float]:
+        """What was paid for this model, and at most for its requests without a reply."""
+        with self._lock:
+            return self._costs()
 
     def close(self) -> None:
         with self._lock:
@@ -197,33 +266,76 @@ class Ledger:
         return None if row is None else str(row[0])
 
     def _under_way(self, key: bytes) -> bool:
-        """Whether a live process has sent the request and may still get a reply."""
+        """Whether a batch job holds the request, or a live process has sent it and may still get a
+        reply."""
+        if self._job_of(key) is not None:
+            return True
         row = self._base.execute("SELECT asker, until FROM sent WHERE key = ?", (key,)).fetchone()
         if row is None or row[1] < time.time():
             return False
         host, _, process = str(row[0]).rpartition(":")
         return host != socket.gethostname() or psutil.pid_exists(int(process))
 
+    def _job_of(self, key: bytes) -> str | None:
+        row = self._base.execute("SELECT job FROM jobs WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def _check_job(self, key: bytes) -> None:
+        """Raises Stopped for a request in a batch job, outside batches: nobody may fetch it."""
+        if not self._batch and (job := self._job_of(key)) is not None:
+            raise Stopped(
+                f"{self._account}: the reply is due in the batch job {one_line(job)}; set "
+                "model.batch=true to fetch it"
+            )
+
+    def _keep(self, key: bytes, reply: str, tokens: Tokens) -> None:
+        self._base.execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", (key, reply))
+        self._base.execute(
+            "INSERT INTO paid VALUES (?, 1, ?, ?) ON CONFLICT (account) DO UPDATE SET "
+            "replies = replies + 1, prompt_tokens = prompt_tokens + excluded.prompt_tokens, "
+            "tokens = tokens + excluded.tokens",
+            (self._account, tokens.prompt, tokens.written),
+        )
+        self._base.execute(
+            "INSERT INTO cached VALUES (?, ?, ?) ON CONFLICT (account) DO UPDATE SET "
+            "read = read + excluded.read, stored = stored + excluded.stored",
+            (self._account, tokens.cached, tokens.stored),
+        )
+        self._settle(key)
+
+    def _lose(self, key: bytes) -> None:
+        self._base.execute("UPDATE sent SET until = 0 WHERE key = ?", (key,))
+
     def _settle(self, key: bytes) -> None:
         """Record the outcome of one sending; the others may have been billed too."""
         self._base.execute("UPDATE sent SET times = times - 1, until = 0 WHERE key = ?", (key,))
         self._base.execute("DELETE FROM sent WHERE key = ? AND times <= 0", (key,))
 
-    def _spending(self) -> Spending:
+    def _spending(self, account: str, *others: str) -> Spending:
         paid = self._base.execute(
-            "SELECT replies, prompt_tokens, tokens FROM paid WHERE account = ?", (self._account,)
+            "SELECT replies, prompt_tokens, tokens FROM paid WHERE account = ?", (account,)
         ).fetchone() or (0, 0, 0)
         cached = self._base.execute(
-            "SELECT read, stored FROM cached WHERE account = ?", (self._account,)
+            "SELECT read, stored FROM cached WHERE account = ?", (account,)
         ).fetchone() or (0, 0)
-        return Spending(paid[0], Tokens(*paid[1:], *cached), self._unanswered("times"))
+        unsure = self._unanswered(account, "times")
+        spending = Spending(paid[0], Tokens(*paid[1:], *cached), unsure)
+        return spending + self._spending(*others) if others else spending
 
-    def _unanswered(self, times: str) -> Tokens:
+    def _costs(self) -> tuple[float, float]:
+        paid = unsure = 0.0
+        for account, rate in self._rates.items():
+            spending = self._spending(account)
+            paid += rate * self._prices.cost(spending.paid)
+            unsure += rate * self._prices.most(spending.unsure)
+        return paid, unsure
+
+    def _unanswered(self, account: str, times: str) -> Tokens:
         """Upper bound on the tokens of unanswered requests, weighted by the SQL term `times`."""
         row = self._base.execute(
             f"SELECT coalesce(sum({times} * prompt_tokens), 0), coalesce(sum({times} * tokens), 0) "
             "FROM sent WHERE account = ?",
-            (self._account,),
+            (account,),
         ).fetchone()
         return Tokens(*row)
 
@@ -231,16 +343,19 @@ class Ledger:
         prices = self._prices
         if prices.cap is None:
             return True
-        spending = self._spending()
-        under_way = prices.most(self._unanswered(f"(until > {time.time()})"))
-        paid, unsure = prices.cost(spending.paid), prices.most(spending.unsure)
-        if paid + unsure - under_way + prices.most(most) > prices.cap:
+        running = f"(until > {time.time()})"
+        under_way = sum(
+            rate * prices.most(self._unanswered(account, running))
+            for account, rate in self._rates.items()
+        )
+        (paid, unsure), next_one = self._costs(), self._rates[self._account] * prices.most(most)
+        if paid + unsure - under_way + next_one > prices.cap:
             raise Stopped(
                 f"{self._account}: the spending cap of {prices.cap:g} is reached ({paid:.4g} paid, "
-                f"{unsure:.4g} at most for requests without a reply, {prices.most(most):.2g} at "
-                "most for the next); what was answered is kept, a larger model.cap goes on"
+                f"{unsure:.4g} at most for requests without a reply, {next_one:.2g} at most for "
+                "the next); what was answered is kept, a larger model.cap goes on"
             )
-        return paid + unsure + prices.most(most) <= prices.cap
+        return paid + unsure + next_one <= prices.cap
 
     def _until(self) -> float:
         return time.time() + self._timeout + GRACE_SECONDS

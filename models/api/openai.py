@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gauntlet.models.api.dialects.base import SCORE_TEMPERATURE
-from gauntlet.models.api.ledger import Ledger, Tokens
+from gauntlet.models.api.ledger import BATCH_RATE, CREATION_SECONDS, Ledger, Tokens
 from gauntlet.models.api.scorers import SCORERS
 from gauntlet.models.api.settings import Settings
 from gauntlet.models.base import Generate, Prompt
@@ -60,45 +60,63 @@ class OpenAI(Settings):
     def load(self) -> Remote:
         """Load the model and check that it answers. Raises ModelError with one line if it does
         not."""
-        from gauntlet.models.api.remote import Remote
-        from gauntlet.models.api.retry import Asker, Server, key_in
-
-        variable = self.key_env or ""
-        key, ledger, dialect = key_in(os.environ, variable), self._ledger(), self.dialect
-        waits = self.timeout, self.patience
-        server = Server(self.address, key, variable, self.headers, *waits, threads=self.in_flight)
-        asker, scoring = Asker(dialect, server, ledger), None
-        if self.scores in SCORERS:
-            scorer = self.spoken(SCORERS[self.scores][0])
-            scoring = scorer, Asker(scorer, server, ledger)
-        model = Remote(self, dialect, asker, ledger, scoring)
+        model = self._opened(batch=False)
         try:
             model.answer([PROBE])
         except BaseException:  # Ctrl-C too: requests in flight must not outlive it
             model.close()
             raise
-        return model
+        if not self.batch:
+            return model
+        model.close()
+        return self._opened(batch=True)
+
+    def _opened(self, batch: bool) -> Remote:
+        from gauntlet.models.api.batching import BatchAsker
+        from gauntlet.models.api.jobs import JOBS
+        from gauntlet.models.api.remote import Remote
+        from gauntlet.models.api.retry import Asker, Server, key_in
+
+        variable = self.key_env or ""
+        key, ledger, dialect = key_in(os.environ, variable), self._ledger(batch), self.dialect
+        waits = self.timeout, self.patience
+        server = Server(self.address, key, variable, self.headers, *waits, threads=self.in_flight)
+        if batch:
+            asker = BatchAsker(dialect, server, ledger, JOBS[self.endpoint])
+            return Remote(self, dialect, asker, ledger)
+        scoring = None
+        if self.scores in SCORERS:
+            scorer = self.spoken(SCORERS[self.scores][0])
+            scoring = scorer, Asker(scorer, server, ledger)
+        return Remote(self, dialect, Asker(dialect, server, ledger), ledger, scoring)
 
     def price(self, read: int, written: int) -> float:
-        return self.prices.cost(Tokens(read, written))
+        rate = BATCH_RATE if self.batch else 1.0
+        return rate * self.prices.cost(Tokens(read, written))
 
     def account(self) -> str:
         """The cost of the replies in the cache, over all runs that share it, as a line of text."""
         ledger = self._ledger()
-        spending = ledger.spending()
+        spending, (paid, unsure) = ledger.spending(), ledger.costs()
+        jobs, requests = ledger.in_jobs()
         ledger.close()
         cached = f" ({spending.paid.cached:,} of them cached)" if spending.paid.cached else ""
+        go_on = (
+            f"; batch jobs that go on at the server: {jobs:,}, of {requests:,} requests; the same "
+            "command takes their results"
+        )
         return (
             f"{self.name} at {self.base_url}: {spending.replies:,} replies kept, "
             f"{spending.paid.prompt:,} tokens read{cached}, {spending.paid.written:,} written; "
-            f"{self.prices.cost(spending.paid):.4g} paid, at most "
-            f"{self.prices.most(spending.unsure):.4g} more for requests without a reply"
+            f"{paid:.4g} paid, at most {unsure:.4g} more for requests without a reply"
+            f"{go_on if jobs else ''}"
         )
 
-    def _ledger(self) -> Ledger:
+    def _ledger(self, batch: bool = False) -> Ledger:
         seconds = max(self.timeout, self.patience) if self.stream else self.timeout
+        seconds = CREATION_SECONDS if batch else seconds
         account = f"{self.name} at {self.base_url}"
-        return Ledger(Path(self.cache), account, self.prices, seconds)
+        return Ledger(Path(self.cache), account, self.prices, seconds, batch)
 
     def _draws(self) -> Mapping[str, Any]:
         return {"samples": self.samples, "seed": self.seed}

@@ -162,6 +162,9 @@ class Remote:
         server, or 0."""
         found: list[Said] = []
         tokens = Tokens(0, 0)
+        if self._one_at_a_time:
+            for number in range(1, count):
+                self._asker.expect(*self._asked(self._dialect.several(body, 1, number), prompt))
         while len(found) < count:
             reply = self._ask_several(body, count - len(found), len(found), prompt)
             tokens += self._dialect.usage(reply) or Tokens(0, 0)
@@ -181,14 +184,20 @@ class Remote:
         return reply
 
     def _ask(self, body: Body, prompt: Prompt, scorer: Asker | None = None) -> Mapping[str, Any]:
+        key, body, group = self._asked(body, prompt, of_scorer=scorer is not None)
+        return (scorer or self._asker).ask(key, body, group)
+
+    def _asked(
+        self, body: Body, prompt: Prompt, of_scorer: bool = False
+    ) -> tuple[bytes, Body, str]:
+        """The request's key in the ledger, its body, and the name of the prompt's static text."""
         source = self._source
-        asked: list[Any] = [source.base_url, source.scores if scorer else source.endpoint, body]
+        asked: list[Any] = [source.base_url, source.scores if of_scorer else source.endpoint, body]
         if source.headers or source.extra_body:
             asked += [source.headers, source.extra_body]
         text = json.dumps(asked, sort_keys=True, ensure_ascii=False)
         group = hashlib.sha256((prompt.system + prompt.static).encode()).hexdigest()[:32]
-        asker = scorer or self._asker
-        return asker.ask(hashlib.sha256(text.encode()).digest(), body, group)
+        return hashlib.sha256(text.encode()).digest(), body, group
 
     def _reply(self, request: Request, done: Mapping[Any, ScoredPrompt | Generation]) -> Reply:
         if isinstance(request, Generate):

@@ -23,7 +23,7 @@ from gauntlet.models.api.events import events
 from gauntlet.models.api.ledger import Ledger, Tokens
 from gauntlet.models.api.refusals import Failure, failure, retry_after
 from gauntlet.models.api.response_limits import REDIRECTED, TooLong, most_bytes
-from gauntlet.models.api.sending import NOT_SENT, Cancelled, Response, Sender
+from gauntlet.models.api.sending import NOT_SENT, Call, Cancelled, Response, Sender
 
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
 """Seconds between attempts, doubled each time, unless the server gives a delay."""
@@ -114,15 +114,13 @@ class Asker:
                     return self._attempt(key, body, group, most)
                 self._pause(LOOK_SECONDS)
             except RetryableError as failed:
-                pause = failed.after or wait * random.uniform(0.5, 1.0)
-                wait = min(2 * wait, LONGEST_WAIT)
-                hopeless = not failed.connected and not self._answers
-                if hopeless or time.monotonic() + pause > deadline:
-                    raise self._given_up(failed, self._answers > before) from None
-                self._pause(pause)
+                wait = self._rest(failed, wait, deadline, self._answers > before)
         self._note(body)
         reply: Mapping[str, Any] = json.loads(kept)
         return reply
+
+    def expect(self, key: bytes, body: Body, group: str = "") -> None:
+        """Be prepared for a request that will be asked; only batches gain by it."""
 
     def cancel(self) -> None:
         """End all waiting; a reply in flight is stored if it arrives very soon."""
@@ -140,6 +138,18 @@ class Asker:
         if self._hold_until > max(now, deadline):
             raise RetryableError(f"it asks to wait {hold:.0f} s more", after=hold)
         self._pause(hold)
+
+    def _rest(
+        self, failed: RetryableError, wait: float, deadline: float, others_do: bool = False
+    ) -> float:
+        """Pause before the next attempt; return the wait after that one. Raises what `_given_up`
+        gives if the deadline does not allow another."""
+        pause = failed.after or wait * random.uniform(0.5, 1.0)
+        hopeless = not failed.connected and not self._answers
+        if hopeless or time.monotonic() + pause > deadline:
+            raise self._given_up(failed, others_do) from None
+        self._pause(pause)
+        return min(2 * wait, LONGEST_WAIT)
 
     def _given_up(self, failed: RetryableError, others_do: bool) -> ModelError:
         """The error for a reply that was given up: Stopped unless others got theirs meanwhile."""
@@ -186,21 +196,22 @@ class Asker:
         """The text of a successful response, without our key."""
         dialect, server = self._dialect, self._server
         streams = dialect.streams(body)
+        # A server that supports the header answers a repeated request from its cache.
+        once = {"Idempotency-Key": key.hex()}
+        call = Call.of(dialect.path(body), dialect.sent(body, group), once)
+        seconds = server.patience if streams else server.timeout
+        return self._exchange(call, most_bytes(most, streams), seconds, frozenset(body))
+
+    def _exchange(self, call: Call, most: int, seconds: float, shape: frozenset[str]) -> str:
+        """As `_send`. most: bytes of the response. seconds: to its last byte."""
         try:
-            response = self._sender.post(
-                dialect.path(body),
-                dialect.sent(body, group),
-                # A server that supports the header answers a repeated request from its cache.
-                {"Idempotency-Key": key.hex()},
-                most_bytes(most, streams),
-                server.patience if streams else server.timeout,
-            )
+            response = self._sender.send(call, most, seconds)
         except Cancelled:
             raise RetryableError("the run ends", lost=True) from None
         except httpx2.HTTPError as error:
             raise self._unsent(error) from None
         if response.status >= 300:
-            raise self._status(response, frozenset(body))
+            raise self._status(response, shape)
         return mask_secret(response.body.decode(errors="replace"), self._key, MARK)
 
     def _unsent(self, error: httpx2.HTTPError) -> RetryableError:

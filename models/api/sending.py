@@ -1,4 +1,4 @@
-"""Posts requests, from one thread that awaits all of them.
+"""Sends requests, from one thread that awaits all of them.
 
 A whole reply has one timeout, from connecting to its last byte, so a server that sends a byte now
 and then cannot stall a caller; a stream has a deadline, and a timeout between its bytes. Callers
@@ -13,7 +13,7 @@ import concurrent.futures
 import json
 import threading
 from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import httpx2
@@ -27,6 +27,8 @@ SLACK_SECONDS = 1.0
 """Added to the timeout of a whole request, so that the connect timeout fires first."""
 LAST_SECONDS = 0.7
 """How long replies in flight may still arrive once the run ends."""
+
+NONE: Mapping[str, str] = {}
 
 T = TypeVar("T")
 
@@ -42,6 +44,21 @@ class Response:
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request: posts its content, or gets what is there if it has none."""
+
+    path: str
+    content: bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, path: str, body: Mapping[str, Any], headers: Mapping[str, str] = NONE) -> Call:
+        """A request whose content is JSON."""
+        content = json.dumps(body, separators=(",", ":")).encode()
+        return cls(path, content, {"content-type": "application/json", **headers})
 
 
 class Sender:
@@ -66,14 +83,7 @@ class Sender:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True, name="sender")
         self._thread.start()
 
-    def post(
-        self,
-        path: str,
-        body: Mapping[str, Any],
-        headers: Mapping[str, str],
-        most_bytes: int,
-        seconds: float,
-    ) -> Response:
+    def send(self, call: Call, most_bytes: int, seconds: float) -> Response:
         """The response, whatever its status.
 
         seconds: to its last byte.
@@ -81,12 +91,13 @@ class Sender:
         Raises TooLong for a longer one, Cancelled, and the client's errors: a timeout, a failed
         connection or a body that cannot be decompressed.
         """
-        content = json.dumps(body, separators=(",", ":")).encode()
-        typed = {"content-type": "application/json", **headers}
+        method = "GET" if call.content is None else "POST"
 
         async def send() -> Response:
             LIMIT.set(most_bytes)
-            raw = await self._client.post(self._url(path), content=content, headers=typed)
+            raw = await self._client.request(
+                method, self._url(call.path), content=call.content, headers=call.headers
+            )
             return Response(raw.status_code, raw.headers, raw.content)
 
         return self._waited_for(send(), seconds)

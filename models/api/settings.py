@@ -15,6 +15,8 @@ from gauntlet.models.api.ledger import Prices
 from gauntlet.models.api.prices import prices_for
 from gauntlet.models.api.scorers import SCORERS
 
+BATCH_SLOTS = 1024
+"""Requests that a batch job can hold per worker: each has a waiting thread."""
 Spoken = TypeVar("Spoken", bound=Dialect)
 
 SECRET_HEADER = re.compile(r"auth|key|token|cookie|secret", re.IGNORECASE)
@@ -41,7 +43,8 @@ class Settings:
     thinking_budget: limit on the thoughts, where the protocol has one.
     temperature: "auto" sends it unless the protocol or the vendor's model is known to refuse it.
     stream: whether replies come in parts, as they are written.
-    in_flight: number of concurrent requests.
+    batch: whether requests go by batch jobs of the vendor, at half price and within a day.
+    in_flight: number of concurrent requests; in batches at least BATCH_SLOTS.
     timeout: seconds per request, to the last byte of its reply; of a stream, seconds without a
         byte.
     patience: seconds per reply, over all attempts; also for a stream to its last byte.
@@ -70,6 +73,7 @@ class Settings:
     thinking_budget: int | None = None
     temperature: Sending = "auto"
     stream: bool = False
+    batch: bool = False
     in_flight: int = 16
     timeout: float = 60.0
     patience: float = 600.0
@@ -98,6 +102,7 @@ class Settings:
         self._fill()
         if self.scores in SCORERS and self.endpoint not in (known := SCORERS[self.scores][1]):
             raise self._wrong("scores", f"it needs endpoint {' or '.join(known)}")
+        self._check_batch()
         self._check_thinking()
         self._check_headers()
         if not _is_address(self.address):
@@ -119,6 +124,17 @@ class Settings:
         object.__setattr__(self, "extra_body", dict(self.extra_body or {}))
         # A worker may start in another folder.
         object.__setattr__(self, "cache", str(Path(self.cache).expanduser().absolute()))
+
+    def _check_batch(self) -> None:
+        if not self.batch:
+            return
+        if not DIALECTS[self.endpoint].BATCHES:
+            raise self._wrong("batch", f"endpoint {self.endpoint} has none; give false")
+        if self.stream:
+            raise self._wrong("batch", "its replies are no streams; give stream=false")
+        if self.scores in SCORERS:
+            raise self._wrong("batch", "it has scores logprobs or sampled only")
+        object.__setattr__(self, "in_flight", max(self.in_flight, BATCH_SLOTS))
 
     def _check_thinking(self) -> None:
         known = DIALECTS[self.endpoint].THINKS

@@ -215,7 +215,7 @@ class SweepConfig:
 
 EXPECT = get_type_hints(Expect, include_extras=True)
 UNLABELLED = (
-    *("base_url", "limit", "in_flight", "timeout", "patience", "slots", "threads"),
+    *("base_url", "limit", "in_flight", "batch", "timeout", "patience", "slots", "threads"),
     *("price_in", "price_out", "price_cached", "cap", "cache", "key_env", "headers", "stream"),
 )
 """Settings of a server and its cost, which do not appear in names."""

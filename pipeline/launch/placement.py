@@ -107,6 +107,11 @@ def check_installed(sources: Sequence[ModelSource]) -> None:
         require("deepspeed", "gpu")
 
 
+def in_batches(sources: Sequence[ModelSource]) -> bool:
+    """Whether a model takes as long for many replies as for one: hours."""
+    return any(getattr(source, "batch", False) for source in sources)
+
+
 def paid_models(sources: Sequence[ModelSource]) -> list[Paid]:
     """The models whose replies cost money."""
     return [source for source in sources if isinstance(source, Paid)]

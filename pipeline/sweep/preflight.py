@@ -18,7 +18,7 @@ from gauntlet.common.terminal import duration, print_line
 from gauntlet.models.base import Paid
 from gauntlet.models.exchanges import Exchange, TextExchange
 from gauntlet.pipeline.config.read import SweepConfig
-from gauntlet.pipeline.launch.placement import asks_a_person, paid_models
+from gauntlet.pipeline.launch.placement import asks_a_person, in_batches, paid_models
 from gauntlet.pipeline.log.events import event, redact
 from gauntlet.pipeline.log.failed_matches import LONGEST, reason
 from gauntlet.pipeline.log.outcomes import Outcome, calls
@@ -42,7 +42,7 @@ class Preflight:
     """Admits the matches that the log lacks, and reports on the first ones.
 
     stopped: cells that need no more matches. Cells that ask a model and have no match yet start
-    with one. workers: how many play.
+    with one, unless a reply comes in a batch, after hours. workers: how many play.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Preflight:
         self.workers, self._width, self._most = 1, sweep.concurrent_matches, sweep.max_failures
         self._out, self._plan = out, plan
         self._cells = {cell.key: cell for cell in plan.cells}
-        careful = not asks_a_person(plan.sources)
+        careful = not (asks_a_person(plan.sources) or in_batches(plan.sources))
         self._due = {
             cell.key
             for cell in plan.cells

@@ -67,6 +67,8 @@ class Dialect(ABC):
     THINKS: ClassVar[tuple[str, ...]] = ("effort",)
     """The settings of thinking that it has a field for."""
     FINISHES: ClassVar[Mapping[str, Finish]] = {}
+    BATCHES: ClassVar[bool] = True
+    """Whether its vendor has batch jobs that `jobs.py` knows."""
     CACHE_WRITES: ClassVar[bool] = False
     """Whether text that a server takes into its cache costs more than text read."""
 

@@ -40,6 +40,7 @@ class Gemini(Dialect):
 
     KEY_ENV = "GEMINI_API_KEY"
     ADDRESS = "https://generativelanguage.googleapis.com/v1beta"
+    BATCHES = False
     THINKS = ("effort", "thinking_budget")
     FINISHES = STOPS
 
