@@ -85,7 +85,7 @@ class Ours:
             name, to = NAMES[move // hexes.CELLS], self.reach()[move % hexes.CELLS]
             self.hive = {at: other for at, other in self.hive.items() if other != name}
             self.hive[to] = name
-        assert self.engine.played(self.state, move, after)
+        assert self.engine.try_move(self.state, move, after)
         self.state = after
 
     def choose(self, moves: dict[Move | None, int], rng: random.Random) -> Move | None:
