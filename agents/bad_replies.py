@@ -47,7 +47,7 @@ class Listener:
     _known: dict[Request, tuple[int, Reply]] = field(default_factory=dict)
     _heard: list[tuple[Generate, Generation]] = field(default_factory=list)
 
-    def decide(
+    def run(
         self, part: Part[Result], rng: np.random.Generator
     ) -> Generator[Question, Answer, Result]:
         """The result of a part of the decision, with what was wrong with its last reply."""

@@ -79,7 +79,7 @@ class LLM:
         listener = Listener(self.times * (self.on_bad_reply == "ask_again"), self.more_room)
         decision = yield from self._choose(turn, rng, listener)
         if not decision.text:
-            decision = yield from listener.decide(partial(add_text, turn, decision), rng)
+            decision = yield from listener.run(partial(add_text, turn, decision), rng)
         gives_up = self.on_bad_reply == "forfeit" and decision.status in NO_ANSWERS
         return replace(decision, forfeit=True) if gives_up else decision
 
@@ -87,7 +87,7 @@ class LLM:
         only_words = len(turn.options) == 1 and isinstance(turn.options[0], TextAction)
         if only_words and not includes_text(self.method):
             return Decision(0)
-        answer = yield from listener.decide(partial(self.method.ask, turn), rng)
+        answer = yield from listener.run(partial(self.method.ask, turn), rng)
         if isinstance(answer, Decision):
             return answer
         option = int(rng.integers(len(turn.options)))

@@ -119,7 +119,8 @@ def p_value(
     nulls = sign * _null_quantiles(null_value, error, span)
     weights = np.exp(-(NODES**2) / 2) / np.exp(-(NODES**2) / 2).sum()
     lows, x, n = low[..., None], x[..., None, :], n[..., None, :]
-    averaged: Floats = test(sign * x, n, lows, nulls) @ weights
+    # Rounding may lift an average of ones above 1.
+    averaged: Floats = np.minimum(test(sign * x, n, lows, nulls) @ weights, 1.0)
     return averaged
 
 

@@ -40,12 +40,12 @@ ROW = np.dtype(
         ("all_tokens", "u4"),
         ("device_seconds", "f8"),
         *((name, "u4") for name in ("replies", "malformed", "illegal", "unreported")),
-        *((name, "u4") for name in ("truncated", "refused", "broken")),
         ("measured", "u1"),
         ("others_won", "u1"),
         ("others_figure", "f8"),
         ("opened", "?"),
         ("calls", "u4"),
+        *((name, "u4") for name in ("truncated", "refused", "broken")),
     ]
 )
 """An outcome without its position: the fields after `match` are Outcome's after `rotation`."""
@@ -86,14 +86,14 @@ class Outcome:
     malformed: int = 0
     illegal: int = 0
     unreported: int = 0
-    truncated: int = 0
-    refused: int = 0
-    broken: int = 0
     measured: int = 1
     others_won: int = 0
     others_figure: float = 0.0
     opened: bool = False
     calls: int = 0
+    truncated: int = 0
+    refused: int = 0
+    broken: int = 0
 
     @property
     def won(self) -> float:

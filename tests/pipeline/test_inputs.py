@@ -56,6 +56,7 @@ from gauntlet.pipeline.play.chains import run
 from gauntlet.pipeline.play.match import play
 from gauntlet.pipeline.play.prepare import prepare
 from tests.agents.test_dqn import random_network
+from tests.gguf_files import write_gguf
 from tests.nodes import ROOT, nodes
 from tests.pipeline.asking import cell_of, fakes_reply
 from tests.pipeline.records import decided, ended, scored, write
@@ -72,10 +73,12 @@ FURTHER = (
 MADE_INSIDE = {
     *("agents.prompting.label_study.Studied", "agents.prompting.priors.Divided"),
     *("benchmarks.slots.Sleeping", "benchmarks.slots.Asking", "benchmarks.scaling.Asking"),
+    "models.llama_cpp.sources.LlamaServer",
 }
-"""Classes that no config makes: they need objects made by others."""
+"""Classes that no config makes, as they need objects made by others, or that ask a server who they
+are."""
 NOT_LOADED = {
-    *("models.api.openai.OpenAI", "models.human.Terminal"),
+    *("models.api.openai.OpenAI", "models.human.Terminal", "models.llama_cpp.sources.Gguf"),
     "gauntlet.training.environment.outside.Outside",
 }
 """Models that call a server, a person, or a trainer."""
@@ -171,6 +174,7 @@ BOARD = {"_target_": "games.tic_tac_toe.TicTacToe", "num_seats": 2}
 SETTINGS: dict[str, Callable[[Path], Settings]] = {
     "agents.dqn.player.DQN": networks,
     "models.checkpoint.Checkpoint": checkpoint,
+    "models.llama_cpp.sources.Gguf": lambda folder: {"path": str(write_gguf(folder / "m.gguf"))},
     "models.replay.Replay": records,
     "tests.pipeline.filed.Filed": filed,
     "games.openspiel.game.OpenSpiel": tree,
@@ -309,6 +313,7 @@ def other_rules(content: bytes) -> bytes:
 
 CHANGES: dict[str, Callable[[bytes], bytes]] = {
     ".npz": other_networks,
+    ".gguf": lambda content: content[:-1] + bytes([content[-1] ^ 1]),
     ".safetensors": lambda content: content[:-1] + bytes([content[-1] ^ 1]),
     ".jsonl": lambda _: line(ended(decided(1, asked=(scored(logprobs=((-2.0, -1.0),)),)))),
     ".efg": lambda content: content.replace(b"{ 3 -3 }", b"{ 5 -5 }"),

@@ -16,7 +16,12 @@ from gauntlet.pipeline.plan.cells import Plan
 from tests.pipeline.composing import cells_of, composed
 
 FILES = sorted(Path(CONF, "model").glob("*.yaml"))
-LACKING = {"openai": ("model.name=m",), "hf": ("model.path=a/b",)}
+LACKING = {
+    "openai": ("model.name=m",),
+    "hf": ("model.path=a/b",),
+    "gguf": ("model.path=a.gguf",),
+    "llama_server": ("model.base_url=http://127.0.0.1:1",),
+}
 PLAYED = ("game=tic_tac_toe", "prompt=vanilla")
 SEATED = ("seats.0.agent=llm", "seats.0.prompt=cloze", "seats=play")
 NAMED = [
