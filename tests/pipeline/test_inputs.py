@@ -45,6 +45,7 @@ from gauntlet.games.uno.arena import UnoArena
 from gauntlet.games.watch import Watch
 from gauntlet.models.base import ModelSource, Prompt, Score
 from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.models.engine.kept_checks import kept_folder
 from gauntlet.models.fake import Fake
 from gauntlet.pipeline.config.nodes import OWN_PACKAGES, build, takes
 from gauntlet.pipeline.log.lines import line
@@ -293,6 +294,8 @@ def watched(case: str, settings: Settings) -> tuple[list[Used], list[Path]]:
 
 
 def _is_data(path: Path) -> bool:
+    if path.is_relative_to(kept_folder()):  # of equivalence checks, by the weights' content
+        return True
     installed = "site-packages" in path.parts or path.parent.suffix == ".egg-info"
     packages = path.is_relative_to(sys.base_prefix) or installed
     return path.suffix in CODE or packages or path.parts[1] in ("proc", "sys", "dev", "etc", "usr")
