@@ -72,7 +72,7 @@ def test_ctrl_c_leaves_the_job_to_the_same_command(
     sweep: Sweep, folder: Path, server: BatchServer, asked: tuple[str, ...]
 ) -> None:
     server.done.clear()
-    command = [sys.executable, "-m", "pipeline.run", *asked, "model.batch=true"]
+    command = [sys.executable, "-m", "gauntlet.pipeline.run", *asked, "model.batch=true"]
     cache = f"model.cache={folder.parent / 'replies.sqlite'}"
     started: Callable[..., subprocess.Popen[str]] = subprocess.Popen
     with started(
