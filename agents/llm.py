@@ -22,11 +22,9 @@ from gauntlet.agents.base import (
 )
 from gauntlet.agents.prompting.base import Method, PreparedMethod, includes_text
 from gauntlet.agents.prompting.words import add_text
+from gauntlet.common.ids import LATER
 from gauntlet.games.base import Game, TextAction
 from gauntlet.games.capabilities import can_forfeit
-
-LATER = {"told": "unless default"}
-"""Of a setting that is newer than the first records: at its default it is not in a cell's key."""
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,9 @@ MOVED: Mapping[str, str] = {
 }
 """Ids of our classes that have moved, by their current names without `gauntlet.`."""
 
+LATER: Mapping[str, str] = {"told": "unless default"}
+"""Metadata of a field that is newer than the first records: at its default it is not in keys."""
+
 
 def class_id(cls: type) -> str:
     """The class's id: its dotted name before its first move."""

@@ -157,6 +157,11 @@ PLAIN = Detail()
 """Of a text that the model ended by itself, without thoughts."""
 
 
+def unless_plain(details: Sequence[Detail]) -> tuple[Detail, ...]:
+    """The details of a Generation's texts, in the form that it keeps: () if all are `PLAIN`."""
+    return () if all(detail == PLAIN for detail in details) else tuple(details)
+
+
 @dataclass(frozen=True, slots=True)
 class Generation:
     """The reply to Generate: the text (without the stop string) and the tokens read and written.

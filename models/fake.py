@@ -21,6 +21,7 @@ from gauntlet.models.base import (
     Request,
     Score,
     Scores,
+    unless_plain,
 )
 
 
@@ -80,7 +81,7 @@ class FakeModel:
             _length(request.prompt),
             sum(lengths),
             tuple(others),
-            () if set(details) == {PLAIN} else details,
+            unless_plain(details),
         )
 
     def _sample(self, request: Generate, number: int) -> tuple[str, int, Detail]:

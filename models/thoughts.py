@@ -8,8 +8,14 @@ TAG = re.compile(r"[<\[](/?)think(?:ing)?[>\]]", re.IGNORECASE)
 """A tag that begins or ends thoughts."""
 
 
-def split_thoughts(text: str, opened: bool = False) -> tuple[str, str, bool]:
-    """The thoughts, the answer, and whether the thoughts were ended (or there were none).
+def opens_thoughts(prompt: str) -> bool:
+    """Whether a rendered prompt ends with the tag that begins thoughts."""
+    tag = next((tag for tag in reversed([*TAG.finditer(prompt)])), None)
+    return tag is not None and not tag[1] and not prompt[tag.end() :].strip()
+
+
+def split_thoughts(text: str, opened: bool = False) -> tuple[str, str]:
+    """The thoughts and the answer.
 
     opened: whether the prompt has already opened the thoughts.
 
@@ -25,5 +31,5 @@ def split_thoughts(text: str, opened: bool = False) -> tuple[str, str, bool]:
         inside, at = not tag[1], tag.end()
     (thoughts if inside else answer).append(text[at:])
     if not thoughts:
-        return "", text, True
-    return "\n".join(part.strip() for part in thoughts).strip(), "".join(answer).strip(), not inside
+        return "", text
+    return "\n".join(part.strip() for part in thoughts).strip(), "".join(answer).strip()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
 
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-SMOLLM2 = CACHE / "gauntlet/models/smollm2_135m/SmolLM2-135M-Instruct.Q4_1.gguf"
+from gauntlet.models.engine.files import CACHED, cache_folder
+
+SMOLLM2 = cache_folder(f"{CACHED}smollm2_135m") / "SmolLM2-135M-Instruct.Q4_1.gguf"
 TEMPLATE = (
     "{% for m in messages %}[{{ m.role }}]\n{{ m.content }}</s>{% endfor %}"
     "{% if add_generation_prompt %}[assistant]\n{% endif %}"

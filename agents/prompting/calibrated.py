@@ -19,6 +19,7 @@ from gauntlet.agents.prompting.cloze import LETTERS, prompts
 from gauntlet.agents.prompting.priors import Divided, Priors, Rows, averaged
 from gauntlet.agents.prompting.samples import sampled_turns
 from gauntlet.agents.prompting.wording import HasWording, Wording
+from gauntlet.common.ids import LATER
 from gauntlet.games.base import Fact, Game, Observation
 from gauntlet.models.base import Score, Scores
 
@@ -47,7 +48,7 @@ class Calibrated(HasWording):
     """
 
     moves: int = 5
-    inputs: tuple[str, ...] = field(default=NOTHING, metadata={"told": "unless default"})
+    inputs: tuple[str, ...] = field(default=NOTHING, metadata=LATER)
 
     def __post_init__(self) -> None:
         super().__post_init__()

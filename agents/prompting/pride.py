@@ -24,6 +24,7 @@ from gauntlet.agents.prompting.priors import Divided, Logs, Priors, Rows, averag
 from gauntlet.agents.prompting.samples import sampled_turns
 from gauntlet.agents.prompting.wording import HasWording
 from gauntlet.common.errors import suggest
+from gauntlet.common.ids import LATER
 from gauntlet.games.base import Game
 from gauntlet.models.base import Scores
 
@@ -99,7 +100,7 @@ class Pride(Rotating):
         predates the setting and is left out of the cell key (`pipeline.plan.identity.describe`).
     """
 
-    mean: str = field(default="geometric", metadata={"told": "unless default"})
+    mean: str = field(default="geometric", metadata=LATER)
 
     def __post_init__(self) -> None:
         super().__post_init__()

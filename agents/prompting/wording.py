@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gauntlet.common.errors import suggest
+from gauntlet.common.ids import LATER
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ class HasWording:
         cell key (`pipeline.plan.identity.describe`).
     """
 
-    wording: str = field(default="plain", kw_only=True, metadata={"told": "unless default"})
+    wording: str = field(default="plain", kw_only=True, metadata=LATER)
 
     def __post_init__(self) -> None:
         if self.wording not in WORDINGS:

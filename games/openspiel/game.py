@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gauntlet.common.errors import IllegalAction
+from gauntlet.common.ids import LATER
 from gauntlet.games.base import Action, Fact, Observation
 from gauntlet.games.capabilities import WIN, Measure
 from gauntlet.games.openspiel import engine, words
@@ -61,7 +62,7 @@ class OpenSpiel:
     parameters: Mapping[str, Any] | None = field(default=None, hash=False)
     listed: int = 100
     version: str | None = None
-    files: str | None = field(default=None, metadata={"told": "unless default"})
+    files: str | None = field(default=None, metadata=LATER)
 
     def __post_init__(self) -> None:
         installed = engine.installed()

@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from gauntlet.common.errors import IllegalAction
+from gauntlet.common.ids import LATER
 from gauntlet.games.base import Action, Fact, Observation
 from gauntlet.games.rock_paper_scissors import spectator, strategies
 
@@ -39,8 +40,8 @@ class RockPaperScissors:
 
     num_seats: int = 2
     rounds: int = 1
-    react: str = field(default="lag1", metadata={"told": "unless default"})
-    legacy_D: bool = field(default=False, metadata={"told": "unless default"})  # noqa: N815, D is its name
+    react: str = field(default="lag1", metadata=LATER)
+    legacy_D: bool = field(default=False, metadata=LATER)  # noqa: N815, D is its name
 
     draws: ClassVar[bool] = True
     policies: ClassVar[tuple[str, ...]] = strategies.CODES

@@ -18,7 +18,16 @@ from gauntlet.models.api.retry import UNREADABLE, Asker, Refused
 from gauntlet.models.api.scorers import Scorer
 from gauntlet.models.api.scoring import ScoredPrompt
 from gauntlet.models.api.settings import Settings
-from gauntlet.models.base import PLAIN, Generate, Generation, Prompt, Reply, Request, Score, Scores
+from gauntlet.models.base import (
+    Generate,
+    Generation,
+    Prompt,
+    Reply,
+    Request,
+    Score,
+    Scores,
+    unless_plain,
+)
 
 
 class Remote:
@@ -104,10 +113,9 @@ class Remote:
         body = self._dialect.writing(request)
         found, tokens = self._samples(body, request.n, request.prompt)
         texts, details = zip(*[_stopped(one, request.stop) for one in found], strict=True)
-        plain = all(detail == PLAIN for detail in details)
         counts = tokens.prompt, tokens.written
         parts = tokens.thoughts, tokens.cached
-        return Generation(texts[0], *counts, texts[1:], () if plain else details, *parts)
+        return Generation(texts[0], *counts, texts[1:], unless_plain(details), *parts)
 
     def _hear(self, prompt: Prompt) -> ScoredPrompt:
         if self._source.scores == "sampled":

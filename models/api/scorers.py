@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -23,9 +24,9 @@ DECISION_TOKENS = 256
 class Scorer(Dialect):
     """A protocol that gives probabilities of options."""
 
+    @abstractmethod
     def scores(self, prompt: Prompt, choices: Sequence[str]) -> Scoring:
         """Raises ValueError for a reply that gives none."""
-        raise NotImplementedError
 
 
 class Decisions(Scorer, Responses):

@@ -74,13 +74,18 @@ def local_folder(path: str) -> Path | None:
 
 
 def cache_folder(path: str) -> Path:
-    """The folder of a `cache:` path, in ~/.cache/gauntlet/models (XDG_CACHE_HOME instead of
-    ~/.cache if it is set). Raises ModelError for an unknown name."""
+    """The folder of a `cache:` path, in the user's cache. Raises ModelError for an unknown
+    name."""
     name = path.removeprefix(CACHED)
     if name not in FETCHED:
         raise ModelError(f"model path {path!r}: the cache has no {name!r}{suggest(name, FETCHED)}")
+    return user_cache() / "models" / name
+
+
+def user_cache() -> Path:
+    """What the project keeps for this user: a folder in XDG_CACHE_HOME, or ~/.cache."""
     home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(home).expanduser() / "gauntlet" / "models" / name
+    return Path(home).expanduser() / "gauntlet"
 
 
 def hub_name(path: str) -> str:

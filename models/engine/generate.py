@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from gauntlet.common.errors import ModelError
-from gauntlet.models.base import PLAIN, Detail, Finish, Generate, Generation
+from gauntlet.models.base import Detail, Finish, Generate, Generation, unless_plain
 from gauntlet.models.engine.equivalence_check import EquivalenceCheck, step_difference
 from gauntlet.models.engine.kept_checks import differences
 from gauntlet.models.engine.kv_cache import KVCache
@@ -34,12 +34,11 @@ from gauntlet.models.engine.sampling import (
     answer_start,
     choose,
     cut_answer,
-    opens_thoughts,
     stream,
 )
 from gauntlet.models.engine.tokens import Tokens
 from gauntlet.models.engine.trie import grow, shared_length
-from gauntlet.models.thoughts import TAG, split_thoughts
+from gauntlet.models.thoughts import TAG, opens_thoughts, split_thoughts
 
 LOG = logging.getLogger("gauntlet")
 
@@ -123,7 +122,9 @@ class Generator:
         for request, prompt in zip(requests, prompts, strict=True):
             head = self.tokens.head(request.prompt)
             shared = tuple(head[: min(shared_length(head, prompt), len(prompt) - 1)])
-            opened = opens_thoughts(self.tokens.text(request.prompt))
+            # A cue ends the prompt, so that it need not be rendered once more.
+            cue = request.prompt.cue
+            opened = opens_thoughts(cue if cue.strip() else self.tokens.text(request.prompt))
             most, cut = self._most(request, len(prompt))
             for sample in range(request.n if request.temperature > 0 else 1):
                 rng = stream(request.seed, sample)
@@ -274,13 +275,13 @@ class Generator:
             text.written = text.written or [0]
 
     def _reply(self, text: Text, whole: str, finish: Finish) -> Generation:
-        thoughts, answer, _ = split_thoughts(whole, text.opened)
+        thoughts, answer = split_thoughts(whole, text.opened)
         detail = Detail(finish, thoughts)
         return Generation(
             answer,
             len(text.prompt),
             len(text.written),
-            details=() if detail == PLAIN else (detail,),
+            details=unless_plain([detail]),
             thought_tokens=self._count_thoughts(text) if thoughts else 0,
         )
 
@@ -332,13 +333,13 @@ def _together(samples: Sequence[Generation], n: int) -> Generation:
     """The reply of n samples; a single one is repeated n times."""
     every = list(samples) if len(samples) == n else [*samples] * n
     first, *others = every
-    details = tuple(sample.detail() for sample in every)
+    details = [sample.detail() for sample in every]
     return Generation(
         first.text,
         first.prompt_tokens,
         sum(sample.tokens for sample in every),
         tuple(sample.text for sample in others),
-        () if set(details) == {PLAIN} else details,
+        unless_plain(details),
         sum(sample.thought_tokens for sample in every),
     )
 

@@ -23,6 +23,7 @@ import torch
 import transformers
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
+from gauntlet.models.engine.files import user_cache
 from gauntlet.models.engine.memory import is_offloaded
 
 
@@ -62,7 +63,7 @@ class KeptDifferences:
         file = self._file
         with suppress(OSError):
             file.parent.mkdir(parents=True, exist_ok=True)
-            # Other processes may write the same file at the same time.
+            # Other processes may write the same file at the same time: each has its own partial.
             descriptor, partial = tempfile.mkstemp(dir=file.parent, prefix=".")
             with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
                 stream.write(json.dumps(kept))
@@ -107,9 +108,8 @@ def differences(network: Any, path: str, alone: bool) -> Differences:
 
 
 def kept_folder() -> Path:
-    """Where the results are: in XDG_CACHE_HOME, or ~/.cache."""
-    home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(home).expanduser() / "gauntlet" / "equivalence"
+    """Where the results are."""
+    return user_cache() / "equivalence"
 
 
 def weights_hash(network: Any) -> str:

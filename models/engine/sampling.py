@@ -30,12 +30,6 @@ def cut_at(text: str, stops: Sequence[str]) -> tuple[str, bool]:
     return (text[: min(found)], True) if found else (text, False)
 
 
-def opens_thoughts(prompt: str) -> bool:
-    """Whether a rendered prompt ends with the tag that begins thoughts."""
-    tag = next((tag for tag in reversed([*TAG.finditer(prompt)])), None)
-    return tag is not None and not tag[1] and not prompt[tag.end() :].strip()
-
-
 def answer_start(text: str, opened: bool) -> int | None:
     """Where the answer in a text begins, after the last thoughts; None inside thoughts."""
     last = next((tag for tag in reversed([*TAG.finditer(text)])), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from jinja2 import TemplateError
 
 from gauntlet.common.errors import ModelError
 from gauntlet.models.base import Prompt
+from gauntlet.models.chat import TODAY, Message, chat_messages
 from gauntlet.models.engine.files import SHIPPED
 from gauntlet.models.engine.trie import shared_length
 
@@ -26,12 +27,6 @@ AROUND = 3
 
 FRAGMENTS = 100_000
 """Maximum number of cached fragments; a full cache is cleared."""
-
-TODAY = "26 Jul 2024"
-"""The date passed to templates that print one, so that a prompt is the same every day."""
-
-Message = Mapping[str, str]
-"""A role and a content, as in chat templates and OpenAI's protocol."""
 
 
 class Tokens:
@@ -58,14 +53,7 @@ class Tokens:
         """The text to tokenize: the prompt as it is, or wrapped in the chat template."""
         if not self.chat:
             return prompt.text
-        opening = [{"role": "system", "content": prompt.system}] if prompt.system else []
-        messages = [
-            {"role": "assistant", "content": prompt.cue + said}
-            if number % 2
-            else {"role": "user", "content": said}
-            for number, said in enumerate(prompt.messages)
-        ]
-        return self.wrapped([*opening, *messages]) + prompt.cue
+        return self.wrapped(chat_messages(prompt)) + prompt.cue
 
     def wrapped(self, messages: Sequence[Message]) -> str:
         """The messages in the chat template, up to where the model writes.

@@ -10,7 +10,6 @@ from typing import Any
 
 from gauntlet.common.errors import ModelError
 from gauntlet.models.base import (
-    PLAIN,
     Detail,
     Finish,
     Generate,
@@ -20,17 +19,17 @@ from gauntlet.models.base import (
     Request,
     Score,
     Scores,
+    unless_plain,
 )
+from gauntlet.models.chat import TODAY, chat_messages
 from gauntlet.models.llama_cpp.client import Client, ContextFull
-from gauntlet.models.thoughts import TAG, split_thoughts
+from gauntlet.models.thoughts import opens_thoughts, split_thoughts
 
 FIRST, FACTOR, MOST = 256, 4, 1 << 14
 """How many log-probabilities are requested at first, how many times as many if a choice is not
 among them, and at most."""
 SEEDS = 2**32 - 1
 """Seeds are below this one, which asks the server for a random seed."""
-TEMPLATE_VALUES = {"date_string": "26 Jul 2024"}
-"""For templates that print a date, so that a prompt is the same every day."""
 OWN_PROBABILITIES = {"samplers": ["temperature"], "mirostat": 0, "logit_bias": []}
 """Sampling from the model's whole distribution, whatever the server's defaults are."""
 FORCE = 10_000.0
@@ -61,32 +60,13 @@ class Texts:
         answer."""
         if not self._chat:
             return Text(prompt.text)
-        asked = {"messages": self._messages(prompt), "chat_template_kwargs": TEMPLATE_VALUES}
+        messages = chat_messages(prompt, self._knows_system)
+        asked = {"messages": messages, "chat_template_kwargs": {"date_string": TODAY}}
         wrapped = str(self._client.ask("apply-template", asked).get("prompt", ""))
-        tag = last_tag(wrapped)
-        if tag is None or not (answering or prompt.cue):
-            return Text(wrapped + prompt.cue, tag is not None)
+        opened = opens_thoughts(wrapped)
+        if not opened or not (answering or prompt.cue):
+            return Text(wrapped + prompt.cue, opened)
         return Text(wrapped.rstrip() + CLOSING + prompt.cue)
-
-    def _messages(self, prompt: Prompt) -> list[Mapping[str, str]]:
-        messages = [
-            {"role": "assistant", "content": prompt.cue + said}
-            if number % 2
-            else {"role": "user", "content": said}
-            for number, said in enumerate(prompt.messages)
-        ]
-        if prompt.system and self._knows_system:
-            return [{"role": "system", "content": prompt.system}, *messages]
-        messages[0]["content"] = prompt.system + messages[0]["content"]
-        return list(messages)
-
-
-def last_tag(wrapped: str) -> str | None:
-    """The tag that opens thoughts, if the text ends in one."""
-    tags = list(TAG.finditer(wrapped))
-    if tags and not tags[-1][1] and not wrapped[tags[-1].end() :].strip():
-        return tags[-1][0]
-    return None
 
 
 class Vocabulary:
@@ -180,13 +160,12 @@ class LlamaCpp:
             others = ("",) * (request.n - 1)
             return Generation("", full.tokens, 0, others, (nothing,) * request.n)
         texts = tuple(draft.text for draft in drafts)
-        details = tuple(draft.detail for draft in drafts)
         return Generation(
             texts[0],
             sum(draft.read for draft in drafts),
             sum(draft.written for draft in drafts),
             texts[1:],
-            () if all(detail == PLAIN for detail in details) else details,
+            unless_plain([draft.detail for draft in drafts]),
             cached_tokens=sum(draft.cached for draft in drafts),
         )
 
@@ -242,7 +221,7 @@ def parse_heard(client: Client, reply: Mapping[str, Any]) -> Heard:
 
 
 def parse_draft(reply: Mapping[str, Any], thinking: bool) -> Draft:
-    thoughts, text, _ = split_thoughts(str(reply.get("content", "")), thinking)
+    thoughts, text = split_thoughts(str(reply.get("content", "")), thinking)
     read, written = (int(reply.get(key, 0)) for key in ("tokens_evaluated", "tokens_predicted"))
     cached = int(reply.get("timings", {}).get("cache_n", 0))
     return Draft(text, Detail(finish_of(reply), thoughts), read, written, cached)

@@ -149,7 +149,7 @@ def ob_13() -> Finding:
         )
     return (
         f"o3 names both strategies in {model[0]:g}% and {model[1]:g}% of rounds, short of 100%",
-        f"an ideal observer that is told 50 rounds has {', '.join(sentences)}; {RUNS} runs each",
+        f"an ideal observer that sees 50 rounds has {', '.join(sentences)}; {RUNS} runs each",
         all(outside),
     )
 

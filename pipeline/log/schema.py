@@ -49,6 +49,7 @@ class Notes(TypedDict, total=False):
     faults: list[Any]
     dropped: list[Any]
     cheaper: dict[str, Cheaper]
+    again: list[Count]
 
 
 class Record(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True):

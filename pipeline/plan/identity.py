@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from gauntlet.common.errors import ModelError, UserError
-from gauntlet.common.ids import class_id
+from gauntlet.common.ids import LATER, class_id
 from gauntlet.models.base import ModelSource
 from gauntlet.pipeline.config.nodes import TARGET
 from gauntlet.pipeline.plan.cells import SCHEMA, Cell, Player
@@ -68,7 +68,7 @@ def describe(thing: Any) -> dict[str, Any]:
     description: dict[str, Any] = {"class": class_id(type(thing))}
     for field in dataclasses.fields(thing):
         value = getattr(thing, field.name, None)
-        silent = field.metadata.get("told") == "unless default" and value == field.default
+        silent = LATER.items() <= field.metadata.items() and value == field.default
         if field.compare and not silent:
             description[field.name] = plain_data(value, f"{description['class']}.{field.name}")
     return description

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gauntlet.agents.base import NO_ANSWERS
 from gauntlet.common.errors import UserError
 from gauntlet.games.base import Game, move_with
 from gauntlet.games.capabilities import WIN, add_match_score, seatings_of
@@ -213,8 +214,7 @@ def decision_view(
     statics: the texts that prompts share; one that was lost in a damaged line is left out.
     """
     statics = {name: statics.get(name, "") for each in decision.asked for name in each.named}
-    written = [each for each in decision.asked if isinstance(each, TextExchange)]
-    readings = iter(_readings(decision, sum(len(each.texts) for each in written)))
+    readings = iter(_readings(decision))
     return DecisionView(
         seat=decision.seat,
         prompts=tuple(
@@ -298,11 +298,19 @@ def _prompts(
         yield PromptView(prompt.text, tuple(answers), place=number, prompts=len(exchange.branches))
 
 
-def _readings(decision: DecisionRecord, replies: int) -> list[str]:
-    """How each text was read: the method's notes, then faults of text, then the accepted text; of
-    one that is no answer, why it ended."""
-    if any(isinstance(one, TextExchange) and one.details for one in decision.asked):
-        return [_option_name(verdict, decision.options) for verdict in verdicts(decision)]
+def _readings(decision: DecisionRecord) -> Iterator[str]:
+    """How each text was read; of one that is no answer, or was replaced, what was wrong with it."""
+    replaced = set(decision.notes.get("again", ()))
+    written = [(at, one) for at, one in enumerate(decision.asked) if isinstance(one, TextExchange)]
+    texts = [at for at, one in written for _ in one.texts]
+    noted = iter(_noted_readings(decision, sum(at not in replaced for at in texts)))
+    for at, verdict in zip(texts, verdicts(decision), strict=False):
+        reading = str(verdict) if at in replaced else next(noted)
+        yield verdict if verdict in NO_ANSWERS else reading
+
+
+def _noted_readings(decision: DecisionRecord, replies: int) -> list[str]:
+    """The method's notes, then faults of text, then the accepted text."""
     dropped, faults = _noted(decision, "dropped"), _noted(decision, "faults")
     noted = [
         _option_name(answer, decision.options) + ", taken for no answer" * (number in dropped)

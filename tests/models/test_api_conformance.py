@@ -624,7 +624,3 @@ def test_39_without_counts_the_most_is_booked(tmp_path: Path, dialect: str, stre
     assert after.written - before.written == WRITE.max_tokens + 7
     text = WRITE.prompt.text.encode()
     assert after.prompt - before.prompt >= len(text)
-
-
-@pytest.mark.skip(reason="batch mode is not offered")
-def test_40_batches() -> None: ...

@@ -12,8 +12,9 @@ from transformers import AutoModelForCausalLM
 from gauntlet.models.base import Generate, Prompt, Score
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine.generate import Generator
-from gauntlet.models.engine.sampling import choose, cut_answer, cut_at, opens_thoughts
+from gauntlet.models.engine.sampling import choose, cut_answer, cut_at
 from gauntlet.models.engine.tokens import load_tokens
+from gauntlet.models.thoughts import opens_thoughts
 
 COLOURS = ("red", "green", "blue", "yellow")
 PROMPT = Prompt("Rules: draw.\n", "Hand: red 1\n", "Answer:")

@@ -23,10 +23,11 @@ import pytest
 from gauntlet.common.errors import ModelError, Stopped
 from gauntlet.models.base import Dialogue, Generate, Prompt, Score, Scores
 from gauntlet.models.llama_cpp import answers
-from gauntlet.models.llama_cpp.answers import finish_of, last_tag, parse_draft, seed_of
+from gauntlet.models.llama_cpp.answers import finish_of, parse_draft, seed_of
 from gauntlet.models.llama_cpp.client import Client
 from gauntlet.models.llama_cpp.local_server import LocalServer
 from gauntlet.models.llama_cpp.sources import Gguf, LlamaServer
+from gauntlet.models.thoughts import opens_thoughts
 from tests.gguf_files import POSITIONS, SMOLLM2, TEMPLATE, write_gguf
 
 installed = pytest.mark.skipif(
@@ -381,9 +382,9 @@ def test_thoughts_are_kept_apart() -> None:
     said = {"content": "I take A.</think>\n\nA", "stop_type": "eos"}
     draft = parse_draft(said, thinking=True)
     assert (draft.text, draft.detail.thoughts) == ("A", "I take A.")
-    assert last_tag("<|im_start|>assistant\n<think>\n") == "<think>"
-    assert last_tag("<think>\n\n</think>\n\n") is None
-    assert last_tag("Do not write <think>. <|assistant|>") is None
+    assert opens_thoughts("<|im_start|>assistant\n<think>\n") is True
+    assert opens_thoughts("<think>\n\n</think>\n\n") is False
+    assert opens_thoughts("Do not write <think>. <|assistant|>") is False
 
 
 def test_seeds_are_32_bits_and_differ() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from msgspec.structs import replace as with_
 
 from gauntlet.agents.base import Decision, Turn
 from gauntlet.agents.llm import LLM
@@ -28,6 +29,7 @@ from gauntlet.models.exchanges import Exchange
 from gauntlet.pipeline.log.schema import DecisionRecord
 from gauntlet.pipeline.play.chains import Answered, answer_questions
 from gauntlet.pipeline.tables.reply_audit import Audit, ambiguous, classify, reprompted
+from gauntlet.pipeline.viewer.match import decision_view
 from tests.agents.play import turn_with
 from tests.pipeline.conftest import Capsys, Sweep
 from tests.pipeline.records import decided, ended, scored
@@ -231,6 +233,14 @@ def test_a_reply_that_was_asked_for_again_is_counted() -> None:
     found = counted(record)
     assert (found["replies"], found["truncated"], found["recovered"]) == (3, 2, 1)
     assert found["reasked"] == 1
+
+
+def test_a_reply_with_thoughts_is_shown_as_it_was_read() -> None:
+    """Thoughts beside an answer change nothing of what the method noted."""
+    reply = Generation(ONE, 9, 8, details=(Detail("stop", "hm"),))
+    record = with_(record_of(Vanilla(), reply), notes={"answers": [0], "dropped": [0]})
+    (prompt,) = decision_view(record, STATICS).prompts
+    assert (prompt.thoughts, prompt.reading) == ("hm", "draw, taken for no answer")
 
 
 def test_a_parser_that_guesses_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:

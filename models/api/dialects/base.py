@@ -162,7 +162,7 @@ def said(
     """A text with its detail. Thoughts within the text are set apart."""
     text, thoughts, refusal = clean(text), clean(thoughts), clean(refusal)
     if TAG.search(text):
-        within, text, _ = split_thoughts(text)
+        within, text = split_thoughts(text)
         thoughts = "\n".join(part for part in (thoughts, within) if part)
     return Said(text, Detail(finish, thoughts, refusal, returned))
 
