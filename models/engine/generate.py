@@ -29,7 +29,7 @@ from gauntlet.models.engine.layout import Piece
 from gauntlet.models.engine.memory import TEXTS_MOST, Least, Memory, alone, state_bytes
 from gauntlet.models.engine.packed import Packed
 from gauntlet.models.engine.ragged_forward import Flat
-from gauntlet.models.engine.reference import Reference
+from gauntlet.models.engine.reference import GoOn, Reference
 from gauntlet.models.engine.sampling import (
     answer_start,
     choose,
@@ -81,6 +81,7 @@ class Generator:
         scorer: Packed | None = None,
         least: Least = alone,
         thinking_room: int = 0,
+        go_on: GoOn = lambda: None,
     ) -> None:
         """scorer: provides the forward pass and the cached static parts; None for one text at a
         time. least: agrees on a minimum with the other processes that run the network.
@@ -88,6 +89,7 @@ class Generator:
         self.network = network
         self.tokens = tokens
         self._thinking_room = thinking_room
+        self._go_on = go_on
         self._tags = _thought_tags(tokens)
         self._ends = _end_tokens(network, tokens)
         self._plain = Reference(network, tokens)
@@ -182,6 +184,7 @@ class Generator:
         logits, cache = self._read(flat, wave)
         active = list(wave)
         while True:
+            self._go_on()
             self._extend(active, logits)
             rows = [row for row, text in enumerate(active) if text.reply is None]
             if not rows:
@@ -319,6 +322,7 @@ class Generator:
         feed = self._plain.begin() if self.cached(text.room) else None
         new = text.prompt
         while text.reply is None and text.most:
+            self._go_on()
             logits = feed(new) if feed else self._plain.logits(text.prompt + text.written)
             self._extend([text], logits[None])
             new = text.written[-1:]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -47,26 +48,36 @@ class Local:
     ) -> None:
         self.tokens = tokens
         self._network = network
-        self._scorer: Packed | Reference
+        self._cancelled = Event()
+        self._go_on = partial(_raise_if_set, self._cancelled)
         with turn(network):
+            packed = None
             if engine == "packed":
-                self._scorer = Packed(network, tokens, invariant, least)
-                self._writer = Generator(network, tokens, self._scorer, least, thinking_room)
-            else:
-                self._scorer = Reference(network, tokens)
-                self._writer = Generator(network, tokens, least=least, thinking_room=thinking_room)
+                packed = Packed(network, tokens, invariant, least, self._go_on)
+            self._scorer = packed or Reference(network, tokens, self._go_on)
+            self._writer = Generator(network, tokens, packed, least, thinking_room, self._go_on)
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
+        self._go_on()
         with turn(self._network):
             scored = iter(self._scorer.score([r for r in requests if isinstance(r, Score)]))
             written = iter(self._writer.write([r for r in requests if isinstance(r, Generate)]))
         return [next(scored) if isinstance(r, Score) else next(written) for r in requests]
+
+    def cancel(self) -> None:
+        """Answers in progress and later ones raise ModelError. May be called from any thread."""
+        self._cancelled.set()
 
     def close(self) -> None:
         """Free the network; the model cannot answer afterwards."""
         del self._scorer, self._writer, self._network
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
+
+
+def _raise_if_set(cancelled: Event) -> None:
+    if cancelled.is_set():
+        raise ModelError("the run ends")
 
 
 def load_network(

@@ -30,7 +30,7 @@ from gauntlet.models.engine.layout import Piece
 from gauntlet.models.engine.memory import Least, Memory, alone
 from gauntlet.models.engine.portable import Portable
 from gauntlet.models.engine.ragged_forward import Flat, Unsupported
-from gauntlet.models.engine.reference import REFUSALS, Reference
+from gauntlet.models.engine.reference import REFUSALS, GoOn, Reference
 from gauntlet.models.engine.tokens import Tokens
 from gauntlet.models.engine.trie import PromptTree, grow, shared_length
 
@@ -66,17 +66,23 @@ class Packed:
     proof: EquivalenceCheck
 
     def __init__(
-        self, network: Any, tokens: Tokens, invariant: bool = True, least: Least = alone
+        self,
+        network: Any,
+        tokens: Tokens,
+        invariant: bool = True,
+        least: Least = alone,
+        go_on: GoOn = lambda: None,
     ) -> None:
         """invariant: bits do not depend on the other requests.
         least: agrees on a minimum with the other processes that run the network.
         """
+        self._go_on = go_on
         self.memory = Memory(network, least)
         allowed = self.memory.budget()
         self.tokens = tokens
         self.pack_tokens = allowed.pack_tokens
         self.resident = Resident(allowed.resident, self.memory.size)
-        self._plain = Reference(network, tokens)
+        self._plain = Reference(network, tokens, go_on)
         self.engine: Engine | None = None
         self._take_the_first_that_can(network, invariant, least)
 
@@ -85,6 +91,7 @@ class Packed:
         replies: dict[Score, Scores] = {}
         waiting: Running = []
         for pack in self._packs(list(dict.fromkeys(requests)), replies):
+            self._go_on()
             started = self._run(pack)
             # A GPU computes the new pack while the previous one is read.
             replies.update(_read(waiting))

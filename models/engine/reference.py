@@ -23,6 +23,8 @@ LIMITS = ("max_position_embeddings", "max_seq_len")
 """Config names of the maximum text length, unless the config maps the first to another name."""
 ENDLESS = 1 << 30
 
+GoOn = Callable[[], None]
+"""Called between forward passes; raises ModelError once the model's answers are cancelled."""
 Feed = Callable[[Sequence[int]], torch.Tensor]
 """Feeds more tokens of a text; returns the logits (vocabulary,) after the last one."""
 
@@ -34,9 +36,10 @@ class Reference:
     vocabulary: the number of logits.
     """
 
-    def __init__(self, network: Any, tokens: Tokens) -> None:
+    def __init__(self, network: Any, tokens: Tokens, go_on: GoOn = lambda: None) -> None:
         self.network = network
         self.tokens = tokens
+        self._go_on = go_on
         self.limit = longest(network.config)
         self.vocabulary: int = network.config.get_text_config(decoder=True).vocab_size
         known = signature(network.forward).parameters
@@ -51,6 +54,7 @@ class Reference:
         texts = [self.tokens.encode(prompt) for prompt in request.prompts]
         rows = []
         for text in texts:
+            self._go_on()
             logprobs = self.next_token(text)
             rows.append(tuple(max(float(logprobs[t]) for t in ids) for ids in spellings))
         return Scores(tuple(rows), tuple(map(len, texts)))

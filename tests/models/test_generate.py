@@ -9,6 +9,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
+from gauntlet.common.errors import ModelError
 from gauntlet.models.base import Generate, Prompt, Score
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine.generate import Generator
@@ -253,3 +254,23 @@ def test_stop_strings_are_sought_in_the_answer(text, opened, cut):
 )
 def test_a_prompt_may_open_the_thoughts(prompt, opened):
     assert opens_thoughts(prompt) is opened
+
+
+@pytest.mark.parametrize("engine", ["packed", "reference"])
+def test_a_cancelled_text_ends_at_its_next_token(engine, checkpoint_folder, monkeypatch):
+    """Ctrl-C or a time limit must not wait for a long text to be complete."""
+    model = Checkpoint(str(checkpoint_folder), engine=engine).load()
+    extend, tokens = model._writer._extend, []
+
+    def count(active, logits):
+        extend(active, logits)
+        tokens.append(len(active))
+        if len(tokens) == 3:
+            model.cancel()
+
+    monkeypatch.setattr(model._writer, "_extend", count)
+    with pytest.raises(ModelError, match="the run ends"):
+        model.answer([Generate(PROMPT, max_tokens=60)])
+    assert len(tokens) == 3
+    with pytest.raises(ModelError, match="the run ends"):
+        model.answer([Score((PROMPT,), COLOURS)])
