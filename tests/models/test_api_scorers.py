@@ -145,6 +145,49 @@ def test_vllm_reports_every_option(tmp_path: Path) -> None:
     assert paid.prompt == 3 * 20, "tokenizing costs nothing"
 
 
+def sglang(talk: Talk) -> None:
+    head, _, data = talk.request.partition(b"\r\n\r\n")
+    body = json.loads(data)
+    if head.startswith(b"POST /tokenize "):
+        tokens = IDS[body["prompt"]]
+        talk.reply(json.dumps({"tokens": tokens, "count": len(tokens)}).encode())
+        return
+    assert head.startswith(b"POST /v1/score ")
+    logprobs = [LOGPROBS[SPELT[token]] for token in body["label_token_ids"]]
+    answer = {"scores": [[math.exp(one) for one in logprobs]], "token_logprobs": [logprobs]}
+    answer |= {"model": "m", "object": "scoring"}
+    usage = {"prompt_tokens": 7, "completion_tokens": 0, "total_tokens": 7}
+    talk.reply(json.dumps({**answer, "usage": usage}).encode())
+
+
+def test_sglang_reports_every_option(tmp_path: Path) -> None:
+    settings = {"endpoint": "completions", "scores": "sglang", "in_flight": 1}
+    with scoring(tmp_path, sglang, **settings) as (model, seen):
+        (reply,) = model.answer([SCORE])
+    assert reply.logprobs == ((-0.5, -2.0, -9.0),) * 2
+    assert (reply.tokens, reply.ceilings) == ((7, 7), ())
+    asked = [body for body in seen.bodies if "query" in body]
+    assert asked[0] == {
+        "model": "gpt-6-luna",
+        "query": "Rules.\n\nWhich? Answer: ",
+        "items": [""],
+        "label_token_ids": [1, 11, 2, 12, 13],
+        "return_token_logprobs": True,
+    }
+
+
+def test_an_old_sglang_without_logprobs_is_one_line(tmp_path: Path) -> None:
+    def old(talk: Talk) -> None:
+        scored = b"/v1/score " in talk.request
+        talk.reply(json.dumps({"scores": [[0.1]]} if scored else {"tokens": [1]}).encode())
+
+    with (
+        scoring(tmp_path, old, endpoint="completions", scores="sglang") as (model, _),
+        pytest.raises(ModelError, match="token_logprobs"),
+    ):
+        model.answer([SCORE])
+
+
 def test_a_server_that_ignores_the_tokens_is_told_on(tmp_path: Path) -> None:
     def other(talk: Talk) -> None:
         if talk.request.startswith(b"POST /tokenize "):

@@ -20,13 +20,15 @@ from typing import Any
 
 import pytest
 
-from gauntlet.common.errors import ModelError, Stopped
+from gauntlet.common.errors import ModelError, Stopped, UserError
 from gauntlet.models.base import Dialogue, Generate, Prompt, Score, Scores
+from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.llama_cpp import answers
 from gauntlet.models.llama_cpp.answers import finish_of, parse_draft, seed_of
 from gauntlet.models.llama_cpp.client import Client
 from gauntlet.models.llama_cpp.local_server import LocalServer
 from gauntlet.models.llama_cpp.sources import Gguf, LlamaServer
+from gauntlet.models.real import unpack_gguf
 from gauntlet.models.thoughts import opens_thoughts
 from tests.gguf_files import POSITIONS, SMOLLM2, TEMPLATE, write_gguf
 
@@ -78,6 +80,24 @@ def test_scores_are_of_the_whole_vocabulary(model: Any, monkeypatch: pytest.Monk
     monkeypatch.setattr(answers, "FIRST", 1)
     assert scores(model, QUESTION).logprobs[0] == pytest.approx(whole.logprobs(spelt), abs=1e-4)
     assert scores(model, QUESTION).tokens == (whole.tokens,)
+
+
+@installed
+def test_a_file_unpacked_for_our_engine_scores_the_same(tmp_path: Path) -> None:
+    """Up to the rounding of llama.cpp, which keeps keys and values in 16 bits."""
+    file = write_gguf(tmp_path / "tiny.gguf")
+    with closing(source(file).load()) as model:
+        theirs = scores(model, QUESTION)
+    assert unpack_gguf(file) == tmp_path / "tiny"
+    ours = scores(Checkpoint(str(tmp_path / "tiny")).load(), QUESTION)
+    assert ours.logprobs[0] == pytest.approx(theirs.logprobs[0], abs=0.05)
+    assert ours.tokens == theirs.tokens
+    with pytest.raises(UserError, match="is there already"):
+        unpack_gguf(tmp_path / "tiny.gguf")
+    other = write_gguf(tmp_path / "odd.gguf", architecture="rwkv9")
+    with pytest.raises(UserError, match="transformers cannot unpack it: GGUF model with arch"):
+        unpack_gguf(other)
+    assert not (tmp_path / "odd").exists()
 
 
 @installed

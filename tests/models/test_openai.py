@@ -175,7 +175,7 @@ def test_one_prompt_that_is_refused_is_that_prompts_own_fault(opened: Opened) ->
     ("settings", "line"),
     [
         ({"endpoint": "replies"}, "allowed are chat, completions, responses, messages, gemini"),
-        ({"scores": "votes"}, "allowed are logprobs, sampled, decisions, vllm"),
+        ({"scores": "votes"}, "allowed are logprobs, sampled, decisions, vllm, sglang"),
         ({"scores": "decisions", "endpoint": "gemini"}, "it needs endpoint chat or responses"),
         ({"top": 1}, "top 1 of model 'm': at least 2"),
         ({"in_flight": 0}, "in_flight 0"),
