@@ -152,9 +152,14 @@ def by_rounding(decision: DecisionRecord, rounding: float) -> bool:
 
 def _dtype_rounding(log: Folder, result: CellResults) -> float:
     """The rounding error of the cell's models; 0 if unknown, so that only ties count."""
+    dtypes = (str(model.get("dtype")) for model in _models(log, result))
+    return max((ROUNDING.get(dtype, 0.0) for dtype in dtypes), default=0.0)
+
+
+def _models(log: Folder, result: CellResults) -> list[Mapping[str, Any]]:
+    """The identities of the cell's models."""
     players = log.description(result.about)["identity"]["players"]
-    dtypes = [str(player.get("model", {}).get("dtype")) for player in players]
-    return max(ROUNDING.get(dtype, 0.0) for dtype in dtypes)
+    return [player["model"] for player in players if "model" in player]
 
 
 def bounds(values: np.ndarray, unsure: np.ndarray, measure: Measure) -> tuple[float, float]:
@@ -194,7 +199,8 @@ def sensitivity(
 @dataclass
 class RecordStats:
     """What one cell's records show. closeup: the sample that the page shows in full. close: the
-    match of every decision that rounding may have settled."""
+    match of every decision that rounding may have settled. scored: whether a model gave
+    probabilities."""
 
     choices: Choices = field(default_factory=Choices)
     replies: Replies = field(default_factory=Replies)
@@ -202,6 +208,7 @@ class RecordStats:
     samples: list[Sample] = field(default_factory=list)
     closeup: Sample | None = None
     close: list[bytes] = field(default_factory=list)
+    scored: bool = False
 
 
 def record_stats(results: Results) -> dict[str, RecordStats]:
@@ -227,6 +234,7 @@ def _record_stats(log: Folder, result: CellResults) -> RecordStats:
         for decision in decisions:
             stats.choices.add(decision)
             stats.replies.add(decision)
+            stats.scored |= any(isinstance(one, ScoreExchange) for one in decision.asked)
             if by_rounding(decision, rounding):
                 stats.close.append(match)
         if record.match in sampled and (one := decision_at(decisions, sampled[record.match])):
@@ -267,6 +275,7 @@ COLUMNS = {
     "reply": "the most frequent reply to them",
     "reply_share": "its share",
     "reply_random": "a random player's share of it, where it is a letter",
+    "scores": "how the options' probabilities were found: logprobs, or a model's setting `scores`",
     "fallback_matches": "matches in which a fallback took a move",
     "without_fallbacks": "the cell's mean without them",
     "fallback_low": "the mean with all of them counted as the worst result",
@@ -352,12 +361,20 @@ def diagnostics(results: Results) -> Iterator[dict[str, Any]]:
     for result in results.cells:
         name, stats = result.about.name, results.cached(record_stats)[result.about.name]
         row = _row(result, stats) if stats.choices.decisions else {}
+        if stats.scored:
+            row["scores"] = _ways(results, result)
         warnings = [
             *failed_matches.warnings(result, failures),
             *_warnings(row, stats, result, controls.get(name, results["controls"].head(0))),
             results.cached(indistinguishable).get(name, ""),
         ]
         yield {"cell": name, **row, "warning": "; ".join(filter(None, warnings))}
+
+
+def _ways(results: Results, result: CellResults) -> str:
+    """How the cell's models give probabilities."""
+    models = _models(Folder(results.folder), result)
+    return ", ".join(dict.fromkeys(str(model.get("scores", "logprobs")) for model in models))
 
 
 def _row(result: CellResults, stats: RecordStats) -> dict[str, Any]:
