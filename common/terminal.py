@@ -118,3 +118,11 @@ def rate(each_second: float, unit: str) -> str:
     if not each_second:
         seconds, period = PERIODS[0]
     return f"{each_second * seconds:,.1f} {unit}/{period}"
+
+
+def short(count: float) -> str:
+    """A count in four or five characters: 812, 13.2k, 4.51M, 1.20G."""
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if count >= size:
+            return f"{count / size:.3g}{unit}"
+    return f"{count:.0f}"

@@ -10,17 +10,18 @@ import math
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import redirect_stdout
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
 
-from gauntlet.common.terminal import console
 from gauntlet.pipeline.tables.formatting import Scale, heading, number, percent, row_scales
 from gauntlet.pipeline.tables.registry import TERMINAL, Results, sheets, short_names
-from gauntlet.pipeline.tables.terminal import sheet_view
+from gauntlet.pipeline.tables.terminal import show
 
 Rows = Iterator[Sequence[str]]
 
@@ -165,16 +166,11 @@ TABLES: dict[str, Callable[[pd.DataFrame], Rows]] = {
 }
 
 
-def terminal(results: Results) -> str:
-    """The first tables shown on a terminal, verbatim: the cells, and their comparisons."""
-    out = console()
-    with out.capture() as shown:
-        for table, one in sheets(results, TERMINAL):
-            if table.name == "pairs":
-                out.print()
-            if table.name in ("summary", "pairs"):
-                out.print(sheet_view(one))
-    lines = (line.rstrip() for line in shown.get().splitlines())
+def verdict(results: Results) -> str:
+    """What a run prints at its end."""
+    with redirect_stdout(StringIO()) as shown:
+        show(results)
+    lines = (line.rstrip() for line in shown.getvalue().splitlines())
     return "\n".join(("```", *lines, "```"))
 
 
@@ -238,7 +234,7 @@ def precision(results: Results) -> str:
 
 
 VIEWED: dict[str, Callable[[Results], str]] = {
-    "terminal": terminal,
+    "verdict": verdict,
     "replies": replies,
     "luck": partial(sheet, "luck-adjusted"),
     "renamed": partial(sheet, "Under other names"),

@@ -14,7 +14,7 @@ from gauntlet.common.terminal import console
 from gauntlet.pipeline.tables import run_metadata
 from gauntlet.pipeline.tables.registry import load_cells, write_tables
 from gauntlet.pipeline.tables.report import write_report
-from gauntlet.pipeline.tables.terminal import show
+from gauntlet.pipeline.tables.terminal import show, show_all
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,11 +26,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--paper", action="store_true", help="LaTeX tables and PDF figures too, in DIR/paper"
     )
+    parser.add_argument("--full", action="store_true", help="print every table")
     options = parser.parse_args(arguments)
     folder = options.output_dir
     try:
         results = write_tables(folder, load_cells(folder))
         show(results)
+        if options.full:
+            show_all(results)
         write_report(results, paper=options.paper)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)

@@ -24,14 +24,14 @@ from rich.text import Text
 from gauntlet.common.errors import UserError
 from gauntlet.common.process import as_process
 from gauntlet.common.sanitize import visible
-from gauntlet.common.terminal import WrappedTable, console, duration, rate
+from gauntlet.common.terminal import WrappedTable, console, duration, rate, short
 from gauntlet.pipeline.log.folder import Folder, damaged_lines_warning
 from gauntlet.pipeline.log.follow import LinePosition, RecordFollower
 from gauntlet.pipeline.log.live import CellProgress
 from gauntlet.pipeline.log.outcomes import Outcome, outcome
 from gauntlet.pipeline.log.results import CellInfo, measures
 from gauntlet.pipeline.log.schema import MatchRecord
-from gauntlet.pipeline.tables.formatting import Scale, heading, number, percent, short
+from gauntlet.pipeline.tables.formatting import Scale, heading, number, percent
 from gauntlet.pipeline.tables.registry import LABELS, short_names
 
 SILENT_SECONDS = 30.0

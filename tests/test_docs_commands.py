@@ -17,7 +17,7 @@ EVERY = pytest.mark.parametrize("command", SHOWN, ids=[command.text for command 
 
 NOT_RUN = {
     r"^make": "sets up an environment of its own; the commands behind it stand here too",
-    r"model(\.name|\.path)?=[^ ]*(llama|mistral|smollm|gemma|hf|openai|claude|NAME|FOLDER)": (
+    r"model(\.name|\.path)?=[^ ]*(llama|mistral|smollm|gemma|hf|openai|claude|NAME|FOLDER|FILE)": (
         "weights or an API"
     ),
     r"gauntlet fetch|models.real": "downloads",

@@ -6,10 +6,12 @@ import argparse
 import dis
 import re
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from textwrap import fill
+from typing import Any
 
 from hydra.core.override_parser.types import Override, Quote, QuotedString
 from omegaconf import OmegaConf
@@ -28,9 +30,12 @@ from gauntlet.pipeline.config.read import (
     missing_choice,
 )
 from gauntlet.pipeline.config.yaml_files import CONF as CONF
-from gauntlet.pipeline.config.yaml_files import SWEEP, reading
+from gauntlet.pipeline.config.yaml_files import SWEEP, first_sentence, reading
 
 HELP = Path(__file__).parent / "help.txt"
+HELP_WIDTH = 80
+LISTED = ("game", "prompt", "model")
+"""Groups whose choices the help lists."""
 OF_AN_EXPERIMENT = ("experiment", "name", "output_dir", "allow_env")
 """Overrides that determine what an experiment is on its own."""
 OF_HYDRA = re.compile(r"(.*@)?hydra([./:]|$)")
@@ -124,7 +129,7 @@ def _by_statement(error: BaseException, packages: Collection[str]) -> bool:
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The options, and the other words as Hydra expects them. Raises UserError."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    parser.add_argument("-h", "--help", action="store_true")
+    parser.add_argument("-h", "--help", nargs="?", const="")
     parser.add_argument("-m", "-r", "--multirun", "--run", action="store_true")  # all are sweeps
     parser.add_argument("-c", "--cfg", choices=["job"])
     parser.add_argument("--resolve", action="store_true")
@@ -183,15 +188,36 @@ def _typed(words: Sequence[str], configs: Configs) -> list[Override]:
     return typed
 
 
+def _choices(groups: Mapping[str, Sequence[str]]) -> str:
+    """What can be chosen, by group; of the groups used most every choice."""
+    listed = (f"{name}={', '.join(groups[name])}" for name in LISTED)
+    others = ", ".join(f"{name} ({len(groups[name])})" for name in groups if name not in LISTED)
+    paragraphs = [*listed, f"and {others}"]
+    indent: Any = {"initial_indent": "  ", "subsequent_indent": "    "}
+    return "\n".join(fill(one, HELP_WIDTH, **indent) for one in paragraphs)
+
+
+def _group_help(word: str, groups: Mapping[str, Sequence[str]], folders: Sequence[Path]) -> str:
+    """A line for each choice of a group, from the first sentence of its file. Raises UserError."""
+    group = word if word in groups else word.removesuffix("s")
+    if group not in groups:
+        raise UserError(f"--help {word}: no such group{suggest(word, [*groups])}")
+    width = max(map(len, groups[group])) + 2
+    lines = (f"{name:<{width}}{first_sentence(group, name, folders)}" for name in groups[group])
+    return "\n".join(fill(one, HELP_WIDTH, subsequent_indent=" " * width) for one in lines)
+
+
 def _information(options: argparse.Namespace) -> str:
     """The help, or the config of a single cell; "" if a run was requested."""
-    if not options.help and not options.cfg:
+    if options.help is None and not options.cfg:
         return ""
     with reading(options.config_dir) as loader:
-        if options.help:
-            groups = (name for name in loader.list_groups("") if name != "hydra")
-            lines = (f"{name}: {', '.join(loader.get_group_options(name))}" for name in groups)
-            return HELP.read_text(encoding="utf-8").replace("$GROUPS", "\n".join(lines))
+        if options.help is not None:
+            names = [name for name in loader.list_groups("") if name != "hydra"]
+            groups = {name: loader.get_group_options(name) for name in names}
+            if options.help and "=" not in options.help:
+                return _group_help(options.help, groups, [CONF, *options.config_dir])
+            return HELP.read_text(encoding="utf-8").replace("$GROUPS", _choices(groups))
         configs = Configs(loader)
         typed = _typed(options.words, configs)
         for one in typed:

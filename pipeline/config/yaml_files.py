@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import OmegaConf
 
 from gauntlet.common.errors import UserError
+from gauntlet.common.sanitize import visible
 
 CONF = Path(__file__).parent.parent.parent / "conf"
 SWEEP = "sweep"
@@ -111,6 +114,16 @@ def reading(folders: Sequence[Path]) -> Iterator[ConfigLoader]:
             yield GlobalHydra.instance().config_loader()
     finally:
         _folders.reset(before)
+
+
+def first_sentence(group: str, name: str, folders: Sequence[Path]) -> str:
+    """The first sentence of the comment that a choice's file begins with; "" without one."""
+    files = (folder / group / f"{name}.yaml" for folder in folders)
+    file = next((file for file in files if file.is_file()), None)
+    lines = file.read_text(encoding="utf-8").splitlines() if file else []
+    comments = takewhile(lambda line: line.startswith("#"), lines)
+    words = [line.lstrip("# ") for line in comments if "@package" not in line]
+    return re.split(r"(?<=[.?!]) (?=[A-Z])", visible(" ".join(words)))[0]
 
 
 @lru_cache(maxsize=256)

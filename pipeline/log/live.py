@@ -83,6 +83,17 @@ class CellProgress:
         return self.won / self.judged if self.judged else None
 
 
+@dataclass(frozen=True)
+class Outlook:
+    """How far a run of models is, by its finished matches: their decisions and tokens, how many
+    decisions all matches are expected to have, and the seconds left."""
+
+    decisions: int
+    expected: int
+    tokens: int
+    seconds_left: float
+
+
 class RunStatus:
     """The status of one run, written while it goes; as a context manager it marks a failure."""
 
@@ -102,6 +113,7 @@ class RunStatus:
         self.workers = 0
         self.error: str | None = None
         self._played = self._failed = 0
+        self._began = self._device_seconds()
         self._started, self._written = time.time(), -WRITE_SECONDS
         self._marks: deque[tuple[float, int]] = deque()
 
@@ -173,6 +185,29 @@ class RunStatus:
             return None
         (first, before), (last, ended) = self._marks[0], self._marks[-1]
         return (ended - before) / max(last - first, 1e-9)
+
+    def outlook(self, elapsed: float) -> Outlook | None:
+        """What is left after `elapsed` seconds of play, each match as long as its cell's others;
+        None before a match of a model has ended. Slow cells count by their own time."""
+        at_work = self._device_seconds() - self._began
+        known = {key: one for key, one in self.cells.items() if one.matches}
+        if at_work <= 0 or not known:
+            return None
+        slowest = max(known.values(), key=lambda one: one.device_seconds / one.matches)
+        expected, seconds = 0.0, 0.0
+        for key, one in self.cells.items():
+            left = 0 if key in self.stopped else max(0, self._planned[key] - one.matches)
+            alike = one if one.matches else slowest
+            expected += one.decisions + left * alike.decisions / alike.matches
+            seconds += left * alike.device_seconds / alike.matches
+        decisions, tokens = (
+            sum(getattr(one, name) for one in self.cells.values())
+            for name in ("decisions", "tokens")
+        )
+        return Outlook(decisions, round(expected), tokens, seconds * elapsed / at_work)
+
+    def _device_seconds(self) -> float:
+        return sum(one.device_seconds for one in self.cells.values())
 
     def write(self) -> None:
         """Replace the file. A failing disk is only logged here: the match log reports it."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn
 
-from gauntlet.common.terminal import duration, rate
+from gauntlet.common.terminal import duration, rate, short
+from gauntlet.pipeline.log.live import Outlook
 
 SAY_EVERY, AT_LEAST_EVERY = 10.0, 60.0
 """Seconds between progress lines if the output is not a terminal: at least, and while nothing
@@ -21,7 +23,7 @@ class Bar:
     """A progress bar with matches per second and time left; plain lines if not on a terminal.
 
     quiet: print nothing, because a person plays in this terminal. doing, done: the verb. unit: what
-    is counted.
+    is counted. outlook: given the seconds so far, how far models are, by decisions; None: unknown.
     """
 
     def __init__(
@@ -32,8 +34,10 @@ class Bar:
         doing: str = "playing",
         done: str = "played",
         unit: str = "matches",
+        outlook: Callable[[float], Outlook | None] = lambda seconds: None,
     ) -> None:
         self._out, self._total, self._verb, self._unit = out, total, done, unit
+        self._outlook = outlook
         self._done = self._failed = 0
         self._lines = not (quiet or out.is_terminal)
         self._started = self._said = time.monotonic()
@@ -42,8 +46,6 @@ class Bar:
             BarColumn(bar_width=20),
             TextColumn("{task.fields[count]}"),
             TextColumn("{task.fields[rate]}"),
-            TimeRemainingColumn(),
-            TextColumn("left"),
             console=out,
             disable=quiet or not out.is_terminal,
         )
@@ -70,32 +72,43 @@ class Bar:
             completed=done + self._failed,
             total=total,
             count=f"{done:,}/{total:,}{self._failures()}",
-            rate=self._rate(),
+            rate=self._pace(),
         )
         if self._lines and time.monotonic() - self._said > SAY_EVERY:
-            self._say(self._time_left())
+            self._say(self._pace())
 
     def tick(self) -> None:
         """Say that work goes on although nothing has ended for long."""
         if self._lines and time.monotonic() - self._said > AT_LEAST_EVERY:
-            self._say(self._time_left())
+            self._say(self._pace())
 
     def _failures(self) -> str:
         return f", {self._failed:,} failed" if self._failed else ""
 
+    @property
+    def _seconds(self) -> float:
+        return max(time.monotonic() - self._started, 1e-3)
+
     def _rate(self) -> str:
-        return rate(self._done / max(time.monotonic() - self._started, 1e-3), self._unit)
+        return rate(self._done / self._seconds, self._unit)
 
-    def _time_left(self) -> str:
-        ended, took = self._done + self._failed, time.monotonic() - self._started
+    def _pace(self) -> str:
+        """The rate and the time left: of models by their decisions, else by what has ended."""
+        ended = self._done + self._failed
+        if found := self._outlook(self._seconds):
+            return (
+                f"{found.decisions:,} of about {found.expected:,} decisions, "
+                f"{short(found.tokens)} tokens, {duration(found.seconds_left)} left"
+            )
         if not ended:
-            return f", under way for {duration(took)}"
-        return f", {duration((self._total - ended) * took / ended)} left"
+            return f"{self._rate()}, under way for {duration(self._seconds)}"
+        left = (self._total - ended) * self._seconds / ended
+        return f"{self._rate()}, {duration(left)} left"
 
-    def _say(self, time_left: str = "") -> None:
+    def _say(self, pace: str = "") -> None:
         self._said = time.monotonic()
         reached = f"{self._verb} {self._done:,} of {self._total:,} {self._unit}"
-        self._out.print(f"{reached}{self._failures()}, {self._rate()}{time_left}")
+        self._out.print(f"{reached}{self._failures()}, {pace or self._rate()}", soft_wrap=True)
 
 
 class Waiting:

@@ -17,12 +17,13 @@ from nicegui import run as threads
 from nicegui.elements.mixins.value_element import ValueElement
 
 from gauntlet.common.sanitize import visible
+from gauntlet.common.terminal import short
 from gauntlet.pipeline.log.folder import damaged_lines_warning
 from gauntlet.pipeline.pages import sheets
 from gauntlet.pipeline.pages.frame import note, page_frame, words
 from gauntlet.pipeline.pages.library import Library, MatchEntry, Shelf
 from gauntlet.pipeline.pages.runs import EVERY
-from gauntlet.pipeline.tables.formatting import Scale, short
+from gauntlet.pipeline.tables.formatting import Scale
 
 RESULTS = ("all", "lost", "won", "drawn", "shared")
 ORDERS: dict[str, Callable[[MatchEntry], Any]] = {

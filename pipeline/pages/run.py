@@ -15,6 +15,7 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 
 from gauntlet.common.errors import UserError
 from gauntlet.common.sanitize import one_line, visible
+from gauntlet.common.terminal import short
 from gauntlet.pipeline.pages import charts, runs, sheets
 from gauntlet.pipeline.pages.frame import (
     drawing,
@@ -28,7 +29,7 @@ from gauntlet.pipeline.pages.library import Library, Shelf
 from gauntlet.pipeline.pages.run_status import Estimate, RunStatus, estimates, glance, status_of_run
 from gauntlet.pipeline.status import Row
 from gauntlet.pipeline.tables import parser
-from gauntlet.pipeline.tables.formatting import percent, short
+from gauntlet.pipeline.tables.formatting import percent
 
 HEADINGS = (
     *("cell", "mean", "95% interval", "baseline", "done", "left", "failed"),

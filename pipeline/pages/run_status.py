@@ -8,16 +8,19 @@ import numpy as np
 import pandas as pd
 
 from gauntlet.common.errors import UserError
+from gauntlet.common.terminal import short
 from gauntlet.pipeline.judging import luck
 from gauntlet.pipeline.log.folder import damaged_lines_warning
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.pages.library import SUMMARY, Shelf
 from gauntlet.pipeline.status import Row, headline, pace
 from gauntlet.pipeline.tables.figures import band, running
-from gauntlet.pipeline.tables.formatting import Scale, row_scales, short
+from gauntlet.pipeline.tables.formatting import Scale, row_scales
 from gauntlet.pipeline.tables.primary_test import estimate, read_estimate
 from gauntlet.pipeline.tables.registry import short_names
+from gauntlet.pipeline.tables.run_metadata import title
 from gauntlet.pipeline.tables.terminal import warnings
+from gauntlet.pipeline.tables.verdict import first_paragraphs
 
 LIVE = ("loading", "playing", "judging")
 """States of a run that is not over."""
@@ -68,6 +71,7 @@ class RunStatus:
     share: of its matches that are done, 0 to 1; None if unknown.
     headline, pace: one line each.
     warnings: lines that must not be missed.
+    title: what is played, in words. verdict: what was found, once a run is over.
     """
 
     name: str
@@ -77,6 +81,8 @@ class RunStatus:
     share: float | None
     estimates: tuple[Estimate, ...]
     warnings: tuple[str, ...]
+    title: str = ""
+    verdict: tuple[str, ...] = ()
 
     @property
     def live(self) -> bool:
@@ -107,6 +113,8 @@ def status_of_run(name: str, shelf: Shelf) -> RunStatus:
         share=share_done(shelf),
         estimates=tuple(estimates(shelf)) if not shelf.fault else (),
         warnings=tuple(messages),
+        title=_title(shelf),
+        verdict=_verdict(shelf) if shelf.run.get("state") not in LIVE else (),
     )
 
 
@@ -154,7 +162,23 @@ def finished(name: str, shelf: Shelf) -> RunStatus:
     message = headline(shelf).partition(": ")[2]
     if shelf.simulated:
         message = "counted by compiled games; no match of them was kept"
-    return RunStatus(name, state_of(shelf), message, done, 1.0, tuple(rows), messages)
+    return RunStatus(
+        *(name, state_of(shelf), message, done, 1.0, tuple(rows), messages),
+        title=_title(shelf),
+        verdict=_verdict(shelf),
+    )
+
+
+def _title(shelf: Shelf) -> str:
+    try:
+        return title([about.labels for about in shelf.folder.sweep_cells()])
+    except UserError:  # the state says what is wrong
+        return ""
+
+
+def _verdict(shelf: Shelf) -> tuple[str, ...]:
+    file = shelf.folder.path / "verdict.csv"
+    return first_paragraphs([*pd.read_csv(file)["verdict"]]) if file.exists() else ()
 
 
 def _spent(shelf: Shelf) -> tuple[float, float]:

@@ -90,6 +90,11 @@ class _Card:
 
 
 def summary(status: RunStatus) -> None:
+    """What was played and found, and the state."""
+    if status.title:
+        words("p", status.title).classes("played")
+    for paragraph in status.verdict:
+        words("p", paragraph).classes("verdict")
     with html.div().classes("line"):
         words("span", status.state).classes(f"state {status.state}")
         note(status.headline)

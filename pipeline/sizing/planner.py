@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gauntlet.common.errors import UserError
-from gauntlet.common.terminal import WrappedTable
+from gauntlet.common.terminal import WrappedTable, short
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine.memory import (
     OFFLOADED_PACKS,
@@ -34,7 +34,6 @@ from gauntlet.pipeline.plan.deals import planned_deals
 from gauntlet.pipeline.sizing.hardware import GIB, Device, Shape, devices, shape_of
 from gauntlet.pipeline.sizing.workload import SAMPLE, Cast, Work, cast, control_casts, sampled
 from gauntlet.pipeline.tables.claims import planned_tests
-from gauntlet.pipeline.tables.formatting import short
 
 USABLE = 0.9
 """The share of a device's memory to plan with."""

@@ -92,7 +92,13 @@ def play_missing(
                 with (
                     start_workers(stage.launch, plan, sweep.concurrent_matches) as workers,
                     stop_event() as stop,
-                    Bar(out, missing_tasks, asks_a_person(plan.sources), *verbs) as bar,
+                    Bar(
+                        out,
+                        missing_tasks,
+                        asks_a_person(plan.sources),
+                        *verbs,
+                        outlook=live.outlook,
+                    ) as bar,
                 ):
                     live.play(len(workers))
                     preflight.workers = len(workers)

@@ -14,7 +14,7 @@ from operator import itemgetter
 
 from rich.console import Console
 
-from gauntlet.common.terminal import duration, print_line
+from gauntlet.common.terminal import duration, print_line, short
 from gauntlet.models.base import Paid
 from gauntlet.models.exchanges import Exchange, TextExchange
 from gauntlet.pipeline.config.read import SweepConfig
@@ -26,7 +26,7 @@ from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.plan.cells import Cell, Plan, Task
 from gauntlet.pipeline.play.admission import Admission
-from gauntlet.pipeline.tables.formatting import amount, short
+from gauntlet.pipeline.tables.formatting import amount
 
 NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
 """Errors that differ only in numbers count as the same kind."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from shlex import quote
 
 from rich.console import Console
 
 from gauntlet.common.errors import UserError
 from gauntlet.pipeline.config.read import SweepConfig
-from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.progress import Waiting
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables import run_metadata
@@ -30,9 +30,7 @@ def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults], hurry
     write_report(tables, draw=not hurry)
     for line in run_metadata.notes(folder):
         out.print(line)
-    if hurry:
-        out.print(f"figures  python -m pipeline.report {folder}", soft_wrap=True)
-    elif sweep.tracking["kind"] == "mlflow":
+    if not hurry and sweep.tracking["kind"] == "mlflow":
         store = str(sweep.tracking["store"])
         try:
             with Waiting(out, "traces", "matches", done="traced") as waiting:
@@ -40,13 +38,5 @@ def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults], hurry
             out.print(f"MLflow   {tracking_uri(store)} (gauntlet ui)", soft_wrap=True)
         except UserError as error:
             out.print(f"warning: {error}", soft_wrap=True)
-    out.print(f"records  {Folder(folder).records_folder}", soft_wrap=True)
-    for label, names in (
-        ("tables", ("summary", "pairs")),
-        ("letters", ("labels", "debiasing")),
-        ("replies", ("choices",)),
-    ):
-        if files := [str(folder / f"{name}.csv") for name in names if not tables[name].empty]:
-            out.print(f"{label:<8} {', '.join(files)}", soft_wrap=True)
-    out.print(f"samples  {folder / 'samples.txt'}", soft_wrap=True)
     out.print(f"report   {folder / 'report.html'}", soft_wrap=True)
+    out.print(f"more     python -m pipeline.report {quote(str(folder))} --full", soft_wrap=True)

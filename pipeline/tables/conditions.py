@@ -31,17 +31,24 @@ PAIRS_FOOT = (
 
 @dataclass(frozen=True)
 class Effect:
-    """What one condition changes. name, size: in words. p_holm: set once the family is known.
+    """What one condition changes.
+
+    name, size: in words. label: `model` or `prompt`. p_holm: set once the family is known.
     pair: the keys of both cells if it is a row of pairs.csv. cells: those that it compares.
-    p_control: their largest p against controls, 0 without controls."""
+    p_control: their largest p against controls, 0 without controls.
+    reach, deals: of a pair, its difference with 95% limits, and the number of shared deals.
+    """
 
     name: str
+    label: str
     size: str
     p: float
     p_holm: float = np.nan
     pair: frozenset[str] | None = None
     cells: tuple[str, ...] = ()
     p_control: float = 0.0
+    reach: tuple[float, float, float] | None = None
+    deals: int = 0
 
     def sentence(self) -> str:
         if np.isnan(self.p) and self.pair:
@@ -179,7 +186,13 @@ def _paired(term: Term, cell: CellResults, first: CellResults) -> Effect:
         f"{' points' * scale.share} (95% interval {scale.reach(low, high)}"
     )
     pair, names = frozenset((cell.about.key, first.about.key)), (cell.about.name, first.about.name)
-    return Effect(term[0], size, row["p"], pair=pair, cells=names)
+    return Effect(
+        *(term[0], term[1], size, row["p"]),
+        pair=pair,
+        cells=names,
+        reach=(difference, low, high),
+        deals=row["deals"],
+    )
 
 
 def _regression(
@@ -201,6 +214,7 @@ def _regression(
     effects = tuple(
         Effect(
             name,
+            label,
             _odds(fit, column) if logit else _shift(fit, column, cells[0]),
             float(fit.p_values[column]),
             cells=_contrast(cells, label, values),

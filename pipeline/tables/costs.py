@@ -14,10 +14,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from gauntlet.common.terminal import short
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables import plot_style
 from gauntlet.pipeline.tables.figures import best_columns, figure_name, unit
-from gauntlet.pipeline.tables.formatting import Scale, by_scale, capitalize, short
+from gauntlet.pipeline.tables.formatting import Scale, by_scale, capitalize
 from gauntlet.pipeline.tables.plot_style import ACCENT, COLOURS, CONTRAST, GROUND, INK, MUTED
 from gauntlet.pipeline.tables.primary_test import ESTIMATE
 from gauntlet.pipeline.tables.registry import Results, columns, figure, table

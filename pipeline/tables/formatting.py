@@ -52,14 +52,6 @@ def p_value(p: float) -> str:
     return f"{p:.4f}" if p >= 0.0001 else f"{p:.0e}"
 
 
-def short(count: float) -> str:
-    """A count in four or five characters: 812, 13.2k, 4.51M, 1.20G."""
-    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if count >= size:
-            return f"{count / size:.3g}{unit}"
-    return f"{count:.0f}"
-
-
 def capitalize(text: str) -> str:
     return text[:1].upper() + text[1:]
 

@@ -6,6 +6,7 @@ redefines; in files they are these, on white.
 
 from __future__ import annotations
 
+import html
 import io
 import re
 import textwrap
@@ -274,7 +275,8 @@ class Drawing:
             f'<div class="{medium.name}">{svg(figure, f"{name} {medium.name}")}</div>'
             for medium, figure in ((WIDE, self.wide), (COLUMN, self.column))
         )
-        return f'<div class="drawing">{"".join(parts)}</div>'
+        label = html.escape(self.title)
+        return f'<div class="drawing" role="img" aria-label="{label}">{"".join(parts)}</div>'
 
 
 def svg(figure: Figure, name: str = "") -> str:

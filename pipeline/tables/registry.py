@@ -40,7 +40,9 @@ Rows = Iterable[Mapping[str, Any]]
 
 TERMINAL, PAGE, PAPER = "terminal", "page", "paper"
 MEDIA = (TERMINAL, PAGE, PAPER)
-ROWS = {TERMINAL: 40, PAGE: 100, PAPER: 30}
+BRIEF = "brief"
+"""The end of a run, in a terminal: the verdict and one table."""
+ROWS = {BRIEF: 8, TERMINAL: 40, PAGE: 100, PAPER: 30}
 """Rows of a table that each medium shows; its CSV has all."""
 LABELS = ("experiment", *GROUPS)
 MEANINGS = {

@@ -14,11 +14,11 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.tables import choices, latex, parser, plot_style, run_metadata
 from gauntlet.pipeline.tables.diagnostics import write_samples
 from gauntlet.pipeline.tables.findings import answers
-from gauntlet.pipeline.tables.formatting import heading
 from gauntlet.pipeline.tables.page import render
 from gauntlet.pipeline.tables.plot_style import COLUMN, WIDE, Drawing
 from gauntlet.pipeline.tables.registry import PAGE, ROWS, Results, figures, sheets, truncation_note
 from gauntlet.pipeline.tables.terminal import first_warnings
+from gauntlet.pipeline.tables.verdict import verdict
 from gauntlet.pipeline.viewer import html
 
 TEMPLATE = Path(__file__).parent / "report.html.j2"
@@ -63,13 +63,14 @@ def _page(results: Results, figures: Mapping[str, Drawing]) -> str:
     cells, *other_sheets = (sheet for _, sheet in sheets(results, PAGE))
     return render(
         TEMPLATE,
-        title=folder.name,
+        title=run_metadata.title([cell.about.labels for cell in results.cells]),
+        folder=folder.name,
+        verdict=results.cached(verdict),
         replay=partial(_replay, folder),
         facts=run_metadata.facts(folder, results.cells, [*results.names.values()]),
-        heading=heading([*results.scales.values()]),
         table=cells,
         line=parser.summary_line(results),
-        drawings={name: figure.html(name) for name, figure in figures.items()},
+        drawings=[*figures.items()],
         sheets=other_sheets,
         cells=choices.page_cells(results, PAGE_CELLS),
         misread=parser.page_examples(results, PAGE_CELLS),

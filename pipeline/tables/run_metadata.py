@@ -44,6 +44,21 @@ def facts(folder: Path, results: Sequence[CellResults], names: Sequence[str]) ->
     return [entry for entry in entries if any(entry.values)]
 
 
+def title(labels: Sequence[Mapping[Any, Any]]) -> str:
+    """The games and players of a sweep, in words. labels: of its cells."""
+    games, models, prompts, agents = (
+        _unique(one[name] for one in labels if one[name] != "-")
+        for name in ("game", "model", "prompt", "agent")
+    )
+    asked = f"{_named(models, 'models')} by {_named(prompts, 'prompts')}"
+    return f"{_named(games, 'games')}: {asked if models else _named(agents, 'players')}"
+
+
+def _named(names: Sequence[str], many: str) -> str:
+    """The names, or how many there are."""
+    return ", ".join(names) if len(names) <= NAMES else f"{len(names)} {many}"
+
+
 def _unique(values: Iterable[str]) -> list[str]:
     """Every value once, in order."""
     return list(dict.fromkeys(values))

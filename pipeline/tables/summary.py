@@ -38,6 +38,7 @@ from gauntlet.pipeline.tables.primary_test import (
     raw,
 )
 from gauntlet.pipeline.tables.registry import (
+    BRIEF,
     PAGE,
     PAPER,
     TERMINAL,
@@ -59,6 +60,12 @@ TESTS = {
     "non_inferior": "at most a margin below",
 }
 """The declared tests, in words."""
+ZEROS = {
+    "two_sided": "not 0",
+    "above": "above 0",
+    "non_inferior": "above minus the margin",
+}
+"""What each says of a difference."""
 SUMMARY = {
     **columns("cell", "experiment", "game", "agent", "model", "prompt", "seats"),
     **columns("measure", "measure_low", "measure_high"),
@@ -231,6 +238,61 @@ CELLS = View(
     ),
     _foot,
 )
+
+
+def _has_baseline(part: Part) -> bool:
+    return bool(part.rows["baseline"].notna().any())
+
+
+def _no_baseline(part: Part) -> bool:
+    return not _has_baseline(part)
+
+
+def _tested(part: Part) -> bool:
+    return bool(part.rows["p_holm"].notna().any())
+
+
+def _against(part: Part) -> str:
+    """The heading of the differences: the baseline's player."""
+    shown = set(part.rows["cell"])
+    baselines = [c.about.baseline for c in part.results.cells if c.about.name in shown]
+    names = {one.policy for one in baselines if one}
+    return f"- {names.pop()}" if len(names) == 1 else "- baseline"
+
+
+def _brief_foot(part: Part) -> str:
+    """The test that is performed, and whether luck is removed."""
+    luck_removed = "Luck is removed. " * _adjusted(part)
+    if not _tested(part):
+        return luck_removed.strip()
+    if _has_baseline(part):
+        what = f"difference is {' or '.join(ZEROS[one] for one in sorted(set(part.rows['test'])))}"
+    else:
+        values = {c.about.name: null_value(c.about) for c in part.results.cells}
+        nulls = {part.results.scales[cell].mean(values[cell]) for cell in part.rows["cell"]}
+        what = f"mean is not {' or '.join(sorted(nulls))}"
+    return f"{luck_removed}p Holm: tests whether the {what}, after Holm's correction."
+
+
+BRIEF_VIEW = View(
+    "",
+    (
+        Column("cell", _cell, (BRIEF,)),
+        Column("deals", sheets.count("deals"), (BRIEF,)),
+        Column(_heading, sheets.mean("estimate"), (BRIEF,)),
+        Column("95% interval", sheets.span("ci_low", "ci_high"), (BRIEF,), _no_baseline),
+        Column(_against, sheets.change("difference"), (BRIEF,), _has_baseline),
+        Column(
+            "95% interval",
+            sheets.change_span("difference_low", "difference_high"),
+            (BRIEF,),
+            _has_baseline,
+        ),
+        Column("p Holm", sheets.p("p_holm"), (BRIEF,), _tested),
+    ),
+    _brief_foot,
+)
+"""The table under the verdict."""
 
 
 @table("summary", SUMMARY, [CELLS], place=0)

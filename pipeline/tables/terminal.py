@@ -1,4 +1,4 @@
-"""The tables in a terminal 100 columns wide."""
+"""The verdict and the tables in a terminal at most 100 columns wide."""
 
 from __future__ import annotations
 
@@ -12,20 +12,51 @@ from rich.text import Text
 from gauntlet.common.terminal import WIDTH, WrappedTable, console
 from gauntlet.pipeline.tables import parser
 from gauntlet.pipeline.tables.formatting import Scale, by_scale, percent
-from gauntlet.pipeline.tables.registry import ROWS, TERMINAL, Results, Sheet, sheets, short_names
+from gauntlet.pipeline.tables.registry import (
+    BRIEF,
+    ROWS,
+    TERMINAL,
+    Part,
+    Results,
+    Sheet,
+    sheets,
+    short_names,
+)
+from gauntlet.pipeline.tables.summary import BRIEF_VIEW
+from gauntlet.pipeline.tables.verdict import verdict
 
 LEAST_NAME, MOST_NAME = 28, 39
 """Characters of a cell's name beside its bar."""
 LONGEST = 60
 """Characters of a bar."""
+WARNINGS = 3
+"""Warnings below the verdict."""
 
 
 def show(results: Results) -> None:
+    """Prints the verdict, one table and the first warnings."""
+    out = console()
+    for paragraph in results.cached(verdict):
+        out.print(Text(paragraph, style="bold"))
+    brief = Part(results, results["summary"], BRIEF, "summary.csv")
+    for sheet in BRIEF_VIEW(brief):
+        out.print()
+        out.print(sheet_view(sheet))
+    brief_warnings = results["summary"]["warning"].map(_first_reason)
+    for line in first_warnings(results["summary"].assign(warning=brief_warnings), WARNINGS):
+        out.print(Text(line))
+
+
+def _first_reason(warning: str) -> str:
+    first, *others = warning.split("; ")
+    return f"{first}; and {len(others)} more" if others else first
+
+
+def show_all(results: Results) -> None:
     """Prints every table; below the main one its warnings, and the means as bars."""
     out = console()
     for table, sheet in sheets(results, TERMINAL):
-        if table.name != "summary":
-            out.print()
+        out.print()
         out.print(sheet_view(sheet))
         if table.name == "summary":
             for warning in first_warnings(results["summary"], ROWS[TERMINAL]):
@@ -49,7 +80,7 @@ def first_warnings(summary: pd.DataFrame, most: int) -> list[str]:
     lines = warnings(summary)
     if len(lines) <= most:
         return lines
-    few = most // 4
+    few = max(1, most // 4)
     return [*lines[:few], f"WARNING and {len(lines) - few:,} other cells: diagnostics.csv"]
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from gauntlet.pipeline.tables.findings import Answer, cell_sentence
+from gauntlet.pipeline.tables.findings import Answer, answers, cell_sentence
 from gauntlet.pipeline.tables.formatting import Scale, heading, p_value, row_scales
 from gauntlet.pipeline.tables.registry import Results, short_names, truncation_note
+from gauntlet.pipeline.tables.verdict import verdict
 
 ROWS, SENTENCES = 20, 8
 """Rows of the note's table, and sentences per question; the report has all."""
@@ -21,13 +21,13 @@ MARKS = re.compile(r"([\\`*_\[\]<>|#~])")
 """Characters with a meaning in Markdown."""
 
 
-def of_sweep(
-    folder: Path, summary: pd.DataFrame, answers: Sequence[Answer], command: str | None
-) -> str:
-    """The note of a sweep: its findings, cells, command, and where the report is."""
+def of_sweep(results: Results, summary: pd.DataFrame, command: str | None) -> str:
+    """The note of a sweep: its verdict, cells, findings, command, and where the report is."""
+    folder = results.folder
     parts = [
-        *("\n".join(_answer(one)) for one in answers),
+        *map(escape_markdown, results.cached(verdict)),
         "\n".join(_table(summary)),
+        *("\n".join(_answer(one)) for one in results.cached(answers)),
         *([f"Command:\n\n```\n{command}\n```"] if command else []),
         f"Report: `{folder / 'report.html'}`, or `report.html` under Artifacts. "
         f"`gauntlet report {folder}` makes it again, `gauntlet replay MATCH` shows a match.",

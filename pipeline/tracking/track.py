@@ -21,7 +21,6 @@ import pandas as pd
 
 from gauntlet.pipeline.log.folder import Folder, key_of
 from gauntlet.pipeline.log.results import CellResults
-from gauntlet.pipeline.tables.findings import answers
 from gauntlet.pipeline.tables.registry import Results, short_names, tables
 from gauntlet.pipeline.tracking import notes, played, values
 from gauntlet.pipeline.tracking.params import Params, params, shared
@@ -183,7 +182,7 @@ class _Logged:
         """Create the sweep's run, which stays open."""
         folder, command = self.sweep.place.path, self.sweep.command
         table = self.sweep.summary.loc[[row.name for _, row in rows]]
-        note = notes.of_sweep(folder, table, self.sweep.made.cached(answers), command)
+        note = notes.of_sweep(self.sweep.made, table, command)
         tags = {TAG: self.sweep.place.id, NOTE_TAG: note}
         run = self._begin(folder.name, tags, common, span)
         run_params = {**common, "cells": str(len(rows)), "output_dir": str(folder)}

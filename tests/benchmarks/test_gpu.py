@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent.parent
 WITHOUT = (
     *("hydra", "omegaconf", "ray", "mlflow", "pandas", "statsmodels", "scipy", "numba", "msgspec"),
@@ -34,6 +36,7 @@ def rehearsed(*options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
 
 
+@pytest.mark.slow
 def test_every_step_is_gone_with_torch_and_transformers_alone(tmp_path: Path) -> None:
     done = rehearsed("--minutes", "10", "--json", str(tmp_path / "figures.json"))
     assert done.returncode == 0, done.stderr

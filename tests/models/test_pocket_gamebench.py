@@ -194,7 +194,10 @@ def test_other_methods_run_with_it(method: str, model: Local) -> None:
         assert 0 <= decision.option < len(turn.options)
 
 
-@pytest.mark.parametrize("name", ["santorini", "sea_battle", "air_land_sea"])
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("santorini", "sea_battle")]
+
+
+@pytest.mark.parametrize("name", [*SLOW, "air_land_sea"])
 def test_it_beats_a_random_player(name: str, model: Local) -> None:
     found, _ = evaluate.play(model, TABLES[name].game, Base(), Rule("random"), DEALS[name])
     assert found.mean() > 0.5 + 2 * 0.5 / found.size**0.5

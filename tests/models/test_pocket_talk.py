@@ -68,6 +68,7 @@ def test_fewer_than_one_reply_in_a_hundred_names_no_option(model: Local, method:
     assert read.total() >= 120
 
 
+@pytest.mark.slow
 def test_its_answers_are_worth_more_than_random_ones(
     model: Local, monkeypatch: pytest.MonkeyPatch
 ) -> None:

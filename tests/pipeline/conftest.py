@@ -13,6 +13,7 @@ import pytest
 
 from gauntlet.common.ids import PACKAGE
 from gauntlet.models.engine.files import file_hash
+from gauntlet.pipeline import report as command
 from gauntlet.pipeline import run
 from gauntlet.pipeline.plan import fingerprint
 from gauntlet.pipeline.plan.cells import digest
@@ -21,6 +22,7 @@ from tests.nodes import ROOT
 from tests.pipeline.stores import client_of
 
 Sweep = Callable[..., int]
+Full = Callable[[], str]
 Capsys = pytest.CaptureFixture[str]
 Once = Callable[..., Path]
 Refusal = Callable[[int], str]
@@ -34,6 +36,21 @@ FAST = (
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return tmp_path / "out"
+
+
+@pytest.fixture
+def full(folder: Path, capsys: Capsys) -> Full:
+    """Fixture: returns what `report --full` prints of the folder, in lines of 100 characters."""
+
+    def go() -> str:
+        capsys.readouterr()
+        assert command.main([str(folder), "--full"]) == 0
+        shown = capsys.readouterr().out
+        lines = [line for line in shown.splitlines() if str(folder) not in line]
+        assert max(map(len, lines)) <= 100
+        return shown
+
+    return go
 
 
 @pytest.fixture

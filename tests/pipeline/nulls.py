@@ -21,14 +21,14 @@ from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.pages.library import Shelf
 from gauntlet.pipeline.pages.run_status import finished
 from gauntlet.pipeline.tables import report, terminal
-from gauntlet.pipeline.tables.findings import answers
 from gauntlet.pipeline.tables.registry import Results, load_cells, write_tables
 from gauntlet.pipeline.tracking import notes
 from tests.pipeline.records import placed, write
 
 CLAIMS = re.compile(
-    r"(?<!is not shown to )(?<!is not shown to be )"
-    r"(beats the|does worse|harms|helps:|this matters|is not inferior)|[1-9]\d* of \d+ cells"
+    r"(?<!shown to )(?<!shown to be )(?<!they )"
+    r"(\bbeats? (random|the baseline)|\bdo(es)? worse than|harms? the|helps?:|"
+    r"helps? the partner|this matters|is not inferior|keeps? up with)|[1-9]\d* of \d+ cells"
 )
 """Matches a sentence that claims that a player is better or worse."""
 
@@ -104,13 +104,16 @@ def _said(results: Results) -> Iterator[str]:
     folder, summary = results.folder, results["summary"]
     with redirect_stdout(io.StringIO()) as printed:
         terminal.show(results)
+        terminal.show_all(results)
     yield " ".join(printed.getvalue().split())
     report.write_report(results, draw=False)
     page = (folder / "report.html").read_text(encoding="utf-8")
     yield html.unescape(re.sub(r"<[^>]+>", " ", page))
     run = finished(folder.name, Shelf(Folder(folder)))
-    yield " ".join([run.headline, *(one.text for one in run.estimates), *run.warnings])
-    yield notes.of_sweep(folder, summary, results.cached(answers), None)
+    yield " ".join(
+        [run.headline, *run.verdict, *(one.text for one in run.estimates), *run.warnings]
+    )
+    yield notes.of_sweep(results, summary, None)
     for result, (_, row) in zip(results.cells, summary.iterrows(), strict=True):
         yield notes.of_a_cell(results, row, result.about.helping)
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from gauntlet.pipeline import compare
-from tests.pipeline.conftest import Capsys, Refusal, Sweep
+from tests.pipeline.conftest import Capsys, Full, Refusal, Sweep
 
 
 def run(*arguments: object) -> int:
@@ -61,9 +61,7 @@ def test_cells_that_met_other_cards_or_are_one_cell_are_not_paired(
 GAMES = "game=tic_tac_toe,obfuscated_tic_tac_toe"
 
 
-def test_both_games_make_a_row_on_the_deals_of_both(
-    sweep: Sweep, folder: Path, capsys: Capsys
-) -> None:
+def test_both_games_make_a_row_on_the_deals_of_both(sweep: Sweep, folder: Path, full: Full) -> None:
     assert sweep(GAMES, "prompt=cloze", "deals=12") == 0
     (row,) = pd.read_csv(folder / "obfuscation.csv").to_dict("records")
     assert (row["game"], row["obfuscated_game"]) == ("tic_tac_toe", "obfuscated_tic_tac_toe")
@@ -73,7 +71,7 @@ def test_both_games_make_a_row_on_the_deals_of_both(
     assert row["obfuscated"] == won["obfuscated_tic_tac_toe"]
     assert row["difference"] == pytest.approx(row["obfuscated"] - row["plain"])
     assert row["low"] <= row["difference"] <= row["high"]
-    assert "Under other names" in capsys.readouterr().out
+    assert "Under other names" in full()
     assert "Under other names" in (folder / "report.html").read_text(encoding="utf-8")
 
 

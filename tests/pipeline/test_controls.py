@@ -8,12 +8,11 @@ import pandas as pd
 import pytest
 
 from gauntlet.agents.fixed import Fixed
-from gauntlet.pipeline import report
 from gauntlet.pipeline.plan.build import build_cells
 from gauntlet.pipeline.plan.control_cells import controls_of
 from tests.agents.play import drive, turn_with, unasked
 from tests.pipeline.composing import composed
-from tests.pipeline.conftest import Capsys, Sweep
+from tests.pipeline.conftest import Full, Sweep
 from tests.pipeline.logs import control_matches, matches
 
 
@@ -32,7 +31,7 @@ def test_there_is_no_place_0() -> None:
 
 
 def test_controls_are_played_on_the_same_deals_and_are_in_no_table(
-    sweep: Sweep, folder: Path, capsys: Capsys
+    sweep: Sweep, folder: Path, full: Full
 ) -> None:
     """Two cells that differ only in the subject share their controls; the report shows them."""
     assert sweep("game=tic_tac_toe", "controls=auto", "deals=30") == 0
@@ -50,9 +49,7 @@ def test_controls_are_played_on_the_same_deals_and_are_in_no_table(
     pd.testing.assert_series_equal(
         table["difference"], table["mean"] - table["control_mean"], check_names=False
     )
-    capsys.readouterr()
-    assert report.main([str(folder)]) == 0
-    assert "A fixed option in the subject's seat" in capsys.readouterr().out
+    assert "A fixed option in the subject's seat" in full()
     assert (folder / "controls.csv").read_bytes() == text
 
 

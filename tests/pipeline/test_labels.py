@@ -10,13 +10,12 @@ import pandas as pd
 import pytest
 from msgspec.structs import replace
 
-from gauntlet.pipeline import report
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.schema import DecisionRecord
 from gauntlet.pipeline.tables import labels
 from gauntlet.pipeline.tables.registry import Results
 from gauntlet.stats.means import limits, per_deal
-from tests.pipeline.conftest import Capsys, Once, Sweep
+from tests.pipeline.conftest import Full, Once, Sweep
 from tests.pipeline.records import decided, scored, write
 
 
@@ -43,9 +42,9 @@ def dealt_choices(folder: Path) -> list[tuple[int, DecisionRecord]]:
     ]
 
 
-def test_the_experiment_leaves_its_tables(sweep: Sweep, folder: Path, capsys: Capsys) -> None:
+def test_the_experiment_leaves_its_tables(sweep: Sweep, folder: Path, full: Full) -> None:
     assert sweep("experiment=label_prior") == 0
-    said = capsys.readouterr().out
+    said = full()
     prior, debiasing = tables(folder)
     assert list(prior.columns) == [*labels.PRIOR]
     assert list(debiasing.columns) == [*labels.DEBIASING]
@@ -57,10 +56,7 @@ def test_the_experiment_leaves_its_tables(sweep: Sweep, folder: Path, capsys: Ca
     for title in ("Letter prior of", "Debiasing of", "agrees"):
         assert title in said
         assert title in page
-    assert "labels.csv" in said
-    assert max(len(line) for line in said.splitlines() if str(folder) not in line) <= 100
-    assert report.main([str(folder)]) == 0
-    assert any(line.startswith("calibrated") for line in capsys.readouterr().out.splitlines())
+    assert any(line.startswith("calibrated") for line in said.splitlines())
 
 
 def test_the_prior_is_the_mean_share_of_each_letter(studied: Path) -> None:

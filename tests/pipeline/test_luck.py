@@ -50,9 +50,11 @@ def test_the_adjusted_rate_is_the_references_plus_the_mean_advantage(
     t = 2.001
     for reach in (row["ci_high"] - row["estimate"], row["estimate"] - row["ci_low"]):
         assert t < reach / error < 1.5 * t, "wider than Student's by a deal that was not seen"
+    capsys.readouterr()
+    assert report.main([str(folder), "--full"]) == 0
     shown = capsys.readouterr().out
     assert "luck-adjusted win rates" in shown
-    tables = shown[: shown.index("records  ")]
+    tables = shown[: shown.index("report: ")]
     assert max(map(len, tables.splitlines())) <= 100
     page = (folder / "report.html").read_text()
     assert "Luck-adjusted win rates" in page
@@ -100,6 +102,7 @@ def test_money_is_adjusted_in_its_own_unit_against_the_players_own_habits(
     assert own["rate"] == pytest.approx(5.4, abs=5 * own["error"])
     rate = (10 * found["rate"] + 20 * own["rate"]) / 30
     assert row["estimate"] == pytest.approx(rate + sum(gained) / 60)
+    assert report.main([str(folder), "--full"]) == 0
     shown = capsys.readouterr().out
     table = shown[shown.index("luck-adjusted bb_per_hand") :]
     assert f"habits {rate:.3f}" in table
@@ -171,5 +174,7 @@ def test_what_cannot_be_adjusted_is_refused_with_the_reason(
 ) -> None:
     assert sweep(*overrides, "prompt=cloze", "deals=2") == 0
     assert set(summary(folder)["estimator"]) == {"raw"}
+    capsys.readouterr()
+    assert report.main([str(folder), "--full"]) == 0
     assert reason in " ".join(capsys.readouterr().out.split())
     assert reason in " ".join((folder / "report.html").read_text().split())

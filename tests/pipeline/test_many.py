@@ -116,7 +116,7 @@ def test_cells_without_a_deal_and_measures_of_their_own_are_drawn_too(measure: M
 def test_the_terminal_shows_some_rows_and_says_where_all_are(capsys: Capsys) -> None:
     made, rows = beside_first(cells(100)), ROWS[TERMINAL]
     made.cache["summary"] = made["summary"].assign(warning="odd")
-    terminal.show(made)
+    terminal.show_all(made)
     text = capsys.readouterr().out
     assert f"The first {rows} of 100; all: summary.csv." in text
     assert f"The clearest {rows} of 99; all: pairs.csv." in text

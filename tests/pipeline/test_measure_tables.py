@@ -21,7 +21,7 @@ from gauntlet.pipeline.tables.formatting import amount
 from gauntlet.pipeline.tables.pairs import COLUMNS as PAIRS
 from gauntlet.pipeline.tables.primary_test import DIFFERENCE, ESTIMATE, RAW
 from gauntlet.pipeline.tables.summary import SUMMARY
-from gauntlet.pipeline.tables.terminal import show
+from gauntlet.pipeline.tables.terminal import show_all
 from gauntlet.stats.means import limits, p_value
 from gauntlet.stats.multiple import holm
 from gauntlet.stats.paired import sign_flip
@@ -188,7 +188,7 @@ def drawn(cells: Sequence[CellResults]) -> dict[str, str]:
 
 
 def terminal_text(cells: Sequence[CellResults], capsys: Capsys) -> str:
-    show(made_of(cells))
+    show_all(made_of(cells))
     found = capsys.readouterr().out
     assert max(map(len, found.splitlines())) <= WIDTH
     return found
@@ -232,7 +232,7 @@ def test_figures_and_terminal_name_the_measure(capsys: Capsys) -> None:
         "difference of mean score on shared deals ("
     )
     text = terminal_text(BETTER, capsys)
-    heading, first = text.splitlines()[:2]
+    heading, first = text.splitlines()[1:3]
     assert heading.split()[:2] == ["cell", "score"]
     assert "z" not in heading.split()
     assert "5.000 4.774 to 5.226" in first

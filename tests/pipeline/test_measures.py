@@ -93,7 +93,7 @@ def test_a_scored_game_is_judged_by_its_score(sweep: Sweep, folder: Path, capsys
     assert pair["difference"] == pytest.approx((first - second).mean())
     tests = (sign_flip(first, second, 0).p_value, p_value(first - second, (-10, 10), 0, "either"))
     assert pair["p"] == pytest.approx(max(tests))
-    tables = terminal[: terminal.index("records  ")]
+    tables = terminal[: terminal.index("report   ")]
     assert max(map(len, tables.splitlines())) <= 100
     assert "what 30 deals can show of score depends on the spread of its values" in tables
     assert "score" in (folder / "report.html").read_text()
@@ -199,6 +199,8 @@ def test_luck_is_not_taken_out_of_another_measure() -> None:
 
 def test_chips_without_a_bound_fit_the_terminal(sweep: Sweep, folder: Path, capsys: Capsys) -> None:
     assert sweep(*game("Market"), "deals=20") == 0
+    capsys.readouterr()
+    assert report.main([str(folder), "--full"]) == 0
     terminal = capsys.readouterr().out
-    assert max(map(len, terminal[: terminal.index("records  ")].splitlines())) <= 100
+    assert max(map(len, terminal[: terminal.index("report: ")].splitlines())) <= 100
     assert all(np.isnan(found["measure_low"]) for found in rows(folder))

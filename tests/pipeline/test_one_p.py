@@ -22,8 +22,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gauntlet.pipeline import compare, report
+from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import Adjusted, CellResults
 from gauntlet.pipeline.pages import compare as page_of_two
+from gauntlet.pipeline.pages.library import Shelf
+from gauntlet.pipeline.pages.run_status import finished, status_of_run
 from gauntlet.pipeline.tables.conditions import claimed_pairs, conditions, family
 from gauntlet.pipeline.tables.formatting import Scale, p_value
 from gauntlet.pipeline.tables.latex import number
@@ -108,6 +111,25 @@ def expected(row: Mapping[Any, Any], interval: str) -> Printed:
     return {**shown, "interval": {interval}}
 
 
+def assert_said_everywhere(
+    verdict: list[str], folder: Path, store: Path, terminal: str, page: str
+) -> None:
+    """One verdict in the terminal, the report, the pages of a run and of two, and MLflow."""
+    assert verdict
+    (parent,) = (run for run in runs(store) if "cells" in run.data.params)
+    shelf = Shelf(Folder(folder))
+    places = {
+        "terminal": " ".join(terminal.split()),
+        "report": html.unescape(page),
+        "run page": " ".join(finished("out", shelf).verdict),
+        "MLflow": parent.data.tags["mlflow.note.content"].replace("\\", ""),
+    }
+    shelf.refresh()
+    places["compare page"] = " ".join(status_of_run("out", shelf).verdict)
+    for place, text in places.items():
+        assert all(one in text for one in verdict), place
+
+
 @pytest.mark.filterwarnings("ignore")  # mlflow's own
 @pytest.mark.parametrize(
     "kind",
@@ -119,13 +141,16 @@ def test_every_question_has_one_p_and_one_interval(
     own = (*KINDS[kind], "baseline=random")
     told = ("prompt=cloze,counterfactual", "tracking=mlflow", f"tracking.store={store}")
     assert sweep(*own, *told, "tracking.traces=none") == 0
+    capsys.readouterr()
+    assert report.main([str(folder), "--paper", "--full"]) == 0
     terminal = capsys.readouterr().out
-    assert report.main([str(folder), "--paper"]) == 0
     page = (folder / "report.html").read_text(encoding="utf-8")
     summary, pairs = (pd.read_csv(folder / f"{name}.csv") for name in ("summary", "pairs"))
     for file in {*folder.glob("*.csv")} - {folder / "controls.csv"}:  # another question
         tests = [one for one in pd.read_csv(file).columns if re.match(r"(p|z)(_|$)", one)]
         assert tests in ([], ["p", "p_holm"]), file
+    verdict = [*pd.read_csv(folder / "verdict.csv")["verdict"]]
+    assert_said_everywhere(verdict, folder, store, terminal, page)
     logged = {
         run.data.params.get("cell", run.info.run_name): run.data.metrics for run in runs(store)
     }

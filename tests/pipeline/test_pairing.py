@@ -14,7 +14,7 @@ from gauntlet.pipeline import report
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables.claims import CELLS, PAIRS, check, choose_pairs, factors, save_rule
-from tests.pipeline.conftest import Capsys, Refusal, Sweep
+from tests.pipeline.conftest import Full, Refusal, Sweep
 from tests.pipeline.made import SCORE, about, pairs_table, won
 
 
@@ -108,7 +108,7 @@ def test_a_folder_remembers_the_rule(tmp_path: Path) -> None:
 
 
 def test_the_report_has_the_pairs_of_the_run(
-    sweep: Sweep, folder: Path, capsys: Capsys, refusal: Refusal
+    sweep: Sweep, folder: Path, full: Full, refusal: Refusal
 ) -> None:
     swept = ("game=tic_tac_toe", "deals=4", "prompt=cloze,counterfactual", "model.seed=0,1")
     named = "tic_tac_toe-solo-llm.fake_seed_1_.cloze"
@@ -118,7 +118,7 @@ def test_the_report_has_the_pairs_of_the_run(
     pairs = pd.read_csv(folder / "pairs.csv")
     assert set(pairs["cell_b"]) == {named}
     assert len(pairs) == 3
-    assert "3 of 6 are left out" in " ".join(capsys.readouterr().out.split())
+    assert "3 of 6 are left out" in " ".join(full().split())
     first = (folder / "pairs.csv").read_bytes()
     assert report.main([str(folder)]) == 0
     assert (folder / "pairs.csv").read_bytes() == first

@@ -67,7 +67,7 @@ def test_a_new_table_and_a_new_figure_are_everywhere(
 ) -> None:
     given = ("game=tic_tac_toe", "prompt=cloze", "deals=4", "tracking=mlflow")
     assert sweep(*given, f"tracking.store={store}") == 0
-    assert report.main([str(folder), "--paper"]) == 0
+    assert report.main([str(folder), "--paper", "--full"]) == 0
     (row,) = pd.read_csv(folder / "plies.csv").to_dict("records")
     assert 5 <= row["plies"] <= 9
     shown = capsys.readouterr().out

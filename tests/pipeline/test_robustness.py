@@ -11,6 +11,7 @@ import pytest
 
 from gauntlet.agents.random import Random
 from gauntlet.games.uno import Uno
+from gauntlet.pipeline import report
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import Adjusted, CellResults
 from gauntlet.pipeline.plan.cells import Cell, Plan, Player, Task, seed_of_deal
@@ -202,8 +203,9 @@ def test_one_config_crosses_seeds_samples_and_seats(
     sweep = ["game=tic_tac_toe", "agent=random", "prompt=cloze", "samples=2", "rotate=true"]
     sweep += ["deals=2", f"output_dir={folder}", "tracking=none", "launch=inline", "baseline=null"]
     assert main([*sweep, "seed=3,1"]) == 0
-    told, _, _ = capsys.readouterr().out.partition("records  ")
-    assert "1 cell(s), 4 deals each, 16 matches; seeds 3, 1" in told
+    assert "1 cell(s), 4 deals each, 16 matches; seeds 3, 1" in capsys.readouterr().out
+    assert report.main([str(folder), "--full"]) == 0
+    told, _, _ = capsys.readouterr().out.partition("report: ")
     for title in ("By seat", "By seed", "Variance components"):
         assert f"\n{title}\n" in told
     assert max(map(len, told.splitlines())) <= 100

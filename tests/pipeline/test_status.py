@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -26,13 +27,13 @@ from gauntlet.pipeline.log.events import event, log_events, redact
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.follow import RecordFollower
 from gauntlet.pipeline.log.lines import line
-from gauntlet.pipeline.log.live import CellProgress
+from gauntlet.pipeline.log.live import CellProgress, Outlook, RunStatus
 from gauntlet.pipeline.log.metadata_files import parse_object, to_bytes
 from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
 from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.log.results import measures
 from gauntlet.pipeline.log.run_info import command_line
-from tests.pipeline.conftest import Capsys, Once, Sweep
+from tests.pipeline.conftest import Capsys, Full, Once, Sweep
 
 
 def status_text(folder: Path, capsys: Capsys) -> str:
@@ -61,10 +62,10 @@ def outcomes_of(folder: Path) -> dict[str, Outcomes]:
 
 
 def test_a_finished_sweep_is_told_as_its_log_has_it(
-    sweep: Sweep, folder: Path, capsys: Capsys
+    sweep: Sweep, folder: Path, capsys: Capsys, full: Full
 ) -> None:
     sweep("seats.0.agent=llm", "seats.0.model=fake", "seats.0.prompt=cloze")
-    assert "What it cost" in capsys.readouterr().out
+    assert "What it cost" in full()
     for row in pd.read_csv(folder / "costs.csv").to_dict("records"):
         assert row["all_tokens"] > row["tokens"] > 0, "every seat counts"
         assert row["device_seconds"] > 0
@@ -354,3 +355,17 @@ def test_a_command_is_kept_as_it_can_be_typed_again_without_secrets() -> None:
 )
 def test_slow_rates_are_by_the_minute_or_hour(each_second: float, text: str) -> None:
     assert rate(each_second, "matches") == text
+
+
+def test_what_is_left_counts_each_cell_by_its_own_time(tmp_path: Path) -> None:
+    """Two workers for 10 s: a fast cell is done, a slow one has one of four matches, of 8 s; 3 more
+    take 24 s of work, at 1.2 s of work a second."""
+    cells = [SimpleNamespace(key=key, rotations=range(1), experiment="x") for key in "ab"]
+    plan: Any = SimpleNamespace(cells=cells, deals=4)
+    live = RunStatus(tmp_path, plan, [])
+    assert live.outlook(10.0) is None
+    live.cells["a"].matches, live.cells["a"].device_seconds = 4, 4.0
+    live.cells["a"].decisions, live.cells["a"].tokens = 40, 400
+    live.cells["b"].matches, live.cells["b"].device_seconds = 1, 8.0
+    live.cells["b"].decisions, live.cells["b"].tokens = 5, 50
+    assert live.outlook(10.0) == Outlook(45, 60, 450, 24 * 10 / 12)

@@ -15,7 +15,7 @@ from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.tables.pairs import COLUMNS as PAIRS
 from gauntlet.pipeline.tables.summary import SUMMARY
 from gauntlet.stats.sequential import FIRST_LOOK, sprt
-from tests.pipeline.conftest import Capsys, Sweep
+from tests.pipeline.conftest import Capsys, Full, Sweep
 from tests.pipeline.logs import matches
 
 
@@ -81,7 +81,7 @@ def test_fewer_deals_than_the_log_holds_play_nothing_and_every_table_has_all(
     assert report.main([str(folder)]) == 0
     assert (folder / "summary.csv").read_bytes() == whole
     shown = capsys.readouterr().out
-    assert told[told.index("\ncell") : told.index("\nrecords")].strip() in shown
+    assert told[told.index("\ncell") : told.index("\nreport")].strip() in shown
 
 
 def test_what_is_in_the_log_is_not_played_again(sweep: Sweep, folder: Path) -> None:
@@ -168,7 +168,7 @@ def deals(folder: Path) -> int:
 
 
 def test_sprt_stops_at_the_deal_that_the_log_says(
-    sweep: Sweep, folder: Path, capsys: Capsys
+    sweep: Sweep, folder: Path, capsys: Capsys, full: Full
 ) -> None:
     assert sweep(*STRONG, "stop=sprt", "deals=400") == 0
     found = matches(folder)
@@ -179,9 +179,8 @@ def test_sprt_stops_at_the_deal_that_the_log_says(
     said = sprt([scores[deal] for deal in range(deals(folder))], row["baseline"], 0.9)
     assert said is not None
     assert said.deals == deals(folder) <= len(scores) < 400
-    shown = capsys.readouterr().out
-    assert "above the baseline" in shown
-    assert "take the number of deals as fixed" in shown
+    assert "above the baseline" in capsys.readouterr().out
+    assert "take the number of deals as fixed" in full()
 
 
 def test_a_stopped_sweep_plays_nothing_more_and_reports_the_same(

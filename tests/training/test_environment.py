@@ -154,6 +154,7 @@ def test_an_advantage_is_that_of_all_lines_of_play() -> None:
     assert checked >= 3
 
 
+@pytest.mark.slow
 def test_the_references_mean_and_the_advantages_give_the_players_mean() -> None:
     """The lemma: for a player that always takes the first letter, whose mean result is computed
     from the same matches."""

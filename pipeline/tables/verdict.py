@@ -1,0 +1,295 @@
+"""What a sweep found, in one short paragraph for each question that its cells can answer.
+
+The same sentences head the terminal, the report, the pages, the notes in MLflow and the exported
+tables. They claim nothing beyond the experiment's tests after Holm's correction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri
+
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.tables import stopped
+from gauntlet.pipeline.tables.claims import ALPHA, comparison_group, null_value
+from gauntlet.pipeline.tables.conditions import Conditions, conditions, family, family_size
+from gauntlet.pipeline.tables.controls import rivals
+from gauntlet.pipeline.tables.formatting import Scale
+from gauntlet.pipeline.tables.primary_test import unbeaten_control
+from gauntlet.pipeline.tables.registry import Results, table
+from gauntlet.pipeline.tables.standings import RoundRobin, round_robins
+from gauntlet.stats.checks import Side
+from gauntlet.stats.power import detectable_mean
+
+POWER = 0.8
+GROUPS, NAMES = 6, 3
+"""Paragraphs, and names or numbers in a list."""
+BETTER, WORSE, OPEN, UNREAD = "better", "worse", "open", "unread"
+"""What a cell's test shows. UNREAD: better than the baseline, not than always taking an option."""
+
+
+@table("verdict", {"cells": "the cells that it is about", "verdict": "what was found"}, place=2)
+def paragraphs(results: Results) -> Iterator[dict[str, str]]:
+    """A row for each group of comparable cells, and each round robin."""
+    robins = results.cached(round_robins)
+    met = {(robin.about.experiment, robin.about.labels["game"]) for robin in robins}
+    rest = [cell for cell in results.cells if comparison_group(cell.about)[:2] not in met]
+    for robin in robins:
+        game = robin.about.labels["game"]
+        yield {"cells": game, "verdict": f"{game}: {_order(results, robin)}"}
+    groups = list(dict.fromkeys(comparison_group(cell.about) for cell in rest))
+    for group in groups:
+        cells = [cell for cell in rest if comparison_group(cell.about) == group]
+        sentences, name = " ".join(_Group(results, cells).sentences()), " ".join(group[1:])
+        several = len(groups) + len(robins) > 1
+        yield {"cells": name, "verdict": f"{name}: {sentences}" if several else sentences}
+
+
+def verdict(results: Results) -> tuple[str, ...]:
+    """The first paragraphs, and how many more there are."""
+    return first_paragraphs([*results["verdict"]["verdict"]])
+
+
+def first_paragraphs(found: Sequence[str]) -> tuple[str, ...]:
+    """Those that a page shows, and how many more there are."""
+    more = len(found) - GROUPS
+    note = (f"And {more:,} more groups of cells: verdict.csv.",) if more > 0 else ()
+    return (*found[:GROUPS], *note)
+
+
+def outcome(row: pd.Series[Any]) -> str:
+    """What a cell's declared test shows, after Holm's correction."""
+    if not row["p_holm"] < ALPHA:
+        return OPEN
+    below = row["estimate"] < row["null"] if np.isnan(row["baseline"]) else row["difference"] < 0
+    return WORSE if below and row["test"] == "two_sided" else BETTER
+
+
+def detectable(row: pd.Series[Any], low: float, high: float, tests: int, side: Side) -> str:
+    """The effect that a test of an estimate with this 95% interval shows with POWER, in words."""
+    scale, error = Scale.from_row(row), (high - low) / 2 / float(ndtri(0.975))
+    least = detectable_mean(error, POWER, ALPHA, tests, side)
+    if least > row["measure_high"] - row["measure_low"]:
+        return "any number of points" if scale.share else "any size"
+    return f"{scale.change(least).lstrip('+')}{' points' * scale.share}"
+
+
+def with_null(results: Results) -> pd.DataFrame:
+    """The rows of summary.csv with the `null` value that each cell is tested against."""
+    nulls = {cell.about.name: null_value(cell.about) for cell in results.cells}
+    return results["summary"].assign(null=results["summary"]["cell"].map(nulls))
+
+
+def tested(results: Results) -> list[Conditions]:
+    """What models and prompts change, after Holm's correction."""
+    return family(results["summary"], results.cached(conditions), results.cached(rivals))[1]
+
+
+# --- a round robin
+
+
+def _order(results: Results, robin: RoundRobin) -> str:
+    """The players by score, and how many pairings are settled."""
+    every = results["standings"]
+    rows = every[
+        (every["experiment"] == robin.about.experiment)
+        & (every["game"] == robin.about.labels["game"])
+    ].sort_values("score", ascending=False, kind="stable")
+    places = [f"{row['player']} {100 * row['score']:.0f}%" for _, row in rows.iterrows()]
+    summary = results["summary"]
+    cells = summary[
+        (summary["experiment"] == robin.about.experiment)
+        & (summary["game"] == robin.about.labels["game"])
+    ]
+    settled, total = int((cells["p_holm"] < ALPHA).sum()), int(cells["p_holm"].notna().sum())
+    named = ", ".join(places[: 2 * NAMES]) + (", ..." if len(places) > 2 * NAMES else "")
+    return f"by score {named}; {settled} of {total} pairings show which side is better."
+
+
+# --- comparable cells
+
+
+class _Group:
+    """Cells of one experiment, game and seating."""
+
+    def __init__(self, results: Results, cells: Sequence[CellResults]) -> None:
+        self._results, self._about = results, cells[0].about
+        rows = results.cached(with_null)
+        names = [cell.about.name for cell in cells]
+        self._rows = rows[rows["cell"].isin(names) & (rows["matches"] > 0)]
+        self._label = self._varying()
+
+    def _varying(self) -> str:
+        """The one label by which the cells differ, or "cell"."""
+        labels = ("model", "prompt", "agent")
+        varying = [label for label in labels if self._rows[label].nunique() > 1]
+        one_each = len(varying) == 1 and self._rows[varying[0]].is_unique
+        if len(self._rows) == 1:
+            return "cell"
+        return varying[0] if one_each else "cell"
+
+    def sentences(self) -> Iterator[str]:
+        if self._rows.empty:
+            yield "No deal is finished yet."
+            return
+        if rule := self._results.cached(stopped.verdicts):
+            yield from self._stopped(rule)
+            return
+        compared = self._rows[self._rows["p"].notna()]
+        if compared.empty:
+            yield self._means()
+        else:
+            yield from self._against(compared)
+        yield from self._conditions()
+
+    def _stopped(self, rule: Mapping[str, str]) -> Iterator[str]:
+        for name in self._rows["cell"].head(2 * NAMES):
+            yield f"{self._results.names[name]}: {rule[name]}."
+
+    def _means(self) -> str:
+        """The cells' means where nothing is compared with a baseline."""
+        best = self._rows.sort_values("estimate", ascending=False, kind="stable").head(NAMES)
+        parts = [
+            f"{self._name(row)} {Scale.from_row(row).mean(row['estimate'])} (95% interval "
+            f"{Scale.from_row(row).span(row['ci_low'], row['ci_high'])})"
+            for _, row in best.iterrows()
+        ]
+        first = "" if len(self._rows) <= NAMES else f"The highest of {len(self._rows):,}: "
+        return f"{first}{Scale.from_row(best.iloc[0]).title}: {', '.join(parts)}."
+
+    # --- against the baseline
+
+    def _against(self, rows: pd.DataFrame) -> Iterator[str]:
+        found = [self._outcome(row) for _, row in rows.iterrows()]
+        for kind in (BETTER, WORSE, UNREAD, OPEN):
+            chosen = rows[[one == kind for one in found]]
+            if not chosen.empty:
+                yield self._against_sentence(kind, chosen, whole=len(chosen) == len(rows))
+
+    def _outcome(self, row: pd.Series[Any]) -> str:
+        shown = outcome(row)
+        rival = self._results.cached(rivals).get(row["cell"])
+        unread = row["p"] < ALPHA and unbeaten_control(row, rival)
+        return UNREAD if shown != WORSE and unread else shown
+
+    def _against_sentence(self, kind: str, rows: pd.DataFrame, whole: bool) -> str:
+        negative, one = kind in (OPEN, UNREAD), len(rows) == 1
+        who = self._who(rows, whole, negative)
+        if negative:
+            none = whole and not one
+            shown = "is shown to" if none else f"{'is' if one else 'are'} not shown to"
+            return f"{who} {shown} {self._aim(kind)} ({self._changes(rows)})."
+        return f"{who} {self._verb(kind, one)} ({self._changes(rows)})."
+
+    def _aim(self, kind: str) -> str:
+        """What is not shown."""
+        if kind == UNREAD:
+            return "read the game: always taking one option may do as well"
+        if self._about.test.name == "non_inferior":
+            return f"keep up with {self._opponent()}"
+        return "help the partner" if self._about.helping else f"beat {self._opponent()}"
+
+    def _verb(self, kind: str, one: bool) -> str:
+        """What is shown."""
+        other, s, worse = self._opponent(), "s" * one, kind == WORSE
+        if self._about.test.name == "non_inferior":
+            return f"keep{s} up with {other}"
+        if self._about.helping:
+            return f"harm{s} the partner" if worse else f"help{s} the partner"
+        return f"do{'es' * one} worse than {other}" if worse else f"beat{s} {other}"
+
+    def _opponent(self) -> str:
+        """The baseline's name, or the other side."""
+        policies = {
+            cell.about.baseline.policy
+            for cell in self._results.cells
+            if cell.about.baseline and comparison_group(cell.about) == comparison_group(self._about)
+        }
+        if not policies:
+            return "the other side"
+        return policies.pop() if len(policies) == 1 else "the baseline"
+
+    def _changes(self, rows: pd.DataFrame) -> str:
+        """The differences from the baseline, or the means without one."""
+        scale = Scale.from_row(rows.iloc[0])
+        unit = " points" if scale.share else f" {scale.title}"
+        differences = rows["difference"].where(
+            rows["baseline"].notna(), rows["estimate"] - rows["null"]
+        )
+        words = [scale.change(one) for one in differences]
+        if len(words) > NAMES:
+            low, high = scale.change(differences.min()), scale.change(differences.max())
+            text = f"{low} to {high}{unit}"
+        else:
+            text = f"{_listed(words)}{unit}"
+        if len(words) == 1:
+            text += f", 95% interval {self._reach(rows.iloc[0], scale)}"
+        return text + ", luck removed" * bool((rows["estimator"] == "adjusted").all())
+
+    @staticmethod
+    def _reach(row: pd.Series[Any], scale: Scale) -> str:
+        if np.isnan(row["baseline"]):
+            return scale.reach(row["ci_low"] - row["null"], row["ci_high"] - row["null"])
+        return scale.reach(row["difference_low"], row["difference_high"])
+
+    def _who(self, rows: pd.DataFrame, whole: bool, negative: bool) -> str:
+        """The cells in words. whole: whether they are all of the group."""
+        count, noun = len(rows), f"{self._label}s"
+        names = [self._name(row) for _, row in rows.iterrows()]
+        if whole and count == 2:
+            return f"Neither {self._label}" if negative else f"Both {noun}"
+        if whole and count > 2:
+            return f"None of the {count:,} {noun}" if negative else f"All {count:,} {noun}"
+        if count > NAMES:
+            names = [*names[: NAMES - 1], f"{count - NAMES + 1:,} other {noun}"]
+        return _listed(names)
+
+    def _name(self, row: pd.Series[Any]) -> str:
+        if self._label != "cell":
+            return str(row[self._label])
+        return self._results.names[row["cell"]]
+
+    # --- against each other
+
+    def _conditions(self) -> Iterator[str]:
+        """What models and prompts change."""
+        group = comparison_group(self._about)
+        found = [one for one in self._results.cached(tested) if one.group == group]
+        effects = [effect for one in found for effect in one.effects if not np.isnan(effect.p)]
+        shown = [one for one in effects if one.p_holm < ALPHA and not one.p_control >= ALPHA]
+        for effect in shown[:NAMES]:
+            yield f"{effect.name} {effect.size})."
+        if len(shown) > NAMES:
+            yield f"{len(shown) - NAMES:,} more effects are shown."
+        if effects and not shown:
+            labels = dict.fromkeys(f"{effect.label}s" for effect in effects)
+            unread = any(one.p < ALPHA <= one.p_control for one in effects)
+            why = ", as not every cell is shown to read" if unread else self._missed(effects)
+            yield f"No difference between the {_listed([*labels])} is shown{why}."
+
+    def _missed(self, effects: Sequence[Any]) -> str:
+        """The largest difference, and what these deals could have shown."""
+        if len(effects) > 1 or effects[0].reach is None:
+            return ""
+        change, low, high = effects[0].reach
+        row, scale = self._rows.iloc[0], Scale.from_row(self._rows.iloc[0])
+        text = f"{scale.change(change)}{' points' * scale.share}"
+        text += f", 95% interval {scale.reach(low, high)}"
+        if np.isnan(low):
+            return f" ({text})"
+        tests = family_size(
+            self._results["summary"], self._results.cached(tested), self._about.experiment
+        )
+        could = detectable(row, low, high, tests, "either")
+        return f" ({text}; {effects[0].deals:,} deals could have shown {could})"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """a, b and c."""
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
