@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import ast
 import importlib.util
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -263,36 +261,6 @@ def test_no_module_is_imported_by_its_short_name() -> None:
             )
         }
         assert not [name for name in names if within(name, short)], file
-
-
-AS_FILES = """
-import runpy, sys
-from pathlib import Path
-path = [*sys.path]
-for file in sys.argv[1:]:
-    sys.path[:] = [str(Path(file).parent), *path[1:]]
-    sys.argv[:] = [file, "--help"]
-    print("#", Path(file).stem)
-    try:
-        runpy.run_path(file, run_name="__main__")
-    except SystemExit as end:
-        assert not end.code, file
-"""
-"""Program that runs files as `python FILE --help` does, in turn: they share the heavy imports."""
-
-
-@pytest.mark.slow
-def test_a_benchmark_starts_as_a_file_too(tmp_path: Path) -> None:
-    names = (
-        *("arena", "games", "intervals", "luck", "reasoning"),
-        *("scaling", "scoring", "stopping", "uno"),
-    )
-    command = [sys.executable, "-c", AS_FILES]
-    command += [str(ROOT / "benchmarks" / f"{name}.py") for name in names]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    _, *helps = done.stdout.split("# ")
-    assert [text.split()[0] for text in helps] == list(names)
-    assert all("--json" in text for text in helps)
 
 
 def test_imports_are_found_wherever_they_stand() -> None:
