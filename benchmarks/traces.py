@@ -1,6 +1,6 @@
 """Speed of logging model calls to MLflow as traces: in bulk, as a sweep does, and one by one.
 
-    python benchmarks/traces.py --json traces.json
+    python -m benchmarks.traces --json traces.json
 
 Plays a few matches of UNO with the fake model, and logs the same calls twice to a fresh sqlite
 store: all of them in bulk, including reading the log, and those of the first matches through
@@ -123,7 +123,7 @@ def measure(deals: int) -> dict[str, float]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python benchmarks/traces.py", description=(__doc__ or "").splitlines()[0]
+        prog="python -m benchmarks.traces", description=(__doc__ or "").splitlines()[0]
     )
     parser.add_argument("--deals", type=int, default=60, help="matches; default: %(default)s")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
