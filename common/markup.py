@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from markupsafe import Markup, escape
 
 from gauntlet.common.sanitize import visible
@@ -13,16 +15,21 @@ def tag(name: str, *inside: object, **attributes: object) -> Markup:
     Anything but Markup is escaped, in attributes too, with control characters shown by number.
     Attributes that are None are omitted; `class_` becomes class, `aria_label` aria-label.
     """
-    attribute_text = Markup().join(
-        Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), text(value))
+    attribute_text = "".join(
+        f' {_attribute(key)}="{text(value)}"'
         for key, value in attributes.items()
         if value is not None
-    )
-    return Markup("<{0}{1}>{2}</{0}>").format(name, attribute_text, join_markup(*inside))
+    )  # joined as plain strings: Markup.format takes twenty times as long
+    return Markup(f"<{name}{attribute_text}>{join_markup(*inside)}</{name}>")
+
+
+@cache
+def _attribute(key: str) -> str:
+    return key.rstrip("_").replace("_", "-")
 
 
 def join_markup(*parts: object) -> Markup:
-    return Markup().join(text(part) for part in parts)
+    return Markup("".join(map(text, parts)))
 
 
 def text(part: object) -> Markup:

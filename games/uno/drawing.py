@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -121,6 +122,7 @@ def fan(kinds: Iterable[int]) -> Markup:
     return tag("div", *map(card, sorted(kinds, key=card_order)), class_="d-hand")
 
 
+@cache
 def card(kind: int) -> Markup:
     colour, trait = divmod(kind, 15)
     plain = trait < WILD
@@ -131,6 +133,7 @@ def card(kind: int) -> Markup:
     )
 
 
+@cache
 def _colour(colour: int) -> Markup:
     """Draw a colour's name on that colour; without colour if it is not named yet."""
     if colour < 0:
@@ -138,6 +141,7 @@ def _colour(colour: int) -> Markup:
     return tag("b", COLOURS[colour], class_=f"d-name-tag d-{COLOURS[colour]}")
 
 
+@cache
 def _face_down(count: int) -> Markup:
     """Draw face-down cards, as one with their number on it."""
     cards = f"{count} card{'s' if count != 1 else ''} face down"
