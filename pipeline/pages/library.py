@@ -103,6 +103,18 @@ class Shelf(Status):
             )
         return match_view(self.folder, record)
 
+    def twins(self, match: str) -> list[tuple[str, str]]:
+        """The other matches of this deal that were read: each one's cell and id. Raises
+        UserError."""
+        cells = {about.key: about for about in self.folder.sweep_cells()}
+
+        def place(ended: Outcome) -> tuple[str, int, int]:
+            return cells[ended.cell].deal_key, ended.deal, ended.rotation
+
+        wanted = place(self.kept[match].ended)
+        others = [one.ended for one in self.kept.values() if one.ended.match != match]
+        return [(cells[one.cell].name, one.match) for one in others if place(one) == wanted]
+
     def _record(self, entry: MatchEntry) -> MatchRecord | None:
         """The record with the texts its prompts share; None if its line is gone."""
         place = entry.place

@@ -236,10 +236,10 @@ class _List:
         self._warned.text = shelf.fault or left_out
 
 
-def link(run: str, match: str, ply: int | None = None) -> str:
-    """The URL of a match, at one of its plies."""
-    at = {} if ply is None else {"ply": ply}
-    return f"/match?{urlencode({'run': run, 'id': match, **at})}"
+def link(run: str, match: str, twin: str = "") -> str:
+    """The URL of a match, with another one of its deal beside it."""
+    beside = {"twin": twin} if twin else {}
+    return f"/match?{urlencode({'run': run, 'id': match, **beside})}"
 
 
 def _cells(entry: MatchEntry, cell: str, scale: Scale | None) -> list[sheets.Cell]:

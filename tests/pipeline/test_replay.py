@@ -25,6 +25,7 @@ from gauntlet.pipeline.log.metadata_files import to_bytes
 from gauntlet.pipeline.viewer.match import DecisionView, decision_view
 from tests.pipeline.conftest import Capsys, Once, Refusal, Sweep
 from tests.pipeline.logs import matches
+from tests.pipeline.packed import html_of, unpacked
 from tests.pipeline.records import decided
 
 
@@ -117,7 +118,7 @@ def test_the_end_tells_the_measure_that_the_run_counts(
         first, second = add_match_score(record.measures, record.returns)[measure]
         told = f"{measure}: player 0 {first:.4g}, player 1 {second:.4g}"
         assert told in " ".join(capsys.readouterr().out.split())
-        assert told in (folder / "end.html").read_text()
+        assert told in html_of(unpacked((folder / "end.html").read_text()), match)[-1]
 
 
 # --- match view
