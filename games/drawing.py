@@ -10,7 +10,7 @@ Nothing that plays a match imports a drawing, so changing one changes no code fi
 from __future__ import annotations
 
 import sys
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -104,6 +104,7 @@ def seat(number: int, you: int | None, *inside: object, note: str = "", turn: bo
     return tag("div", tag("div", words, class_="d-name"), *inside, class_=kind)
 
 
+@lru_cache(maxsize=1000, typed=True)  # typed: Markup is not the text that it equals
 def entry(name: str, *value: object) -> Markup:
     """Return a name with its value, next to the cards on a table."""
     return tag("span", tag("span", name, class_="d-label"), " ", *value, class_="d-entry")

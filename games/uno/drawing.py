@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -113,12 +113,13 @@ def _middle(table: Table) -> Markup:
 
 def _row(table: Table, number: int) -> Markup:
     size, kinds = table.sizes[number], table.hands.get(number)
-    held = fan(kinds) if kinds is not None else tag("div", _face_down(size), class_="d-hand")
+    held = fan(tuple(kinds)) if kinds is not None else tag("div", _face_down(size), class_="d-hand")
     note = f"{size} card{'s' if size != 1 else ''}"
     return seat(number, table.you, held, note=note, turn=number == table.turn)
 
 
-def fan(kinds: Iterable[int]) -> Markup:
+@lru_cache(maxsize=1000)
+def fan(kinds: tuple[int, ...]) -> Markup:
     return tag("div", *map(card, sorted(kinds, key=card_order)), class_="d-hand")
 
 

@@ -45,6 +45,14 @@ class MatchEntry:
     margin: float | None
     place: LinePosition
 
+    @property
+    def result(self) -> str:
+        """The result for the measured seats; "shared" if only some of them won."""
+        won = self.ended.won
+        if won in (0.0, 1.0):
+            return "won" if won else "drawn" if self.ended.value == 0 else "lost"
+        return "shared"
+
 
 @dataclass
 class Shelf(Status):
@@ -94,6 +102,10 @@ class Shelf(Status):
 
     def match(self, match: str) -> MatchView:
         """The match with this id, replayed. Raises UserError."""
+        return match_view(self.folder, self.record(match))
+
+    def record(self, match: str) -> MatchRecord:
+        """The record of the match with this id. Raises UserError."""
         kept = self.kept.get(match)
         record = self._record(kept) if kept else None
         if record is None or record.match != match:
@@ -101,7 +113,7 @@ class Shelf(Status):
                 f"no match {match} can be read in {self.folder.path}: damaged lines are left out, "
                 "`python -m pipeline.verify DIR` names them"
             )
-        return match_view(self.folder, record)
+        return record
 
     def twins(self, match: str) -> list[tuple[str, str]]:
         """The other matches of this deal that were read: each one's cell and id. Raises
