@@ -1,4 +1,4 @@
-"""Publish runs as a static site: `python -m pipeline.publish outputs/quickstart --out site`.
+"""Publish runs as a static site: `python -m pipeline.publish outputs/quickstart --out SITE`.
 
 The site needs no server: any web server can offer the folder, and its pages open from disk too. It
 loads nothing from other hosts (docs/howto/publish.md).
