@@ -26,8 +26,8 @@ from gauntlet.pipeline.viewer.match import MatchView, Ply
 
 SCRIPT = Path(__file__).with_name("match.js")
 """The viewer; it shows what `embed` makes."""
-CUTS = ("<div", "<details", "<p>", "<span")
-"""Pieces begin with these tags and after line breaks."""
+CUTS = ("<d", "<s")
+"""Pieces begin with these tags, such as <div> and <span>, and after line breaks."""
 MOVE = 60
 """Characters of a move in the list of moves."""
 

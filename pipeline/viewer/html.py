@@ -104,12 +104,12 @@ def _options(view: DecisionView) -> Markup:
     """Each option with its score as a bar from zero; the chosen one is highlighted."""
     bars = score_bars(view.scores)
     if not any(bars):
-        names = (
-            tag("b", option) if at == view.chosen else option
+        names = [
+            part
             for at, option in enumerate(view.options)
-        )
-        listed = Markup(", ").join(join_markup(name) for name in names)
-        return tag("p", "options: ", listed, class_="note")
+            for part in (", " * bool(at), tag("b", option) if at == view.chosen else option)
+        ]
+        return tag("p", "options: ", *names, class_="note")
     scored = zip(view.scores, bars, strict=True)
     zero = next(bar[0] + (score < 0) * bar[1] for score, bar in scored if bar and score is not None)
     head = tag("tr", *(tag("th", name) for name in ("option", "score", "")))
