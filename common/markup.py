@@ -18,13 +18,10 @@ def tag(name: str, *inside: object, **attributes: object) -> Markup:
     Anything but Markup is escaped, in attributes too, with control characters shown by number.
     Attributes that are None are omitted; `class_` becomes class, `aria_label` aria-label.
     """
-    attribute_text = "".join(
-        [
-            f' {_attribute(key)}="{text(value)}"'
-            for key, value in attributes.items()
-            if value is not None
-        ]
-    )
+    attribute_text = ""
+    for key, value in attributes.items():
+        if value is not None:
+            attribute_text += f' {_attribute(key)}="{text(value)}"'
     inner = "".join([one if isinstance(one, Markup) else text(one) for one in inside])
     return _markup(f"<{name}{attribute_text}>{inner}</{name}>")
 

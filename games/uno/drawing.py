@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -104,11 +104,16 @@ def _middle(table: Table) -> Markup:
         entry("top card", card(table.top)),
         entry("colour to match", _colour(table.colour)),
         entry("to draw", _face_down(table.pile)),
-        entry("played", tag("b", table.played)),
-        entry("order of play", tag("b", "upwards" if up else "downwards")),
+        _fact("played", table.played),
+        _fact("order of play", "upwards" if up else "downwards"),
         entry("next to be drawn", *map(card, table.next_up)) if table.next_up else "",
     ]
     return tag("div", *parts, class_="d-middle")
+
+
+@cache
+def _fact(name: str, value: object) -> Markup:
+    return entry(name, tag("b", value))
 
 
 def _row(table: Table, number: int) -> Markup:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from base64 import b64encode
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,7 +49,10 @@ class Pack:
     """Matches for one viewer."""
 
     matches: dict[str, Any] = field(default_factory=dict)
-    _pieces: dict[str, int] = field(default_factory=dict)
+    _pieces: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
+
+    def __post_init__(self) -> None:
+        self._pieces.default_factory = self._pieces.__len__  # a new piece has the next number
 
     def add(
         self,
@@ -100,8 +104,7 @@ class Pack:
         text = str(text)  # not Markup, whose methods are slow
         for start in CUTS:
             text = text.replace(start, f"\0{start}")  # no text of a page holds this character
-        pieces = text.replace("\n", "\n\0").split("\0")
-        return [self._pieces.setdefault(one, len(self._pieces)) for one in pieces]
+        return [*map(self._pieces.__getitem__, text.replace("\n", "\n\0").split("\0"))]
 
 
 def packed(data: object) -> str:
