@@ -67,6 +67,13 @@ def page(match: MatchView, judged: Judged, twin: MatchView | None = None) -> str
     )
 
 
+def _twin(match: MatchView, name: str, folders: Sequence[Path]) -> MatchView:
+    twin = replay(name, folders)
+    if (twin.deal, twin.rotation, twin.deal_text) != (match.deal, match.rotation, match.deal_text):
+        raise UserError(f"match {name} is not of the deal of match {match.match}")
+    return twin
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m pipeline.replay", description="A match of a log, move by move."
@@ -88,6 +95,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--twin", metavar="OTHER", help="on the page, another match of the same deal beside it"
     )
     options = parser.parse_args(arguments)
+    if options.twin and not options.page:
+        parser.error("--twin goes with --page")
     here = (path for path in sorted(Path("outputs").glob("*")) if Folder(path).has_sweep)
     folders = options.folders or list(here)
     file = options.page
@@ -98,7 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         match = match_view(folder, record)
         show(match, console(markup=True), options.prompts)
         if file:
-            twin = replay(options.twin, folders) if options.twin else None
+            twin = _twin(match, options.twin, folders) if options.twin else None
             write_atomically(file, page(match, read_judged(folder.path), twin))
             print(visible(f"\npage: {file}"))
     except UserError as error:

@@ -13,15 +13,12 @@ import pandas as pd
 
 from gauntlet.common.errors import UserError
 from gauntlet.common.sanitize import file_name
-from gauntlet.pipeline.publish.runs import CELLS, Run, link
+from gauntlet.pipeline.publish.runs import CELLS, MOST, Run, link
 from gauntlet.pipeline.tables.formatting import percent, short
 from gauntlet.pipeline.tables.ratings import rate_contest, rating_span
 from gauntlet.pipeline.tables.registry import Results, Sheet, truncation_note
 from gauntlet.pipeline.tables.standings import PlayerNames, load_contest
 from gauntlet.stats.ratings import rated
-
-MOST = 500
-"""Rows of a table; more would make a page slow to load."""
 
 
 @dataclass
@@ -79,9 +76,18 @@ class Field:
         ]
         foot = (
             "rating: log odds around the mean, every game weighing the same; 1 more is 2.7 times "
-            "the odds, or 174 points of Elo. Intervals: 95%, by deals. Cost: tokens per match."
+            "the odds, or 174 points of Elo. Intervals: 95%, by deals."
         )
-        headings = ("player", "rank", "rating", "interval", "score", "games", "matches", "tokens")
+        headings = (
+            "player",
+            "rank",
+            "rating",
+            "interval",
+            "score",
+            "games",
+            "matches",
+            "tokens/match",
+        )
         return Sheet("Leaderboard", headings, rows[:MOST], _foot(rows, "ratings", foot))
 
     @staticmethod

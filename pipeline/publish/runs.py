@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,12 @@ from gauntlet.pipeline.pages.library import Shelf
 from gauntlet.pipeline.publish.chunks import cut, deals_of, numbers, write_chunks, write_script
 from gauntlet.pipeline.tables.formatting import Scale, p_value, short
 from gauntlet.pipeline.tables.parquet_export import export
-from gauntlet.pipeline.tables.registry import Sheet
+from gauntlet.pipeline.tables.registry import Sheet, truncation_note
 from gauntlet.pipeline.viewer.data import packed
 from gauntlet.pipeline.viewer.judged import read_judged
 
+MOST = 500
+"""Rows of a table; more would make a page slow to load."""
 TABLES = ("summary", "costs", "pairs")
 CELLS = (
     "cell",
@@ -113,14 +116,11 @@ class Run:
 
     @cached_property
     def pairs(self) -> list[dict[str, Any]]:
-        """The rows of its pairs whose cells are both known, the clearest first."""
+        """The clearest rows of its pairs whose cells are both known."""
         table, known = self.tables.get("pairs"), {cell.about.name for cell in self.cells}
         rows = [] if table is None else table.sort_values("p_holm").to_dict("records")
-        return [
-            {str(key): value for key, value in row.items()}
-            for row in rows
-            if {row["cell_a"], row["cell_b"]} <= known
-        ]
+        known_rows = (row for row in rows if {row["cell_a"], row["cell_b"]} <= known)
+        return [{str(key): value for key, value in row.items()} for row in islice(known_rows, MOST)]
 
     def pair_sheet(self) -> Sheet:
         """Its pairs; each leads to its deals, listed by the page's script."""
@@ -138,7 +138,9 @@ class Run:
                 )
             )
         headings = ("A - B", "deals", "A ahead", "B ahead", "A - B", "95% interval", "p Holm")
-        return Sheet("Twins", headings, rows, "Each row leads to its deals, the decisive first.")
+        note = truncation_note(len(rows), len(self.tables["pairs"]), "pairs.csv", "clearest")
+        foot = f"{note}\nEach row leads to its deals, the decisive first.".strip()
+        return Sheet("Twins", headings, rows, foot)
 
 
 def write_matches(run: Run, site: Path) -> Iterator[tuple[int, int]]:

@@ -104,7 +104,7 @@
         : `${found.length} matches`;
       const shown = found.slice(0, most);
       rows.replaceChildren(chosen
-        ? table(["deal", ...chosen.map(at => data.cells[at]), "A", "B"],
+        ? table(["deal", ...chosen.map(at => data.cells[at]), "figure A", "figure B"],
           shown.map(two => twinRow(data, two)))
         : table(HEADINGS, shown.map(one => matchRow(data, one))));
       more.hidden = found.length <= most;

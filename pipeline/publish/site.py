@@ -11,9 +11,10 @@ from markupsafe import Markup
 
 from gauntlet.common.disk import write_atomically
 from gauntlet.common.errors import UserError
-from gauntlet.pipeline.publish.players import MOST, Field
+from gauntlet.pipeline.publish.players import Field
 from gauntlet.pipeline.publish.runs import (
     CELLS,
+    MOST,
     Run,
     cell_rows,
     link,

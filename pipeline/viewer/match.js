@@ -90,8 +90,9 @@ const gauntlet = (() => {
     meeting() {
       const [one, other] = this.matches;
       if (this.parts === undefined) return make("p", {}, "Not matches of one deal.");
+      const told = moves => /^\d+: [^;]*$/.test(moves) ? moves.replace(/^\d+: /, "") : moves;
       const moves = this.matches.map(match =>
-        `${match.name} plays ${this.ply(match, this.parts).moves.replace(/^\d+: /, "")}`);
+        `${match.name} plays ${told(this.ply(match, this.parts).moves)}`);
       const same = this.parts < Math.max(one.plies.length, other.plies.length) - 1;
       return make("p", {class: "meeting"}, same
         ? `Same deal, same moves until ply ${this.parts}. There ${moves.join("; ")}.`
