@@ -16,6 +16,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from urllib.parse import urlencode
 
+from msgspec.msgpack import decode, encode
 from msgspec.structs import replace
 
 from gauntlet.common.disk import write_atomically
@@ -28,7 +29,7 @@ from gauntlet.pipeline.viewer.data import Pack, Twin, divergence, moves_of
 from gauntlet.pipeline.viewer.judged import Judged
 from gauntlet.pipeline.viewer.match import MatchView, match_view
 
-MATCHES, BYTES = 48, 4_000_000
+MATCHES, BYTES = 40, 4_000_000
 """A file is full when it has so many matches, or so many bytes of the log."""
 ALONE = 2 * MATCHES
 """As few matches are written by this process alone."""
@@ -40,13 +41,13 @@ Deal = list[MatchEntry]
 
 @dataclass(frozen=True)
 class Chunk:
-    """A file to write. records: by deal."""
+    """A file to write. deals: their records, as bytes, which travel five times as fast."""
 
     folder: Path
     run: str
     number: int
     out: Path
-    deals: Sequence[Sequence[MatchRecord]]
+    deals: bytes
     judged: Judged
 
 
@@ -95,10 +96,10 @@ def write_chunks(
 def _chunk(
     shelf: Shelf, deals: Sequence[Deal], run: str, number: int, out: Path, judged: Judged
 ) -> Chunk:
-    matches = {entry.ended.match: judged.matches.get(entry.ended.match, {}) for deal in deals
-               for entry in deal}  # fmt: skip
-    records = [[_alone(shelf.record(entry.ended.match)) for entry in deal] for deal in deals]
-    return Chunk(shelf.folder.path, run, number, out, records, Judged(judged.playouts, matches))
+    names = [[entry.ended.match for entry in deal] for deal in deals]
+    known = {name: judged.matches.get(name, {}) for deal in names for name in deal}
+    records = encode([[_alone(shelf.record(name)) for name in deal] for deal in names])
+    return Chunk(shelf.folder.path, run, number, out, records, Judged(judged.playouts, known))
 
 
 def _alone(record: MatchRecord) -> MatchRecord:
@@ -109,7 +110,7 @@ def _alone(record: MatchRecord) -> MatchRecord:
 def write_chunk(chunk: Chunk) -> tuple[int, int]:
     """Write a file; returns what `write_chunks` yields of it."""
     pack, folder, lost = Pack(), Folder(chunk.folder), 0
-    for records in chunk.deals:
+    for records in decode(chunk.deals, type=list[list[MatchRecord]]):
         views = []
         for record in records:
             try:
