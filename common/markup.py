@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache, lru_cache
+
 from markupsafe import Markup, escape
 
 from gauntlet.common.sanitize import visible
+
+SHORT = 60
+"""Characters of a text that is remembered escaped: drawings repeat a few words all the time."""
 
 
 def tag(name: str, *inside: object, **attributes: object) -> Markup:
@@ -13,18 +18,36 @@ def tag(name: str, *inside: object, **attributes: object) -> Markup:
     Anything but Markup is escaped, in attributes too, with control characters shown by number.
     Attributes that are None are omitted; `class_` becomes class, `aria_label` aria-label.
     """
-    attribute_text = Markup().join(
-        Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), text(value))
-        for key, value in attributes.items()
-        if value is not None
-    )
-    return Markup("<{0}{1}>{2}</{0}>").format(name, attribute_text, join_markup(*inside))
+    attribute_text = ""
+    for key, value in attributes.items():
+        if value is not None:
+            attribute_text += f' {_attribute(key)}="{text(value)}"'
+    inner = "".join([one if isinstance(one, Markup) else text(one) for one in inside])
+    return _markup(f"<{name}{attribute_text}>{inner}</{name}>")
+
+
+@cache
+def _attribute(key: str) -> str:
+    return key.rstrip("_").replace("_", "-")
+
+
+def _markup(html: str) -> Markup:
+    """What Markup(html) returns, several times as fast: a site has millions of elements."""
+    return str.__new__(Markup, html)
 
 
 def join_markup(*parts: object) -> Markup:
-    return Markup().join(text(part) for part in parts)
+    return _markup("".join(map(text, parts)))
 
 
 def text(part: object) -> Markup:
     """Any text from a game or a player, escaped for a page; Markup is returned unchanged."""
-    return part if isinstance(part, Markup) else escape(visible(str(part)))
+    if isinstance(part, Markup):
+        return part
+    words = str(part)
+    return _short(words) if len(words) <= SHORT else escape(visible(words))
+
+
+@lru_cache(maxsize=10_000)
+def _short(words: str) -> Markup:
+    return escape(visible(words))

@@ -7,6 +7,7 @@ number. A server may repeat the key it was sent; it is removed.
 from __future__ import annotations
 
 import base64
+import hashlib
 import html
 import json
 import re
@@ -31,6 +32,8 @@ MASK = r"(?:(?<![.*•])[.*•]{2,}+|…)"
 
 def visible(text: str) -> str:
     r"""Replace each control character by its number, such as \x1b; lines are kept."""
+    if text.isprintable():  # no such character is; most texts of one line end here
+        return text
     return CONTROL.sub(lambda found: ascii(found.group())[1:-1], text)
 
 
@@ -38,6 +41,12 @@ def one_line(text: str, most: int = 300) -> str:
     """The text as one printable line of at most `most` characters."""
     line = visible(" ".join(text.split()))
     return line if len(line) <= most else f"{line[: most - 3]}..."
+
+
+def file_name(text: str) -> str:
+    """The text as a file name of letters, digits, _ and -; different texts have different names."""
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", text)[:80]
+    return plain if plain == text else f"{plain}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
 def mask_secret(text: str, secret: str, mark: str) -> str:

@@ -56,7 +56,7 @@ def pages(folder: Path) -> dict[str, str]:
         "runs": "/",
         "run": f"/run?name={RUN}",
         "matches": f"/matches?run={RUN}&result=lost&order=smallest+margin",
-        "match": f"/match?run={RUN}&id={lost.match}&ply={ply}",
+        "match": f"/match?run={RUN}&id={lost.match}#ply={ply}",
         "compare": f"/compare?a={RUN}&b={RUN}",
         "play": "/play",
         "observe": "/observe",

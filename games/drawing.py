@@ -10,6 +10,7 @@ Nothing that plays a match imports a drawing, so changing one changes no code fi
 from __future__ import annotations
 
 import sys
+from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -38,7 +39,7 @@ class Drawing(Protocol):
 
 def has_drawing(game: Game[Any]) -> bool:
     """Return whether the game has a drawing; others are shown as text."""
-    return bool(_drawing_name(game))
+    return bool(_drawing_name(type(game)))
 
 
 def draw_state(game: Game[Any], state: Any) -> Markup:
@@ -72,12 +73,13 @@ def style_of(game: Game[Any]) -> str:
 
 
 def _drawing(game: Game[Any]) -> Drawing:
-    return cast(Drawing, import_module(_drawing_name(game)))
+    return cast(Drawing, import_module(_drawing_name(type(game))))
 
 
-def _drawing_name(game: Game[Any]) -> str:
-    """Return the dotted name of the game's drawing module; "" if there is none."""
-    module = type(game).__module__
+@cache
+def _drawing_name(kind: type[Game[Any]]) -> str:
+    """Return the dotted name of the drawing module of this kind of game; "" if there is none."""
+    module = kind.__module__
     package = sys.modules[module].__package__
     names = [f"{module}_drawing", *([f"{package}.drawing"] if package else [])]
     return next((name for name in names if name != __name__ and find_spec(name)), "")
@@ -102,6 +104,7 @@ def seat(number: int, you: int | None, *inside: object, note: str = "", turn: bo
     return tag("div", tag("div", words, class_="d-name"), *inside, class_=kind)
 
 
+@lru_cache(maxsize=1000, typed=True)  # typed: Markup is not the text that it equals
 def entry(name: str, *value: object) -> Markup:
     """Return a name with its value, next to the cards on a table."""
     return tag("span", tag("span", name, class_="d-label"), " ", *value, class_="d-entry")

@@ -27,6 +27,7 @@ COMMANDS = {
     "verify": ("pipeline.verify", "check every line of a folder's log"),
     "track": ("pipeline.track", "make MLflow runs from a sweep's records"),
     "export": ("pipeline.export", "export matches and decisions as Parquet"),
+    "publish": ("pipeline.publish.__main__", "write runs as a static site"),
     "pages": ("pipeline.pages.__main__", "browse runs, matches and games"),
     "ui": ("pipeline.ui", "open the MLflow UI on this folder's runs"),
     "fetch": ("models.real", "fetch small real language models"),

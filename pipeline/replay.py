@@ -12,14 +12,18 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
+from markupsafe import Markup
+
 from gauntlet.common.disk import write_atomically
 from gauntlet.common.errors import UserError
 from gauntlet.common.process import as_process
-from gauntlet.common.sanitize import visible
+from gauntlet.common.sanitize import file_name, visible
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.tables.page import Entry, render
-from gauntlet.pipeline.viewer import html
+from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.tables.page import render
+from gauntlet.pipeline.viewer.data import SCRIPT, Pack, Twin, divergence, moves_of, style
+from gauntlet.pipeline.viewer.judged import Judged, read_judged
 from gauntlet.pipeline.viewer.match import MatchView, match_view
 from gauntlet.pipeline.viewer.terminal import show
 
@@ -29,10 +33,14 @@ TEMPLATE = Path(__file__).parent / "replay.html.j2"
 def replay(match: str, folders: Sequence[Path]) -> MatchView:
     """The match with this id from the first folder that holds it. Raises UserError if there is
     none, or if the game no longer plays as recorded."""
+    return match_view(*_find(match, folders))
+
+
+def _find(match: str, folders: Sequence[Path]) -> tuple[Folder, MatchRecord]:
     for folder in folders:
         for record in Folder(folder).matches():
             if record.match == match:
-                return match_view(Folder(folder), record)
+                return Folder(folder), record
     examples = [one.match for folder in folders for one in islice(Folder(folder).matches(), 2)]
     raise UserError(
         f"no match {match} in {', '.join(map(str, folders)) or 'outputs/'}; "
@@ -41,11 +49,29 @@ def replay(match: str, folders: Sequence[Path]) -> MatchView:
     )
 
 
-def page(match: MatchView) -> str:
-    facts = [Entry(term, values) for term, values in match.facts]
+def page(match: MatchView, judged: Judged, twin: MatchView | None = None) -> str:
+    """The match as one self-contained page, with another match of its deal beside it."""
+    pack = Pack()
+    if twin:
+        at = divergence(moves_of(match), moves_of(twin))
+        pack.add(match, judged, [Twin(twin.match, twin.cell, "", at)])
+        pack.add(twin, judged)
+    else:
+        pack.add(match, judged)
     return render(
-        TEMPLATE, match=match, facts=facts, style=html.style(match), plies=html.plies(match)
+        TEMPLATE,
+        title=f"Match {match.match}",
+        style=Markup(style()),
+        script=Markup(SCRIPT.read_text(encoding="utf-8")),
+        match=pack.embed(match.match, *([twin.match] if twin else [])),
     )
+
+
+def _twin(match: MatchView, name: str, folders: Sequence[Path]) -> MatchView:
+    twin = replay(name, folders)
+    if (twin.deal, twin.rotation, twin.deal_text) != (match.deal, match.rotation, match.deal_text):
+        raise UserError(f"match {name} is not of the deal of match {match.match}")
+    return twin
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,21 +83,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--in", dest="folders", type=Path, nargs="+", metavar="DIR", help="where to look"
     )
     parser.add_argument("--prompts", action="store_true", help="print every prompt and reply whole")
-    parser.add_argument("--page", type=Path, metavar="FILE", help="write a page (HTML) too")
+    parser.add_argument(
+        "--page",
+        type=Path,
+        nargs="?",
+        const=Path(),
+        metavar="FILE",
+        help="write a page (HTML) too; default: MATCH.html here",
+    )
+    parser.add_argument(
+        "--twin", metavar="OTHER", help="on the page, another match of the same deal beside it"
+    )
     options = parser.parse_args(arguments)
+    if options.twin and not options.page:
+        parser.error("--twin goes with --page")
     here = (path for path in sorted(Path("outputs").glob("*")) if Folder(path).has_sweep)
     folders = options.folders or list(here)
+    file = options.page
+    if file == Path():
+        file = Path(f"{file_name(options.match)}.html")
     try:
-        match = replay(options.match, folders)
+        folder, record = _find(options.match, folders)
+        match = match_view(folder, record)
         show(match, console(markup=True), options.prompts)
-        if options.page:
-            write_atomically(options.page, page(match))
-            print(visible(f"\npage: {options.page}"))
+        if file:
+            twin = _twin(match, options.twin, folders) if options.twin else None
+            write_atomically(file, page(match, read_judged(folder.path), twin))
+            print(visible(f"\npage: {file}"))
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"gauntlet: {options.page} cannot be written: {error.strerror}", file=sys.stderr)
+        print(f"gauntlet: {file} cannot be written: {error.strerror}", file=sys.stderr)
         return 2
     return 0
 

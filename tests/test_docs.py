@@ -14,6 +14,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from tests.pipeline.packed import html_of, unpacked
+
 ROOT = Path(__file__).parent.parent
 PARTS = (
     *("agents", "common", "conf", "games", "gauntlet"),
@@ -85,10 +87,8 @@ def test_a_new_game_and_a_new_method_play(extended: Path) -> None:
     match = records(extended / "outputs" / "nim")[0]
     page = ("--in", "outputs/nim", "--page", "outputs/nim.html")
     assert "heap 1" in go(extended, "-m", "pipeline.replay", match["match"], *page)
-    assert (
-        '<div class="d-picture" role="group" aria-label="a heap of 1'
-        in (extended / "outputs" / "nim.html").read_text()
-    )
+    shown = html_of(unpacked((extended / "outputs" / "nim.html").read_text()), match["match"])
+    assert '<div class="d-picture" role="group" aria-label="a heap of 1' in "".join(shown)
 
 
 def test_search_players_take_a_new_game_in(extended: Path) -> None:

@@ -114,7 +114,7 @@ def fill_placeholder(word: str, sweep: Path, free: Path) -> str:
     if word == "MATCH":
         record = next((sweep / "records").glob("*.jsonl")).read_text()
         return re.findall(r'"match": ?"(\w+)"', record)[0]
-    return str(free / word) if word in ("FILE", "F", "PATH") else word
+    return str(free / word) if word in ("FILE", "F", "PATH", "SITE") else word
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -103,24 +104,31 @@ def _middle(table: Table) -> Markup:
         entry("top card", card(table.top)),
         entry("colour to match", _colour(table.colour)),
         entry("to draw", _face_down(table.pile)),
-        entry("played", tag("b", table.played)),
-        entry("order of play", tag("b", "upwards" if up else "downwards")),
+        _fact("played", table.played),
+        _fact("order of play", "upwards" if up else "downwards"),
         entry("next to be drawn", *map(card, table.next_up)) if table.next_up else "",
     ]
     return tag("div", *parts, class_="d-middle")
 
 
+@cache
+def _fact(name: str, value: object) -> Markup:
+    return entry(name, tag("b", value))
+
+
 def _row(table: Table, number: int) -> Markup:
     size, kinds = table.sizes[number], table.hands.get(number)
-    held = fan(kinds) if kinds is not None else tag("div", _face_down(size), class_="d-hand")
+    held = fan(tuple(kinds)) if kinds is not None else tag("div", _face_down(size), class_="d-hand")
     note = f"{size} card{'s' if size != 1 else ''}"
     return seat(number, table.you, held, note=note, turn=number == table.turn)
 
 
-def fan(kinds: Iterable[int]) -> Markup:
+@lru_cache(maxsize=1000)
+def fan(kinds: tuple[int, ...]) -> Markup:
     return tag("div", *map(card, sorted(kinds, key=card_order)), class_="d-hand")
 
 
+@cache
 def card(kind: int) -> Markup:
     colour, trait = divmod(kind, 15)
     plain = trait < WILD
@@ -131,6 +139,7 @@ def card(kind: int) -> Markup:
     )
 
 
+@cache
 def _colour(colour: int) -> Markup:
     """Draw a colour's name on that colour; without colour if it is not named yet."""
     if colour < 0:
@@ -138,6 +147,7 @@ def _colour(colour: int) -> Markup:
     return tag("b", COLOURS[colour], class_=f"d-name-tag d-{COLOURS[colour]}")
 
 
+@cache
 def _face_down(count: int) -> Markup:
     """Draw face-down cards, as one with their number on it."""
     cards = f"{count} card{'s' if count != 1 else ''} face down"

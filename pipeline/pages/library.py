@@ -45,6 +45,14 @@ class MatchEntry:
     margin: float | None
     place: LinePosition
 
+    @property
+    def result(self) -> str:
+        """The result for the measured seats; "shared" if only some of them won."""
+        won = self.ended.won
+        if won in (0.0, 1.0):
+            return "won" if won else "drawn" if self.ended.value == 0 else "lost"
+        return "shared"
+
 
 @dataclass
 class Shelf(Status):
@@ -94,6 +102,10 @@ class Shelf(Status):
 
     def match(self, match: str) -> MatchView:
         """The match with this id, replayed. Raises UserError."""
+        return match_view(self.folder, self.record(match))
+
+    def record(self, match: str) -> MatchRecord:
+        """The record of the match with this id. Raises UserError."""
         kept = self.kept.get(match)
         record = self._record(kept) if kept else None
         if record is None or record.match != match:
@@ -101,7 +113,19 @@ class Shelf(Status):
                 f"no match {match} can be read in {self.folder.path}: damaged lines are left out, "
                 "`python -m pipeline.verify DIR` names them"
             )
-        return match_view(self.folder, record)
+        return record
+
+    def twins(self, match: str) -> list[tuple[str, str]]:
+        """The other matches of this deal that were read: each one's cell and id. Raises
+        UserError."""
+        cells = {about.key: about for about in self.folder.sweep_cells()}
+
+        def place(ended: Outcome) -> tuple[str, int, int]:
+            return cells[ended.cell].deal_key, ended.deal, ended.rotation
+
+        wanted = place(self.kept[match].ended)
+        others = [one.ended for one in self.kept.values() if one.ended.match != match]
+        return [(cells[one.cell].name, one.match) for one in others if place(one) == wanted]
 
     def _record(self, entry: MatchEntry) -> MatchRecord | None:
         """The record with the texts its prompts share; None if its line is gone."""

@@ -66,7 +66,7 @@ class Choice:
         outcome = entry.ended
         return (
             (not self.cell or outcome.cell == self.cell)
-            and self.result in ("all", result(entry))
+            and self.result in ("all", entry.result)
             and (not self.fallbacks or outcome.fallbacks > 0)
             and (self.margin is None or (entry.margin is not None and entry.margin < self.margin))
             and self._matches_name(entry)
@@ -93,14 +93,6 @@ def _holding(entries: Iterable[MatchEntry], words: str) -> list[MatchEntry]:
             if needle in files[path].read(entry.place.size).lower():
                 matching.append(entry)
     return matching
-
-
-def result(entry: MatchEntry) -> str:
-    """The result for the measured seats; "shared" if only some of them won."""
-    won = entry.ended.won
-    if won in (0.0, 1.0):
-        return "won" if won else "drawn" if entry.ended.value == 0 else "lost"
-    return "shared"
 
 
 PAGE = 50
@@ -237,16 +229,16 @@ class _List:
         self._warned.text = shelf.fault or left_out
 
 
-def link(run: str, match: str, ply: int | None = None) -> str:
-    """The URL of a match, at one of its plies."""
-    at = {} if ply is None else {"ply": ply}
-    return f"/match?{urlencode({'run': run, 'id': match, **at})}"
+def link(run: str, match: str, twin: str = "") -> str:
+    """The URL of a match, with another one of its deal beside it."""
+    beside = {"twin": twin} if twin else {}
+    return f"/match?{urlencode({'run': run, 'id': match, **beside})}"
 
 
 def _cells(entry: MatchEntry, cell: str, scale: Scale | None) -> list[sheets.Cell]:
     outcome = entry.ended
     texts = [
-        *(outcome.match, visible(cell), f"{outcome.deal}", f"{outcome.rotation}", result(entry)),
+        *(outcome.match, visible(cell), f"{outcome.deal}", f"{outcome.rotation}", entry.result),
         scale.mean(outcome.figure) if scale else f"{outcome.figure:g}",
         *(f"{outcome.plies:,}", f"{outcome.decisions:,}", f"{outcome.fallbacks:,}"),
         "-" if entry.margin is None else f"{entry.margin:.4f}",

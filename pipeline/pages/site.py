@@ -8,12 +8,11 @@ from pathlib import Path
 from fastapi import FastAPI
 from nicegui import ui
 
-from gauntlet.games import drawing
 from gauntlet.pipeline.pages import compare, match, matches, observe, play, run, runs
 from gauntlet.pipeline.pages.access import OriginCheck
 from gauntlet.pipeline.pages.frame import STYLE
 from gauntlet.pipeline.pages.library import Library
-from gauntlet.pipeline.viewer import html
+from gauntlet.pipeline.viewer import data
 
 ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" '
@@ -39,8 +38,8 @@ def site(outputs: Path, hosts: Iterable[str] = ()) -> OriginCheck:
 
 def register(outputs: Path) -> None:
     ui.add_css(STYLE, shared=True)
-    ui.add_css(drawing.STYLE, shared=True)
-    ui.add_css(html.STYLE, shared=True)
+    ui.add_css(data.style(), shared=True)
+    ui.add_head_html(f"<script>{data.SCRIPT.read_text(encoding='utf-8')}</script>", shared=True)
     library = Library(outputs)
     for page in (runs, run, compare, matches, match):
         page.register(library)

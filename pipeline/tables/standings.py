@@ -329,11 +329,11 @@ MatchRow = tuple[str, str, str, tuple[str, str, int], float]
 """First and second player, game, deal, and the first player's score."""
 
 
-def load_contest(folders: Sequence[Path]) -> Contest:
-    """The matches of the gap-free deals of all cells of some output_dirs, each once. Raises
-    UserError if a folder holds no sweep."""
+def load_contest(folders: Sequence[Path], names: PlayerNames | None = None) -> Contest:
+    """The matches of the gap-free deals of all cells of some output_dirs, each once. names: takes
+    those of the players. Raises UserError if a folder holds no sweep."""
     rows: dict[str, MatchRow] = {}
-    names, omitted = PlayerNames(), 0
+    names, omitted = names or PlayerNames(), 0
     for log in map(Folder, dict.fromkeys(path.resolve() for path in folders)):
         abouts = log.sweep_cells()
         outcomes = log.outcomes({about.key: MATCH_SCORE.name for about in abouts})

@@ -16,32 +16,21 @@ from markupsafe import Markup
 from gauntlet.common.markup import join_markup, tag
 from gauntlet.common.sanitize import one_line
 from gauntlet.games.base import Game
-from gauntlet.games.drawing import STYLE as DRAWING_STYLE
-from gauntlet.games.drawing import draw_state, has_drawing, style_of
+from gauntlet.games.drawing import draw_state, has_drawing
 from gauntlet.pipeline.viewer.match import DecisionView, MatchView, Ply, PromptView
 
 STYLE = Path(__file__).with_name("match.css")
 
 
-def style(match: MatchView | None = None) -> Markup:
-    """The style sheet for decisions; with a match, also that of its game's drawing."""
-    sheets = [STYLE.read_text(encoding="utf-8")]
-    if match:
-        sheets += [DRAWING_STYLE.read_text(encoding="utf-8"), style_of(match.game)]
-    return Markup("\n".join(sheets))
+def style() -> Markup:
+    """The style sheet for decisions."""
+    return Markup(STYLE.read_text(encoding="utf-8"))
 
 
-def plies(match: MatchView) -> Markup:
-    parts = [
-        join_markup(tag("h2", f"Ply {each.number}", id=f"ply-{each.number}"), ply(match.game, each))
-        for each in match.plies
-    ]
-    return join_markup(*parts, tag("h2", "Over", id="over"), ending(match))
-
-
-def ply(game: Game[Any], ply: Ply) -> Markup:
-    """A state and the decisions taken in it."""
-    return join_markup(_state(game, ply.state, ply.text), *map(decision, ply.decisions))
+def ply(game: Game[Any], ply: Ply, above: Sequence[object]) -> Markup:
+    """A state and the decisions taken in it. above: placed above each one's options."""
+    decisions = map(decision, ply.decisions, above)
+    return join_markup(_state(game, ply.state, ply.text), *decisions)
 
 
 def ending(match: MatchView) -> Markup:
@@ -115,12 +104,12 @@ def _options(view: DecisionView) -> Markup:
     """Each option with its score as a bar from zero; the chosen one is highlighted."""
     bars = score_bars(view.scores)
     if not any(bars):
-        names = (
-            tag("b", option) if at == view.chosen else option
+        names = [
+            part
             for at, option in enumerate(view.options)
-        )
-        listed = Markup(", ").join(join_markup(name) for name in names)
-        return tag("p", "options: ", listed, class_="note")
+            for part in (", " * bool(at), tag("b", option) if at == view.chosen else option)
+        ]
+        return tag("p", "options: ", *names, class_="note")
     scored = zip(view.scores, bars, strict=True)
     zero = next(bar[0] + (score < 0) * bar[1] for score, bar in scored if bar and score is not None)
     head = tag("tr", *(tag("th", name) for name in ("option", "score", "")))

@@ -153,6 +153,11 @@ class MatchView:
     forfeits: tuple[int, ...] = ()
 
     @property
+    def deal_text(self) -> str:
+        """The state that was dealt, as text."""
+        return self.plies[0].text if self.plies else self.end_text
+
+    @property
     def outcome(self) -> str:
         winners = [seat for seat, value in enumerate(self.returns) if value > 0]
         winner = f"won by player {winners[0]}" if winners else "nobody won"

@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from nicegui import ElementFilter, ui
 from nicegui.testing import User
 
 from gauntlet import games
 from gauntlet.pipeline import replay
 from tests.pipeline.conftest import Capsys, Sweep
 from tests.pipeline.logs import matches
+from tests.pipeline.packed import html_of, unpacked
 from tests.pipeline.paged import visit
 
 RULES = '''
@@ -99,18 +101,27 @@ def test_a_new_game_in_one_folder_is_drawn_by_every_viewer(
     page = folder / "match.html"
     assert replay.main([match, "--in", str(folder), "--page", str(page)]) == 0
     assert "5 pebbles are left" in capsys.readouterr().out
-    drawn = page.read_text()
-    assert SHEET in drawn
-    for ply in range(2):
-        left = 5 - sum(1 + made.chosen for made in matches(folder)[match].decisions[:ply])
-        assert f'aria-label="{left} drawn pebbles"' in drawn
-        assert f"{left} pebbles are left" in drawn
-    assert drawn.count('<i class="d-pebble">') >= 5
+    shown(page.read_text(), match, folder)
 
     async def act(user: User) -> None:
         await user.open(f"/match?run={folder.name}&id={match}")
-        await user.should_see("5 drawn pebbles", retries=40)
-        user.find("last").click()
-        await user.should_see("0 drawn pebbles", retries=20)
+        await user.should_see("data-packed", retries=40)
+        assert user.client
+        with user.client:
+            (viewer,) = [one for one in ElementFilter(kind=ui.html) if "packed" in one.content]
+        shown(viewer.content, match, folder)
 
     visit(folder.parent, act)
+
+
+def shown(page: str, match: str, folder: Path) -> None:
+    """Check that the viewer in this page draws the match."""
+    data = unpacked(page)
+    drawn = html_of(data, match)
+    assert "".join(data["pieces"][at] for at in data["matches"][match]["style"]) == SHEET
+    for ply in range(2):
+        left = 5 - sum(1 + made.chosen for made in matches(folder)[match].decisions[:ply])
+        assert f'aria-label="{left} drawn pebbles"' in drawn[ply]
+        assert f"{left} pebbles are left" in drawn[ply]
+        assert drawn[ply].count('<i class="d-pebble">') == left
+    assert "0 drawn pebbles" in drawn[-1]

@@ -27,6 +27,7 @@ from gauntlet.pipeline.pages.__main__ import configured
 from gauntlet.pipeline.pages.access import OriginCheck
 from tests.pipeline.conftest import Capsys
 from tests.pipeline.logs import matches
+from tests.pipeline.packed import html_of, unpacked
 from tests.pipeline.paged import DEALS, SCRIPT, played, several, visit
 
 
@@ -169,15 +170,21 @@ def test_a_match_is_shown_move_by_move_and_a_reply_stays_text(outputs: Path) -> 
     ply = record.decisions.index(made)
 
     async def act(user: User) -> None:
-        await user.open(f"/match?run=whole&id={match}&ply={ply}")
-        await user.should_see(f"Player {made.seat} plays {made.move}", retries=40)
-        await user.should_see(str(escape(SCRIPT)))
-        await user.should_not_see(SCRIPT)
-        await user.should_see("You do exactly what")
-        for option in made.options:
-            await user.should_see(option)
-        user.find("last").click()
-        await user.should_see("over")
+        await user.open(f"/match?run=whole&id={match}")
+        await user.should_see("data-packed", retries=40)
+        assert user.client
+        with user.client:
+            (viewer,) = [one for one in ElementFilter(kind=ui.html) if "packed" in one.content]
+        data = unpacked(viewer.content)
+        shown = html_of(data, match)[ply]
+        assert f"Player {made.seat} plays {made.move}" in shown
+        assert str(escape(SCRIPT)) in shown
+        assert SCRIPT not in shown
+        assert "You do exactly what" in shown
+        assert all(option in shown for option in made.options)
+        (twin,) = data["matches"][match]["twins"]
+        await user.open(twin["href"])
+        await user.should_see(f'data-matches="{match} {twin["match"]}"', retries=40)
         await user.open("/match?run=whole&id=0000")
         await user.should_see("no match 0000 can be read", retries=40)
 

@@ -130,8 +130,12 @@ def test_from_the_runs_to_a_decision_by_clicks_and_keys(visit: Open, outputs: Pa
     see(page, "ply 0 of")
     page.keyboard.press("ArrowRight")
     see(page, "ply 1 of")
-    page.locator("summary").first.click()
-    expect(page.locator("details pre").first).to_be_visible()
+    page.locator(".ply summary").first.click()
+    expect(page.locator(".ply details pre").first).to_be_visible()
+    page.get_by_text("same deal, other player").click()
+    page.locator(".twins a").first.click()
+    see(page, "Same deal, same moves until ply")
+    expect(page.locator(".pane")).to_have_count(2)
 
 
 def test_a_script_in_a_reply_is_text_and_nothing_else(visit: Open, outputs: Path) -> None:
@@ -141,7 +145,7 @@ def test_a_script_in_a_reply_is_text_and_nothing_else(visit: Open, outputs: Path
         for at, made in enumerate(one.decisions)
         if SCRIPT in str(made.asked)
     )
-    page = visit(f"/match?run=whole&id={match}&ply={ply}")
+    page = visit(f"/match?run=whole&id={match}#ply={ply}")
     see(page, SCRIPT)
     assert page.title() == f"Match {match} - Gauntlet"
     page.goto(page.url.replace(match, "%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E"))

@@ -25,6 +25,7 @@ from gauntlet.pipeline.log.metadata_files import to_bytes
 from gauntlet.pipeline.viewer.match import DecisionView, decision_view
 from tests.pipeline.conftest import Capsys, Once, Refusal, Sweep
 from tests.pipeline.logs import matches
+from tests.pipeline.packed import html_of, unpacked
 from tests.pipeline.records import decided
 
 
@@ -85,6 +86,28 @@ def test_an_unknown_match_is_one_clear_line(once: Once, folder: Path, refusal: R
     assert f"there is, for instance, {match}" in said
 
 
+def test_a_page_is_named_after_its_match_and_may_hold_a_twin(
+    once: Once, folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, refusal: Refusal
+) -> None:
+    once("deals=2", "prompt=cloze,counterfactual")
+    log = matches(folder)
+    match, twin = (name for name, one in log.items() if one.deal == 0)
+    other = next(name for name, one in log.items() if one.deal == 1)
+    monkeypatch.chdir(tmp_path)
+    assert replay.main([match, "--in", str(folder), "--page"]) == 0
+    assert list(unpacked(Path(f"{match}.html").read_text())["matches"]) == [match]
+    assert replay.main([match, "--in", str(folder), "--page", "two.html", "--twin", twin]) == 0
+    both = unpacked(Path("two.html").read_text())["matches"]
+    assert list(both) == [match, twin]
+    said = refusal(replay.main([match, "--in", str(folder), "--page", "--twin", other]))
+    assert "is not of the deal" in said
+    (shown,) = both[match]["twins"]
+    moves = [[ply["moves"] for ply in one["plies"]] for one in both.values()]
+    at = shown["at"]
+    assert moves[0][:at] == moves[1][:at]
+    assert moves[0][at] != moves[1][at]
+
+
 def test_a_record_of_other_rules_is_refused(sweep: Sweep, folder: Path) -> None:
     """Recorded with the published bugs, read as if without: the options differ."""
     sweep("deals=1", "prompt=cloze", "paper_bugs=true")
@@ -117,7 +140,7 @@ def test_the_end_tells_the_measure_that_the_run_counts(
         first, second = add_match_score(record.measures, record.returns)[measure]
         told = f"{measure}: player 0 {first:.4g}, player 1 {second:.4g}"
         assert told in " ".join(capsys.readouterr().out.split())
-        assert told in (folder / "end.html").read_text()
+        assert told in html_of(unpacked((folder / "end.html").read_text()), match)[-1]
 
 
 # --- match view

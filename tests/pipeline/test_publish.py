@@ -1,0 +1,202 @@
+"""Published sites: complete, self-contained, and inert whatever models wrote."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from markupsafe import escape
+from playwright.sync_api import expect, sync_playwright
+
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.publish.__main__ import main
+from gauntlet.pipeline.viewer.data import Pack, divergence, moves_of
+from gauntlet.pipeline.viewer.html import ply
+from gauntlet.pipeline.viewer.judged import Judged, Judgement, read_judged
+from gauntlet.pipeline.viewer.match import match_view
+from tests.pipeline.conftest import Refusal
+from tests.pipeline.logs import matches
+from tests.pipeline.packed import html_of, unpacked
+from tests.pipeline.paged import SCRIPT, played
+
+CHROMIUM = Path("/usr/bin/chromium")
+NAME = "a 'b' <img src=x onerror=alert(1)>"
+"""The name of a run's folder."""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("outputs") / "whole"
+    played(folder)
+    return Path(shutil.copytree(folder, folder.with_name(NAME)))
+
+
+@pytest.fixture(scope="module")
+def site(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("published") / "site"
+    assert main([str(run), str(run.with_name("whole")), "--out", str(out)]) == 0
+    return out
+
+
+def chunks(site: Path) -> list[Path]:
+    return [file for file in sorted(site.glob("data/*/*.js")) if file.name != "list.js"]
+
+
+class Elements(HTMLParser):
+    """Every element of a page, with its attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def pages(site: Path) -> Iterator[tuple[str, str]]:
+    """Yield the HTML of every page of a site, and of every ply of its matches."""
+    for file in site.rglob("*.html"):
+        yield str(file), file.read_text(encoding="utf-8")
+    for file in chunks(site):
+        data = unpacked(file.read_text())
+        for match in data["matches"]:
+            yield str(file), "".join(html_of(data, match))
+
+
+def test_no_file_names_another_host(site: Path) -> None:
+    for name, text in pages(site):
+        for tag, attributes in Elements(text).found:
+            for key in ("src", "href", "action", "srcset", "data"):
+                address = attributes.get(key) or ""
+                assert not re.match(r"\s*(\w+:)?//", address), (name, tag, address)
+        assert not re.search(r"@import|url\(\s*['\"]?(https?:)?//", text), name
+    for file in (site / "match.js", site / "site.js"):
+        assert not re.search(r"https?:|fetch\(|XMLHttp|WebSocket|import\(", file.read_text())
+
+
+def test_hostile_text_stays_text(site: Path) -> None:
+    seen = 0
+    for name, text in pages(site):
+        seen += str(escape(SCRIPT)) in text
+        for tag, attributes in Elements(text).found:
+            assert tag not in ("img", "iframe", "object"), name
+            assert tag != "script" or (attributes.get("src") or "").endswith(".js"), name
+            assert not [key for key in attributes if key.startswith("on")], name
+    assert seen > 2
+    assert all(re.fullmatch(r"[\w./-]+", str(f.relative_to(site))) for f in site.rglob("*"))
+
+
+def test_every_match_is_in_one_file_as_it_was_played(run: Path, site: Path) -> None:
+    log, seen = matches(run), []
+    for file in chunks(site)[:1]:
+        data = unpacked(file.read_text())
+        for match in data["matches"]:
+            seen.append(match)
+            view = match_view(Folder(run), log[match])
+            shown = html_of(data, match)
+            assert shown[:-1] == [str(ply(view.game, one, [""])) for one in view.plies]
+            moves = [one["moves"] for one in data["matches"][match]["plies"]]
+            assert moves == [*moves_of(view), "over"]
+    assert sorted(seen) == sorted(log)
+
+
+def test_twins_part_at_their_first_different_move(run: Path, site: Path) -> None:
+    log = {match: [made.move for made in one.decisions] for match, one in matches(run).items()}
+    data = unpacked(chunks(site)[0].read_text())
+    for match, shown in data["matches"].items():
+        (twin,) = shown["twins"]
+        at, own, other = twin["at"], log[match], log[twin["match"]]
+        assert own[:at] == other[:at]
+        assert own[at : at + 1] != other[at : at + 1] or at == len(own) == len(other)
+    assert divergence(["a", "b", "c"], ["a", "x", "c"]) == 1
+    assert divergence(["a", "b"], ["a", "b", "c"]) == 2
+    assert divergence([], []) == 0
+
+
+def test_the_lists_hold_every_match(run: Path, site: Path) -> None:
+    for file in site.glob("data/*/list.js"):
+        data = unpacked(file.read_text())
+        assert {one[1] for one in data["matches"]} == matches(run).keys()
+        assert data["pairs"] == [[0, 1]]
+
+
+def test_a_folder_with_other_files_is_left_alone(
+    run: Path, tmp_path: Path, refusal: Refusal
+) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    assert "holds other files" in refusal(main([str(run), "--out", str(tmp_path)]))
+    assert "holds no tables" in refusal(main([str(tmp_path), "--out", str(tmp_path / "site")]))
+    assert (tmp_path / "mine.txt").read_text() == "mine"
+
+
+# --- marks
+
+
+def test_only_a_loss_beyond_the_noise_is_marked() -> None:
+    few, many = Judged(50), Judged(1000)
+    for lost, with_few, with_many in ((0.05, "", ""), (0.1, "", "?!"), (0.2, "??", "??")):
+        judgement = Judgement(0.3, 0.3 + lost)
+        assert (few.mark(judgement), many.mark(judgement)) == (with_few, with_many)
+
+
+def test_marks_come_from_judged_decisions_alone(run: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(run, tmp_path / "judged"))
+    match, record = next(iter(matches(folder).items()))
+    view = match_view(Folder(folder), record)
+
+    def shown() -> dict[str, str]:
+        pack = Pack()
+        pack.add(view, read_judged(folder))
+        data = pack.matches[match]
+        marks = {at: one.get("mark", "") for at, one in enumerate(data["plies"])}
+        return {"note": data["note"], **{str(at): mark for at, mark in marks.items() if mark}}
+
+    assert shown() == {"note": read_judged(folder).note(match)}
+    assert shown()["note"].startswith("No marks")
+    line = {"match": match, "ply": 2, "chosen": 1, "seen": {"values": [0.9, 0.4]}}
+    (folder / "metrics").mkdir()
+    (folder / "metrics" / "decisions.jsonl").write_text(json.dumps(line) + "\n")
+    (folder / "metrics" / "metrics.csv").write_text("cell,playouts\nx,400\n")
+    assert shown()["2"] == "??"
+    assert len(shown()) == 2
+    assert "400 playouts" in shown()["note"]
+
+
+# --- in a browser
+
+
+@pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no {CHROMIUM}")
+def test_a_site_opens_from_disk(site: Path, run: Path) -> None:
+    wrong: list[str] = []
+    match = next(iter(matches(run)))
+    with sync_playwright() as player:
+        chromium = player.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = chromium.new_page()
+        page.on("request", lambda sent: sent.url.startswith("file:") or wrong.append(sent.url))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("dialog", lambda dialog: wrong.append(dialog.message))
+        page.goto((site / "index.html").as_uri())
+        page.get_by_label("Search runs, players and matches").fill(match)
+        page.locator("#found a").first.click()
+        expect(page.get_by_text("ply 0 of")).to_be_visible()
+        page.keyboard.press("ArrowRight")
+        assert page.url.endswith("#ply=1")
+        page.reload()
+        expect(page.get_by_text("ply 1 of")).to_be_visible()
+        page.locator("nav.top a").last.click()
+        page.locator("a", has_text=" - ").first.click()
+        expect(page.get_by_text("deals that both played")).to_be_visible()
+        page.locator("#matches-of a").first.click()
+        expect(page.locator(".meeting")).to_contain_text("Same deal")
+        expect(page.locator(".pane")).to_have_count(2)
+        for width in (380, 1200):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        chromium.close()
+    assert wrong == []
