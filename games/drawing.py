@@ -10,10 +10,12 @@ Nothing that plays a match imports a drawing, so changing one changes no code fi
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from markupsafe import Markup
 
@@ -22,6 +24,8 @@ from gauntlet.games.base import Game, Observation
 
 STYLE = Path(__file__).with_suffix(".css")
 """The style sheet of the parts below, shared by all drawings."""
+
+Place = TypeVar("Place", bound=Hashable)
 
 
 class Drawing(Protocol):
@@ -32,7 +36,8 @@ class Drawing(Protocol):
         ...
 
     def draw_view(self, game: Any, observation: Observation) -> Markup:
-        """Draw only what the observing seat knows; hidden cards lie face down."""
+        """Draw only what the observing seat knows; hidden cards lie face down. Elements that stand
+        for legal moves have `marks`."""
         ...
 
 
@@ -88,9 +93,29 @@ def picture(label: str, *inside: object, kind: str = "") -> Markup:
     return tag("div", *inside, class_=f"d-picture {kind}".strip(), role="group", aria_label=label)
 
 
-def sign(label: str, *inside: object, kind: str) -> Markup:
+def sign(label: str, *inside: object, kind: str, **attributes: object) -> Markup:
     """Return a small picture such as a card."""
-    return tag("span", *inside, class_=kind, role="img", aria_label=label, title=label)
+    about = {"class_": kind, "role": "img", "aria_label": label, "title": label}
+    return tag("span", *inside, **about, **attributes)
+
+
+def marks(moves: Sequence[int] = (), then: Sequence[int] = ()) -> dict[str, str]:
+    """Return the attributes of an element that stands for legal moves, given by their index in
+    `Observation.options`. A page on which a person plays makes such elements buttons.
+
+    moves: the moves that have this as their only or first place. then: those that have it as their
+    second place.
+    """
+    named = {"data_move": moves, "data_then": then}
+    return {name: " ".join(map(str, those)) for name, those in named.items() if those}
+
+
+def by_place(places: Iterable[Place]) -> Mapping[Place, Sequence[int]]:
+    """Return the moves of each place, () for others. places: of each move, in order."""
+    found: defaultdict[Place, list[int]] = defaultdict(list)
+    for move, place in enumerate(places):
+        found[place].append(move)
+    return found
 
 
 def seat(number: int, you: int | None, *inside: object, note: str = "", turn: bool) -> Markup:
