@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Any
 
-from markupsafe import Markup
 from nicegui import html, run, ui
 from nicegui.events import KeyEventArguments
 
@@ -21,6 +20,7 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.pages.child import Answer, Child, News, Over, PersonTurn, TableReady, answer
 from gauntlet.pipeline.pages.frame import button, drawing, note, section_heading, text_block, words
 from gauntlet.pipeline.pages.matches import link
+from gauntlet.pipeline.pages.places import Moves, clickable, place_moves
 from gauntlet.pipeline.viewer.match import MatchView, match_view
 
 
@@ -84,11 +84,21 @@ LOOK_SECONDS = 0.2
 """Seconds between checks for changes at the table."""
 KEYS = 9
 """Number of options that have a key, from 1 on."""
+FOCUS = """setTimeout(() => document.querySelector(
+    ".p-turn [data-moves]:not([aria-pressed]), .p-turn .p-options button"
+)?.focus({preventScroll: true}), 50)"""
+"""Focuses the first place or option, once the page shows it."""
+PLACES = "Click a framed card or square, or take an option here."
+CHOSEN = "One is chosen: click where it goes, or take an option here. Escape drops it."
 
 
 @dataclass
 class TableView:
-    """The state of one page of a table."""
+    """The state of one page of a table.
+
+    turn: the question that is shown. chosen: the moves of the chosen place, () if none is.
+    listed: whether the list of all moves is open. acted: whether the last answer came from here.
+    """
 
     table: Table
     changes: int = -1
@@ -96,21 +106,37 @@ class TableView:
     damage: str = ""
     speaking: int | None = None
     styled: bool = False
+    turn: PersonTurn | None = None
+    chosen: Moves = ()
+    listed: bool = False
+    acted: bool = False
 
     @property
     def folder(self) -> str:
         return self.table.laid.folder.name if self.table.laid else ""
 
-    def take(self, option: int) -> None:
-        """Take an option; a text action opens its text field."""
-        turn = self.table.asked
-        if turn is None or self.table.over or option >= len(turn.options):
+    def take(self, turn: PersonTurn, option: int) -> None:
+        """Take an option of this question, if it is the current one: a second click is for the
+        same question. A text action opens its text field."""
+        if self.table.asked is not turn or self.table.over or option >= len(turn.options):
             return
+        self.acted = True
         if isinstance(turn.options[option], TextAction):
             self.speaking = option
             self.changes = -1
         else:
             self._say(turn, option)
+
+    def press_place(self, turn: PersonTurn, two_places: set[int], moves: Moves) -> None:
+        """Take the move of a place; choose a place of several moves, or the first of two."""
+        names = {turn.observation.options[move] for move in moves}
+        if len(names) == 1 and (self.chosen or not two_places.intersection(moves)):
+            self.take(turn, moves[0])
+        elif self.table.asked is turn:
+            self.choose(() if moves == self.chosen else moves)
+
+    def choose(self, moves: Moves) -> None:
+        self.chosen, self.acted, self.changes = moves, True, -1
 
     def say(self, option: int, words: str) -> None:
         """Take a text action with its text, if that is valid."""
@@ -129,12 +155,15 @@ class TableView:
             ui.notify("another page has answered that already", type="warning")
 
     def press(self, event: KeyEventArguments) -> None:
-        """Keys 1 to 9 take an option, Enter continues with the next deal."""
+        """Keys 1 to 9 take an option, Escape drops the chosen place, Enter continues with the next
+        deal."""
         held = event.modifiers
         if not event.action.keydown or held.ctrl or held.alt or held.meta:
             return
-        if event.key.number:
-            self.take(event.key.number - 1)
+        if event.key.number and self.turn:
+            self.take(self.turn, event.key.number - 1)
+        elif event.key.escape and self.chosen:
+            self.choose(())
         elif event.key.enter and self.table.over:
             self.go_on()
 
@@ -215,29 +244,54 @@ def _outcome(table: Table, over: Over) -> str:
 
 
 def _turn(view: TableView, turn: PersonTurn) -> None:
-    _drawing(view, turn.game, draw_view(turn.game, turn.observation))
+    if view.turn is not turn:
+        view.turn, view.chosen = turn, ()
+    with html.div().classes("p-turn"):
+        _choice(view, turn)
+    if view.acted:
+        ui.run_javascript(FOCUS)
+    view.acted = False
+    _model_view(turn)
+
+
+def _choice(view: TableView, turn: PersonTurn) -> None:
+    """What is known, and the moves: in the drawing, the others below it, and all in a list."""
+    markup = draw_view(turn.game, turn.observation)
+    placed = place_moves(markup)
+    _style(view, turn.game)
+    press = partial(view.press_place, turn, place_moves(markup, "then"))
+    clickable(markup, turn.observation.options, view.chosen, press)
     if view.table.moves:
         section_heading("Since your last decision")
         text_block("\n".join(view.table.moves))
     section_heading("Your options")
-    with html.div().classes("p-options"):
-        for number, name in enumerate(turn.observation.options):
-            label = visible(f"{number + 1}  {name}" if number < KEYS else name)
-            made = button(label, partial(view.take, number))
-            if number == view.speaking:
-                made.classes("p-chosen")
+    if placed:
+        note(CHOSEN if view.chosen else PLACES)
+    every = range(len(turn.options))
+    _options(view, turn, view.chosen or [move for move in every if move not in placed])
+    if placed and not view.chosen:
+        with ui.expansion(f"All {len(every)} moves as a list").bind_value(view, "listed"):
+            _options(view, turn, every)
     only = len(turn.options) == 1 and isinstance(turn.options[0], TextAction)
     if only or view.speaking is not None:
         _words(view, turn, view.speaking or 0)
-    _model_view(turn)
 
 
-def _drawing(view: TableView, game: Game[Any], markup: Markup) -> None:
-    """A drawing; the first one on a page adds its style sheet."""
+def _options(view: TableView, turn: PersonTurn, moves: Iterable[int]) -> None:
+    with html.div().classes("p-options"):
+        for number in moves:
+            name = turn.observation.options[number]
+            label = visible(f"{number + 1}  {name}" if number < KEYS else name)
+            made = button(label, partial(view.take, turn, number))
+            if number == view.speaking:
+                made.classes("p-chosen")
+
+
+def _style(view: TableView, game: Game[Any]) -> None:
+    """Add the style sheet of the game's drawing, once a page."""
     if not view.styled:
         ui.add_css(style_of(game))
     view.styled = True
-    drawing(markup)
 
 
 def _words(view: TableView, turn: PersonTurn, option: int) -> None:
@@ -270,7 +324,8 @@ def _over(view: TableView, over: Over) -> None:
     if view.end is None:
         text_block(over.ending)
     else:
-        _drawing(view, view.end.game, draw_state(view.end.game, view.end.end_state))
+        _style(view, view.end.game)
+        drawing(draw_state(view.end.game, view.end.end_state))
     if view.damage:
         note(f"its record cannot be read: {view.damage}", warning=True)
     with html.div().classes("p-after"):
