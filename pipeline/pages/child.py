@@ -27,9 +27,11 @@ from gauntlet.games.base import Action, Game, Observation, TextAction
 
 @dataclass(frozen=True)
 class TableReady:
-    """The table is ready: the match folder, its earlier matches, and the players by seat."""
+    """The table is ready: the match folder, the file stem of the person's cell and its earlier
+    matches, the players by seat, and the person's seat."""
 
     folder: Path
+    stem: str
     before: frozenset[str]
     players: tuple[str, ...]
     seat: int

@@ -8,8 +8,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+import yaml
 from nicegui import html, ui
 
+from gauntlet.common.errors import UserError
+from gauntlet.pipeline.config.compose import CONF
+from gauntlet.pipeline.config.nodes import build
 from gauntlet.pipeline.config.output_dir import short_name
 from gauntlet.pipeline.pages.frame import (
     button,
@@ -28,6 +32,10 @@ WATCHING = "watch_"
 MOST_SEATS = 10
 DEALS = 100
 """Deals that a table plays, from the first on."""
+SCRIPTED, NOBODY = "the game's scripted player", "nobody"
+"""Whom you are compared with: who plays the same deals in your seat, besides an agent's name."""
+PREFERRED = ("rule", "greedy", "tight")
+"""Policies that a game may have, each with an agent of the same name."""
 
 
 @dataclass
@@ -35,6 +43,7 @@ class Wish:
     """The form's values.
 
     others: names of conf/player, by seat.
+    compared: SCRIPTED, NOBODY or a name of conf/agent.
     further: settings as on a command line.
     """
 
@@ -42,6 +51,7 @@ class Wish:
     seats: int = 2
     own: int = 1
     others: dict[int, str] = field(default_factory=dict)
+    compared: str = SCRIPTED
     model: str = "pocket"
     prompt: str = "cloze"
     seed: int = 1
@@ -57,6 +67,13 @@ class Wish:
         alone = self.game.startswith(WATCHING)
         return [] if alone else [seat for seat in range(self.seats) if seat != self.own]
 
+    @property
+    def agents(self) -> list[str]:
+        """Who sits in your seat: you, and then whom you are compared with on the same deals."""
+        if self.compared == NOBODY:
+            return ["human"]
+        return ["human", scripted(self) if self.compared == SCRIPTED else self.compared]
+
     def words(self, outputs: Path) -> list[str]:
         """The run's settings. Raises ValueError if the further settings cannot be split."""
         further = shlex.split(self.further)
@@ -71,7 +88,8 @@ class Wish:
         return [
             *("experiment=play", f"game={self.game}", f"model={self.model}"),
             *(f"prompt={self.prompt}", f"seed={self.seed}", f"deals={self.first + DEALS}"),
-            *("controls=[]", f"output_dir={outputs / f'play-{short_name(name_parts)}'}"),
+            *("controls=[]", f"agent={','.join(self.agents)}"),
+            *(f"output_dir={outputs / f'play-{short_name(name_parts)}'}",),
             *self._seating(rest),
             *further,
         ]
@@ -86,6 +104,18 @@ class Wish:
         for seat in rest:
             if (seat, self.other(seat)) != (0, "llm"):
                 yield f"seats.{seat}.player={self.other(seat)}"
+
+
+def scripted(wish: Wish) -> str:
+    """The agent of the game's best-known policy; a random one if it has none."""
+    if wish.game.startswith(WATCHING):
+        return "bayes"
+    node = yaml.safe_load((CONF / "game" / f"{wish.game}.yaml").read_text(encoding="utf-8"))
+    try:
+        policies = getattr(build(node, "game", (), num_seats=wish.seats), "policies", ())
+    except UserError:  # the table will say it
+        policies = ()
+    return next((name for name in PREFERRED if name in policies), "random")
 
 
 def register(outputs: Path) -> None:
@@ -135,6 +165,8 @@ def _setup(outputs: Path, tables: dict[str, Table]) -> None:
     with html.div().classes("p-form"):
         select("Model of llm", choices("model"), wish, "model")
         select("Prompt of llm", choices("prompt"), wish, "prompt")
+        agents = [name for name in choices("agent") if name != "human"]
+        select("Compared with", [SCRIPTED, NOBODY, *agents], wish, "compared")
         number("Seed", wish, "seed", 0)
         number("First deal", wish, "first", 0)
     further = ui.input("Further settings, as game.size=4").classes("p-wide")

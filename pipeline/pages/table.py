@@ -17,11 +17,22 @@ from gauntlet.common.sanitize import visible
 from gauntlet.games.base import Game, TextAction
 from gauntlet.games.drawing import draw_facts, draw_state, draw_view, style_of
 from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.pages.child import Answer, Child, News, Over, PersonTurn, TableReady, answer
+from gauntlet.pipeline.pages.comparison import ERROR, PLAYOUTS, Mistakes, mistakes, scores
 from gauntlet.pipeline.pages.frame import button, drawing, note, section_heading, text_block, words
 from gauntlet.pipeline.pages.matches import link
 from gauntlet.pipeline.pages.places import Moves, clickable, place_moves
 from gauntlet.pipeline.viewer.match import MatchView, match_view
+
+
+@dataclass(frozen=True)
+class Ending:
+    """A finished match, and where it is stored."""
+
+    folder: Folder
+    record: MatchRecord
+    view: MatchView
 
 
 class Table(Child):
@@ -57,15 +68,15 @@ class Table(Child):
             self.send(answer)
             return True
 
-    def ending(self) -> MatchView | None:
+    def ending(self) -> Ending | None:
         """The finished match, from its record; None until that is written. Slow."""
         over, laid = self.over, self.laid
         if over is None or laid is None:
             return None
         folder = Folder(laid.folder)
-        new = (one for one in folder.matches() if one.match not in laid.before)
+        new = (one for one in folder.matches(laid.stem) if one.match not in laid.before)
         record = next(islice(new, over.played - 1, None), None)
-        return match_view(folder, record) if record else None
+        return Ending(folder, record, match_view(folder, record)) if record else None
 
     def go_on(self) -> None:
         self.over = None
@@ -82,6 +93,13 @@ class Table(Child):
 
 LOOK_SECONDS = 0.2
 """Seconds between checks for changes at the table."""
+COMPARE_SECONDS = 1.0
+LOOKS = 120
+"""Seconds between looks for others who have played the same cards, and how many looks at most."""
+ERRORS = (
+    f"An error: another option wins at least {ERROR:.0%} of the playouts more, of {PLAYOUTS} with "
+    "random players from what you saw."
+)
 KEYS = 9
 """Number of options that have a key, from 1 on."""
 FOCUS = """setTimeout(() => document.querySelector(
@@ -98,11 +116,13 @@ class TableView:
 
     turn: the question that is shown. chosen: the moves of the chosen place, () if none is.
     listed: whether the list of all moves is open. acted: whether the last answer came from here.
+    scores, mistakes: of the finished match, as `comparison` has them; looks: how often they were
+    looked for.
     """
 
     table: Table
     changes: int = -1
-    end: MatchView | None = None
+    end: Ending | None = None
     damage: str = ""
     speaking: int | None = None
     styled: bool = False
@@ -110,10 +130,9 @@ class TableView:
     chosen: Moves = ()
     listed: bool = False
     acted: bool = False
-
-    @property
-    def folder(self) -> str:
-        return self.table.laid.folder.name if self.table.laid else ""
+    scores: Sequence[str] = ()
+    mistakes: Mistakes | None = None
+    looks: int = 0
 
     def take(self, turn: PersonTurn, option: int) -> None:
         """Take an option of this question, if it is the current one: a second click is for the
@@ -169,6 +188,7 @@ class TableView:
 
     def go_on(self) -> None:
         self.end, self.damage = None, ""
+        self.scores, self.mistakes, self.looks = (), None, 0
         self.table.go_on()
 
 
@@ -187,7 +207,12 @@ def show(table: Table) -> None:
             view.changes = table.changes
             body.refresh()
 
+    async def compare() -> None:
+        if view.end and not view.scores and view.looks < LOOKS:
+            await _compare(view, view.end)
+
     body()
+    ui.timer(COMPARE_SECONDS, compare)
     ui.keyboard(view.press, repeating=False, ignore=["input", "select", "textarea"])
     ui.timer(LOOK_SECONDS, look)
 
@@ -200,6 +225,21 @@ async def _look_up(view: TableView) -> None:
         view.damage = str(error)
     if view.end or view.damage:
         view.changes = -1
+
+
+async def _compare(view: TableView, end: Ending) -> None:
+    """Look for the person's errors, once, and for others on the same cards, until they have played
+    them too."""
+    folder, record = end.folder, end.record
+    try:
+        found = None if view.looks else await run.io_bound(mistakes, folder, record)
+        lines = await run.io_bound(scores, folder, record)
+    except UserError:
+        return  # as `damage` says
+    if view.end is end:
+        view.changes = -1
+        view.scores, view.mistakes = lines or (), found or view.mistakes
+        view.looks += 1
 
 
 def _body(view: TableView) -> None:
@@ -324,12 +364,40 @@ def _over(view: TableView, over: Over) -> None:
     if view.end is None:
         text_block(over.ending)
     else:
-        _style(view, view.end.game)
-        drawing(draw_state(view.end.game, view.end.end_state))
+        _comparison(view, view.end)
+        _style(view, view.end.view.game)
+        drawing(draw_state(view.end.view.game, view.end.view.end_state))
     if view.damage:
         note(f"its record cannot be read: {view.damage}", warning=True)
     with html.div().classes("p-after"):
         if view.table.ended is None:
             button("Next deal", view.go_on)
         if view.end is not None:
-            ui.link("The match, move by move", link(view.folder, view.end.match))
+            ui.link("The match, move by move", _link(view.end))
+
+
+def _link(end: Ending, ply: int | None = None) -> str:
+    return link(end.folder.path.name, end.record.match, ply)
+
+
+def _comparison(view: TableView, end: Ending) -> None:
+    """ "You 6 of 10, rule 7 of 10 on the same cards; you erred at plies 4 and 11." """
+    with html.p().props("role=status").classes("p-compared"):
+        first, *more = view.scores or ["Nobody else has played these cards yet"]
+        words("span", first)
+        if view.mistakes is None:
+            words("span", "." if view.looks else "; your decisions are being judged ...")
+        else:
+            _errors(end, view.mistakes)
+    for line in more:
+        note(f"{line}.")
+    if view.mistakes:
+        note(ERRORS)
+
+
+def _errors(end: Ending, found: Mistakes) -> None:
+    words("span", f"; {'you erred at ply' if found.plies else 'no clear error of yours'} ")
+    for place, ply in enumerate(found.plies):
+        words("span", ", " if place else "")
+        ui.link(str(ply), _link(end, ply))
+    words("span", f"{found.scope}.")

@@ -67,6 +67,7 @@ def test_a_whole_match_is_played_and_its_record_read_back(tmp_path: Path, capsys
                 assert "another page has answered that already" in user.notify.messages
         await user.should_see("The match, move by move", retries=50)
         await user.should_see("The match is over", retries=20)
+        await user.should_see("on the same cards", retries=200)
         user.find("Next deal").click()
         await user.should_see("It is your turn", retries=50)
         assert table.asked is not None
@@ -84,7 +85,8 @@ def test_a_whole_match_is_played_and_its_record_read_back(tmp_path: Path, capsys
 
     (folder,) = tmp_path.iterdir()
     assert folder.name == "play-tic_tac_toe-0_random"
-    (record,) = Folder(folder).matches()
+    cells = {about.players[1]: about.stem for about in Folder(folder).sweep_cells()}
+    (record,) = Folder(folder).matches(cells["human"])
     own = [made for made in record.decisions if made.seat == 1 and not made.forced]
     assert {made.chosen for made in own} == {0}
     assert all(len(made.asked) == 1 and not made.fallback for made in own)
