@@ -97,8 +97,8 @@ COMPARE_SECONDS = 1.0
 LOOKS = 120
 """Seconds between looks for others who have played the same cards, and how many looks at most."""
 ERRORS = (
-    f"An error: another option wins at least {ERROR:.0%} of the playouts more, of {PLAYOUTS} with "
-    "random players from what you saw."
+    f"An error: from what you saw, another option wins at least {ERROR * PLAYOUTS:g} more of "
+    f"{PLAYOUTS} playouts with random players."
 )
 KEYS = 9
 """Number of options that have a key, from 1 on."""
@@ -396,8 +396,9 @@ def _comparison(view: TableView, end: Ending) -> None:
 
 
 def _errors(end: Ending, found: Mistakes) -> None:
-    words("span", f"; {'you erred at ply' if found.plies else 'no clear error of yours'} ")
+    count = len(found.plies)
+    words("span", "; no clear error of yours" if not count else "; you erred at ")
     for place, ply in enumerate(found.plies):
-        words("span", ", " if place else "")
-        ui.link(str(ply), _link(end, ply))
+        words("span", "" if not place else " and " if place == count - 1 else ", ")
+        ui.link(f"ply {ply}", _link(end, ply))
     words("span", f"{found.scope}.")
