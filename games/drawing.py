@@ -1,7 +1,8 @@
 """Draw games in HTML and SVG.
 
 A game's drawing is the module `drawing.py` in its folder, or `NAME_drawing.py` next to a game
-`NAME.py`. It has the two functions of `Drawing` and optionally `STYLE`, the path of a style sheet.
+`NAME.py`. It has the two functions of `Drawing` and optionally `STYLE`, the path of a style sheet,
+and `POLICY_NAMES`, names of policies for people, where the game's own are codes.
 Games without such a module are shown as text.
 
 Nothing that plays a match imports a drawing, so changing one changes no code fingerprint.
@@ -74,6 +75,14 @@ def style_of(game: Game[Any]) -> str:
     """Return the style sheet of the game's own drawing; "" if it has none."""
     sheet = getattr(_drawing(game), "STYLE", None) if has_drawing(game) else None
     return sheet.read_text(encoding="utf-8") if sheet else ""
+
+
+def policy_name(game: Game[Any], policy: str) -> str:
+    """Return the name of a policy for people."""
+    names: Mapping[str, str] = (
+        getattr(_drawing(game), "POLICY_NAMES", {}) if has_drawing(game) else {}
+    )
+    return names.get(policy, policy)
 
 
 def _drawing(game: Game[Any]) -> Drawing:

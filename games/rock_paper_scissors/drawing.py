@@ -16,6 +16,28 @@ STYLE = Path(__file__).with_suffix(".css")
 MOST = 20
 """Maximum number of rounds drawn; longer games show the last ones."""
 
+POLICY_NAMES = {
+    "A": "scissors only",
+    "B": "rock only",
+    "C": "paper only",
+    "D": "all alike",
+    "E": "rock or paper",
+    "F": "rock or scissors",
+    "G": "paper or scissors",
+    "H": "half rock",
+    "I": "half paper",
+    "J": "half scissors",
+    "K": "rock before paper",
+    "L": "rock before scissors",
+    "M": "paper before rock",
+    "N": "paper before scissors",
+    "O": "scissors before rock",
+    "P": "scissors before paper",
+    "X": "beats the last hand",
+    "Y": "loses to the last hand",
+    "Z": "copies the last hand",
+}
+
 SHAPES = (
     tag("circle", cx=12, cy=12, r=8),
     tag("rect", x=5, y=3, width=14, height=18, rx=1),

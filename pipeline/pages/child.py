@@ -89,7 +89,7 @@ def answer(turn: PersonTurn, option: int, words: str = "") -> Answer:
 class Scene:
     """The watched match, before the first guess.
 
-    codes: the possible guesses.
+    codes: the possible guesses. strategies: their names, each with what it does.
     players: the names of the watched players.
     truth: the index of each player's code.
     losses: by name, the loss of every guess under this truth, in lexical order of its indices,
@@ -99,6 +99,7 @@ class Scene:
 
     folder: Path
     codes: tuple[str, ...]
+    strategies: dict[str, str]
     players: tuple[str, ...]
     truth: tuple[int, ...]
     losses: dict[str, np.ndarray]
