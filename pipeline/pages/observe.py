@@ -230,9 +230,8 @@ def _beliefs(scene: Scene, guesses: Sequence[Guessed]) -> dict[str, list[float]]
 OBSERVERS = ("bayes", "likeliest", "nearest", "constant", "llm")
 """Observers that state a guess; a random player's guess is drawn only after its decision."""
 DRAWN = "drawn by the deal"
-STRATEGIES = dict(
-    zip(strategies.CODES, watched.catalogue(Watch(of=RockPaperScissors())), strict=True)
-)
+CATALOGUE = watched.catalogue(Watch(of=RockPaperScissors()))
+STRATEGIES = dict(zip(strategies.CODES, CATALOGUE, strict=True))
 """The names of rock-paper-scissors' strategies, by code."""
 
 
