@@ -119,6 +119,15 @@ def marks(moves: Sequence[int] = (), then: Sequence[int] = ()) -> dict[str, str]
     return {name: " ".join(map(str, those)) for name, those in named.items() if those}
 
 
+def place(shape: str, name: str, own: Mapping[str, str], **attributes: object) -> Markup:
+    """Return an unfilled shape of an SVG that lies over a place with `own` marks; nothing without.
+
+    name: of the place, for a button of several moves.
+    """
+    about = {"class_": "d-place", "data_place": name, **own}
+    return tag(shape, **about, **attributes) if own else Markup()
+
+
 def by_place(places: Iterable[Place]) -> Mapping[Place, Sequence[int]]:
     """Return the moves of each place, () for others. places: of each move, in order."""
     found: defaultdict[Place, list[int]] = defaultdict(list)

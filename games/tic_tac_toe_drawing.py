@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from gauntlet.common.markup import join_markup, tag
 from gauntlet.games.base import Observation
-from gauntlet.games.drawing import by_place, marks, picture
+from gauntlet.games.drawing import by_place, marks, picture, place
 from gauntlet.games.tic_tac_toe import State, TicTacToe
 
 STYLE = Path(__file__).with_suffix(".css")
@@ -66,7 +66,9 @@ def _cell(cell: int, size: int, owner: int | None, last: bool, moves: Sequence[i
         class_="d-cell d-last" if last else "d-cell",
     )
     if owner is None:
-        return tag("g", square, *(_word(str(at + 1), x, y + 5) for at in moves), **marks(moves))
+        frame = {"x": left + 3, "y": top + 3, "width": CELL - 6, "height": CELL - 6}
+        numbers = (_word(str(at + 1), x, y + 5) for at in moves)
+        return join_markup(square, *numbers, place("rect", "", marks(moves), **frame))
     if owner:
         mark = tag("circle", cx=x, cy=y, r=radius, class_="d-ring")
     else:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from gauntlet.common.markup import tag
+from gauntlet.common.markup import join_markup, tag
 from gauntlet.games.base import Observation
-from gauntlet.games.drawing import by_place, marks, picture, seat, sign
+from gauntlet.games.drawing import by_place, marks, picture, place, seat, sign
 from gauntlet.games.hive import Hive, State, words
 from gauntlet.games.hive.hexes import CELLS
 from gauntlet.games.hive.rules import HAND, OWN, PASS
@@ -83,8 +83,10 @@ def _hex(x: float, y: float, piece: int | None, own: Mapping[str, str]) -> Marku
     points = " ".join(f"{x + right:.1f},{y + down:.1f}" for right, down in corners)
     kind = "d-hex" if piece is None else KINDS[piece // OWN]
     if piece is None:
-        return tag("g", tag("polygon", points=points), class_=kind, **own)
+        return join_markup(
+            tag("polygon", points=points, class_=kind), place("polygon", "", own, points=points)
+        )
     queen = " d-queen" * (piece % OWN == 0)
     name = tag("text", words.NAMES[piece], x=f"{x:.1f}", y=f"{y + 5:.1f}", text_anchor="middle")
-    shape = tag("polygon", points=points)
-    return tag("g", shape, name, class_=kind + queen, aria_label=words.NAMES[piece], **own)
+    shown = tag("g", tag("polygon", points=points), name, class_=kind + queen)
+    return join_markup(shown, place("polygon", words.NAMES[piece], own, points=points))

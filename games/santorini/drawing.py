@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from gauntlet.common.markup import join_markup, tag
 from gauntlet.games.base import Observation
-from gauntlet.games.drawing import by_place, marks, picture
+from gauntlet.games.drawing import by_place, marks, picture, place
 from gauntlet.games.santorini import Santorini, State
 from gauntlet.games.santorini.rules import BOTH, COMPLETE, PAWNS, SIDE, SQUARES, TURN, WINNER
 from gauntlet.games.santorini.words import NAMES, square
@@ -50,12 +50,10 @@ def _board(state: State, moves: Moves, builds: Moves) -> Markup:
     ]
     over = state.cells[WINNER] >= 0
     squares = [
-        tag(
-            "g",
+        join_markup(
             *_square(at, state.cells[at], pawns.get(at), None if over else state.cells[TURN]),
             *(_number(at, number) for number in moves.get(at, ()) if not builds),
-            aria_label=square(at),
-            **marks(moves.get(at, ()), builds.get(at, ())),
+            _place(at, marks(moves.get(at, ()), builds.get(at, ()))),
         )
         for at in range(SQUARES)
     ]
@@ -91,6 +89,12 @@ def _square(at: int, level: int, pawn: int | None, turn: int | None) -> list[Mar
 def _number(at: int, move: int) -> Markup:
     left, top = _corner(at)
     return _word(str(move + 1), left + 12, top + 17, "d-word d-option")
+
+
+def _place(at: int, own: Mapping[str, str]) -> Markup:
+    left, top = _corner(at)
+    frame = {"x": left + 3, "y": top + 3, "width": CELL - 6, "height": CELL - 6}
+    return place("rect", square(at), own, **frame)
 
 
 def _corner(at: int) -> tuple[int, int]:

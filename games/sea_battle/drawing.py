@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from gauntlet.common.markup import join_markup, tag
 from gauntlet.games.base import Observation
-from gauntlet.games.drawing import by_place, marks, picture
+from gauntlet.games.drawing import by_place, marks, picture, place
 from gauntlet.games.sea_battle import SeaBattle, State, View
 from gauntlet.games.sea_battle.players import course
 from gauntlet.games.sea_battle.rules import (
@@ -89,9 +89,9 @@ def _choices(cells: Sequence[int], ship: int) -> Iterator[Markup]:
     moves, then = by_place(int(end) for end, _ in ends), by_place(map(int, aims))
     for square in sorted({*moves, *then}):
         left, top = _corner(square)
-        frame = tag("rect", x=left, y=top, width=CELL, height=CELL, class_="d-choice")
         own = marks(moves.get(square, ()), then.get(square, ()))
-        yield tag("g", frame, aria_label=f"{square % SIDE},{square // SIDE}", **own)
+        frame = {"x": left, "y": top, "width": CELL, "height": CELL}
+        yield place("rect", f"{square % SIDE},{square // SIDE}", own, **frame)
 
 
 def _ship(cells: Sequence[int], ship: int, is_own: bool) -> Markup:

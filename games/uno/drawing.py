@@ -131,7 +131,7 @@ def card(kind: int, moves: Sequence[int] = ()) -> Markup:
     colour, trait = divmod(kind, 15)
     plain = trait < WILD
     below = tag("i", COLOURS[colour] if plain else "wild", aria_hidden="true")
-    above = tag("b", SIGNS[trait], aria_hidden="true")
+    above = tag("b", data_sign=SIGNS[trait], aria_hidden="true")
     look = f"d-card d-{COLOURS[colour] if plain else 'wild'}"
     return sign(CARD_NAMES[kind], above, below, kind=look, **marks(moves))
 
@@ -146,5 +146,5 @@ def _colour(colour: int) -> Markup:
 def _face_down(count: int, moves: Sequence[int] = ()) -> Markup:
     """Draw face-down cards, as one with their number on it."""
     cards = f"{count} card{'s' if count != 1 else ''} face down"
-    number = tag("b", count, aria_hidden="true")
+    number = tag("b", data_sign=count, aria_hidden="true")
     return sign(cards, number, kind="d-card d-back", **marks(moves))

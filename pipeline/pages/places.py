@@ -63,7 +63,8 @@ def _button(names: Sequence[str], chosen: Moves, found: re.Match[str]) -> str:
     pressed = bool(chosen) and first == chosen
     if not moves and not pressed:
         return found[0]
-    label = _label(_value(attributes, "aria-label"), [names[move] for move in moves or first])
+    place = _value(attributes, "data-place") or _value(attributes, "aria-label")
+    label = _label(place, [names[move] for move in moves or first])
     listed = " ".join(map(str, moves or first))
     more = ' aria-pressed="true"' if pressed else ""
     return (
