@@ -41,11 +41,9 @@ def draw_state(game: Watch, state: State) -> Markup:
 
 
 def draw_view(game: Watch, observation: Observation) -> Markup:
-    """Draw the shown steps, also as text, which includes what the players knew, and the strategies
-    with the code by which a guess names them."""
-    steps = _last_steps(game, observation.view)
-    named = zip(game.codes, catalogue(game).items(), strict=True)
-    strategies = draw_catalogue({f"{code}: {name}": line for code, (name, line) in named})
+    """Draw the shown steps, also as text, which includes what the players knew, and the
+    strategies."""
+    steps, strategies = _last_steps(game, observation.view), draw_catalogue(catalogue(game))
     return picture(f"what {observation.role} knows", steps, strategies, draw_facts(observation))
 
 

@@ -25,7 +25,8 @@ from gauntlet.pipeline.pages.frame import (
     select,
     words,
 )
-from gauntlet.pipeline.pages.table import Table, show
+from gauntlet.pipeline.pages.table import Table
+from gauntlet.pipeline.pages.table_page import show
 
 WATCHING = "watch_"
 """Name prefix of the games of watching."""

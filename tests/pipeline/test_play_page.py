@@ -25,7 +25,8 @@ from gauntlet.pipeline.pages import play
 from gauntlet.pipeline.pages.child import Answer, PersonTurn, answer
 from gauntlet.pipeline.pages.play import Wish
 from gauntlet.pipeline.pages.seat import Line
-from gauntlet.pipeline.pages.table import Table, TableView
+from gauntlet.pipeline.pages.table import Table
+from gauntlet.pipeline.pages.table_page import TableView
 from tests.pipeline.conftest import Capsys
 from tests.pipeline.paged import visit
 
