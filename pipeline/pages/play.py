@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import yaml
 from nicegui import html, ui
@@ -71,9 +72,8 @@ class Wish:
     @property
     def agents(self) -> list[str]:
         """Who sits in your seat: you, and then whom you are compared with on the same deals."""
-        if self.compared == NOBODY:
-            return ["human"]
-        return ["human", scripted(self) if self.compared == SCRIPTED else self.compared]
+        compared = scripted(self) if self.compared == SCRIPTED else self.compared
+        return ["human"] if compared == NOBODY else ["human", compared]
 
     def words(self, outputs: Path) -> list[str]:
         """The run's settings. Raises ValueError if the further settings cannot be split."""
@@ -108,15 +108,24 @@ class Wish:
 
 
 def scripted(wish: Wish) -> str:
-    """The agent of the game's best-known policy; a random one if it has none."""
+    """The agent of the game's best-known policy, a random one if it has none; NOBODY against a
+    model behind an API, which would be paid again."""
+    model = _node("model", wish.model)
+    if "openai" in model.get("defaults", ()) or ".models.api." in model.get("_target_", ""):
+        return NOBODY
     if wish.game.startswith(WATCHING):
         return "bayes"
-    node = yaml.safe_load((CONF / "game" / f"{wish.game}.yaml").read_text(encoding="utf-8"))
     try:
-        policies = getattr(build(node, "game", (), num_seats=wish.seats), "policies", ())
+        game = build(_node("game", wish.game), "game", (), num_seats=wish.seats)
+        policies = getattr(game, "policies", ())
     except UserError:  # the table will say it
         policies = ()
     return next((name for name in PREFERRED if name in policies), "random")
+
+
+def _node(group: str, name: str) -> Mapping[str, Any]:
+    node: Mapping[str, Any] = yaml.safe_load((CONF / group / f"{name}.yaml").read_text("utf-8"))
+    return node
 
 
 def register(outputs: Path) -> None:

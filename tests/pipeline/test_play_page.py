@@ -259,6 +259,7 @@ def test_settings_name_the_folder_and_only_what_differs_from_the_terminals(tmp_p
         (Wish(game="watch_rps"), "human,bayes"),
         (Wish(compared="llm"), "human,llm"),
         (Wish(compared=NOBODY), "human"),
+        (Wish(model="gpt_4_1"), "human"),
     ):
         assert f"agent={agents}" in wish.words(tmp_path)
     wish = Wish(game="holdem", own=0, others={1: "tight"}, seed=4, further="game.hands=3")
