@@ -1,7 +1,8 @@
 """Draw games in HTML and SVG.
 
 A game's drawing is the module `drawing.py` in its folder, or `NAME_drawing.py` next to a game
-`NAME.py`. It has the two functions of `Drawing` and optionally `STYLE`, the path of a style sheet.
+`NAME.py`. It has the two functions of `Drawing` and optionally `STYLE`, the path of a style sheet,
+and `POLICY_NAMES`, names of policies for people, where the game's own are codes.
 Games without such a module are shown as text.
 
 Nothing that plays a match imports a drawing, so changing one changes no code fingerprint.
@@ -10,11 +11,13 @@ Nothing that plays a match imports a drawing, so changing one changes no code fi
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from markupsafe import Markup
 
@@ -23,6 +26,8 @@ from gauntlet.games.base import Game, Observation
 
 STYLE = Path(__file__).with_suffix(".css")
 """The style sheet of the parts below, shared by all drawings."""
+
+Place = TypeVar("Place", bound=Hashable)
 
 
 class Drawing(Protocol):
@@ -33,7 +38,8 @@ class Drawing(Protocol):
         ...
 
     def draw_view(self, game: Any, observation: Observation) -> Markup:
-        """Draw only what the observing seat knows; hidden cards lie face down."""
+        """Draw only what the observing seat knows; hidden cards lie face down. Elements that stand
+        for legal moves have `marks`."""
         ...
 
 
@@ -72,6 +78,14 @@ def style_of(game: Game[Any]) -> str:
     return sheet.read_text(encoding="utf-8") if sheet else ""
 
 
+def policy_name(game: Game[Any], policy: str) -> str:
+    """Return the name of a policy for people."""
+    names: Mapping[str, str] = (
+        getattr(_drawing(game), "POLICY_NAMES", {}) if has_drawing(game) else {}
+    )
+    return names.get(policy, policy)
+
+
 def _drawing(game: Game[Any]) -> Drawing:
     return cast(Drawing, import_module(_drawing_name(type(game))))
 
@@ -90,9 +104,38 @@ def picture(label: str, *inside: object, kind: str = "") -> Markup:
     return tag("div", *inside, class_=f"d-picture {kind}".strip(), role="group", aria_label=label)
 
 
-def sign(label: str, *inside: object, kind: str) -> Markup:
+def sign(label: str, *inside: object, kind: str, **attributes: object) -> Markup:
     """Return a small picture such as a card."""
-    return tag("span", *inside, class_=kind, role="img", aria_label=label, title=label)
+    about = {"class_": kind, "role": "img", "aria_label": label, "title": label}
+    return tag("span", *inside, **about, **attributes)
+
+
+def marks(moves: Sequence[int] = (), then: Sequence[int] = ()) -> dict[str, str]:
+    """Return the attributes of an element that stands for legal moves, given by their index in
+    `Observation.options`. A page on which a person plays makes such elements buttons.
+
+    moves: the moves that have this as their only or first place. then: those that have it as their
+    second place.
+    """
+    named = {"data_move": moves, "data_then": then}
+    return {name: " ".join(map(str, those)) for name, those in named.items() if those}
+
+
+def place(shape: str, name: str, own: Mapping[str, str], **attributes: object) -> Markup:
+    """Return an unfilled shape of an SVG that lies over a place with `own` marks; nothing without.
+
+    name: of the place, for a button of several moves.
+    """
+    about = {"class_": "d-place", "data_place": name, **own}
+    return tag(shape, **about, **attributes) if own else Markup()
+
+
+def by_place(places: Iterable[Place]) -> Mapping[Place, Sequence[int]]:
+    """Return the moves of each place, () for others. places: of each move, in order."""
+    found: defaultdict[Place, list[int]] = defaultdict(list)
+    for move, place in enumerate(places):
+        found[place].append(move)
+    return found
 
 
 def seat(number: int, you: int | None, *inside: object, note: str = "", turn: bool) -> Markup:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from markupsafe import Markup
 
 from gauntlet.common.markup import join_markup, tag
 from gauntlet.games.base import Observation
-from gauntlet.games.drawing import picture
+from gauntlet.games.drawing import by_place, marks, picture, place
 from gauntlet.games.tic_tac_toe import State, TicTacToe
 
 STYLE = Path(__file__).with_suffix(".css")
@@ -20,17 +20,16 @@ NAMES = ("cross", "ring")
 
 
 def draw_state(game: TicTacToe, state: State) -> Markup:
-    return _grid(game, state)
+    return _grid(game, state, {})
 
 
 def draw_view(game: TicTacToe, observation: Observation) -> Markup:
     """Nothing is hidden. A free cell shows the number of the option that marks it."""
     state: State = observation.view
-    free = game.legal(state, observation.seat)
-    return _grid(game, state, {cell: number for number, cell in enumerate(free, 1)})
+    return _grid(game, state, by_place(game.legal(state, observation.seat)))
 
 
-def _grid(game: TicTacToe, state: State, numbers: dict[int, int] | None = None) -> Markup:
+def _grid(game: TicTacToe, state: State, moves: Mapping[int, Sequence[int]]) -> Markup:
     size, side = game.size, EDGE + game.size * CELL
     names = [
         join_markup(_word(f"C{at + 1}", _middle(at), 15), _word(f"R{at + 1}", 9, _middle(at) + 5))
@@ -38,7 +37,7 @@ def _grid(game: TicTacToe, state: State, numbers: dict[int, int] | None = None) 
     ]
     last = state.moves[-1] if state.moves else None
     cells = [
-        _cell(cell, size, _owner(state, cell), cell == last, (numbers or {}).get(cell))
+        _cell(cell, size, _owner(state, cell), cell == last, moves.get(cell, ()))
         for cell in range(size**2)
     ]
     drawing = tag(
@@ -54,7 +53,7 @@ def _grid(game: TicTacToe, state: State, numbers: dict[int, int] | None = None) 
     return picture(f"tic-tac-toe on {size} by {size} cells", drawing)
 
 
-def _cell(cell: int, size: int, owner: int | None, last: bool, number: int | None) -> Markup:
+def _cell(cell: int, size: int, owner: int | None, last: bool, moves: Sequence[int]) -> Markup:
     row, column = divmod(cell, size)
     left, top = EDGE + column * CELL, EDGE + row * CELL
     x, y, radius = _middle(column), _middle(row), CELL * 0.28
@@ -67,7 +66,9 @@ def _cell(cell: int, size: int, owner: int | None, last: bool, number: int | Non
         class_="d-cell d-last" if last else "d-cell",
     )
     if owner is None:
-        return join_markup(square, "" if number is None else _word(str(number), x, y + 5))
+        frame = {"x": left + 3, "y": top + 3, "width": CELL - 6, "height": CELL - 6}
+        numbers = (_word(str(at + 1), x, y + 5) for at in moves)
+        return join_markup(square, *numbers, place("rect", "", marks(moves), **frame))
     if owner:
         mark = tag("circle", cx=x, cy=y, r=radius, class_="d-ring")
     else:

@@ -8,13 +8,35 @@ from markupsafe import Markup
 
 from gauntlet.common.markup import join_markup, tag
 from gauntlet.games.base import Observation
-from gauntlet.games.drawing import picture
+from gauntlet.games.drawing import marks, picture
 from gauntlet.games.rock_paper_scissors import HANDS, RockPaperScissors, State
 
 STYLE = Path(__file__).with_suffix(".css")
 
 MOST = 20
 """Maximum number of rounds drawn; longer games show the last ones."""
+
+POLICY_NAMES = {
+    "A": "scissors only",
+    "B": "rock only",
+    "C": "paper only",
+    "D": "all alike",
+    "E": "rock or paper",
+    "F": "rock or scissors",
+    "G": "paper or scissors",
+    "H": "half rock",
+    "I": "half paper",
+    "J": "half scissors",
+    "K": "rock before paper",
+    "L": "rock before scissors",
+    "M": "paper before rock",
+    "N": "paper before scissors",
+    "O": "scissors before rock",
+    "P": "scissors before paper",
+    "X": "beats the last hand",
+    "Y": "loses to the last hand",
+    "Z": "copies the last hand",
+}
 
 SHAPES = (
     tag("circle", cx=12, cy=12, r=8),
@@ -44,7 +66,9 @@ def _table(game: RockPaperScissors, state: State, you: int | None) -> Markup:
     table = tag("table", tag("thead", head), tag("tbody", *rows), class_="d-rounds")
     left_out = tag("p", f"{first} earlier rounds are not drawn") if first else ""
     label = tag("p", score, class_="d-score")
-    return picture(score, label, table if state else "", left_out, kind="d-throws")
+    throws = (tag("span", _hand(hand), class_="d-throw", **marks((hand,))) for hand in range(3))
+    choice = "" if you is None else tag("div", *throws, class_="d-middle")
+    return picture(score, label, choice, table if state else "", left_out, kind="d-throws")
 
 
 def _row(number: int, throws: tuple[int, int]) -> Markup:

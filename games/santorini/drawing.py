@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from markupsafe import Markup
 
 from gauntlet.common.markup import join_markup, tag
 from gauntlet.games.base import Observation
-from gauntlet.games.drawing import picture
+from gauntlet.games.drawing import by_place, marks, picture, place
 from gauntlet.games.santorini import Santorini, State
 from gauntlet.games.santorini.rules import BOTH, COMPLETE, PAWNS, SIDE, SQUARES, TURN, WINNER
 from gauntlet.games.santorini.words import NAMES, square
@@ -17,23 +18,28 @@ STYLE = Path(__file__).with_suffix(".css")
 
 CELL, EDGE = 64, 22
 """In SVG units: a square's side, and the margin for the row and column labels."""
+Moves = Mapping[int, Sequence[int]]
 RIM, SHRINK = 6, 6
 """The gap between a tower and its square, and how much each level shrinks on every side."""
 
 
 def draw_state(game: Santorini, state: State) -> Markup:
-    return _board(state, {})
+    return _board(state, {}, {})
 
 
 def draw_view(game: Santorini, observation: Observation) -> Markup:
-    """Nothing is hidden. A legal square shows the number of its option."""
+    """Nothing is hidden. A legal square shows the number of its option, unless a build follows."""
     state: State = observation.view
     actions = game.legal(state, observation.seat)
-    single = [action for action in actions if action < BOTH]
-    return _board(state, {at: number for number, at in enumerate(single, 1)})
+    if actions[0] < BOTH:
+        return _board(state, by_place(actions), {})
+    steps, builds = zip(*(divmod(action - BOTH, SQUARES) for action in actions), strict=True)
+    return _board(state, by_place(steps), by_place(builds))
 
 
-def _board(state: State, numbers: dict[int, int]) -> Markup:
+def _board(state: State, moves: Moves, builds: Moves) -> Markup:
+    """moves: by the square stepped to, or the only one. builds: by the square built on, if the same
+    move steps and builds."""
     side = EDGE + SIDE * CELL
     pawns = {at: pawn for pawn, at in enumerate(state.cells[PAWNS : PAWNS + 4]) if at >= 0}
     names = [
@@ -44,7 +50,11 @@ def _board(state: State, numbers: dict[int, int]) -> Markup:
     ]
     over = state.cells[WINNER] >= 0
     squares = [
-        _square(at, state.cells[at], pawns.get(at), None if over else state.cells[TURN], numbers)
+        join_markup(
+            *_square(at, state.cells[at], pawns.get(at), None if over else state.cells[TURN]),
+            *(_number(at, number) for number in moves.get(at, ()) if not builds),
+            _place(at, marks(moves.get(at, ()), builds.get(at, ()))),
+        )
         for at in range(SQUARES)
     ]
     drawing = tag(
@@ -59,11 +69,9 @@ def _board(state: State, numbers: dict[int, int]) -> Markup:
     return picture("Santorini, five by five squares", drawing)
 
 
-def _square(
-    at: int, level: int, pawn: int | None, turn: int | None, numbers: dict[int, int]
-) -> Markup:
+def _square(at: int, level: int, pawn: int | None, turn: int | None) -> list[Markup]:
     """Draw a square with its tower, its level and the pawn on it. turn: the pawn to act."""
-    left, top = EDGE + at % SIDE * CELL, EDGE + (SIDE - 1 - at // SIDE) * CELL
+    left, top = _corner(at)
     x, y = left + CELL / 2, top + CELL / 2
     acts = pawn is not None and pawn == turn
     parts = [_storey(left, top, 0, "d-cell d-last" if acts else "d-cell")]
@@ -75,9 +83,22 @@ def _square(
         parts.append(_word(NAMES[pawn], x, y + 5, "d-pawn-name"))
     if level:
         parts.append(_word(str(level), left + CELL - 9, top + CELL - 6))
-    if at in numbers:
-        parts.append(_word(str(numbers[at]), left + 12, top + 17, "d-word d-option"))
-    return join_markup(*parts)
+    return parts
+
+
+def _number(at: int, move: int) -> Markup:
+    left, top = _corner(at)
+    return _word(str(move + 1), left + 12, top + 17, "d-word d-option")
+
+
+def _place(at: int, own: Mapping[str, str]) -> Markup:
+    left, top = _corner(at)
+    frame = {"x": left + 3, "y": top + 3, "width": CELL - 6, "height": CELL - 6}
+    return place("rect", square(at), own, **frame)
+
+
+def _corner(at: int) -> tuple[int, int]:
+    return EDGE + at % SIDE * CELL, EDGE + (SIDE - 1 - at // SIDE) * CELL
 
 
 def _storey(left: int, top: int, storey: int, kind: str) -> Markup:

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 from markupsafe import Markup
 
 from gauntlet.common.markup import join_markup, tag
 from gauntlet.games.base import Observation
-from gauntlet.games.drawing import picture
+from gauntlet.games.drawing import by_place, marks, picture, place
 from gauntlet.games.sea_battle import SeaBattle, State, View
-from gauntlet.games.sea_battle.rules import AT, DAMAGE, HEADING, ROCKS, SHIPS, SIDE, SIZE, SUNK
+from gauntlet.games.sea_battle.players import course
+from gauntlet.games.sea_battle.rules import (
+    ACTIONS,
+    AT,
+    DAMAGE,
+    HEADING,
+    ROCKS,
+    SHIPS,
+    SIDE,
+    SIZE,
+    STEPS,
+    SUNK,
+)
 from gauntlet.games.sea_battle.words import HEADINGS, NAMES
 
 STYLE = Path(__file__).with_suffix(".css")
@@ -31,7 +44,7 @@ def draw_view(game: SeaBattle, observation: Observation) -> Markup:
 
 
 def _sea(cells: Sequence[int], own_ship: int | None) -> Markup:
-    """own: the ship that has to choose, None for a spectator."""
+    """own_ship: the ship that has to choose, None for a spectator."""
     side = SIDE * CELL
     inner = side - 2 * CELL
     water = tag("rect", x=CELL, y=CELL, width=inner, height=inner, class_="d-cell")
@@ -45,6 +58,7 @@ def _sea(cells: Sequence[int], own_ship: int | None) -> Markup:
         water,
         *rocks,
         *(_ship(cells, ship, ship == own_ship) for ship in afloat),
+        *([] if own_ship is None else _choices(cells, own_ship)),
         viewBox=f"0 0 {side} {side}",
         role="img",
         class_="d-board d-sea",
@@ -64,6 +78,20 @@ def _corner(square: int) -> tuple[int, int]:
 def _rock(square: int) -> Markup:
     left, top = _corner(square)
     return tag("rect", x=left, y=top, width=CELL, height=CELL, class_="d-rock")
+
+
+def _choices(cells: Sequence[int], ship: int) -> Iterator[Markup]:
+    """Draw the squares of the moves: where the ship would end, then where its shot begins."""
+    ends = [course(np.array(cells), ship, action // 2)[:2] for action in range(ACTIONS)]
+    aims = [
+        end + STEPS[heading + (3, 1)[action % 2] & 3] for action, (end, heading) in enumerate(ends)
+    ]
+    moves, then = by_place(int(end) for end, _ in ends), by_place(map(int, aims))
+    for square in sorted({*moves, *then}):
+        left, top = _corner(square)
+        own = marks(moves.get(square, ()), then.get(square, ()))
+        frame = {"x": left, "y": top, "width": CELL, "height": CELL}
+        yield place("rect", f"{square % SIDE},{square // SIDE}", own, **frame)
 
 
 def _ship(cells: Sequence[int], ship: int, is_own: bool) -> Markup:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -12,10 +12,10 @@ from markupsafe import Markup
 
 from gauntlet.common.markup import tag
 from gauntlet.games.base import Observation
-from gauntlet.games.drawing import entry, picture, seat, sign
+from gauntlet.games.drawing import by_place, entry, marks, picture, seat, sign
 from gauntlet.games.uno import rules
 from gauntlet.games.uno.game import Uno
-from gauntlet.games.uno.rules import WILD
+from gauntlet.games.uno.rules import DRAW, WILD
 from gauntlet.games.uno.state import State, View, card_order, hand
 from gauntlet.games.uno.words import CARD_NAMES, COLOURS
 
@@ -32,7 +32,8 @@ class Table:
     top: the kind of the top card. colour: the one to match, -1 while a wild has none. sizes: cards
     held, by seat. hands: the kinds of the visible cards, by seat. turn: the seat to move, None if
     the game is over. pile, played: numbers of cards. you: the viewer's seat, None if all cards are
-    open. next_up: the kinds of the next cards to draw, if all cards are open.
+    open. next_up: the kinds of the next cards to draw, if all cards are open. moves: those of the
+    viewer, by the kind of the card played, or DRAW.
     """
 
     top: int
@@ -45,6 +46,7 @@ class Table:
     played: int
     you: int | None = None
     next_up: Sequence[int] = ()
+    moves: Mapping[int, Sequence[int]] = field(default_factory=dict)
 
 
 def draw_state(game: Uno, state: State) -> Markup:
@@ -56,7 +58,7 @@ def draw_state(game: Uno, state: State) -> Markup:
 
 def draw_view(game: Uno, observation: Observation) -> Markup:
     view: View = observation.view
-    return draw_table(seen_table(view, view.colour))
+    return draw_table(seen_table(view, view.colour, view.options))
 
 
 def full_table(array: np.ndarray, seats: int, top: int, colour: int, over: bool) -> Table:
@@ -76,8 +78,9 @@ def full_table(array: np.ndarray, seats: int, top: int, colour: int, over: bool)
     )
 
 
-def seen_table(view: View, colour: int) -> Table:
-    """Return what a seat sees of UNO or UNO Arena: only its own hand. colour: as in Table."""
+def seen_table(view: View, colour: int, actions: Sequence[int]) -> Table:
+    """Return what a seat sees of UNO or UNO Arena: only its own hand. colour: as in Table. actions:
+    the cards it may play, as the game numbers them, or DRAW."""
     own_cards = [kind for kind, count in enumerate(view.hand) for _ in range(count)]
     return Table(
         top=15 * view.colour + view.trait,
@@ -89,6 +92,7 @@ def seen_table(view: View, colour: int) -> Table:
         played=sum(view.played),
         you=view.seat,
         pile=len(rules.DECK) - sum(view.sizes) - sum(view.played),
+        moves=by_place(a % 15 if a != DRAW and a % 15 >= WILD else a for a in actions),
     )
 
 
@@ -103,7 +107,7 @@ def _middle(table: Table) -> Markup:
     parts = [
         entry("top card", card(table.top)),
         entry("colour to match", _colour(table.colour)),
-        entry("to draw", _face_down(table.pile)),
+        entry("to draw", _face_down(table.pile, tuple(table.moves.get(DRAW, ())))),
         _fact("played", table.played),
         _fact("order of play", "upwards" if up else "downwards"),
         entry("next to be drawn", *map(card, table.next_up)) if table.next_up else "",
@@ -118,25 +122,36 @@ def _fact(name: str, value: object) -> Markup:
 
 def _row(table: Table, number: int) -> Markup:
     size, kinds = table.sizes[number], table.hands.get(number)
-    held = fan(tuple(kinds)) if kinds is not None else tag("div", _face_down(size), class_="d-hand")
+    moves = table.moves if number == table.you else {}
+    held = fan(tuple(kinds), moves) if kinds is not None else _closed(size)
     note = f"{size} card{'s' if size != 1 else ''}"
     return seat(number, table.you, held, note=note, turn=number == table.turn)
 
 
+def fan(kinds: tuple[int, ...], moves: Mapping[int, Sequence[int]]) -> Markup:
+    """Draw a hand. moves: of its cards, by kind."""
+    return _fan(kinds, tuple(tuple(moves.get(kind, ())) for kind in kinds))
+
+
 @lru_cache(maxsize=1000)
-def fan(kinds: tuple[int, ...]) -> Markup:
-    return tag("div", *map(card, sorted(kinds, key=card_order)), class_="d-hand")
+def _fan(kinds: tuple[int, ...], moves: tuple[tuple[int, ...], ...]) -> Markup:
+    own = dict(zip(kinds, moves, strict=True))
+    cards = (card(kind, own[kind]) for kind in sorted(kinds, key=card_order))
+    return tag("div", *cards, class_="d-hand")
 
 
-@cache
-def card(kind: int) -> Markup:
+def _closed(size: int) -> Markup:
+    return tag("div", _face_down(size), class_="d-hand")
+
+
+@lru_cache(maxsize=1000)
+def card(kind: int, moves: tuple[int, ...] = ()) -> Markup:
     colour, trait = divmod(kind, 15)
     plain = trait < WILD
     below = tag("i", COLOURS[colour] if plain else "wild", aria_hidden="true")
-    above = tag("b", SIGNS[trait], aria_hidden="true")
-    return sign(
-        CARD_NAMES[kind], above, below, kind=f"d-card d-{COLOURS[colour] if plain else 'wild'}"
-    )
+    above = tag("b", data_sign=SIGNS[trait], aria_hidden="true")
+    look = f"d-card d-{COLOURS[colour] if plain else 'wild'}"
+    return sign(CARD_NAMES[kind], above, below, kind=look, **marks(moves))
 
 
 @cache
@@ -147,8 +162,9 @@ def _colour(colour: int) -> Markup:
     return tag("b", COLOURS[colour], class_=f"d-name-tag d-{COLOURS[colour]}")
 
 
-@cache
-def _face_down(count: int) -> Markup:
+@lru_cache(maxsize=1000)
+def _face_down(count: int, moves: tuple[int, ...] = ()) -> Markup:
     """Draw face-down cards, as one with their number on it."""
     cards = f"{count} card{'s' if count != 1 else ''} face down"
-    return sign(cards, tag("b", count, aria_hidden="true"), kind="d-card d-back")
+    number = tag("b", data_sign=count, aria_hidden="true")
+    return sign(cards, number, kind="d-card d-back", **marks(moves))

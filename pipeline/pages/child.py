@@ -27,9 +27,11 @@ from gauntlet.games.base import Action, Game, Observation, TextAction
 
 @dataclass(frozen=True)
 class TableReady:
-    """The table is ready: the match folder, its earlier matches, and the players by seat."""
+    """The table is ready: the match folder, the file stem of the person's cell and its earlier
+    matches, the players by seat, and the person's seat."""
 
     folder: Path
+    stem: str
     before: frozenset[str]
     players: tuple[str, ...]
     seat: int
@@ -87,7 +89,7 @@ def answer(turn: PersonTurn, option: int, words: str = "") -> Answer:
 class Scene:
     """The watched match, before the first guess.
 
-    codes: the possible guesses.
+    codes: the possible guesses. strategies: their names, each with what it does.
     players: the names of the watched players.
     truth: the index of each player's code.
     losses: by name, the loss of every guess under this truth, in lexical order of its indices,
@@ -97,6 +99,7 @@ class Scene:
 
     folder: Path
     codes: tuple[str, ...]
+    strategies: dict[str, str]
     players: tuple[str, ...]
     truth: tuple[int, ...]
     losses: dict[str, np.ndarray]

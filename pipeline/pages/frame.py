@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -81,9 +81,12 @@ def choices(group: str) -> list[str]:
     return sorted(file.stem for file in (CONF / group).glob("*.yaml"))
 
 
-def select(label: str, names: Sequence[str], wish: object, key: str) -> ui.select:
-    """A choice among the names, bound to the attribute `key`."""
-    return ui.select([*names], label=label).bind_value(wish, key)
+def select(
+    label: str, names: Sequence[str] | Mapping[str, str], wish: object, key: str
+) -> ui.select:
+    """A choice among the names, or values with their names, bound to the attribute `key`."""
+    options = dict(names) if isinstance(names, Mapping) else [*names]
+    return ui.select(options, label=label).bind_value(wish, key)
 
 
 def number(

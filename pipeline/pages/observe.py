@@ -11,7 +11,8 @@ from nicegui import html, ui
 from nicegui.events import KeyEventArguments
 
 from gauntlet.common.sanitize import visible
-from gauntlet.games.rock_paper_scissors.strategies import CODES
+from gauntlet.games.rock_paper_scissors import RockPaperScissors, strategies
+from gauntlet.games.watch import Watch
 from gauntlet.games.watch import drawing as watched
 from gauntlet.pipeline.config.output_dir import short_name
 from gauntlet.pipeline.pages import charts
@@ -152,11 +153,16 @@ def _body(view: ObserverView) -> None:
 
 def _step_text(scene: Scene, guesses: Sequence[Guessed], at: int) -> str:
     guess = guesses[at]
-    guess_text = " ".join(scene.codes[each] for each in guess.guess) or "no guess"
+    guess_text = _named(scene, guess.guess) or "no guess"
     sure = "" if guess.confidence is None else f", confidence {guess.confidence:.2f}"
     right = "right" if guess.guess == scene.truth else "wrong"
-    real = " ".join(scene.codes[each] for each in scene.truth)
+    real = _named(scene, scene.truth)
     return f"Step {guess.shown} of {guess.steps}: {guess_text}{sure}; {right}, it is {real}"
+
+
+def _named(scene: Scene, guess: Sequence[int]) -> str:
+    names = list(scene.strategies)
+    return " and ".join(names[each] for each in guess)
 
 
 def _match(scene: Scene, guesses: Sequence[Guessed]) -> None:
@@ -167,14 +173,14 @@ def _match(scene: Scene, guesses: Sequence[Guessed]) -> None:
                 section_heading(f"Player {name}")
                 guess = now.guess[seat] if now.guess else None
                 row = now.posterior[seat], scene.truth[seat], guess
-                drawing(watched.draw_beliefs(name, scene.codes, *row))
+                drawing(watched.draw_beliefs(name, [*scene.strategies], *row))
         with html.div():
             section_heading("Steps")
             drawing(watched.draw_steps(scene.players, _numbered_actions(guesses)))
         if losses is not None and len(scene.players) == 2:
             with html.div():
                 section_heading("Union loss of every guess")
-                found = scene.players, scene.codes, losses, scene.truth, now.guess
+                found = scene.players, [*scene.strategies], losses, scene.truth, now.guess
                 drawing(watched.draw_losses(*found))
     most = len(guesses) + now.steps - now.shown
     with html.div().classes("p-columns"):
@@ -187,6 +193,8 @@ def _match(scene: Scene, guesses: Sequence[Guessed]) -> None:
             section_heading("Belief in the truth")
             drawing(charts.course("belief in the truth", _beliefs(scene, guesses), most))
     reasons = [(one.shown, one.reasoning) for one in guesses if one.reasoning]
+    section_heading("Strategies")
+    drawing(watched.draw_catalogue(scene.strategies))
     if reasons:
         section_heading("Reasoning")
         text_block("\n".join(f"step {step}: {told}" for step, told in reversed(reasons)))
@@ -222,6 +230,9 @@ def _beliefs(scene: Scene, guesses: Sequence[Guessed]) -> dict[str, list[float]]
 OBSERVERS = ("bayes", "likeliest", "nearest", "constant", "llm")
 """Observers that state a guess; a random player's guess is drawn only after its decision."""
 DRAWN = "drawn by the deal"
+CATALOGUE = watched.catalogue(Watch(of=RockPaperScissors()))
+STRATEGIES = dict(zip(strategies.CODES, CATALOGUE, strict=True))
+"""The names of rock-paper-scissors' strategies, by code."""
 
 
 @dataclass
@@ -243,6 +254,10 @@ class Wish:
         """The codes of both players; [] if the deal draws them."""
         named = self.game == "watch_rps" and DRAWN not in (self.first, self.second)
         return [self.first, self.second] if named else []
+
+    @property
+    def names(self) -> str:
+        return " against ".join(map(STRATEGIES.__getitem__, self.players))
 
     def words(self, outputs: Path) -> list[str]:
         player_words = "".join(self.players) or "any"
@@ -289,7 +304,7 @@ def _setup(outputs: Path, followers: dict[str, Follower]) -> None:
     with html.div().classes("p-form"):
         select("Game", [one for one in choices("game") if one.startswith(WATCHING)], wish, "game")
         for label, key in (("Player 1", "first"), ("Player 2", "second")):
-            select(label, [DRAWN, *CODES], wish, key).bind_visibility_from(
+            select(label, {DRAWN: DRAWN, **STRATEGIES}, wish, key).bind_visibility_from(
                 wish, "game", value="watch_rps"
             )
         select("Observer", list(OBSERVERS), wish, "observer")
@@ -302,9 +317,11 @@ def _setup(outputs: Path, followers: dict[str, Follower]) -> None:
         number("Deal", wish, "deal", 0)
 
     def follow() -> None:
-        who = " against ".join(wish.players) or "players drawn by the deal"
+        who = wish.names or "players drawn by the deal"
         made = Follower(f"{wish.observer} watches {who}", wish.words(outputs), wish.deal)
         followers[made.id] = made
         ui.navigate.to(f"/observe/{made.id}")
 
     button("Watch", follow)
+    section_heading("Strategies of rock-paper-scissors")
+    drawing(watched.draw_catalogue(CATALOGUE))

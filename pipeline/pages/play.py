@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import yaml
 from nicegui import html, ui
 
+from gauntlet.common.errors import UserError
+from gauntlet.pipeline.config.compose import CONF
+from gauntlet.pipeline.config.nodes import build
 from gauntlet.pipeline.config.output_dir import short_name
 from gauntlet.pipeline.pages.frame import (
     button,
@@ -21,13 +26,18 @@ from gauntlet.pipeline.pages.frame import (
     select,
     words,
 )
-from gauntlet.pipeline.pages.table import Table, show
+from gauntlet.pipeline.pages.table import Table
+from gauntlet.pipeline.pages.table_page import show
 
 WATCHING = "watch_"
 """Name prefix of the games of watching."""
 MOST_SEATS = 10
 DEALS = 100
 """Deals that a table plays, from the first on."""
+SCRIPTED, NOBODY = "the game's scripted player", "nobody"
+"""Whom you are compared with: who plays the same deals in your seat, besides an agent's name."""
+PREFERRED = ("rule", "greedy", "tight")
+"""Policies that a game may have, each with an agent of the same name."""
 
 
 @dataclass
@@ -35,6 +45,7 @@ class Wish:
     """The form's values.
 
     others: names of conf/player, by seat.
+    compared: SCRIPTED, NOBODY or a name of conf/agent.
     further: settings as on a command line.
     """
 
@@ -42,6 +53,7 @@ class Wish:
     seats: int = 2
     own: int = 1
     others: dict[int, str] = field(default_factory=dict)
+    compared: str = SCRIPTED
     model: str = "pocket"
     prompt: str = "cloze"
     seed: int = 1
@@ -57,6 +69,12 @@ class Wish:
         alone = self.game.startswith(WATCHING)
         return [] if alone else [seat for seat in range(self.seats) if seat != self.own]
 
+    @property
+    def agents(self) -> list[str]:
+        """Who sits in your seat: you, and then whom you are compared with on the same deals."""
+        compared = scripted(self) if self.compared == SCRIPTED else self.compared
+        return ["human"] if compared == NOBODY else ["human", compared]
+
     def words(self, outputs: Path) -> list[str]:
         """The run's settings. Raises ValueError if the further settings cannot be split."""
         further = shlex.split(self.further)
@@ -71,7 +89,8 @@ class Wish:
         return [
             *("experiment=play", f"game={self.game}", f"model={self.model}"),
             *(f"prompt={self.prompt}", f"seed={self.seed}", f"deals={self.first + DEALS}"),
-            *("controls=[]", f"output_dir={outputs / f'play-{short_name(name_parts)}'}"),
+            *("controls=[]", f"agent={','.join(self.agents)}"),
+            *(f"output_dir={outputs / f'play-{short_name(name_parts)}'}",),
             *self._seating(rest),
             *further,
         ]
@@ -86,6 +105,27 @@ class Wish:
         for seat in rest:
             if (seat, self.other(seat)) != (0, "llm"):
                 yield f"seats.{seat}.player={self.other(seat)}"
+
+
+def scripted(wish: Wish) -> str:
+    """The agent of the game's best-known policy, a random one if it has none; NOBODY against a
+    model behind an API, which would be paid again."""
+    model = _node("model", wish.model)
+    if "openai" in model.get("defaults", ()) or ".models.api." in model.get("_target_", ""):
+        return NOBODY
+    if wish.game.startswith(WATCHING):
+        return "bayes"
+    try:
+        game = build(_node("game", wish.game), "game", (), num_seats=wish.seats)
+        policies = getattr(game, "policies", ())
+    except UserError:  # the table will say it
+        policies = ()
+    return next((name for name in PREFERRED if name in policies), "random")
+
+
+def _node(group: str, name: str) -> Mapping[str, Any]:
+    node: Mapping[str, Any] = yaml.safe_load((CONF / group / f"{name}.yaml").read_text("utf-8"))
+    return node
 
 
 def register(outputs: Path) -> None:
@@ -135,6 +175,8 @@ def _setup(outputs: Path, tables: dict[str, Table]) -> None:
     with html.div().classes("p-form"):
         select("Model of llm", choices("model"), wish, "model")
         select("Prompt of llm", choices("prompt"), wish, "prompt")
+        agents = [name for name in choices("agent") if name != "human"]
+        select("Compared with", [SCRIPTED, NOBODY, *agents], wish, "compared")
         number("Seed", wish, "seed", 0)
         number("First deal", wish, "first", 0)
     further = ui.input("Further settings, as game.size=4").classes("p-wide")

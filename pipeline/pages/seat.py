@@ -128,20 +128,20 @@ class FromDeal(Plan):
 
 
 def at_page(line: Line, first: int, folder: Path, plan: Plan) -> Plan:
-    """The plan with the person at the page in every human seat; the page is informed."""
+    """The plan with the person at the page in every human seat; the page is informed. Its other
+    cells have other players in the person's seat."""
 
     def seated(player: Player) -> Player:
         if not isinstance(player.agent, Human):
             return player
         return replace(player, agent=AtPage(line), model=Screen(line))
 
-    (cell,) = plan.cells
-    there = Folder(folder)
-    before = frozenset(one.match for one in there.matches()) if there.has_sweep else frozenset()
+    cell, *others = plan.cells
+    before = frozenset(one.match for one in Folder(folder).matches(cell.stem))
     names = tuple(player.name for player in cell.players)
-    line.tell(TableReady(folder, before, names, cell.subjects[0]))
+    line.tell(TableReady(folder, cell.stem, before, names, cell.subjects[0]))
     laid = replace(cell, players=tuple(map(seated, cell.players)))
-    return FromDeal((laid,), plan.deals, plan.seed, first)
+    return FromDeal((laid, *others), plan.deals, plan.seed, first)
 
 
 def play(connected: Callable[[int, Path, Plan], Plan], first: int, words: Sequence[str]) -> int:

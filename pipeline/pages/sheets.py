@@ -46,7 +46,7 @@ def sheet(
     ]
     paged = {"rowsPerPage": ROWS} if sortable else None
     table = ui.table(columns=columns, rows=[], row_key="id", pagination=paged).classes("sheet")
-    table.props("flat dense :rows-per-page-options='[10, 25, 100, 0]'")
+    table.props("tabindex=0 flat dense :rows-per-page-options='[10, 25, 100, 0]'")
     fill(table, headings, rows)
     return table
 

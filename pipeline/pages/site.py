@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from fastapi import FastAPI
+from nicegui import app as nicegui_app
 from nicegui import ui
 
 from gauntlet.pipeline.pages import compare, match, matches, observe, play, run, runs
@@ -24,10 +25,12 @@ ICON = (
 def site(outputs: Path, hosts: Iterable[str] = ()) -> OriginCheck:
     """The pages for the folders under `outputs`. hosts: further names of this server."""
     register(outputs)
+    nicegui_app.config.quasar_config["loadingBar"]["skipHijack"] = True  # a bar without a name
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     ui.run_with(
         app,
         title="Gauntlet",
+        language="en-US",
         favicon=ICON,
         dark=None,
         tailwind=False,

@@ -1,27 +1,25 @@
-"""A table at which a person plays: the messages of its process so far, and its page."""
+"""A table at which a person plays: the messages of its process so far."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
-from typing import Any
 
-from markupsafe import Markup
-from nicegui import html, run, ui
-from nicegui.events import KeyEventArguments
-
-from gauntlet.common.errors import UserError
-from gauntlet.common.sanitize import visible
-from gauntlet.games.base import Game, TextAction
-from gauntlet.games.drawing import draw_facts, draw_state, draw_view, style_of
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.pages.child import Answer, Child, News, Over, PersonTurn, TableReady, answer
-from gauntlet.pipeline.pages.frame import button, drawing, note, section_heading, text_block, words
-from gauntlet.pipeline.pages.matches import link
+from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.pages.child import Answer, Child, News, Over, PersonTurn, TableReady
 from gauntlet.pipeline.viewer.match import MatchView, match_view
+
+
+@dataclass(frozen=True)
+class Ending:
+    """A finished match, and where it is stored."""
+
+    folder: Folder
+    record: MatchRecord
+    view: MatchView
 
 
 class Table(Child):
@@ -57,15 +55,15 @@ class Table(Child):
             self.send(answer)
             return True
 
-    def ending(self) -> MatchView | None:
+    def ending(self) -> Ending | None:
         """The finished match, from its record; None until that is written. Slow."""
         over, laid = self.over, self.laid
         if over is None or laid is None:
             return None
         folder = Folder(laid.folder)
-        new = (one for one in folder.matches() if one.match not in laid.before)
+        new = (one for one in folder.matches(laid.stem) if one.match not in laid.before)
         record = next(islice(new, over.played - 1, None), None)
-        return match_view(folder, record) if record else None
+        return Ending(folder, record, match_view(folder, record)) if record else None
 
     def go_on(self) -> None:
         self.over = None
@@ -78,203 +76,3 @@ class Table(Child):
             self.over, self._known = news, 0
         else:
             self.asked = news
-
-
-LOOK_SECONDS = 0.2
-"""Seconds between checks for changes at the table."""
-KEYS = 9
-"""Number of options that have a key, from 1 on."""
-
-
-@dataclass
-class TableView:
-    """The state of one page of a table."""
-
-    table: Table
-    changes: int = -1
-    end: MatchView | None = None
-    damage: str = ""
-    speaking: int | None = None
-    styled: bool = False
-
-    @property
-    def folder(self) -> str:
-        return self.table.laid.folder.name if self.table.laid else ""
-
-    def take(self, option: int) -> None:
-        """Take an option; a text action opens its text field."""
-        turn = self.table.asked
-        if turn is None or self.table.over or option >= len(turn.options):
-            return
-        if isinstance(turn.options[option], TextAction):
-            self.speaking = option
-            self.changes = -1
-        else:
-            self._say(turn, option)
-
-    def say(self, option: int, words: str) -> None:
-        """Take a text action with its text, if that is valid."""
-        turn = self.table.asked
-        action = turn.options[option] if turn else None
-        if turn is None or not isinstance(action, TextAction):
-            return
-        if fault := action.text.fault(words.strip()):
-            ui.notify(f"{words.strip()!r} {fault}", type="warning")
-        else:
-            self._say(turn, option, words.strip())
-
-    def _say(self, turn: PersonTurn, option: int, words: str = "") -> None:
-        self.speaking = None
-        if not self.table.answer(answer(turn, option, words)):
-            ui.notify("another page has answered that already", type="warning")
-
-    def press(self, event: KeyEventArguments) -> None:
-        """Keys 1 to 9 take an option, Enter continues with the next deal."""
-        held = event.modifiers
-        if not event.action.keydown or held.ctrl or held.alt or held.meta:
-            return
-        if event.key.number:
-            self.take(event.key.number - 1)
-        elif event.key.enter and self.table.over:
-            self.go_on()
-
-    def go_on(self) -> None:
-        self.end, self.damage = None, ""
-        self.table.go_on()
-
-
-def show(table: Table) -> None:
-    view = TableView(table)
-    words("h1", table.name)
-
-    @ui.refreshable
-    def body() -> None:
-        _body(view)
-
-    async def look() -> None:
-        if table.over and view.end is None and not view.damage:
-            await _look_up(view)
-        if view.changes != table.changes:
-            view.changes = table.changes
-            body.refresh()
-
-    body()
-    ui.keyboard(view.press, repeating=False, ignore=["input", "select", "textarea"])
-    ui.timer(LOOK_SECONDS, look)
-
-
-async def _look_up(view: TableView) -> None:
-    """Find the record of the finished match once it is written."""
-    try:
-        view.end = await run.io_bound(view.table.ending)
-    except UserError as error:
-        view.damage = str(error)
-    if view.end or view.damage:
-        view.changes = -1
-
-
-def _body(view: TableView) -> None:
-    table = view.table
-    _status(table)
-    if table.over:
-        _over(view, table.over)
-    elif table.asked and table.ended is None:
-        _turn(view, table.asked)
-    if table.ended is None:
-        ui.button("Leave the table", on_click=table.leave, color=None).props(
-            "no-caps flat"
-        ).classes("p-leave")
-    else:
-        ui.link("Open another table", "/play")
-
-
-def _status(table: Table) -> None:
-    with html.p().props("role=status aria-live=polite").classes("p-status"):
-        if table.ended:
-            ui.label(visible(f"The table is closed: {table.ended}")).classes("warning")
-        elif table.ended is not None:
-            ui.label("All deals of this table are played.")
-        elif table.over:
-            ui.label(_outcome(table, table.over))
-        elif table.asked:
-            ui.label("It is your turn.")
-        else:
-            ui.label("The others move ..." if table.laid else "The table is being laid ...")
-    if table.laid:
-        seats = (f"{n} {'you' if n == table.laid.seat else name}"
-                 for n, name in enumerate(table.laid.players))  # fmt: skip
-        note(f"players: {', '.join(seats)}; kept in {table.laid.folder}")
-
-
-def _outcome(table: Table, over: Over) -> str:
-    own = over.returns[table.laid.seat] if table.laid else 0.0
-    winners = [f"player {seat}" for seat, value in enumerate(over.returns) if value > 0]
-    if own > 0:
-        return "The match is over: you won."
-    return f"The match is over: won by {' and '.join(winners) or 'nobody'}."
-
-
-def _turn(view: TableView, turn: PersonTurn) -> None:
-    _drawing(view, turn.game, draw_view(turn.game, turn.observation))
-    if view.table.moves:
-        section_heading("Since your last decision")
-        text_block("\n".join(view.table.moves))
-    section_heading("Your options")
-    with html.div().classes("p-options"):
-        for number, name in enumerate(turn.observation.options):
-            label = visible(f"{number + 1}  {name}" if number < KEYS else name)
-            made = button(label, partial(view.take, number))
-            if number == view.speaking:
-                made.classes("p-chosen")
-    only = len(turn.options) == 1 and isinstance(turn.options[0], TextAction)
-    if only or view.speaking is not None:
-        _words(view, turn, view.speaking or 0)
-    _model_view(turn)
-
-
-def _drawing(view: TableView, game: Game[Any], markup: Markup) -> None:
-    """A drawing; the first one on a page adds its style sheet."""
-    if not view.styled:
-        ui.add_css(style_of(game))
-    view.styled = True
-    drawing(markup)
-
-
-def _words(view: TableView, turn: PersonTurn, option: int) -> None:
-    action = turn.options[option]
-    assert isinstance(action, TextAction)
-    field = ui.input(f"Your words: {action.text.ask}").classes("p-wide").props("autofocus")
-    field.props(f"maxlength={action.text.max_chars}")
-
-    def say() -> None:
-        view.say(option, str(field.value or ""))
-
-    field.on("keydown.enter", say)
-    button("Say it", say)
-
-
-def _model_view(turn: PersonTurn) -> None:
-    """Everything a model would be shown, as text."""
-    observation = turn.observation
-    with ui.expansion("In words"):
-        drawing(draw_facts(observation))
-    with ui.expansion("Rules"):
-        text_block(observation.rules)
-    with ui.expansion(f"Moves so far: {len(observation.history)}"):
-        text_block("\n".join(observation.history) or "none yet")
-
-
-def _over(view: TableView, over: Over) -> None:
-    if over.moves:
-        text_block("\n".join(over.moves))
-    if view.end is None:
-        text_block(over.ending)
-    else:
-        _drawing(view, view.end.game, draw_state(view.end.game, view.end.end_state))
-    if view.damage:
-        note(f"its record cannot be read: {view.damage}", warning=True)
-    with html.div().classes("p-after"):
-        if view.table.ended is None:
-            button("Next deal", view.go_on)
-        if view.end is not None:
-            ui.link("The match, move by move", link(view.folder, view.end.match))

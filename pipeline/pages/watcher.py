@@ -23,7 +23,7 @@ from gauntlet.agents.observers import log_likelihoods, posteriors
 from gauntlet.common.errors import UserError
 from gauntlet.games.base import Game
 from gauntlet.games.watch import State, Watch
-from gauntlet.games.watch.drawing import acts
+from gauntlet.games.watch.drawing import acts, catalogue
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.pages.child import Guessed, Scene
 from gauntlet.pipeline.pages.seat import FromDeal, play
@@ -88,7 +88,8 @@ def scene(game: Watch, seed: Seed, deal: int, folder: Path) -> Scene:
         losses = prospects.curves(
             int(np.ravel_multi_index(truth, shape)), range(int(np.prod(shape)))
         )
-    return Scene(folder, game.codes, tuple(game.watched), truth, dict(losses))
+    strategies = catalogue(game)
+    return Scene(folder, game.codes, strategies, tuple(game.watched), truth, dict(losses))
 
 
 def followed(connection: Connection, first: int, folder: Path, plan: Plan) -> Plan:

@@ -16,11 +16,12 @@ from markupsafe import Markup
 from gauntlet.common.errors import UserError
 from gauntlet.common.markup import tag
 from gauntlet.common.sanitize import file_name
+from gauntlet.common.terminal import short
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults, disambiguate_names
 from gauntlet.pipeline.pages.library import Shelf
 from gauntlet.pipeline.publish.chunks import cut, deals_of, numbers, write_chunks, write_script
-from gauntlet.pipeline.tables.formatting import Scale, p_value, short
+from gauntlet.pipeline.tables.formatting import Scale, p_value
 from gauntlet.pipeline.tables.parquet_export import export
 from gauntlet.pipeline.tables.registry import Sheet, truncation_note
 from gauntlet.pipeline.viewer.data import packed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from typing import Any
 
@@ -18,6 +18,7 @@ from gauntlet.games import drawing
 from gauntlet.games.base import Fact, Game, Observation, default_text_move
 from gauntlet.games.codenames import Codenames
 from gauntlet.games.codenames.words import KINDS, SPYMASTERS
+from gauntlet.games.hive import Hive
 from gauntlet.games.holdem import drawing as holdem
 from gauntlet.games.holdem import rules as poker
 from gauntlet.games.holdem.game import Holdem
@@ -28,9 +29,11 @@ from gauntlet.games.sea_battle import SeaBattle
 from gauntlet.games.sea_battle import rules as sea
 from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.games.uno.arena.game import UnoArena
+from gauntlet.games.uno.arena.words import ANSWERS
 from gauntlet.games.uno.game import Uno
 from gauntlet.games.uno.state import hand
-from gauntlet.games.uno.words import CARD_NAMES
+from gauntlet.games.uno.words import CARD_NAMES, COLOURS
+from gauntlet.games.watch import Watch
 
 SHORT = settings(max_examples=12, deadline=None)
 SEEDS = st.integers(0, 2**32 - 1)
@@ -40,6 +43,7 @@ GAMES = (
     *(Santorini(), Santorini(paper_bugs=True), SeaBattle(most_turns=9), SeaBattle(num_seats=6)),
     *(Codenames(), Codenames(4, paper_bugs=True)),
 )
+WATCH = Watch(of=RockPaperScissors(rounds=20))
 
 
 class Page(HTMLParser):
@@ -226,6 +230,47 @@ def test_a_spymaster_sees_the_key_and_an_operative_only_what_lies_open(seed: int
         for seat in game.to_move(state):
             labels = Page(drawing.draw_view(game, game.observe(state, seat))).labels
             assert labels == (key if seat in SPYMASTERS else known)
+
+
+NO_PLACE: dict[type, Callable[[str], bool]] = {
+    Uno: lambda option: False,
+    UnoArena: lambda option: option in (*COLOURS, *ANSWERS),
+    Holdem: lambda option: True,
+    TicTacToe: lambda option: False,
+    RockPaperScissors: lambda option: False,
+    Santorini: lambda option: False,
+    SeaBattle: lambda option: False,
+    Codenames: lambda option: option == "stop guessing" or option.startswith("clue "),
+    Hive: lambda option: option == "pass",
+    Watch: lambda option: True,
+}
+"""The options of each drawn game for which there is nothing to click."""
+
+
+@SHORT
+@given(seed=SEEDS)
+@pytest.mark.parametrize(
+    "game", [*GAMES, Hive(max_turns=20), WATCH], ids=lambda g: type(g).__name__
+)
+def test_every_move_with_a_place_is_marked_there_and_nothing_else_is(
+    game: Game[Any], seed: int
+) -> None:
+    state = some_state(game, seed)
+    for seat in game.to_move(state):
+        seen = game.observe(state, seat)
+        html = drawing.draw_view(game, seen)
+        first, then = (
+            {
+                int(move)
+                for found in re.findall(f'data-{name}="([0-9 ]+)"', html)
+                for move in found.split()
+            }
+            for name in ("move", "then")
+        )
+        no_place = NO_PLACE[type(game)]
+        assert first == {at for at, name in enumerate(seen.options) if not no_place(name)}
+        assert then <= first
+        assert not re.search("data-(move|then)", drawing.draw_state(game, state))
 
 
 EVIL = '<script>alert(1)</script>"\u202e'

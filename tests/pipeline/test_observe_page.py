@@ -82,7 +82,8 @@ class Still(Follower):
         codes = ("A", EVIL, "C")
         losses = {name: np.linspace(0, 1, 9) for name in ("union", "brier", "ev_loss")}
         self.id, self.name, self.changes, self.ended = "still", EVIL, 0, ""
-        self.scene = Scene(Path("kept"), codes, ("1", "2"), (0, 1), losses)
+        names = {"A": "does this", EVIL: EVIL, "C": ""}
+        self.scene = Scene(Path("kept"), codes, names, ("1", "2"), (0, 1), losses)
         self.guesses = [self.guessed(number) for number in range(guesses)]
 
     def guessed(self, number: int) -> Guessed:

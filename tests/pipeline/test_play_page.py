@@ -4,29 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from multiprocessing import Pipe
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from markupsafe import Markup
 from nicegui.testing import User
 
 from gauntlet.agents.base import Goal, Turn
 from gauntlet.common.errors import ModelError
 from gauntlet.games.base import TextAction, TextSpec
+from gauntlet.games.drawing import draw_view
+from gauntlet.games.hive import Hive
 from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.pipeline import replay, verify
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.pages import play
+from gauntlet.pipeline.pages import comparison, play
 from gauntlet.pipeline.pages.child import Answer, PersonTurn, answer
-from gauntlet.pipeline.pages.play import Wish
+from gauntlet.pipeline.pages.comparison import mistakes, scores
+from gauntlet.pipeline.pages.places import Moves, place_moves, with_buttons
+from gauntlet.pipeline.pages.play import NOBODY, Wish
 from gauntlet.pipeline.pages.seat import Line
-from gauntlet.pipeline.pages.table import Table, TableView
-from tests.pipeline.conftest import Capsys
+from gauntlet.pipeline.pages.table import Table
+from gauntlet.pipeline.pages.table_page import TableView
+from tests.pipeline.conftest import Capsys, Sweep
 from tests.pipeline.paged import visit
 
 PATIENCE = 60
@@ -67,6 +75,7 @@ def test_a_whole_match_is_played_and_its_record_read_back(tmp_path: Path, capsys
                 assert "another page has answered that already" in user.notify.messages
         await user.should_see("The match, move by move", retries=50)
         await user.should_see("The match is over", retries=20)
+        await user.should_see("on the same cards", retries=200)
         user.find("Next deal").click()
         await user.should_see("It is your turn", retries=50)
         assert table.asked is not None
@@ -84,7 +93,8 @@ def test_a_whole_match_is_played_and_its_record_read_back(tmp_path: Path, capsys
 
     (folder,) = tmp_path.iterdir()
     assert folder.name == "play-tic_tac_toe-0_random"
-    (record,) = Folder(folder).matches()
+    cells = {about.players[1]: about.stem for about in Folder(folder).sweep_cells()}
+    (record,) = Folder(folder).matches(cells["human"])
     own = [made for made in record.decisions if made.seat == 1 and not made.forced]
     assert {made.chosen for made in own} == {0}
     assert all(len(made.asked) == 1 and not made.fallback for made in own)
@@ -136,10 +146,90 @@ class Still(Table):
 
     def __init__(self, question: PersonTurn) -> None:
         self.ended, self.changes, self._answering = None, 0, threading.Lock()
-        self.asked, self.sent = question, list[object]()
+        self.asked, self.over, self.sent = question, None, list[object]()
 
     def send(self, message: object) -> None:
         self.sent.append(message)
+
+
+def test_a_move_of_two_places_is_taken_by_the_second_and_only_fitting_ones_are_offered() -> None:
+    game = Hive()
+    state = game.play(game.deal(np.random.default_rng(0)), [game.legal(EMPTY, 0)[0]])
+    seen = game.observe(state, 1)
+    asked = PersonTurn(1, game, seen, game.legal(state, 1), 0)
+    markup, table = draw_view(game, seen), Still(asked)
+    view = TableView(table)
+    press = partial(view.press_place, asked, place_moves(markup, "then"))
+    first = offered(markup, seen.options)
+    assert first["bQ: 6 moves"] == tuple(range(6))
+    press(first["bQ: 6 moves"])
+    then = offered(markup, seen.options, view.chosen)
+    assert then == {"bQ: 6 moves": first["bQ: 6 moves"]} | {
+        name: (move,) for move, name in enumerate(seen.options[:6])
+    }
+    press(then["bQ: 6 moves"])
+    assert view.chosen == ()
+    press(first["bQ: 6 moves"])
+    press(then[seen.options[4]])
+    assert table.sent == [Answer(1, ("5",))]
+    press(then[seen.options[4]])
+    assert len(table.sent) == 1
+
+
+EMPTY = Hive().deal(np.random.default_rng(0))
+
+
+def offered(markup: Markup, names: Sequence[str], chosen: Moves = ()) -> dict[str, Moves]:
+    """Return the moves of every button, by its accessible name."""
+    found = re.findall(
+        r'role="button" [^>]*aria-label="([^"]+)" data-moves="([^"]+)"',
+        with_buttons(markup, names, chosen),
+    )
+    return {name: tuple(map(int, moves.split())) for name, moves in found}
+
+
+def test_scores_are_paired_with_all_who_played_the_same_deals(sweep: Sweep, tmp_path: Path) -> None:
+    def played(name: str, agents: str, *more: str) -> Folder:
+        game = ("experiment=play", "game=tic_tac_toe", "seats.0.player=random", "model=fake")
+        assert sweep(*game, f"agent={agents}", f"output_dir={tmp_path / 'runs' / name}", *more) == 0
+        return Folder(tmp_path / "runs" / name)
+
+    own = played("own", "random,greedy", "deals=3", "controls=[]")
+    played("elsewhere", "first", "deals=2", "controls=[]")
+    played("other_cards", "first", "deals=3", "seed=2", "controls=[]")
+    stems = {one.players[1]: one.stem for one in own.sweep_cells()}
+    records = {name: list(own.matches(stem)) for name, stem in stems.items()}
+    score = {
+        name: [0.5 + one.returns[1] / 2 for one in sorted(found, key=lambda one: one.deal)]
+        for name, found in records.items()
+    }
+    last = next(one for one in records["random"] if one.deal == 2)
+    assert scores(own, last) == [
+        f"You {sum(score['random']):g} of 3, greedy {sum(score['greedy']):g} of 3 on the same cards"
+    ]
+    first = next(one for one in records["random"] if one.deal == 0)
+    (elsewhere,) = scores(own, first)[1:]
+    assert elsewhere.startswith(f"You {sum(score['random'][:2]):g} of 2, first ")
+
+
+def test_errors_are_plies_of_the_subject_alone(
+    sweep: Sweep, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(comparison, "PLAYOUTS", 100)
+    game = ("experiment=play", "game=tic_tac_toe", "seats.0.player=random", "model=fake")
+    assert sweep(*game, "agent=first", "deals=4", "controls=[]") == 0
+    judged = 0
+    for record in Folder(folder).matches():
+        found = mistakes(Folder(folder), record)
+        assert found is not None
+        assert (
+            found.judged
+            == found.decisions
+            == sum(made.seat == 1 and not made.forced for made in record.decisions)
+        )
+        assert all(record.decisions[ply].seat == 1 for ply in found.plies)
+        judged += len(found.plies)
+    assert judged
 
 
 def test_of_two_pages_the_first_answer_to_a_question_counts() -> None:
@@ -163,6 +253,15 @@ def test_settings_name_the_folder_and_only_what_differs_from_the_terminals(tmp_p
     words = Wish().words(tmp_path)
     assert f"output_dir={tmp_path}/play-uno-0_llm" in words
     assert not [word for word in words if word.startswith("seats.")]
+    assert "agent=human,rule" in words
+    for wish, agents in (
+        (Wish(game="santorini"), "human,greedy"),
+        (Wish(game="watch_rps"), "human,bayes"),
+        (Wish(compared="llm"), "human,llm"),
+        (Wish(compared=NOBODY), "human"),
+        (Wish(model="gpt_4_1"), "human"),
+    ):
+        assert f"agent={agents}" in wish.words(tmp_path)
     wish = Wish(game="holdem", own=0, others={1: "tight"}, seed=4, further="game.hands=3")
     words = wish.words(tmp_path)
     assert f"output_dir={tmp_path}/play-holdem-1_tight-game.hands_3-seed_4"[:60] in str(words)

@@ -33,7 +33,8 @@ def draw_view(game: UnoArena, observation: Observation) -> Markup:
     view: View = observation.view
     table = view.table
     top = 15 * table.colour + table.trait
-    known = uno.seen_table(table, _colour_to_match(view.phase, top, table.colour))
+    actions = table.options if view.phase == rules.CARD else ()
+    known = uno.seen_table(table, _colour_to_match(view.phase, top, table.colour), actions)
     asked = _question(table.seat, view.phase, top, view.before, table.colour, view.by)
     return uno.draw_table(known, asked)
 
