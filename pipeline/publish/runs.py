@@ -24,12 +24,14 @@ from gauntlet.pipeline.publish.chunks import cut, deals_of, numbers, write_chunk
 from gauntlet.pipeline.tables.formatting import Scale, p_value
 from gauntlet.pipeline.tables.parquet_export import export
 from gauntlet.pipeline.tables.registry import Sheet, truncation_note
+from gauntlet.pipeline.tables.run_metadata import title
+from gauntlet.pipeline.tables.verdict import first_paragraphs
 from gauntlet.pipeline.viewer.data import packed
 from gauntlet.pipeline.viewer.judged import read_judged
 
 MOST = 500
 """Rows of a table; more would make a page slow to load."""
-TABLES = ("summary", "costs", "pairs")
+TABLES = ("summary", "costs", "pairs", "verdict")
 CELLS = (
     "cell",
     "measure",
@@ -97,6 +99,17 @@ class Run:
                 f"a table in {self.path} is damaged ({error}); `python -m pipeline.report "
                 f"{self.path}` writes it again"
             ) from error
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        """What was found."""
+        found = self.tables.get("verdict")
+        return () if found is None else first_paragraphs([*found["verdict"]])
+
+    @property
+    def played(self) -> str:
+        """What was played, in words."""
+        return title([cell.about.labels for cell in self.cells])
 
     def rows(self) -> Iterator[tuple[str, ...]]:
         """A row of CELLS for each cell."""

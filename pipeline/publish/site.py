@@ -99,6 +99,8 @@ def _write_run(run: Run, out: Path, parquet: bool) -> None:
         "run.html.j2",
         "../",
         title=run.name,
+        played=run.played,
+        verdict=run.verdict,
         sheets=[*sheets, *([run.pair_sheet()] if run.pairs else [])],
         commands=run.commands,
         report=next((file for file in files if file.endswith("/report.html")), ""),
