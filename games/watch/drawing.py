@@ -29,11 +29,15 @@ Acts = Sequence[tuple[int, str]]
 def draw_state(game: Watch, state: State) -> Markup:
     """Includes the strategies of the players, and the last guess."""
     view: View = game.observe(state, 0).view
-    guess = game.guess(state.guesses[-1]) if state.guesses else ""
+    names = list(catalogue(game))
+    real, guess = (
+        " and ".join(names[one] for one in guessed)
+        for guessed in (game.truth(state), state.guesses[-1] if state.guesses else ())
+    )
     middle = tag(
         "div",
         entry("step", tag("b", f"{view.shown} of {view.steps}")),
-        entry("played by", tag("b", game.guess(game.truth(state)))),
+        entry("played by", tag("b", real)),
         entry("last guess", tag("b", guess or "none")) if state.guesses else "",
         class_="d-middle",
     )

@@ -279,8 +279,11 @@ def _guess(view: TableView, turn: PersonTurn, game: Watch) -> None:
         ]
 
     def say() -> None:
-        view.guess = " ".join(str(pick.value or "") for pick in picks)
-        view.say(turn, 0, view.guess)
+        if all(pick.value for pick in picks):
+            view.guess = " ".join(str(pick.value) for pick in picks)
+            view.say(turn, 0, view.guess)
+        else:
+            ui.notify("pick a strategy for every player", type="warning")
 
     button("Guess", say)
 
