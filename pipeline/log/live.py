@@ -8,6 +8,7 @@ rate, and when it was last alive. It is replaced as a whole about every two seco
 from __future__ import annotations
 
 import logging
+import math
 import os
 import socket
 import time
@@ -26,6 +27,8 @@ from gauntlet.pipeline.plan.cells import Plan, Task
 
 State = Literal["loading", "playing", "judging", "finished", "interrupted", "failed"]
 WRITE_SECONDS = 2.0
+FEW = 20
+"""Matches of a run from which on it says how long the others will take."""
 WINDOW_SECONDS = 60.0
 """The rate is taken over the last minute, so it follows workers that join or are lost."""
 
@@ -86,7 +89,8 @@ class CellProgress:
 @dataclass(frozen=True)
 class Outlook:
     """How far a run of models is, by its finished matches: their decisions and tokens, how many
-    decisions all matches are expected to have, and the seconds left."""
+    decisions all matches are expected to have, and the seconds left; infinite before `FEW` matches
+    have ended, as those in progress are not counted."""
 
     decisions: int
     expected: int
@@ -204,7 +208,8 @@ class RunStatus:
             sum(getattr(one, name) for one in self.cells.values())
             for name in ("decisions", "tokens")
         )
-        return Outlook(decisions, round(expected), tokens, seconds * elapsed / at_work)
+        left_seconds = seconds * elapsed / at_work if self._played >= FEW else math.inf
+        return Outlook(decisions, round(expected), tokens, left_seconds)
 
     def _device_seconds(self) -> float:
         return sum(one.device_seconds for one in self.cells.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 
@@ -96,14 +97,17 @@ class Bar:
         """The rate and the time left: of models by their decisions, else by what has ended."""
         ended = self._done + self._failed
         if found := self._outlook(self._seconds):
+            left = f"{duration(found.seconds_left)} left"
+            if math.isinf(found.seconds_left):
+                left = f"under way for {duration(self._seconds)}"
             return (
                 f"{found.decisions:,} of about {found.expected:,} decisions, "
-                f"{short(found.tokens)} tokens, {duration(found.seconds_left)} left"
+                f"{short(found.tokens)} tokens, {left}"
             )
         if not ended:
             return f"{self._rate()}, under way for {duration(self._seconds)}"
-        left = (self._total - ended) * self._seconds / ended
-        return f"{self._rate()}, {duration(left)} left"
+        rest = (self._total - ended) * self._seconds / ended
+        return f"{self._rate()}, {duration(rest)} left"
 
     def _say(self, pace: str = "") -> None:
         self._said = time.monotonic()

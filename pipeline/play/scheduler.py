@@ -23,7 +23,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from gauntlet.common.errors import Stopped
-from gauntlet.models.base import Cancellable, Concurrent, Model, ModelSource
+from gauntlet.models.base import Cancellable, Concurrent, Generate, Model, ModelSource
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.log.lines import check
 from gauntlet.pipeline.log.schema import MatchRecord
@@ -170,10 +170,11 @@ class Scheduler:
         """Adjust the number of matches in progress to what the batch took."""
         waiting = self._queues[batch[0].ask.source] if batch else None
         if isinstance(waiting, BatchQueue):
-            self._width.note(len(batch), batch[0].ended - batch[0].began)
+            writes = isinstance(batch[0].ask.request, Generate)
+            self._width.note(len(batch), batch[0].ended - batch[0].began, writes)
             for each in self._queues.values():
                 if isinstance(each, BatchQueue):
-                    each.at_most = self._half
+                    each.at_most = self._width.now if writes else self._half
 
     def _next(self) -> Sequence[Delivery]:
         """The answers that have arrived; if there are none, flush the queues and wait."""

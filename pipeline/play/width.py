@@ -2,7 +2,8 @@
 
 A model answers a batch sooner than its requests one by one, up to a point. Beyond it more matches
 in progress only mean that all of them end late. So their number starts small and doubles while the
-seconds a request takes fall, or while batches are quick anyway.
+seconds a request takes fall, or while batches are quick anyway. Writing one text takes about as
+long as writing many, so a model that writes gets all matches at once.
 """
 
 from __future__ import annotations
@@ -31,8 +32,11 @@ class Width:
         self._settled = False
         self._restart()
 
-    def note(self, requests: int, seconds: float) -> None:
-        """Count a batch of a local model: its requests, and the seconds that it took."""
+    def note(self, requests: int, seconds: float, writes: bool = False) -> None:
+        """Count a batch of a local model: its requests, the seconds that it took, and whether it
+        was to write."""
+        if writes:
+            self.now, self._settled = self.most, True
         self._requests += requests
         self._seconds += seconds
         if self._settled or self._requests < ROUNDS * self.now:

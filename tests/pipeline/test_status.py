@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import shlex
 import shutil
@@ -27,7 +28,7 @@ from gauntlet.pipeline.log.events import event, log_events, redact
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.follow import RecordFollower
 from gauntlet.pipeline.log.lines import line
-from gauntlet.pipeline.log.live import CellProgress, Outlook, RunStatus
+from gauntlet.pipeline.log.live import FEW, CellProgress, Outlook, RunStatus
 from gauntlet.pipeline.log.metadata_files import parse_object, to_bytes
 from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
 from gauntlet.pipeline.log.records import Log
@@ -368,4 +369,6 @@ def test_what_is_left_counts_each_cell_by_its_own_time(tmp_path: Path) -> None:
     live.cells["a"].decisions, live.cells["a"].tokens = 40, 400
     live.cells["b"].matches, live.cells["b"].device_seconds = 1, 8.0
     live.cells["b"].decisions, live.cells["b"].tokens = 5, 50
+    assert live.outlook(10.0) == Outlook(45, 60, 450, math.inf), "too few have ended"
+    live._played = FEW
     assert live.outlook(10.0) == Outlook(45, 60, 450, 24 * 10 / 12)

@@ -38,3 +38,11 @@ def test_never_more_than_allowed() -> None:
     assert settled(lambda size: 0.001, most=3) == 3
     assert settled(lambda size: 8.0 / size, most=20) == 20
     assert Width(1).now == 1
+
+
+def test_a_model_that_writes_gets_all_matches_at_once() -> None:
+    width = Width(64)
+    width.note(4, 100.0, writes=True)
+    assert width.now == 64
+    width.note(64, 1000.0, writes=True)
+    assert width.now == 64
