@@ -93,19 +93,21 @@ class Bar:
     def _rate(self) -> str:
         return rate(self._done / self._seconds, self._unit)
 
+    def _under_way(self) -> str:
+        return f"under way for {duration(self._seconds)}"
+
     def _pace(self) -> str:
         """The rate and the time left: of models by their decisions, else by what has ended."""
         ended = self._done + self._failed
         if found := self._outlook(self._seconds):
-            left = f"{duration(found.seconds_left)} left"
-            if math.isinf(found.seconds_left):
-                left = f"under way for {duration(self._seconds)}"
+            known = math.isfinite(found.seconds_left)
+            left = f"{duration(found.seconds_left)} left" if known else self._under_way()
             return (
                 f"{found.decisions:,} of about {found.expected:,} decisions, "
                 f"{short(found.tokens)} tokens, {left}"
             )
         if not ended:
-            return f"{self._rate()}, under way for {duration(self._seconds)}"
+            return f"{self._rate()}, {self._under_way()}"
         rest = (self._total - ended) * self._seconds / ended
         return f"{self._rate()}, {duration(rest)} left"
 

@@ -67,6 +67,11 @@ class Admission:
         self._played.add(cell)
         self._admit(cell, math.inf)
 
+    def lift(self) -> None:
+        """Wait no longer for the first matches of cells without a failure."""
+        for cell in [cell for cell in self.trying if not self._failures[cell]]:
+            self._admit(cell, math.inf)
+
     def failed(self, task: Task, kind: str) -> bool:
         """Record a failed match and its kind of error. Returns whether that stops its cell."""
         cell = task.cell

@@ -77,6 +77,7 @@ def play_missing(
         if live.tick(rule.stopped | admission.stopped):
             follower.offer(live)
         bar.tick()
+        preflight.tick()
         if stop.is_set():
             raise KeyboardInterrupt
 

@@ -2,13 +2,14 @@
 and the expected time and cost of the whole sweep.
 
 The first match of a cell that asks a model is an ordinary one, the first in deal order; the cell's
-other matches wait for it (`pipeline/play/admission.py`).
+other matches wait for it (`pipeline/play/admission.py`), for some seconds only if they are free.
 """
 
 from __future__ import annotations
 
 import logging
 import re
+import time
 from collections.abc import Collection, Iterator
 from operator import itemgetter
 
@@ -30,6 +31,9 @@ from gauntlet.pipeline.tables.formatting import amount
 
 NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
 """Errors that differ only in numbers count as the same kind."""
+
+PATIENCE = 20.0
+"""Seconds that the other matches of a cell wait for its first one."""
 
 NAME = 24
 """Longest cell name shown in a terminal, in characters."""
@@ -68,8 +72,16 @@ class Preflight:
         }
         queues = [lacking(cell) for cell in plan.cells]
         self.admission = Admission(queues, self._due, sweep.max_failures)
+        self._paid, self._started = bool(paid_models(plan.sources)), 0.0
         self._told: set[str] = set()
         self._first: list[First] = []
+
+    def tick(self) -> None:
+        """Wait for a slow first match only as long as `PATIENCE`, unless matches cost money."""
+        now = time.monotonic()
+        self._started = self._started or now
+        if not self._paid and self._due and now - self._started > PATIENCE:
+            self.admission.lift()
 
     def played(self, record: MatchRecord, outcome: Outcome) -> None:
         """Note a match; print the report after the last of the first matches."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.plan.cells import Task
 from gauntlet.pipeline.play.admission import Admission
 from gauntlet.pipeline.play.match import Table
-from gauntlet.pipeline.sweep import run_sweep
+from gauntlet.pipeline.sweep import preflight, run_sweep
 from tests import hostile
 from tests.hostile import at_work
 from tests.pipeline.conftest import Capsys, Sweep
@@ -168,6 +169,24 @@ def test_the_first_match_of_each_cell_is_played_before_its_others(
     assert sweep("prompt=cloze,counterfactual", "deals=6", "rotate=true") == 0
     assert sweep("agent=rule", f"output_dir={tmp_path / 'scripted'}") == 0
     assert not lines(capsys.readouterr().out, "preflight")
+
+
+def test_others_do_not_wait_long_for_a_slow_first_match(
+    sweep: Sweep, watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first request of the first match takes a second; the patience is a tenth of that."""
+    begun: list[int] = []
+
+    def slowly(request: Request) -> None:
+        if not begun:
+            begun.append(len(watched.tried))
+            time.sleep(1.0)
+            begun.append(len(watched.tried))
+
+    watched.fails = slowly
+    monkeypatch.setattr(preflight, "PATIENCE", 0.1)
+    assert sweep("prompt=cloze", "deals=5") == 0
+    assert begun[0] == 1 < begun[1]
 
 
 def test_unreadable_replies_are_told_after_the_first_match(
