@@ -24,6 +24,7 @@ PRESSED = """(event) => {
     const place = event.target.closest("[data-moves]");
     if (!place || (event.type === "keydown" && !["Enter", " "].includes(event.key))) return;
     event.preventDefault();
+    event.stopPropagation();
     emit(place.dataset.moves);
 }"""
 

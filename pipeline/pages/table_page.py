@@ -46,10 +46,14 @@ CHOSEN = "One is chosen: click where it goes, or take an option here. Escape dro
 class TableView:
     """The state of one page of a table.
 
-    turn: the question that is shown. chosen: the moves of the chosen place, () if none is.
-    listed: whether the list of all moves is open. acted: whether the last answer came from here.
-    scores, mistakes: of the finished match, as `comparison` has them; looks: how often they were
-    looked for. guess: of an observer, the last one.
+    turn, over: the question and the end that are shown. A key pressed for the last question does
+        not leave an end that nobody has seen.
+    chosen: the moves of the chosen place, () if none is.
+    listed: whether the list of all moves is open.
+    acted: whether the last answer came from here.
+    scores, mistakes: of the finished match, as `comparison` has them.
+    looks: how often they were looked for.
+    guess: of an observer, the last one.
     """
 
     table: Table
@@ -59,6 +63,7 @@ class TableView:
     speaking: int | None = None
     styled: bool = False
     turn: PersonTurn | None = None
+    over: Over | None = None
     chosen: Moves = ()
     listed: bool = False
     acted: bool = False
@@ -115,7 +120,7 @@ class TableView:
             self.take(self.turn, event.key.number - 1)
         elif event.key.escape and self.chosen:
             self.choose(())
-        elif event.key.enter and self.table.over:
+        elif event.key.enter and self.table.over and self.over is self.table.over:
             self.go_on()
 
     def go_on(self) -> None:
@@ -313,6 +318,7 @@ def _model_view(turn: PersonTurn) -> None:
 
 
 def _over(view: TableView, over: Over) -> None:
+    view.over = over
     if over.moves:
         text_block("\n".join(over.moves))
     if view.end is None:

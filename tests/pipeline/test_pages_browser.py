@@ -219,6 +219,7 @@ def test_a_person_plays_a_whole_match_on_the_drawing(visit: Open, outputs: Path,
     assert 0 < len(own) <= clicks
     assert all(len(made.asked) == 1 and not made.fallback for made in own)
     page.go_back()
+    see(page, "on the same cards")  # by then the page listens to keys
     page.keyboard.press("Enter")
     see(page, "It is your turn")
     page.get_by_role("button", name="Leave the table").click()
