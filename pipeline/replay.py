@@ -49,7 +49,7 @@ def _find(match: str, folders: Sequence[Path]) -> tuple[Folder, MatchRecord]:
     )
 
 
-def page(match: MatchView, judged: Judged, twin: MatchView | None = None) -> str:
+def page(match: MatchView, judged: Judged | None = None, twin: MatchView | None = None) -> str:
     """The match as one self-contained page, with another match of its deal beside it."""
     pack = Pack()
     if twin:

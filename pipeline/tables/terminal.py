@@ -29,6 +29,7 @@ LEAST_NAME, MOST_NAME = 28, 39
 """Characters of a cell's name beside its bar."""
 LONGEST = 60
 """Characters of a bar."""
+UNBEATEN = "not shown to do better than always taking"
 WARNINGS = 3
 """Warnings below the verdict."""
 
@@ -42,14 +43,16 @@ def show(results: Results) -> None:
     for sheet in BRIEF_VIEW(brief):
         out.print()
         out.print(sheet_view(sheet))
-    brief_warnings = results["summary"]["warning"].map(_first_reason)
+    brief_warnings = results["summary"]["warning"].map(_short)
     for line in first_warnings(results["summary"].assign(warning=brief_warnings), WARNINGS):
         out.print(Text(line))
 
 
-def _first_reason(warning: str) -> str:
-    first, *others = warning.split("; ")
-    return f"{first}; and {len(others)} more" if others else first
+def _short(warning: str) -> str:
+    """The warning without what the verdict says too: that a control is not beaten."""
+    reasons = warning.split("; ")
+    others = [one for one in reasons if not one.startswith(UNBEATEN)]
+    return "; ".join(others or reasons[:1])
 
 
 def show_all(results: Results) -> None:

@@ -104,11 +104,11 @@ def test_the_command_of_the_readme_can_be_typed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    row = re.search(r"`OPENAI_API_KEY=\S+ python -m pipeline\.run (.*?)`", README.read_text())
+    row = re.search(r"OPENAI_API_KEY=\S+ python -m pipeline\.run ([^#\n]*)", README.read_text())
     assert row
     (source,) = Plan(cells_of(*row.group(1).split()), 1, 1).sources
     assert isinstance(source, OpenAI)
-    assert min(source.price_in, source.price_out) > 0
+    assert min(source.prices.prompt, source.prices.written) > 0
     assert source.cap
 
 

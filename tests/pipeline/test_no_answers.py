@@ -40,7 +40,7 @@ def test_thoughts_and_ends_are_kept_and_shown(sweep: Sweep, folder: Path, capsys
         thoughts = one.detail(0).thoughts
         assert (len(thoughts) <= THOUGHTS_MOST, LEFT_OUT in thoughts) == (True, True)
         assert one.thought_tokens == 20
-    printed = capsys.readouterr().out
+    printed = " ".join(capsys.readouterr().out.split())
     assert "of its replies were cut by the token limit" in printed
     assert "were refused by the model or withheld by its server" in printed
     (row,) = pd.read_csv(folder / "parser.csv").to_dict("records")

@@ -19,6 +19,7 @@ from gauntlet.pipeline.viewer.html import score_bars
 from gauntlet.pipeline.viewer.match import decision_view
 from tests.pipeline.conftest import Capsys, Sweep
 from tests.pipeline.logs import matches
+from tests.pipeline.packed import html_of, unpacked
 from tests.pipeline.records import STATIC, decided, ended, scored
 
 TEXTS = '+model.texts=[\'{"thoughts": "So.", "action": "1"}\',\'{"action": "99"}\',\'Hm.\']'
@@ -116,7 +117,8 @@ def test_a_replay_shows_what_was_written_and_what_was_made_of_it(
     for match in matches(folder):
         assert replay.main([match, "--in", str(folder), "--prompts"]) == 0
         said += capsys.readouterr().out
-        page += unescape(replay.page(replay.replay(match, [folder])))
+        data = unpacked(replay.page(replay.replay(match, [folder])))
+        page += unescape("".join(html_of(data, match)))
     for wanted in ("-> malformed", "-> illegal"):
         assert wanted in said
     assert "-> <b>malformed</b>" in page
