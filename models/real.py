@@ -164,6 +164,8 @@ def unpack_gguf(file: Path) -> Path:
         made.mkdir()
         try:
             convert(file, made)
+        # What transformers and gguf raise for a family, a type of weights or a file that they
+        # cannot read.
         except (ValueError, KeyError, NotImplementedError, RuntimeError, OSError) as error:
             why = (str(error).strip() or type(error).__name__).splitlines()[0]
             raise UserError(

@@ -17,10 +17,10 @@ from gauntlet.pipeline.status import Row, headline, pace
 from gauntlet.pipeline.tables.figures import band, running
 from gauntlet.pipeline.tables.formatting import Scale, row_scales
 from gauntlet.pipeline.tables.primary_test import estimate, read_estimate
-from gauntlet.pipeline.tables.registry import short_names
+from gauntlet.pipeline.tables.registry import LABELS, short_names
 from gauntlet.pipeline.tables.run_metadata import title
 from gauntlet.pipeline.tables.terminal import warnings
-from gauntlet.pipeline.tables.verdict import first_paragraphs
+from gauntlet.pipeline.tables.verdict import saved_verdict
 
 LIVE = ("loading", "playing", "judging")
 """States of a run that is not over."""
@@ -164,7 +164,7 @@ def finished(name: str, shelf: Shelf) -> RunStatus:
         message = "counted by compiled games; no match of them was kept"
     return RunStatus(
         *(name, state_of(shelf), message, done, 1.0, tuple(rows), messages),
-        title=_title(shelf),
+        title=title(summary[[*LABELS]].to_dict("records")),
         verdict=_verdict(shelf),
     )
 
@@ -177,8 +177,10 @@ def _title(shelf: Shelf) -> str:
 
 
 def _verdict(shelf: Shelf) -> tuple[str, ...]:
-    file = shelf.folder.path / "verdict.csv"
-    return first_paragraphs([*pd.read_csv(file)["verdict"]]) if file.exists() else ()
+    try:
+        return saved_verdict(shelf.folder.path)
+    except UserError:  # its figures and the log are still shown
+        return ()
 
 
 def _spent(shelf: Shelf) -> tuple[float, float]:

@@ -30,7 +30,7 @@ from gauntlet.pipeline.viewer.judged import Judged
 from gauntlet.pipeline.viewer.match import MatchView, match_view
 
 MATCHES, BYTES = 40, 4_000_000
-"""A file is full when it has so many matches, or so many bytes of the log."""
+"""A file takes no more deals once it holds this many matches, or bytes of the log."""
 ALONE = 2 * MATCHES
 """As few matches are written by this process alone."""
 AHEAD = 2

@@ -25,13 +25,13 @@ from gauntlet.pipeline.tables.formatting import Scale, p_value
 from gauntlet.pipeline.tables.parquet_export import export
 from gauntlet.pipeline.tables.registry import Sheet, truncation_note
 from gauntlet.pipeline.tables.run_metadata import title
-from gauntlet.pipeline.tables.verdict import first_paragraphs
+from gauntlet.pipeline.tables.verdict import saved_verdict
 from gauntlet.pipeline.viewer.data import packed
 from gauntlet.pipeline.viewer.judged import read_judged
 
 MOST = 500
 """Rows of a table; more would make a page slow to load."""
-TABLES = ("summary", "costs", "pairs", "verdict")
+TABLES = ("summary", "costs", "pairs")
 CELLS = (
     "cell",
     "measure",
@@ -102,9 +102,8 @@ class Run:
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        """What was found."""
-        found = self.tables.get("verdict")
-        return () if found is None else first_paragraphs([*found["verdict"]])
+        """What was found. Raises UserError if its file is damaged."""
+        return saved_verdict(self.path)
 
     @property
     def played(self) -> str:

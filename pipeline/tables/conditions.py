@@ -12,6 +12,7 @@ import pandas as pd
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables import claims
 from gauntlet.pipeline.tables.claims import ALPHA, MOST, Term
+from gauntlet.pipeline.tables.controls import rivals
 from gauntlet.pipeline.tables.formatting import Scale, p_value
 from gauntlet.pipeline.tables.primary_test import Rival, pair_columns, read_difference
 from gauntlet.pipeline.tables.registry import Results
@@ -102,6 +103,11 @@ def conditions(results: Results) -> list[Conditions]:
     return [
         _conditions(group, [c for c in cells if comparison_group(c) == group]) for group in groups
     ]
+
+
+def tested(results: Results) -> list[Conditions]:
+    """What models and prompts change, after Holm's correction."""
+    return family(results["summary"], results.cached(conditions), results.cached(rivals))[1]
 
 
 def family(

@@ -340,6 +340,8 @@ SENSITIVITY_VIEW = View(
     "have settled; in:\nmatches with one.",
     lambda rows: rows[(rows["fallback_matches"] > 0) | (rows["close_decisions"] > 0)],
 )
+UNBEATEN = "not shown to do better than always taking"
+"""How a warning of an unbeaten control begins."""
 NO_ANSWER = {
     "truncated": "were cut by the token limit before their answer (see prompt.max_tokens and "
     "model.thinking_room)",
@@ -408,7 +410,7 @@ def _warnings(
     for _, control in controls.iterrows():
         if not control["ci_low"] > 0:
             reach = scale.reach(control["ci_low"], control["ci_high"])
-            yield f"not shown to do better than always taking the {control['control']} ({reach})"
+            yield f"{UNBEATEN} the {control['control']} ({reach})"
 
 
 def _unusable(result: CellResults, counts: Mapping[str, int]) -> Iterator[str]:

@@ -21,6 +21,7 @@ from gauntlet.pipeline.tables.conditions import (
     claimed_pairs,
     comparison_group,
     family_size,
+    tested,
 )
 from gauntlet.pipeline.tables.controls import rivals
 from gauntlet.pipeline.tables.formatting import Scale, p_value
@@ -28,7 +29,7 @@ from gauntlet.pipeline.tables.pairs import by_p_value
 from gauntlet.pipeline.tables.primary_test import Rival, read_difference, unbeaten_control
 from gauntlet.pipeline.tables.registry import Results, truncation_note
 from gauntlet.pipeline.tables.stopped import control_caveat, verdicts
-from gauntlet.pipeline.tables.verdict import BETTER, OPEN, WORSE, detectable, outcome, tested
+from gauntlet.pipeline.tables.verdict import BETTER, OPEN, WORSE, detectable, outcome
 from gauntlet.stats.means import LEAST
 
 MOST = 40

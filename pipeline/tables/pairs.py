@@ -13,8 +13,8 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables import sheets
 from gauntlet.pipeline.tables.claims import Pairing, choose_pairs
-from gauntlet.pipeline.tables.conditions import claimed_pairs, conditions, family
-from gauntlet.pipeline.tables.controls import rivals, within_floor
+from gauntlet.pipeline.tables.conditions import claimed_pairs, tested
+from gauntlet.pipeline.tables.controls import within_floor
 from gauntlet.pipeline.tables.primary_test import DealMeans, pair_columns
 from gauntlet.pipeline.tables.registry import PAGE, ROWS, TERMINAL, Part, Results, columns, table
 from gauntlet.pipeline.tables.sheets import Column, Row, View
@@ -151,8 +151,8 @@ VIEW = View(
 def pairs(results: Results) -> pd.DataFrame:
     """A row for each pair of `pairing`, on the deals that both cells finished."""
     cells, chosen = results.cells, results.cached(pairing).chosen
-    tested = family(results["summary"], results.cached(conditions), results.cached(rivals))[1]
-    return compare_pairs(((cells[a], cells[b]) for a, b in chosen), claimed_pairs(tested))
+    claimed = claimed_pairs(results.cached(tested))
+    return compare_pairs(((cells[a], cells[b]) for a, b in chosen), claimed)
 
 
 def compare_pairs(

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from gauntlet.common.terminal import WIDTH, WrappedTable, console
 from gauntlet.pipeline.tables import parser
+from gauntlet.pipeline.tables.diagnostics import UNBEATEN
 from gauntlet.pipeline.tables.formatting import Scale, by_scale, percent
 from gauntlet.pipeline.tables.registry import (
     BRIEF,
@@ -29,7 +30,6 @@ LEAST_NAME, MOST_NAME = 28, 39
 """Characters of a cell's name beside its bar."""
 LONGEST = 60
 """Characters of a bar."""
-UNBEATEN = "not shown to do better than always taking"
 WARNINGS = 3
 """Warnings below the verdict."""
 

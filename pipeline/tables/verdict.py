@@ -7,16 +7,18 @@ tables. They claim nothing beyond the experiment's tests after Holm's correction
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
+from gauntlet.common.errors import UserError
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables import stopped
 from gauntlet.pipeline.tables.claims import ALPHA, comparison_group, null_value
-from gauntlet.pipeline.tables.conditions import Conditions, conditions, family, family_size
+from gauntlet.pipeline.tables.conditions import family_size, tested
 from gauntlet.pipeline.tables.controls import rivals
 from gauntlet.pipeline.tables.formatting import Scale
 from gauntlet.pipeline.tables.primary_test import unbeaten_control
@@ -54,6 +56,20 @@ def verdict(results: Results) -> tuple[str, ...]:
     return first_paragraphs([*results["verdict"]["verdict"]])
 
 
+def saved_verdict(folder: Path) -> tuple[str, ...]:
+    """The first paragraphs of a run's verdict.csv; none without it. Raises UserError if it is
+    damaged."""
+    file = folder / "verdict.csv"
+    if not file.exists():
+        return ()
+    try:
+        return first_paragraphs([*pd.read_csv(file)["verdict"]])
+    except (ValueError, KeyError) as error:
+        raise UserError(
+            f"{file} is damaged ({error}); `python -m pipeline.report {folder}` writes it again"
+        ) from error
+
+
 def first_paragraphs(found: Sequence[str]) -> tuple[str, ...]:
     """Those that a page shows, and how many more there are."""
     more = len(found) - GROUPS
@@ -84,30 +100,23 @@ def with_null(results: Results) -> pd.DataFrame:
     return results["summary"].assign(null=results["summary"]["cell"].map(nulls))
 
 
-def tested(results: Results) -> list[Conditions]:
-    """What models and prompts change, after Holm's correction."""
-    return family(results["summary"], results.cached(conditions), results.cached(rivals))[1]
-
-
 # --- a round robin
 
 
 def _order(results: Results, robin: RoundRobin) -> str:
     """The players by score, and how many pairings are settled."""
-    every = results["standings"]
-    rows = every[
-        (every["experiment"] == robin.about.experiment)
-        & (every["game"] == robin.about.labels["game"])
-    ].sort_values("score", ascending=False, kind="stable")
+    rows = _of_game(results["standings"], robin)
+    rows = rows.sort_values("score", ascending=False, kind="stable")
     places = [f"{row['player']} {100 * row['score']:.0f}%" for _, row in rows.iterrows()]
-    summary = results["summary"]
-    cells = summary[
-        (summary["experiment"] == robin.about.experiment)
-        & (summary["game"] == robin.about.labels["game"])
-    ]
+    cells = _of_game(results["summary"], robin)
     settled, total = int((cells["p_holm"] < ALPHA).sum()), int(cells["p_holm"].notna().sum())
     named = ", ".join(places[: 2 * NAMES]) + (", ..." if len(places) > 2 * NAMES else "")
     return f"by score {named}; {settled} of {total} pairings show which side is better."
+
+
+def _of_game(rows: pd.DataFrame, robin: RoundRobin) -> pd.DataFrame:
+    about = robin.about
+    return rows[(rows["experiment"] == about.experiment) & (rows["game"] == about.labels["game"])]
 
 
 # --- comparable cells
