@@ -132,9 +132,12 @@ def alone(model: Local, request: Request) -> Reply:
     assert isinstance(request, Generate)
     writer: Generator = model._writer
     said: list[Generation] = []
-    for text in writer._texts([request]):
-        writer._write_wave([text])
-        assert text.reply is not None
+    for text in writer._texts(request, writer.tokens.encode_all([request.prompt])[0]):
+        writing = writer._new_writing()
+        assert writing is not None
+        writing.join([text])
+        while text.reply is None:
+            writing.step()
         said.append(text.reply)
     first, *others = said
     tokens = sum(each.tokens for each in said)

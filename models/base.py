@@ -6,7 +6,7 @@ request refers to them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -208,6 +208,22 @@ class Model(Protocol):
 
     def close(self) -> None:
         """Free the model's resources."""
+        ...
+
+
+More = Callable[[], Sequence[Request]]
+"""Returns further requests, if there are any by now."""
+Done = Callable[[int, Reply], None]
+"""Receives the reply to a request, with its number in the order in which they came, from 0."""
+
+
+@runtime_checkable
+class Continuous(Protocol):
+    """A model that begins further requests while it works on others, as text after text ends."""
+
+    def answer_on(self, requests: Sequence[Request], more: More, done: Done) -> None:
+        """Like `answer`, for these requests and all that `more` returns meanwhile; each reply is
+        delivered as soon as it is there. Returns when all are."""
         ...
 
 

@@ -17,38 +17,39 @@ GRAIN = 64
 
 
 class KVCache:
-    """Space for a fixed number of texts, added in order of length, shortest first.
+    """A row for each text, in the order of their lengths, shortest first.
 
-    lengths: tokens of each text.
+    lengths: tokens of each text. They may be set to less, which drops a text's last tokens.
     """
 
-    def __init__(self, like: KeysValues, texts: int, room: int) -> None:
-        """like: gives layers, heads, dtype and device. room: the longest text, in tokens."""
+    def __init__(self) -> None:
         self.lengths: list[int] = []
-        self._room = room
-        long = rounded_up(room + 1, GRAIN)
+        self._room = 0
         self._layers: list[Layer] = []
-        for keys, values in like:
-            shape = (texts, keys.shape[1], long, keys.shape[2])
-            self._layers.append((keys.new_zeros(shape), values.new_zeros(shape)))
 
-    def add(self, past: KeysValues, fresh: KeysValues) -> None:
-        """Add a text: a known part and its continuation."""
-        row, before = len(self.lengths), len(past[0][0]) if past else 0
-        length = before + len(fresh[0][0])
-        for number, kept in enumerate(self._layers):
-            for side, block in enumerate(kept):
-                if past:
-                    block[row, :, :before] = past[number][side].transpose(0, 1)
-                block[row, :, before:length] = fresh[number][side].transpose(0, 1)
-        self.lengths.append(length)
+    def arrange(
+        self, kept: Sequence[int], added: Sequence[tuple[KeysValues, KeysValues]], room: int
+    ) -> list[int]:
+        """Drop all rows but `kept`, and add texts; return the new order of the two together.
 
-    def keep(self, rows: Sequence[int]) -> None:
-        """Drop all other texts."""
-        wanted = torch.tensor(rows, device=self._layers[0][0].device)
-        for number, (keys, values) in enumerate(self._layers):
-            self._layers[number] = keys[wanted], values[wanted]
-        self.lengths = [self.lengths[row] for row in rows]
+        added: for each text the states of a known part, or (), and those of its continuation.
+        room: tokens of the longest text at its end.
+        """
+        lengths = [self.lengths[row] for row in kept]
+        lengths += [sum(len(part[0][0]) for part in parts if part) for parts in added]
+        order = sorted(range(len(lengths)), key=lengths.__getitem__)
+        long = rounded_up(room + 1, GRAIN)
+        self._layers = self._layers or [_empty(layer) for layer in (added[0][1] if added else ())]
+        for number, layer in enumerate(self._layers):  # one at a time, to hold little twice
+            blocks = []
+            for side, old in enumerate(layer):
+                rows = [[old[row, :, : self.lengths[row]]] for row in kept]
+                for parts in added:
+                    rows.append([part[number][side].transpose(0, 1) for part in parts if part])
+                blocks.append(_joined(old, [rows[place] for place in order], long))
+            self._layers[number] = blocks[0], blocks[1]
+        self.lengths, self._room = [lengths[place] for place in order], room
+        return order
 
     @contextmanager
     def growing(self) -> Iterator[Mixing]:
@@ -83,6 +84,23 @@ class KVCache:
             else:
                 spans.append((row, row + 1, long))
         return spans
+
+
+def _empty(layer: Layer) -> Layer:
+    """Blocks without rows for texts whose states are like these."""
+    keys, values = (side.new_zeros((0, side.shape[1], 0, side.shape[2])) for side in layer)
+    return keys, values
+
+
+def _joined(like: Tensor, rows: Sequence[Sequence[Tensor]], long: int) -> Tensor:
+    """A block (texts, heads, long, size) of the parts of each text, (heads, tokens, size)."""
+    block = like.new_zeros((len(rows), like.shape[1], long, like.shape[3]))
+    for row, parts in zip(block, rows, strict=True):
+        start = 0
+        for part in parts:
+            row[:, start : start + part.shape[1]] = part
+            start += part.shape[1]
+    return block
 
 
 def attend_last(

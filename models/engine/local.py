@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 from threading import Event, Lock
 from typing import Any
@@ -17,7 +18,7 @@ from transformers import AutoModelForCausalLM
 from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 
 from gauntlet.common.errors import ModelError
-from gauntlet.models.base import Generate, Reply, Request, Score
+from gauntlet.models.base import Done, Generate, More, Reply, Request, Score
 from gauntlet.models.engine.files import Stamp, weight_files
 from gauntlet.models.engine.fp8 import check_device, quantize
 from gauntlet.models.engine.generate import Generator
@@ -58,11 +59,28 @@ class Local:
             self._writer = Generator(network, tokens, packed, least, thinking_room, self._go_on)
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
-        self._go_on()
+        replies: dict[int, Reply] = {}
+        self.answer_on(requests, list, replies.__setitem__)
+        return [replies[number] for number in range(len(requests))]
+
+    def answer_on(self, requests: Sequence[Request], more: More, done: Done) -> None:
+        """Answer the requests and those that `more` returns while texts are written."""
+        numbers = count()
+
+        def to_write(new: Sequence[Request]) -> list[tuple[int, Generate]]:
+            """Answer what asks for scores; return the rest."""
+            self._go_on()
+            numbered = list(zip(new, numbers, strict=False))
+            scores = [
+                (request, number) for request, number in numbered if isinstance(request, Score)
+            ]
+            replies = self._scorer.score([request for request, _ in scores])
+            for (_, number), reply in zip(scores, replies, strict=True):
+                done(number, reply)
+            return [(n, request) for request, n in numbered if isinstance(request, Generate)]
+
         with turn(self._network):
-            scored = iter(self._scorer.score([r for r in requests if isinstance(r, Score)]))
-            written = iter(self._writer.write([r for r in requests if isinstance(r, Generate)]))
-        return [next(scored) if isinstance(r, Score) else next(written) for r in requests]
+            self._writer.write_on(to_write(requests), lambda: to_write(more()), done)
 
     def cancel(self) -> None:
         """Answers in progress and later ones raise ModelError. May be called from any thread."""

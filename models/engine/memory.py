@@ -12,8 +12,9 @@ import torch
 from gauntlet.models.engine.attention import KeysValues
 
 GIB = 1 << 30
-RESIDENT_SHARE, PACK_SHARE = 1 / 4, 1 / 4
-"""Shares of the free memory: for cached keys and values, and for the activations of one pass."""
+RESIDENT_SHARE, PACK_SHARE, TEXTS_SHARE = 1 / 4, 1 / 4, 1 / 8
+"""Shares of the free memory: for cached keys and values, for the activations of one pass, and for
+the keys and values of texts in progress."""
 RESIDENT_MOST = {"cpu": GIB, "cuda": 16 * GIB}
 """Bytes; a larger cache of static parts brings no more hits."""
 PACK_MOST = {"cpu": 1024, "cuda": 16384}
@@ -45,10 +46,12 @@ def alone(number: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Bytes of keys and values to cache between calls, and tokens per pack."""
+    """Bytes of keys and values to cache between calls, tokens per pack, and bytes of keys and
+    values of the texts that are written at once."""
 
     resident: int
     pack_tokens: int
+    texts: int
 
 
 class Memory:
@@ -109,6 +112,7 @@ def budget(network: Any, free: int) -> Budget:
     return Budget(
         resident=min(int(free * RESIDENT_SHARE), RESIDENT_MOST[device.type]),
         pack_tokens=min(max(tokens, PACK_LEAST), most),
+        texts=int(free * TEXTS_SHARE),
     )
 
 

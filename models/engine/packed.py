@@ -27,7 +27,7 @@ from gauntlet.models.engine.equivalence_check import FIRST, EquivalenceCheck, pr
 from gauntlet.models.engine.general import General
 from gauntlet.models.engine.kept_checks import differences
 from gauntlet.models.engine.layout import Piece
-from gauntlet.models.engine.memory import Least, Memory, alone
+from gauntlet.models.engine.memory import Least, Memory, alone, state_bytes
 from gauntlet.models.engine.portable import Portable
 from gauntlet.models.engine.ragged_forward import Flat, Unsupported
 from gauntlet.models.engine.reference import REFUSALS, GoOn, Reference
@@ -61,6 +61,8 @@ class Packed:
 
     engine: the pass that runs the packs; None if only the plain scorer can.
     proof: up to which length the pass is verified against the plain scorer.
+    text_bytes: memory for the keys and values of texts in progress; a token of one takes
+        `state_bytes`.
     """
 
     proof: EquivalenceCheck
@@ -81,6 +83,10 @@ class Packed:
         allowed = self.memory.budget()
         self.tokens = tokens
         self.pack_tokens = allowed.pack_tokens
+        self.text_bytes = allowed.texts
+        self.state_bytes = state_bytes(
+            network.config.get_text_config(decoder=True), network.dtype.itemsize
+        )
         self.resident = Resident(allowed.resident, self.memory.size)
         self._plain = Reference(network, tokens, go_on)
         self.engine: Engine | None = None

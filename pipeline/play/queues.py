@@ -1,6 +1,7 @@
 """The queue of one model.
 
-A local model takes requests in batches; the next batch fills while it works on one. A remote model
+A local model takes requests in batches; the next batch fills while it works on one. While it writes
+texts, it takes further requests as they come, and each text is delivered as it ends. A remote model
 takes single requests, several at a time, and no request waits for another's reply. Requests of the
 match that began first go first, so that matches end in the order in which they began.
 """
@@ -17,8 +18,9 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Protocol
 
-from gauntlet.models.answering import answer_each
-from gauntlet.models.base import Concurrent, Model, Reply
+from gauntlet.common.errors import Stopped
+from gauntlet.models.answering import answer_each, checked
+from gauntlet.models.base import Concurrent, Continuous, Generate, Model, Reply, Request
 from gauntlet.pipeline.play.chains import Ask
 from gauntlet.pipeline.play.cost import split_cost
 
@@ -131,7 +133,11 @@ class BatchQueue:
 
     def _serve(self) -> None:
         while batch := self._next():
-            self._deliver(answer_batch(self._model, batch))
+            writes = any(isinstance(ask.request, Generate) for ask in batch)
+            if writes and isinstance(self._model, Continuous):
+                _Stream(self._model, self._take, self._deliver).answer(batch)
+            else:
+                self._deliver(answer_batch(self._model, batch))
 
     def _next(self) -> list[Ask]:
         """Wait for the next batch; [] after closing."""
@@ -139,12 +145,64 @@ class BatchQueue:
             self._changed.wait_for(
                 lambda: self._closed or self._flushed or len(self._waiting) >= self.at_most
             )
-            if self._closed:
-                return []
-            size = min(self.at_most, len(self._waiting))
-            batch = [heappop(self._waiting)[2] for _ in range(size)]
-            self._flushed = max(0, self._flushed - len(batch))
-            return batch
+            return self._pop(self.at_most)
+
+    def _take(self) -> list[Ask]:
+        """What waits now."""
+        with self._changed:
+            return self._pop(len(self._waiting))
+
+    def _pop(self, most: int) -> list[Ask]:
+        if self._closed:
+            return []
+        batch = [heappop(self._waiting)[2] for _ in range(min(most, len(self._waiting)))]
+        self._flushed = max(0, self._flushed - len(batch))
+        return batch
+
+
+class _Stream:
+    """A call of a continuous model, which lasts as long as the model has something to answer."""
+
+    def __init__(self, model: Model, take: Callable[[], list[Ask]], deliver: Deliver) -> None:
+        self._model, self._take, self._deliver = model, take, deliver
+        self._open: dict[int, tuple[Ask, float, float]] = {}
+        self._numbers = count()
+        self._clock, self._share = time.perf_counter(), 0.0
+
+    def answer(self, asks: Sequence[Ask]) -> None:
+        """Deliver each reply as soon as it is there. If the call fails, the asks that have no reply
+        are answered one by one."""
+        assert isinstance(self._model, Continuous)
+        try:
+            self._model.answer_on(self._begin(asks), lambda: self._begin(self._take()), self._done)
+        except Stopped as stopped:
+            for number in [*self._open]:
+                self._end(number, stopped)
+        except BaseException:  # any exception goes to its own ask
+            pass
+        for ask, *_ in self._open.values():
+            self._deliver(answer_batch(self._model, [ask]))
+
+    def _begin(self, asks: Sequence[Ask]) -> list[Request]:
+        self._share_time()
+        for ask in asks:
+            self._open[next(self._numbers)] = ask, self._clock, self._share
+        return [ask.request for ask in asks]
+
+    def _done(self, number: int, reply: Reply) -> None:
+        self._end(number, checked(reply))
+
+    def _end(self, number: int, reply: Reply | Exception) -> None:
+        self._share_time()
+        ask, began, share = self._open.pop(number)
+        took = self._share - share
+        self._deliver([Delivery(ask, reply, took, took, began, self._clock)])
+
+    def _share_time(self) -> None:
+        """Add the time since the last event to the share of each ask under way."""
+        now = time.perf_counter()
+        self._share += (now - self._clock) / max(1, len(self._open))
+        self._clock = now
 
 
 def answer_batch(model: Model, asks: Sequence[Ask]) -> list[Delivery]:

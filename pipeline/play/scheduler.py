@@ -23,7 +23,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from gauntlet.common.errors import Stopped
-from gauntlet.models.base import Cancellable, Concurrent, Generate, Model, ModelSource
+from gauntlet.models.base import (
+    Cancellable,
+    Concurrent,
+    Continuous,
+    Generate,
+    Model,
+    ModelSource,
+)
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.log.lines import check
 from gauntlet.pipeline.log.schema import MatchRecord
@@ -170,11 +177,10 @@ class Scheduler:
         """Adjust the number of matches in progress to what the batch took."""
         waiting = self._queues[batch[0].ask.source] if batch else None
         if isinstance(waiting, BatchQueue):
-            writes = isinstance(batch[0].ask.request, Generate)
-            self._width.note(len(batch), batch[0].ended - batch[0].began, writes)
+            self._width.note(len(batch), batch[0].ended - batch[0].began)
             for each in self._queues.values():
                 if isinstance(each, BatchQueue):
-                    each.at_most = self._width.now if writes else self._half
+                    each.at_most = self._half
 
     def _next(self) -> Sequence[Delivery]:
         """The answers that have arrived; if there are none, flush the queues and wait."""
@@ -274,6 +280,10 @@ class Scheduler:
         for ask in asks:
             self._asking[ask] = running
             running.watch.register(ask)
+            if isinstance(ask.request, Generate) and isinstance(
+                self._models[ask.source], Continuous
+            ):
+                self._width.open()
             self._queues[ask.source].put(ask, running.place)
 
     def _stop(self, running: _Running, result: Any) -> None:

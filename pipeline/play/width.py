@@ -32,11 +32,12 @@ class Width:
         self._settled = False
         self._restart()
 
-    def note(self, requests: int, seconds: float, writes: bool = False) -> None:
-        """Count a batch of a local model: its requests, the seconds that it took, and whether it
-        was to write."""
-        if writes:
-            self.now, self._settled = self.most, True
+    def open(self) -> None:
+        """Allow all matches: a model is asked to write."""
+        self.now, self._settled = self.most, True
+
+    def note(self, requests: int, seconds: float) -> None:
+        """Count a batch of a local model: its requests, and the seconds that it took."""
         self._requests += requests
         self._seconds += seconds
         if self._settled or self._requests < ROUNDS * self.now:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -75,7 +76,7 @@ def test_a_text_does_not_depend_on_company_order_or_threads(local):
 def test_logits_of_a_step_are_the_same_bits_in_any_company(local, monkeypatch):
     """Equal texts could hide unequal rounding, so this looks at the logits themselves."""
     asks, seen = mixed_asks()[:9], {}
-    extend = local._writer._extend
+    extend = local._writer._endings.extend
 
     def watch(active, logits):
         for text, row in zip(active, logits, strict=True):
@@ -84,13 +85,79 @@ def test_logits_of_a_step_are_the_same_bits_in_any_company(local, monkeypatch):
                 assert torch.equal(seen.setdefault(key, row), row)
         extend(active, logits)
 
-    monkeypatch.setattr(local._writer, "_extend", watch)
+    monkeypatch.setattr(local._writer._endings, "extend", watch)
     local.answer(asks)
     count = len(seen)
     for width in (1, 4):
         for start in range(0, len(asks), width):
             local.answer(asks[start : start + width])
     assert len(seen) == count > 100
+
+
+def test_texts_that_join_later_are_what_they_are_alone(local):
+    """Each look brings further requests, and ended texts are delivered before the others."""
+    asks = mixed_asks()
+    alone = [local.answer([ask])[0] for ask in asks]
+    coming, replies = [asks[place : place + 3] for place in range(4, len(asks), 3)], {}
+    writing = []
+
+    def more():
+        writing.append(len(replies))
+        return coming.pop(0) if coming else []
+
+    local.answer_on(asks[:4], more, replies.__setitem__)
+    assert [replies[number] for number in range(len(asks))] == alone
+    assert writing[-1] == len(asks)
+    assert 0 < writing[1] < len(asks)
+
+
+def test_scores_are_answered_while_texts_are_written(local):
+    score, seen = Score((PROMPT,), ("A", "B")), []
+    coming = [[score]]
+    local.answer_on(
+        [Generate(PROMPT, 60, 1.0, seed=2)],
+        lambda: coming.pop() if coming else [],
+        lambda number, reply: seen.append((number, reply)),
+    )
+    assert [number for number, _ in seen] == [1, 0]
+    assert seen[0][1] == local.answer([score])[0]
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.7])
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_cut_text_goes_on_where_it_was_cut(checkpoint_folder, monkeypatch, temperature, at_once):
+    """Asked for again with more room, in the same stream or in the next call."""
+    first = Generate(PROMPT, 20, temperature, seed=3)
+    longer, other = replace(first, max_tokens=50), Generate(Prompt("", "e"), 33, 0.9, seed=4)
+    local = Checkpoint(str(checkpoint_folder)).load()
+    (whole,) = Checkpoint(str(checkpoint_folder)).load().answer([longer])
+    steps, step = [], local._scorer.engine.step
+    monkeypatch.setattr(local._scorer.engine, "step", lambda *args: steps.append(1) or step(*args))
+    replies, coming = {}, [[longer]] if at_once else []
+
+    def more():
+        return coming.pop() if coming and 0 in replies else []
+
+    local.answer_on([first, other] if at_once else [first], more, replies.__setitem__)
+    again = replies[2] if at_once else local.answer([longer])[0]
+    assert replies[0].finishes == ("length",)
+    assert again == whole
+    assert len(steps) < 55, "the first 20 tokens were not written twice"
+
+
+def test_equal_greedy_requests_are_written_once(checkpoint_folder, monkeypatch):
+    local = Checkpoint(str(checkpoint_folder)).load()
+    asks = [Generate(PROMPT, 12, seed=seed) for seed in range(6)]
+    rows, step = [], local._scorer.engine.step
+    monkeypatch.setattr(
+        local._scorer.engine,
+        "step",
+        lambda tokens, places, *rest: (
+            rows.append((places > 0).sum()) or step(tokens, places, *rest)
+        ),
+    )
+    assert len(set(local.answer(asks))) == 1
+    assert max(rows) == 1
 
 
 def test_a_shared_static_part_is_read_once(local, monkeypatch):
@@ -161,7 +228,7 @@ def test_a_text_says_why_it_ended(local):
 def scripted(monkeypatch, local, text: str) -> None:
     """Let sampling choose the tokens of `text`, then the end of the text."""
     chosen = iter([*local.tokens._bare(text), 1])
-    monkeypatch.setattr("gauntlet.models.engine.generate.choose", lambda *_: next(chosen))
+    monkeypatch.setattr("gauntlet.models.engine.text.choose", lambda *_: next(chosen))
 
 
 def test_a_text_that_the_model_ends_is_plain(local, monkeypatch):
@@ -260,7 +327,7 @@ def test_a_prompt_may_open_the_thoughts(prompt, opened):
 def test_a_cancelled_text_ends_at_its_next_token(engine, checkpoint_folder, monkeypatch):
     """Ctrl-C or a time limit must not wait for a long text to be complete."""
     model = Checkpoint(str(checkpoint_folder), engine=engine).load()
-    extend, tokens = model._writer._extend, []
+    extend, tokens = model._writer._endings.extend, []
 
     def count(active, logits):
         extend(active, logits)
@@ -268,7 +335,7 @@ def test_a_cancelled_text_ends_at_its_next_token(engine, checkpoint_folder, monk
         if len(tokens) == 3:
             model.cancel()
 
-    monkeypatch.setattr(model._writer, "_extend", count)
+    monkeypatch.setattr(model._writer._endings, "extend", count)
     with pytest.raises(ModelError, match="the run ends"):
         model.answer([Generate(PROMPT, max_tokens=60)])
     assert len(tokens) == 3

@@ -58,7 +58,7 @@ def test_logits_of_a_step_are_the_same_bits_in_any_company(
 ) -> None:
     local = writer(checkpoint_folder)
     asks, seen = mixed_asks()[:9], {}
-    extend = local._writer._extend
+    extend = local._writer._endings.extend
 
     def watch(active: Any, logits: torch.Tensor) -> None:
         for text, row in zip(active, logits, strict=True):
@@ -67,7 +67,7 @@ def test_logits_of_a_step_are_the_same_bits_in_any_company(
                 assert torch.equal(seen.setdefault(key, row), row)
         extend(active, logits)
 
-    monkeypatch.setattr(local._writer, "_extend", watch)
+    monkeypatch.setattr(local._writer._endings, "extend", watch)
     local.answer(asks)
     count = len(seen)
     for width, threads in ((1, 1), (4, 2), (9, 3)):

@@ -116,8 +116,8 @@ def ask(text: str) -> Ask:
 
 
 def text_of(request: Request) -> str:
-    assert isinstance(request, Score)
-    return request.prompts[0].changing
+    prompt = request.prompts[0] if isinstance(request, Score) else request.prompt
+    return prompt.changing
 
 
 def fakes_reply(ask: Ask) -> Reply:

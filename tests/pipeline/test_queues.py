@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import pytest
 
 from gauntlet.common.errors import Stopped
-from gauntlet.models.base import Reply, Request, Scores
+from gauntlet.models.base import Done, Generate, Generation, More, Prompt, Reply, Request, Scores
 from gauntlet.models.fake import Fake
+from gauntlet.pipeline.play.chains import Ask
 from gauntlet.pipeline.play.queues import BatchQueue, Delivery, Queue, SlotQueue, queue_for
 from tests.pipeline.asking import Answering, Empty, Late, ask, text_of
 
@@ -97,6 +99,95 @@ def test_a_flush_of_nothing_starts_nothing(delivered: Delivered) -> None:
     put(waiting, "b")
     assert model.begun.get(timeout=SECONDS) == ["a", "b"]
     model.open.release()
+    waiting.close()
+
+
+@dataclass
+class Flowing(Empty):
+    """Answers one request at a time, in the order of its length, and takes others meanwhile. Waits
+    for `open` before each."""
+
+    open: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+
+    def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
+        return [self._reply(request) for request in requests]
+
+    def answer_on(self, requests: Sequence[Request], more: More, done: Done) -> None:
+        waiting = list(enumerate(requests))
+        number = len(waiting)
+        while waiting:
+            assert self.open.acquire(timeout=SECONDS)
+            for request in more():
+                waiting.append((number, request))
+                number += 1
+            waiting.sort(key=lambda each: len(text_of(each[1])))
+            done(waiting[0][0], self._reply(waiting[0][1]))
+            del waiting[0]
+
+    def _reply(self, request: Request) -> Reply:
+        if text_of(request) == "bad":
+            raise ValueError("bad prompt")
+        if text_of(request) == "stop":
+            raise Stopped("the cap is reached")
+        return Generation(text_of(request), 1, 1)
+
+
+def written(text: str) -> Ask:
+    return Ask(Fake(), Generate(Prompt("", text), 4))
+
+
+def test_a_text_that_ends_makes_room_for_what_came_meanwhile(delivered: Delivered) -> None:
+    model = Flowing()
+    waiting = BatchQueue(model, 2, delivered.batches.put)
+    for text in ("aaaa", "aa"):
+        waiting.put(written(text))
+    model.open.release()
+    assert text_of(delivered.take(1)[0].ask.request) == "aa"
+    waiting.put(written("aaa"))
+    model.open.release(2)
+    later = delivered.take(2)
+    assert [each.reply for each in later] == [Generation("aaa", 1, 1), Generation("aaaa", 1, 1)]
+    assert all(each.began < each.ended and each.seconds > 0 for each in later)
+    waiting.close()
+
+
+def test_a_failing_text_does_not_take_others_with_it(delivered: Delivered) -> None:
+    model = Flowing()
+    waiting = BatchQueue(model, 3, delivered.batches.put)
+    model.open.release(3)
+    for text in ("a", "bad", "long"):
+        waiting.put(written(text))
+    found = delivered.by_text(3)
+    assert isinstance(found["bad"], ValueError)
+    assert found["a"] == Generation("a", 1, 1)
+    assert found["long"] == Generation("long", 1, 1)
+    waiting.close()
+
+
+def test_a_model_that_stops_while_it_writes_is_not_asked_again(delivered: Delivered) -> None:
+    model = Flowing()
+    waiting = BatchQueue(model, 3, delivered.batches.put)
+    model.open.release(3)
+    for text in ("a", "stop", "later"):
+        waiting.put(written(text))
+    found = delivered.by_text(3)
+    assert found["a"] == Generation("a", 1, 1)
+    assert isinstance(found["stop"], Stopped)
+    assert isinstance(found["later"], Stopped)
+    waiting.close()
+
+
+def test_the_time_of_a_stream_is_shared_by_those_under_way(delivered: Delivered) -> None:
+    model = Flowing()
+    waiting = BatchQueue(model, 4, delivered.batches.put)
+    start = time.perf_counter()
+    for text in ("a", "aa", "aaa", "aaaa"):
+        waiting.put(written(text))
+    model.open.release(4)
+    every = delivered.take(4)
+    assert sum(each.busy_seconds for each in every) <= time.perf_counter() - start
+    shares = [each.busy_seconds for each in every]
+    assert shares == sorted(shares), "later ones have their share of everything before"
     waiting.close()
 
 

@@ -42,7 +42,8 @@ def test_never_more_than_allowed() -> None:
 
 def test_a_model_that_writes_gets_all_matches_at_once() -> None:
     width = Width(64)
-    width.note(4, 100.0, writes=True)
+    width.open()
     assert width.now == 64
-    width.note(64, 1000.0, writes=True)
+    width.note(64, 1000.0)
+    width.note(64, 1000.0)
     assert width.now == 64

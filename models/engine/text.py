@@ -1,0 +1,159 @@
+"""A text in progress: its tokens, when it ends, and the reply that it becomes."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from gauntlet.models.base import Detail, Finish, Generate, Generation, unless_plain
+from gauntlet.models.engine.sampling import answer_start, choose, cut_answer, stream
+from gauntlet.models.engine.tokens import Tokens
+from gauntlet.models.thoughts import TAG, split_thoughts
+
+
+@dataclass(slots=True, eq=False)
+class Text:
+    """One sample of a request; `prompt` and `written` are tokens.
+
+    head: the static part of the prompt, which other texts share.
+    most: the number of tokens at which it is cut, and `cut` what it is cut for.
+    opened: whether the prompt has opened the model's thoughts.
+    """
+
+    request: Generate
+    sample: int
+    prompt: list[int]
+    head: tuple[int, ...]
+    most: int
+    cut: Finish
+    opened: bool
+    rng: np.random.Generator = field(init=False)
+    written: list[int] = field(default_factory=list)
+    reply: Generation | None = None
+
+    def __post_init__(self) -> None:
+        self.begin_again()
+
+    @property
+    def room(self) -> int:
+        """Tokens of its keys and values at its maximum length."""
+        return len(self.prompt) + self.most
+
+    @property
+    def states(self) -> int:
+        """Tokens whose keys and values are known: all but the last written one."""
+        return len(self.prompt) + len(self.written) - 1
+
+    @property
+    def wording(self) -> tuple[Generate, int]:
+        """What determines its tokens, apart from where it is cut."""
+        return replace(self.request, max_tokens=0, n=1), self.sample
+
+    def begin_again(self) -> None:
+        self.rng, self.written = stream(self.request.seed, self.sample), []
+
+    def go_on(self, other: Text) -> None:
+        """Take over what the other, of the same wording, has written."""
+        self.rng, self.written = other.rng, other.written
+
+
+class Endings:
+    """Adds tokens to texts, and makes replies of those that end."""
+
+    def __init__(self, network: Any, tokens: Tokens) -> None:
+        self._tokens = tokens
+        self._tags = _thought_tags(tokens)
+        self._ends = _end_tokens(network, tokens)
+
+    def extend(self, texts: Sequence[Text], logits: Tensor) -> None:
+        """Append the next token, or end the text, for every text in progress; `logits` has a row
+        for each text."""
+        likeliest = logits.argmax(dim=-1).tolist()
+        for row, text in enumerate(texts):
+            if text.reply is None:
+                warm = text.request.temperature
+                self._add(text, choose(logits[row], warm, text.rng) if warm > 0 else likeliest[row])
+
+    def _add(self, text: Text, token: int) -> None:
+        ended = token in self._ends
+        if not ended:
+            text.written.append(token)
+        ended_or_full = ended or len(text.written) >= text.most
+        if not ended_or_full and not self._may_stop(text):
+            return
+        whole, stopped = cut_answer(self._decode(text.written), text.request.stop, text.opened)
+        if ended_or_full or stopped:
+            self.end(text, whole, "stop_string" if stopped else "stop" if ended else text.cut)
+
+    def end(self, text: Text, whole: str, finish: Finish) -> None:
+        """Give the text its reply."""
+        thoughts, answer = split_thoughts(whole, text.opened)
+        text.reply = Generation(
+            answer,
+            len(text.prompt),
+            len(text.written),
+            details=unless_plain([Detail(finish, thoughts)]),
+            thought_tokens=self._count_thoughts(text) if thoughts else 0,
+        )
+
+    def _count_thoughts(self, text: Text) -> int:
+        """The number of tokens up to the end of the last thoughts."""
+
+        def tags(count: int) -> int:
+            return len(TAG.findall(self._decode(text.written[:count])))
+
+        every = len(text.written)
+        if answer_start(self._decode(text.written), text.opened) is None:
+            return every
+        return bisect_left(range(every), tags(every), key=tags)
+
+    def _decode(self, written: Sequence[int]) -> str:
+        """The text of tokens, without special tokens other than tags of thoughts."""
+        parts, start = [], 0
+        for place, token in enumerate(written) if self._tags else ():
+            if token in self._tags:
+                parts += [self._tokens.decode(written[start:place]), self._tags[token]]
+                start = place + 1
+        return "".join([*parts, self._tokens.decode(written[start:])])
+
+    def _may_stop(self, text: Text) -> bool:
+        """Whether a stop string is near the end; far cheaper than decoding the whole text."""
+        if not text.request.stop:
+            return False
+        # A character takes at most four tokens, of one byte each.
+        near = 4 * max(map(len, text.request.stop)) + 4
+        last = self._tokens.decode(text.written[-near:])
+        return any(stop in last for stop in text.request.stop)
+
+
+def merge_samples(samples: Sequence[Generation], n: int) -> Generation:
+    """The reply of n samples; a single one is repeated n times."""
+    every = list(samples) if len(samples) == n else [*samples] * n
+    first, *others = every
+    details = [sample.detail() for sample in every]
+    return Generation(
+        first.text,
+        first.prompt_tokens,
+        sum(sample.tokens for sample in every),
+        tuple(sample.text for sample in others),
+        unless_plain(details),
+        sum(sample.thought_tokens for sample in every),
+    )
+
+
+def _thought_tags(tokens: Tokens) -> dict[int, str]:
+    """The special tokens that are tags of thoughts."""
+    added = getattr(tokens.tokenizer, "added_tokens_decoder", {})
+    return {n: str(t) for n, t in added.items() if t.special and TAG.fullmatch(str(t))}
+
+
+def _end_tokens(network: Any, tokens: Tokens) -> frozenset[int]:
+    """All end-of-text tokens that the checkpoint's files name."""
+    settings = network.generation_config.eos_token_id
+    listed = settings if isinstance(settings, list) else [settings]
+    return frozenset(t for t in (*listed, tokens.tokenizer.eos_token_id) if t is not None)
