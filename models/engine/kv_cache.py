@@ -7,63 +7,64 @@ from contextlib import contextmanager
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from gauntlet.models.engine.attention import KeysValues, Layer
 from gauntlet.models.engine.ragged_forward import Mixing
 from gauntlet.models.engine.tiles import rounded_up
 
 GRAIN = 64
-"""Attention runs over a multiple of this many keys, which depends only on the text's length."""
+"""Attention runs over a multiple of this many keys."""
 
 
 class KVCache:
-    """A row for each text, in the order of their lengths, shortest first.
+    """A row for each text. Lengths are in tokens; rows in the order of their lengths are fastest.
 
-    lengths: tokens of each text. They may be set to less, which drops a text's last tokens.
+    invariant: whether the bits of a text's attention do not depend on the other texts. It then runs
+    over as many keys as its own length wants, otherwise over as many as the longest text's.
     """
 
-    def __init__(self) -> None:
-        self.lengths: list[int] = []
-        self._room = 0
+    def __init__(self, invariant: bool) -> None:
+        self._invariant = invariant
         self._layers: list[Layer] = []
 
     def arrange(
-        self, kept: Sequence[int], added: Sequence[tuple[KeysValues, KeysValues]], room: int
-    ) -> list[int]:
-        """Drop all rows but `kept`, and add texts; return the new order of the two together.
+        self,
+        kept: Sequence[tuple[int, int]],
+        added: Sequence[tuple[KeysValues, KeysValues]],
+        order: Sequence[int],
+    ) -> None:
+        """Drop all rows but the kept ones, and add texts.
 
+        kept: row and length of each.
         added: for each text the states of a known part, or (), and those of its continuation.
-        room: tokens of the longest text at its end.
+        order: the new rows, as places in the two together.
         """
-        lengths = [self.lengths[row] for row in kept]
-        lengths += [sum(len(part[0][0]) for part in parts if part) for parts in added]
-        order = sorted(range(len(lengths)), key=lengths.__getitem__)
-        long = rounded_up(room + 1, GRAIN)
-        self._layers = self._layers or [_empty(layer) for layer in (added[0][1] if added else ())]
+        if not self._layers and added:
+            self._layers = [_empty(layer) for layer in added[0][1]]
         for number, layer in enumerate(self._layers):  # one at a time, to hold little twice
             blocks = []
             for side, old in enumerate(layer):
-                rows = [[old[row, :, : self.lengths[row]]] for row in kept]
+                rows = [[old[row, :, :length]] for row, length in kept]
                 for parts in added:
                     rows.append([part[number][side].transpose(0, 1) for part in parts if part])
-                blocks.append(_joined(old, [rows[place] for place in order], long))
+                blocks.append(_joined(old, [rows[place] for place in order]))
             self._layers[number] = blocks[0], blocks[1]
-        self.lengths, self._room = [lengths[place] for place in order], room
-        return order
 
     @contextmanager
-    def growing(self) -> Iterator[Mixing]:
-        """The attention of one step, in which every text grows by one token."""
-        spans = self._spans()
+    def growing(self, lengths: Sequence[int]) -> Iterator[Mixing]:
+        """The attention of one step, in which every text grows by one token from its length."""
+        self._grow(rounded_up(max(lengths) + 1, GRAIN))
+        spans = self._spans(lengths)
         device = self._layers[0][0].device
-        rows = torch.arange(len(self.lengths), device=device)
-        ends = torch.tensor(self.lengths, device=device)
+        rows = torch.arange(len(lengths), device=device)
+        ends = torch.tensor(lengths, device=device)
         masks = [_mask(ends[first:last], long) for first, last, long in spans]
 
         def mixing(number: int, queries: Tensor, fresh: Layer, scaling: float) -> Tensor:
-            kept, count = self._layers[number], len(self.lengths)
+            kept = self._layers[number]
             for block, new in zip(kept, fresh, strict=True):
-                block[rows, :, ends] = new[:count]
+                block[rows, :, ends] = new[: len(lengths)]
             out = torch.zeros_like(queries)
             for (first, last, long), mask in zip(spans, masks, strict=True):
                 keys, values = (block[first:last, :, :long] for block in kept)
@@ -71,13 +72,22 @@ class KVCache:
             return out.flatten(1)
 
         yield mixing
-        # A finished text may stay for some steps; it overwrites its last position.
-        self.lengths = [min(length + 1, self._room) for length in self.lengths]
 
-    def _spans(self) -> list[tuple[int, int, int]]:
-        """(first, last, keys) of neighbours whose lengths round up to the same number of keys."""
+    def _grow(self, long: int) -> None:
+        """Make room for this many tokens a text. Products over a part of a block are slow in 16
+        bits, so blocks are no longer than they need to be."""
+        if long > self._layers[0][0].shape[2]:
+            for number, layer in enumerate(self._layers):
+                more = long - layer[0].shape[2]
+                keys, values = (functional.pad(side, (0, 0, 0, more)) for side in layer)
+                self._layers[number] = keys, values
+
+    def _spans(self, lengths: Sequence[int]) -> list[tuple[int, int, int]]:
+        """(first, last, keys) of neighbours whose attention runs over the same number of keys."""
+        if not self._invariant:
+            return [(0, len(lengths), self._layers[0][0].shape[2])]
         spans: list[tuple[int, int, int]] = []
-        for row, length in enumerate(self.lengths):
+        for row, length in enumerate(lengths):
             long = rounded_up(length + 1, GRAIN)
             if spans and spans[-1][2] == long:
                 spans[-1] = (spans[-1][0], row + 1, long)
@@ -92,9 +102,12 @@ def _empty(layer: Layer) -> Layer:
     return keys, values
 
 
-def _joined(like: Tensor, rows: Sequence[Sequence[Tensor]], long: int) -> Tensor:
-    """A block (texts, heads, long, size) of the parts of each text, (heads, tokens, size)."""
-    block = like.new_zeros((len(rows), like.shape[1], long, like.shape[3]))
+def _joined(like: Tensor, rows: Sequence[Sequence[Tensor]]) -> Tensor:
+    """A block (texts, heads, tokens, size) of the parts of each text, (heads, tokens, size)."""
+    longest = max((sum(part.shape[1] for part in parts) for parts in rows), default=0)
+    block = like.new_zeros(
+        (len(rows), like.shape[1], rounded_up(longest + 1, GRAIN), like.shape[3])
+    )
     for row, parts in zip(block, rows, strict=True):
         start = 0
         for part in parts:

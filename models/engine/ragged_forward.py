@@ -60,7 +60,7 @@ class Flat:
         self._base = network.model
         self._head = network.lm_head
         self._rotary = RotaryTable(network.model.rotary_emb, self.device, self.dtype)
-        self._network, self._invariant = network, invariant
+        self._network, self.invariant = network, invariant
 
     def span(self, past: int, tree: PromptTree) -> int:
         """The text length to verify for a tree after `past` tokens: that of its longest text."""
@@ -140,7 +140,7 @@ class Flat:
         exact = self._tiled_step(self._base.layers[:1], hidden, rotary, unmixed)
         if not agree(steps, exact, hidden, rotary):
             return False
-        return not self._invariant or steady(steps, hidden, rotary)
+        return not self.invariant or steady(steps, hidden, rotary)
 
     def _laid_out(self, pieces: Sequence[Piece]) -> Layout:
         return lay_out(pieces, self.tiles, self._like, self._at_once)

@@ -37,7 +37,7 @@ class Writing:
         assert isinstance(scorer.engine, Flat)
         self._flat, self._scorer, self._endings = scorer.engine, scorer, endings
         self.texts: list[Text] = []
-        self._cache = KVCache()
+        self._cache = KVCache(self._flat.invariant)
         self._steps = 0
         self._ended: dict[Text, int] = {}
 
@@ -47,7 +47,7 @@ class Writing:
 
     def clear(self) -> None:
         """Drop all rows."""
-        self.texts, self._cache = [], KVCache()
+        self.texts, self._cache = [], KVCache(self._flat.invariant)
 
     @torch.inference_mode()
     def join(self, new: Sequence[Text]) -> None:
@@ -58,14 +58,14 @@ class Writing:
         # Copying is expensive; ended rows cost little until they are half of all.
         if not new and 2 * len(kept) > len(self.texts):
             return
-        for row in kept:  # ended texts have grown by tokens that mean nothing
-            self._cache.lengths[row] = self.texts[row].states
-        fresh = sorted(set(new) - begun, key=lambda text: (len(text.prompt), text.prompt))
+        fresh = sorted(set(new) - begun, key=lambda text: text.prompt)
         states, logits = self._read(fresh)
-        remaining = [self.texts[row] for row in kept]
-        room = max((text.room for text in (*remaining, *fresh)), default=0)
-        order = self._cache.arrange(kept, states, room)
-        self.texts = [[*remaining, *fresh][place] for place in order]
+        texts = [*(self.texts[row] for row in kept), *fresh]
+        lengths = [*(self.texts[row].states for row in kept), *(len(t.prompt) for t in fresh)]
+        order = sorted(range(len(texts)), key=lengths.__getitem__)
+        self._cache.arrange(list(zip(kept, lengths, strict=False)), states, order)
+        self.texts = [texts[place] for place in order]
+        self._ended = {text: at for text, at in self._ended.items() if text in self.texts}
         if fresh:
             self._endings.extend(fresh, torch.stack(logits))
 
@@ -145,8 +145,9 @@ class Writing:
         padded = self._flat.step_rows(count)
         tokens, places = np.zeros((2, padded), dtype=np.int64)
         tokens[:count] = [0 if text.reply else text.written[-1] for text in self.texts]
-        places[:count] = self._cache.lengths
-        with self._cache.growing() as mixing:
+        lengths = [text.states for text in self.texts]
+        places[:count] = lengths
+        with self._cache.growing(lengths) as mixing:
             logits = self._flat.step(
                 torch.from_numpy(tokens).to(self._flat.device),
                 torch.from_numpy(places).to(self._flat.device),
