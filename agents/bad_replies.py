@@ -117,6 +117,8 @@ class Listener:
             finish = bad_finish(reply)
             if finish in (None, "context") or self._tried[request] >= self.times:
                 continue
+            if finish == "loop" and not request.temperature:  # it would be the same text
+                continue
             actual = self._instead.get(request, request)
             self._tried[request] += 1
             self._instead[request] = self._larger(actual, reply)

@@ -29,6 +29,7 @@ Status = Literal[
     "ambiguous",
     "truncated",
     "context",
+    "loop",
     "tool",
     "refused",
     "filtered",
@@ -43,7 +44,7 @@ answer, see `models.base.Finish`; truncated is that of a "length"."""
 WRONG_ANSWERS: tuple[Status, ...] = ("malformed", "illegal", "ambiguous")
 """The model answered, but not usably."""
 NO_ANSWERS: tuple[Status, ...] = (
-    *("truncated", "context", "tool", "refused", "filtered", "paused", "failed", "unknown"),
+    *("truncated", "context", "loop", "tool", "refused", "filtered", "paused", "failed", "unknown"),
 )
 """The reply held no answer."""
 

@@ -15,6 +15,7 @@ Finish = Literal[
     "stop_string",
     "length",
     "context",
+    "loop",
     "tool",
     "refused",
     "filtered",
@@ -23,9 +24,10 @@ Finish = Literal[
     "unknown",
 ]
 """Why a text ended. stop: the model ended it. stop_string: at a string of the request. length: at
-the token limit. context: the model's context is full. tool: the model called a tool. refused: the
-model refused to answer. filtered: the server withheld it. paused: the server waits for more.
-failed: the server broke off. unknown: a reason that the protocol does not list."""
+the token limit. context: the model's context is full. loop: it repeated itself without end. tool:
+the model called a tool. refused: the model refused to answer. filtered: the server withheld it.
+paused: the server waits for more. failed: the server broke off. unknown: a reason that the protocol
+does not list."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,7 @@ class Checkpoint:
     offload: "disk" leaves the weights that do not fit in memory on disk and reads them again for
         every pass; scores do not change.
     thinking_room: tokens that a text may have beyond its request's max_tokens, for thoughts.
+    end_loops: end a text that repeats the same few tokens over and over, long before its limit.
 
     Raises ValueError if a field has a value that is not allowed.
     """
@@ -74,6 +75,7 @@ class Checkpoint:
     offload: Offload = "none"
     thinking: Choice = "auto"
     thinking_room: int = 0
+    end_loops: bool = False
 
     def __post_init__(self) -> None:
         for field, kind in (
@@ -149,6 +151,8 @@ class Checkpoint:
         further: dict[str, Any] = {}
         if self.thinking_room:
             further["thinking_room"] = self.thinking_room
+        if self.end_loops:
+            further["end_loops"] = True
         if self.quantization != "none":
             further["quantization"] = self.quantization
         if self.batch_invariant and self.dtype != "float32":
@@ -162,7 +166,7 @@ class Checkpoint:
     def load(self) -> Local:
         """Load the whole model on one device, ignoring `shards`. Raises ModelError with one
         line."""
-        from gauntlet.models.engine.local import Local, load_network
+        from gauntlet.models.engine.local import load_network
 
         folder = self._folder()
         tokens = self._tokens(folder)
@@ -175,20 +179,23 @@ class Checkpoint:
             self.offload,
             may_widen=not self._invariant,
         )
-        return Local(
-            network, tokens, self.engine, self._invariant, thinking_room=self.thinking_room
-        )
+        return self._local(network, tokens)
 
     def load_part(self, rank: Rank) -> Local:
         """Load one rank's part of the model. All ranks load concurrently and must then get the same
         requests in the same order. Raises ModelError."""
-        from gauntlet.models.engine.local import Local
         from gauntlet.models.engine.shards import load_part
 
         folder = self._folder()
         tokens = self._tokens(folder)
         network, least = load_part(folder, self.path, self.dtype, self.device, rank)
-        return Local(network, tokens, self.engine, self._invariant, least, self.thinking_room)
+        return self._local(network, tokens, least=least)
+
+    def _local(self, network: Any, tokens: Tokens, **further: Any) -> Local:
+        from gauntlet.models.engine.local import Local
+
+        further |= {"thinking_room": self.thinking_room, "end_loops": self.end_loops}
+        return Local(network, tokens, self.engine, self._invariant, **further)
 
     @property
     def _invariant(self) -> bool:

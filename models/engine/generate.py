@@ -67,14 +67,16 @@ class Generator:
         least: Least = alone,
         thinking_room: int = 0,
         go_on: GoOn = lambda: None,
+        end_loops: bool = False,
     ) -> None:
         """scorer: provides the forward pass and the cached static parts; None for one text at a
         time. least: agrees on a minimum with the other processes that run the network.
-        thinking_room: tokens that a text may have beyond its request's limit."""
-        self.tokens = tokens
+        thinking_room: tokens that a text may have beyond its request's limit.
+        end_loops: see `Endings`."""
+        self.network, self.tokens = network, tokens
         self._thinking_room = thinking_room
         self._go_on = go_on
-        self._endings = Endings(network, tokens)
+        self._endings = Endings(network, tokens, end_loops)
         self._plain = Reference(network, tokens)
         self._scorer = scorer if scorer and isinstance(scorer.engine, Flat) else None
         self._left: Writing | None = None

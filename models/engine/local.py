@@ -46,6 +46,7 @@ class Local:
         invariant: bool = True,
         least: Least = alone,
         thinking_room: int = 0,
+        end_loops: bool = False,
     ) -> None:
         self.tokens = tokens
         self._network = network
@@ -56,7 +57,9 @@ class Local:
             if engine == "packed":
                 packed = Packed(network, tokens, invariant, least, self._go_on)
             self._scorer = packed or Reference(network, tokens, self._go_on)
-            self._writer = Generator(network, tokens, packed, least, thinking_room, self._go_on)
+            self._writer = Generator(
+                network, tokens, packed, least, thinking_room, self._go_on, end_loops
+            )
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
         replies: dict[int, Reply] = {}

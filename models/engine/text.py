@@ -15,6 +15,11 @@ from gauntlet.models.engine.sampling import answer_start, choose, cut_answer, st
 from gauntlet.models.engine.tokens import Tokens
 from gauntlet.models.thoughts import TAG, split_thoughts
 
+LOOP = 256
+"""Tokens at a text's end that are searched for a loop."""
+PERIOD = 64
+"""The longest part whose repetition counts as a loop."""
+
 
 @dataclass(slots=True, eq=False)
 class Text:
@@ -65,8 +70,9 @@ class Text:
 class Endings:
     """Adds tokens to texts, and makes replies of those that end."""
 
-    def __init__(self, network: Any, tokens: Tokens) -> None:
-        self._tokens = tokens
+    def __init__(self, network: Any, tokens: Tokens, end_loops: bool = False) -> None:
+        """end_loops: end a text whose last `LOOP` tokens repeat a part of at most `PERIOD`."""
+        self._tokens, self._end_loops = tokens, end_loops
         self._tags = _thought_tags(tokens)
         self._ends = _end_tokens(network, tokens)
 
@@ -84,11 +90,14 @@ class Endings:
         if not ended:
             text.written.append(token)
         ended_or_full = ended or len(text.written) >= text.most
-        if not ended_or_full and not self._may_stop(text):
+        looping = not ended_or_full and self._end_loops and loops(text.written)
+        if not ended_or_full and not looping and not self._may_stop(text):
             return
         whole, stopped = cut_answer(self._decode(text.written), text.request.stop, text.opened)
-        if ended_or_full or stopped:
-            self.end(text, whole, "stop_string" if stopped else "stop" if ended else text.cut)
+        if stopped:
+            self.end(text, whole, "stop_string")
+        elif ended_or_full or looping:
+            self.end(text, whole, "stop" if ended else "loop" if looping else text.cut)
 
     def end(self, text: Text, whole: str, finish: Finish) -> None:
         """Give the text its reply."""
@@ -129,6 +138,15 @@ class Endings:
         near = 4 * max(map(len, text.request.stop)) + 4
         last = self._tokens.decode(text.written[-near:])
         return any(stop in last for stop in text.request.stop)
+
+
+def loops(written: Sequence[int]) -> bool:
+    """Whether the last `LOOP` tokens repeat one part. Looks at every 16th length only."""
+    if len(written) < LOOP or len(written) % 16:
+        return False
+    tail = np.array(written[-LOOP:])
+    same = (np.array_equal(tail[period:], tail[:-period]) for period in range(1, PERIOD + 1))
+    return any(same)
 
 
 def merge_samples(samples: Sequence[Generation], n: int) -> Generation:

@@ -20,7 +20,7 @@ from gauntlet.models.exchanges import Exchange, ScoreExchange, TextExchange
 from gauntlet.pipeline.log.replies import verdicts
 from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
 
-BROKEN = ("context", "tool", "paused", "failed", "unknown")
+BROKEN = ("context", "loop", "tool", "paused", "failed", "unknown")
 """Statuses of replies that ended before their answer, and were neither cut nor refused."""
 
 Measures = Mapping[str, str]

@@ -28,6 +28,7 @@ MEANINGS = {
     "ambiguous": "names several options as its answer",
     "truncated": "cut off by the token limit",
     "context": "cut off as the model's context was full",
+    "loop": "ended as it repeated itself",
     "tool": "a call of a tool",
     "refused": "refused by the model",
     "filtered": "withheld by the server",

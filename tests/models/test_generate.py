@@ -15,6 +15,7 @@ from gauntlet.models.base import Generate, Prompt, Score
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine.generate import Generator
 from gauntlet.models.engine.sampling import choose, cut_answer, cut_at
+from gauntlet.models.engine.text import loops
 from gauntlet.models.engine.tokens import load_tokens
 from gauntlet.models.thoughts import opens_thoughts
 
@@ -143,6 +144,28 @@ def test_a_cut_text_goes_on_where_it_was_cut(checkpoint_folder, monkeypatch, tem
     assert replies[0].finishes == ("length",)
     assert again == whole
     assert len(steps) < 55, "the first 20 tokens were not written twice"
+
+
+@pytest.mark.parametrize(
+    ("end_loops", "finish", "tokens"), [(True, "loop", 272), (False, "length", 300)]
+)
+def test_a_text_that_repeats_itself_is_ended(
+    checkpoint_folder, monkeypatch, end_loops, finish, tokens
+):
+    local = Checkpoint(str(checkpoint_folder), end_loops=end_loops).load()
+    scripted(monkeypatch, local, "red 1 " + "blue green yellow " * 300)
+    (reply,) = local.answer([Generate(PROMPT, 300, 1.0)])
+    assert (reply.finishes, reply.tokens) == ((finish,), tokens)
+
+
+@pytest.mark.parametrize(("period", "loop"), [(1, True), (37, True), (64, True), (65, False)])
+def test_a_loop_is_an_exact_repetition_of_a_short_part(period, loop):
+    part = list(range(period))
+    written = [7, 8, 9, *(part * 400)[:269]]
+    assert loops(written) is loop
+    assert not loops(written[:-1])  # not a length that is looked at
+    written[-100] += 1
+    assert not loops(written)
 
 
 def test_equal_greedy_requests_are_written_once(checkpoint_folder, monkeypatch):

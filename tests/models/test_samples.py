@@ -88,7 +88,7 @@ def test_samples_survive_a_memory_that_holds_two(
     assert isinstance(local, Local)
     expected = written(local, replace(WARM, n=5))
     room = len(local._writer.tokens.encode(PROMPT)) + WARM.max_tokens
-    monkeypatch.setattr(local._scorer.resident, "limit", 2 * room * local._writer.bytes)
+    monkeypatch.setattr(local._scorer, "text_bytes", 2 * room * local._scorer.state_bytes)
     assert written(local, replace(WARM, n=5)) == expected
 
 
