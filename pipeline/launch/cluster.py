@@ -72,7 +72,7 @@ class _Inline:
         self._scheduler = Scheduler(
             {cell.key: cell for cell in plan.cells}, plan.seed, self._models, width
         )
-        self._waiting = ThreadPoolExecutor(AHEAD)
+        self._waiting = ThreadPoolExecutor(max(AHEAD, width))
 
     def play(self, lease: Sequence[Task]) -> Future[list[Finished]]:
         matches = self._scheduler.submit(lease)
@@ -216,7 +216,7 @@ def _ray_workers(launch: Node, plan: Plan, width: int) -> Iterator[Sequence[Work
         check_nodes(plan.sources, nodes_alive())
         actor: Any = ray.remote(_Actor)
         planned = Planned.from_plan(plan)
-        lasting = {"max_restarts": -1, "max_concurrency": 2 * AHEAD}
+        lasting = {"max_restarts": -1, "max_concurrency": 2 * max(AHEAD, width)}
         handles = [
             _RayWorker(actor.options(**lasting, **options).remote(plan, width, places, planned))
             for options, places in _shares(launch, plan)

@@ -36,10 +36,17 @@ LOSSES = 10
 TICK_SECONDS = 0.2
 
 
-def lease_size(width: int, matches: int, workers: int) -> int:
-    """Half a worker's width, so that two leases fill it; less if matches are few, so that the last
-    ones go to whichever worker is free."""
-    return max(1, min(width // 2, matches // ((AHEAD + 1) * workers)))
+def leases(width: int, matches: int, workers: int) -> tuple[int, int]:
+    """Matches per lease, and how many leases a worker holds.
+
+    Two leases fill a worker's width. A sixth of the matches is not leased at first, so that the
+    last ones go to whichever worker is free. If all of a worker's matches can be in progress at
+    once, each is a lease of its own: none that could begin waits for the end of others.
+    """
+    share = -(-5 * matches // (6 * workers))
+    if share <= width:
+        return 1, max(AHEAD, share)
+    return max(1, min(width // 2, matches // ((AHEAD + 1) * workers))), AHEAD
 
 
 class Worker(Protocol):

@@ -16,7 +16,7 @@ from gauntlet.pipeline.log.progress import Bar
 from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.log.run_info import run_entry
 from gauntlet.pipeline.plan.cells import Plan, Task
-from gauntlet.pipeline.play.driver import AHEAD, Driver, lease_size
+from gauntlet.pipeline.play.driver import Driver, leases
 from gauntlet.pipeline.play.scheduler import Finished
 from gauntlet.pipeline.sweep.preflight import Preflight
 from gauntlet.pipeline.sweep.signals import stop_event
@@ -103,10 +103,7 @@ def play_missing(
                 ):
                     live.play(len(workers))
                     preflight.workers = len(workers)
-                    lease, ahead = (
-                        lease_size(sweep.concurrent_matches, missing_tasks, len(workers)),
-                        AHEAD,
-                    )
+                    lease, ahead = leases(sweep.concurrent_matches, missing_tasks, len(workers))
                     if stage.one_by_one:
                         lease = ahead = 1
                     Driver(

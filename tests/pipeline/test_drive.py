@@ -14,7 +14,7 @@ import pytest
 
 from gauntlet.common.errors import UserError, WorkerLost
 from gauntlet.pipeline.plan.cells import Task
-from gauntlet.pipeline.play.driver import AHEAD, LOSSES, Arrivals, Driver, lease_size
+from gauntlet.pipeline.play.driver import LOSSES, Arrivals, Driver, leases
 from gauntlet.pipeline.play.scheduler import Finished
 
 TASKS = [Task("cell", deal, 0, f"match{deal}") for deal in range(100)]
@@ -118,7 +118,7 @@ def test_three_leases_that_wait_for_a_last_match_leave_a_worker_its_width(
     played: Counter[str] = Counter()
     driver = Driver(
         crew,
-        lease_size(width, matches, workers),
+        leases(width, matches, workers)[0],
         finished=lambda result: played.update([result.task.match]),
         give_up=lambda task, error: None,
         tick=lambda: None,
@@ -131,10 +131,17 @@ def test_three_leases_that_wait_for_a_last_match_leave_a_worker_its_width(
     assert len(played) == matches
 
 
-def test_few_matches_are_not_all_leased_at_first() -> None:
-    assert lease_size(64, 10_000, 2) == 32
-    assert lease_size(64, 120, 2) * 2 * AHEAD < 120
-    assert lease_size(64, 3, 2) == lease_size(1, 10_000, 2) == 1
+@pytest.mark.parametrize(("matches", "workers"), [(40, 2), (120, 2), (140, 2), (500, 3), (7, 1)])
+def test_few_matches_are_not_all_leased_at_first(matches: int, workers: int) -> None:
+    lease, ahead = leases(64, matches, workers)
+    assert lease * ahead * workers < matches or matches < 20
+
+
+def test_what_can_all_be_in_progress_is_leased_match_by_match() -> None:
+    assert leases(64, 40, 2) == (1, 17)
+    assert leases(64, 10_000, 2) == (32, 5)
+    assert leases(64, 3, 2) == (1, 5)
+    assert leases(1, 10_000, 2) == (1, 5)
 
 
 def test_a_worker_that_loses_every_lease_takes_no_match_with_it() -> None:
