@@ -58,7 +58,8 @@ class Checkpoint:
     offload: "disk" leaves the weights that do not fit in memory on disk and reads them again for
         every pass; scores do not change.
     thinking_room: tokens that a text may have beyond its request's max_tokens, for thoughts.
-    end_loops: end a text that repeats the same few tokens over and over, long before its limit.
+    end_loops: end a text once its last so many tokens repeat one part at least four times, long
+        before its limit; 0 for never.
 
     Raises ValueError if a field has a value that is not allowed.
     """
@@ -75,7 +76,7 @@ class Checkpoint:
     offload: Offload = "none"
     thinking: Choice = "auto"
     thinking_room: int = 0
-    end_loops: bool = False
+    end_loops: int = 0
 
     def __post_init__(self) -> None:
         for field, kind in (
@@ -103,10 +104,11 @@ class Checkpoint:
             )
         if self.shards < 1:
             raise ValueError(f"shards {self.shards} of model {self.path!r}: at least 1")
-        if self.thinking_room < 0:
-            raise ValueError(
-                f"thinking_room {self.thinking_room} of model {self.path!r}: at least 0"
-            )
+        for field in ("thinking_room", "end_loops"):
+            if getattr(self, field) < 0:
+                raise ValueError(
+                    f"{field} {getattr(self, field)} of model {self.path!r}: at least 0"
+                )
         if self.quantization == "fp8" and self.shards > 1:
             raise ValueError(
                 f"model {self.path!r}: quantization 'fp8' is for one device, not for "
@@ -152,7 +154,7 @@ class Checkpoint:
         if self.thinking_room:
             further["thinking_room"] = self.thinking_room
         if self.end_loops:
-            further["end_loops"] = True
+            further["end_loops"] = self.end_loops
         if self.quantization != "none":
             further["quantization"] = self.quantization
         if self.batch_invariant and self.dtype != "float32":

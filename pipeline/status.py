@@ -12,9 +12,11 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import psutil  # type: ignore[import-untyped]
 from rich.console import Group, RenderableType
@@ -31,8 +33,11 @@ from gauntlet.pipeline.log.live import CellProgress
 from gauntlet.pipeline.log.outcomes import Outcome, outcome
 from gauntlet.pipeline.log.results import CellInfo, measures
 from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.tables.claims import ALPHA
 from gauntlet.pipeline.tables.formatting import Scale, heading, number, percent
 from gauntlet.pipeline.tables.registry import LABELS, short_names
+from gauntlet.pipeline.tables.verdict import saved_verdict
+from gauntlet.stats.sequential import bounded_sequence
 
 SILENT_SECONDS = 30.0
 """A run in state playing that has not written for this long is probably gone."""
@@ -46,12 +51,19 @@ NOTABLE = 3
 class Row:
     """A cell's line in the status. `planned` is None if no run has reported it."""
 
-    key: str
+    about: CellInfo
     name: str
-    scale: Scale
     running: CellProgress
     planned: int | None
     failed: int
+
+    @property
+    def key(self) -> str:
+        return self.about.key
+
+    @property
+    def scale(self) -> Scale:
+        return Scale.from_measure(self.about.measure)
 
     @property
     def left(self) -> int | None:
@@ -107,9 +119,7 @@ class Status:
         planned = self.run.get("cells", {}).get(about.key)
         if about.key in self.run.get("stopped", ()) or stops.get(about.key):
             planned = running.matches + failed_count  # its stopping rule needs no more
-        return Row(
-            about.key, name, Scale.from_measure(about.measure), running, planned, failed_count
-        )
+        return Row(about, name, running, planned, failed_count)
 
     @property
     def done(self) -> int:
@@ -146,6 +156,7 @@ def view(status: Status) -> RenderableType:
     """The status for a terminal 100 columns wide."""
     parts: list[RenderableType] = [Text(headline(status), style="bold"), *_bar(status)]
     parts += [Text(pace(status)), Text(""), _cells(status)]
+    parts += [Text(line) for line in _verdict(status)]
     if status.left_out:
         parts.append(
             Text(damaged_lines_warning(status.left_out, status.folder.path), style="yellow")
@@ -215,6 +226,56 @@ def _figures(row: Row, named: bool) -> Iterator[str]:
     yield percent(running.fallbacks / running.decisions) if running.decisions else "-"
     yield short(running.tokens)
     yield number(running.device_seconds, ",.0f") if running.device_seconds else "-"
+
+
+def _verdict(status: Status) -> Iterator[str]:
+    """What was found: by the deals so far while a run plays, else by its tables."""
+    paragraphs = so_far(status.rows) if status.playing else saved_verdict(status.folder.path)
+    if paragraphs:
+        yield ""
+        yield from paragraphs
+
+
+def so_far(rows: Sequence[Row]) -> tuple[str, ...]:
+    """Which cells differ from their baselines by the deals up to now, in sentences.
+
+    Deals in order without gaps, luck not removed. The limits hold at all numbers of deals at once,
+    and for all cells at once (Bonferroni), so they may be looked at at any time.
+    """
+    tested = [row for row in rows if _testable(row.about)]
+    if not tested:
+        return ()
+    limits = [_limits(row, ALPHA / len(tested)) for row in tested]
+    above = [_named(*each) for each in zip(tested, limits, strict=True) if each[1][0] > 0]
+    below = [_named(*each) for each in zip(tested, limits, strict=True) if each[1][1] < 0]
+    found = [f"above the baseline: {', '.join(above)}"] * bool(above)
+    found += [f"below the baseline: {', '.join(below)}"] * bool(below)
+    if open_ones := len(tested) - len(above) - len(below):
+        found.append(f"{'open' if found else 'no difference shown'} in {open_ones} cell(s)")
+    said = f"By the deals so far, {'; '.join(found)}."
+    return said, "Valid at any time one looks (95% for all cells together); luck is not removed."
+
+
+def _testable(about: CellInfo) -> bool:
+    bounded = isfinite(about.measure.high - about.measure.low)
+    return bounded and about.baseline is not None and about.role == "sweep"
+
+
+def _limits(row: Row, alpha: float) -> tuple[float, float]:
+    """Of the difference to the baseline."""
+    measure, baseline = row.about.measure, row.about.baseline
+    assert baseline is not None
+    span = measure.high - measure.low
+    figures = (np.array(row.running.figures) - measure.low) / span
+    found = bounded_sequence(figures, alpha)
+    low, high = (found.low[-1], found.high[-1]) if figures.size else (0.0, 1.0)
+    null = (baseline.rate - measure.low) / span
+    return span * (low - null), span * (high - null)
+
+
+def _named(row: Row, limits: tuple[float, float]) -> str:
+    low, high = limits
+    return f"{row.name} ({row.scale.change(low)} to {row.scale.difference(high)})"
 
 
 def _notable(status: Status) -> list[str]:

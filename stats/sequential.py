@@ -102,6 +102,33 @@ def confidence_sequence(values: ArrayLike, alpha: float = 0.05) -> Sequence:
     return Sequence(mean, mean - half_width, mean + half_width)
 
 
+def bounded_sequence(values: ArrayLike, alpha: float = 0.05) -> Sequence:
+    """Return the running mean of values from 0 to 1 with a confidence sequence: limits that hold
+    simultaneously, exactly and from the first value on.
+
+    I. Waudby-Smith and A. Ramdas (2024), Estimating means of bounded random variables by betting,
+    Journal of the Royal Statistical Society B 86, 1-27, theorem 2: the predictable plug-in
+    empirical Bernstein sequence, with bets of at most 1/2. The limits lie around a weighted mean,
+    so the estimate need not be in their middle. Raises ValueError for values outside 0 to 1 and an
+    alpha outside (0, 1).
+    """
+    x = checks.finite(np.asarray(values, float), "values")
+    if x.size and not 0 <= x.min() <= x.max() <= 1:
+        raise ValueError(f"values must be from 0 to 1, got {x.min():g} to {x.max():g}")
+    strength = log(2 / checks.inside(alpha, "alpha"))
+    t = np.arange(1, x.size + 1, dtype=float)
+    means = (0.5 + np.cumsum(x)) / (t + 1)
+    before = np.concatenate([[0.5], means[:-1]])
+    spread = (0.25 + np.cumsum((x - means) ** 2)) / (t + 1)
+    known = np.concatenate([[0.25], spread[:-1]])[: x.size]
+    bets = np.minimum(np.sqrt(2 * strength / (known * t * np.log1p(t))), 0.5)
+    risk = np.cumsum((x - before[: x.size]) ** 2 * (-np.log1p(-bets) - bets))
+    centre, radius = np.cumsum(bets * x) / np.cumsum(bets), (strength + risk) / np.cumsum(bets)
+    low = np.maximum.accumulate(np.clip(centre - radius, 0, 1))
+    high = np.minimum.accumulate(np.clip(centre + radius, 0, 1))
+    return Sequence(np.cumsum(x) / t, low, high)
+
+
 def looks(deals: int) -> list[int]:
     """Return the numbers of deals, up to `deals`, at which to check a confidence sequence."""
     look_deals, at = [], float(FIRST_LOOK)

@@ -67,7 +67,7 @@ class Generator:
         least: Least = alone,
         thinking_room: int = 0,
         go_on: GoOn = lambda: None,
-        end_loops: bool = False,
+        end_loops: int = 0,
     ) -> None:
         """scorer: provides the forward pass and the cached static parts; None for one text at a
         time. least: agrees on a minimum with the other processes that run the network.

@@ -46,7 +46,7 @@ class Local:
         invariant: bool = True,
         least: Least = alone,
         thinking_room: int = 0,
-        end_loops: bool = False,
+        end_loops: int = 0,
     ) -> None:
         self.tokens = tokens
         self._network = network

@@ -15,10 +15,8 @@ from gauntlet.models.engine.sampling import answer_start, choose, cut_answer, st
 from gauntlet.models.engine.tokens import Tokens
 from gauntlet.models.thoughts import TAG, split_thoughts
 
-LOOP = 256
-"""Tokens at a text's end that are searched for a loop."""
-PERIOD = 64
-"""The longest part whose repetition counts as a loop."""
+REPEATS = 4
+"""How often a text repeats a part at least, if it loops."""
 
 
 @dataclass(slots=True, eq=False)
@@ -70,8 +68,8 @@ class Text:
 class Endings:
     """Adds tokens to texts, and makes replies of those that end."""
 
-    def __init__(self, network: Any, tokens: Tokens, end_loops: bool = False) -> None:
-        """end_loops: end a text whose last `LOOP` tokens repeat a part of at most `PERIOD`."""
+    def __init__(self, network: Any, tokens: Tokens, end_loops: int = 0) -> None:
+        """end_loops: end a text whose last so many tokens repeat one part; 0 for never."""
         self._tokens, self._end_loops = tokens, end_loops
         self._tags = _thought_tags(tokens)
         self._ends = _end_tokens(network, tokens)
@@ -90,7 +88,7 @@ class Endings:
         if not ended:
             text.written.append(token)
         ended_or_full = ended or len(text.written) >= text.most
-        looping = not ended_or_full and self._end_loops and loops(text.written)
+        looping = not ended_or_full and loops(text.written, self._end_loops)
         if not ended_or_full and not looping and not self._may_stop(text):
             return
         whole, stopped = cut_answer(self._decode(text.written), text.request.stop, text.opened)
@@ -140,13 +138,14 @@ class Endings:
         return any(stop in last for stop in text.request.stop)
 
 
-def loops(written: Sequence[int]) -> bool:
-    """Whether the last `LOOP` tokens repeat one part. Looks at every 16th length only."""
-    if len(written) < LOOP or len(written) % 16:
+def loops(written: Sequence[int], last: int) -> bool:
+    """Whether the last so many tokens repeat one part, `REPEATS` times or more. Looks at every 16th
+    length only; 0 is no loop."""
+    if not last or len(written) < last or len(written) % 16:
         return False
-    tail = np.array(written[-LOOP:])
-    same = (np.array_equal(tail[period:], tail[:-period]) for period in range(1, PERIOD + 1))
-    return any(same)
+    tail = np.array(written[-last:])
+    periods = range(1, last // REPEATS + 1)
+    return any(np.array_equal(tail[period:], tail[:-period]) for period in periods)
 
 
 def merge_samples(samples: Sequence[Generation], n: int) -> Generation:

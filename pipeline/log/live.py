@@ -50,6 +50,7 @@ class CellProgress:
     judged: int = 0
     figure: float = 0.0
     won: float = 0.0
+    figures: list[float] = field(default_factory=list)
     _open: defaultdict[int, list[Result | None]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, outcome: Outcome) -> None:
@@ -74,6 +75,7 @@ class CellProgress:
                 self.judged += 1
                 figures, won = (sum(parts) / len(results) for parts in zip(*results, strict=True))
                 self.figure, self.won = self.figure + figures, self.won + won
+                self.figures.append(figures)
 
     @property
     def mean(self) -> float | None:

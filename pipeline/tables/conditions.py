@@ -188,8 +188,8 @@ def _paired(term: Term, cell: CellResults, first: CellResults) -> Effect:
     scale = Scale.from_measure(cell.about.measure)
     what = f"luck-adjusted {scale.words}" if row["test"] == "adjusted" else scale.words
     size = (
-        f"changes the {what if scale.wins else f'mean {what}'} by {scale.change(difference)}"
-        f"{' points' * scale.share} (95% interval {scale.reach(low, high)}"
+        f"changes the {what if scale.wins else f'mean {what}'} by "
+        f"{scale.difference(difference)} (95% interval {scale.reach(low, high)}"
     )
     pair, names = frozenset((cell.about.key, first.about.key)), (cell.about.name, first.about.name)
     return Effect(
@@ -250,6 +250,6 @@ def _odds(fit: Fit, column: int) -> str:
 
 def _shift(fit: Fit, column: int, cell: CellResults) -> str:
     scale = Scale.from_measure(cell.about.measure)
-    by = f"{scale.change(fit.coefficients[column])}{' points' * scale.share}"
+    by = scale.difference(fit.coefficients[column])
     interval = scale.reach(fit.low[column], fit.high[column])
     return f"changes the mean {scale.words} by {by} (95% interval {interval}"

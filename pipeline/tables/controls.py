@@ -221,7 +221,7 @@ def noise_sentences(results: Results) -> Iterator[str]:
         return
     worst = with_floor.iloc[int(np.argmax(with_floor["floor"].to_numpy(float)))]
     scale, name = results.scales[worst["cell"]], results.names[worst["cell"]]
-    floor = scale.change(worst["floor"]).lstrip("+") + " points" * scale.share
+    floor = scale.difference(worst["floor"], sign=False)
     yield (
         "With one more blank line in its prompts and their facts in another order, a meaningless "
         f"change, {name} decided differently in {percent(worst['changed'])} of the same "

@@ -134,9 +134,8 @@ def _effect(row: pd.Series[Any], helping: bool, verdict: str, rival: Rival | Non
     if row["estimator"] == "adjusted":
         mean = f"luck-adjusted {scale.mean(row['estimate'])}"
         basis = f"raw {scale.mean(row['raw'])} of {basis}"
-    unit = " points" * scale.share
     reach = scale.reach(row["difference_low"], row["difference_high"])
-    change = f"{scale.change(row['difference'])}{unit}, 95% interval {reach}"
+    change = f"{scale.difference(row['difference'])}, 95% interval {reach}"
     result = f"{prefix}{mean} instead of {scale.mean(row['baseline'])} ({change}"
     if verdict:
         verdict += control_caveat(row, rival)

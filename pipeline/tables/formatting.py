@@ -111,6 +111,11 @@ class Scale:
     def change(self, value: float) -> str:
         return points(value) if self.share else amount(value, "+")
 
+    def difference(self, value: float, sign: bool = True) -> str:
+        """A difference in a sentence: "+3.8 points"."""
+        words = self.change(value) + " points" * self.share
+        return words if sign else words.lstrip("+-")
+
     def span(self, low: float, high: float) -> str:
         """An interval of a mean, or "-"."""
         if np.isnan(low):

@@ -91,7 +91,7 @@ def detectable(row: pd.Series[Any], low: float, high: float, tests: int, side: S
     least = detectable_mean(error, POWER, ALPHA, tests, side)
     if least > row["measure_high"] - row["measure_low"]:
         return "any number of points" if scale.share else "any size"
-    return f"{scale.change(least).lstrip('+')}{' points' * scale.share}"
+    return scale.difference(least, sign=False)
 
 
 def with_null(results: Results) -> pd.DataFrame:
@@ -286,7 +286,7 @@ class _Group:
             return ""
         change, low, high = effects[0].reach
         row, scale = self._rows.iloc[0], Scale.from_row(self._rows.iloc[0])
-        text = f"{scale.change(change)}{' points' * scale.share}"
+        text = scale.difference(change)
         text += f", 95% interval {scale.reach(low, high)}"
         if np.isnan(low):
             return f" ({text})"

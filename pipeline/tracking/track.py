@@ -231,8 +231,9 @@ class _Logged:
             self.client.log_artifact(run, str(log), "records")
         if cells <= MANY:
             self._figures(run)
-        points = [(name, 0, value) for name, value in figures.items()]
-        log_points(self.client, run, [*points, *values.curves(result, cells)], parameters, span[1])
+            self.client.log_table(run, values.table_of(figures), "metrics.json")
+        points = [*values.headlines(figures), *values.curves(result, cells)]
+        log_points(self.client, run, points, parameters, span[1])
         return run
 
     def _begin(self, name: str, tags: dict[str, str], parameters: Params, span: played.Span) -> str:

@@ -1,8 +1,8 @@
-"""The metrics of a cell's run in MLflow.
+"""The metrics of a cell's run in MLflow: what its row of the main table says, and running means.
 
-They are the metrics of every registered table, its differences from other cells, and its running
-means. A prefix up to "/" is a section of MLflow's charts, named after the table; metrics of
-summary.csv have none.
+MLflow draws a chart for each, so they are few. The metrics of all other tables, and the cell's
+differences from others, are in the table `metrics.json` of its run. A prefix up to "/" is a section
+of MLflow's charts, named after the table; metrics of summary.csv have none.
 """
 
 from __future__ import annotations
@@ -30,6 +30,14 @@ fewer for each, there are no curves, because MLflow takes longer for them than f
 SETTLING = "by_deal/"
 """The section of curves; sections are sorted by name, so MLflow shows it first."""
 
+HEADLINES = (
+    *("estimate", "ci_low", "ci_high", "raw"),
+    *("difference", "difference_low", "difference_high", "p", "p_holm"),
+    *("deals", "matches", "decisions", "fallbacks", "failed"),
+    *("costs/all_tokens", "costs/device_seconds"),
+)
+"""With the curves, at most 20."""
+
 Values = Mapping[str, float]
 Points = list[tuple[str, int, float]]
 
@@ -44,6 +52,15 @@ def of_cells(results: Results) -> dict[str, dict[str, float]]:
     for cell, name, value in _differences(results):
         values[cell][name] = value
     return values
+
+
+def headlines(figures: Values) -> Points:
+    return [(name, 0, figures[name]) for name in HEADLINES if name in figures]
+
+
+def table_of(figures: Values) -> dict[str, list[Any]]:
+    """All metrics of a cell, as MLflow takes a table."""
+    return {"metric": [*figures], "value": [*figures.values()]}
 
 
 def _differences(results: Results) -> Iterator[tuple[str, str, float]]:

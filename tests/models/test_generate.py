@@ -147,7 +147,7 @@ def test_a_cut_text_goes_on_where_it_was_cut(checkpoint_folder, monkeypatch, tem
 
 
 @pytest.mark.parametrize(
-    ("end_loops", "finish", "tokens"), [(True, "loop", 272), (False, "length", 300)]
+    ("end_loops", "finish", "tokens"), [(256, "loop", 272), (0, "length", 300)]
 )
 def test_a_text_that_repeats_itself_is_ended(
     checkpoint_folder, monkeypatch, end_loops, finish, tokens
@@ -162,10 +162,12 @@ def test_a_text_that_repeats_itself_is_ended(
 def test_a_loop_is_an_exact_repetition_of_a_short_part(period, loop):
     part = list(range(period))
     written = [7, 8, 9, *(part * 400)[:269]]
-    assert loops(written) is loop
-    assert not loops(written[:-1])  # not a length that is looked at
+    assert loops(written, 256) is loop
+    assert not loops(written, 0)
+    assert not loops(written[:-1], 256)  # not a length that is looked at
     written[-100] += 1
-    assert not loops(written)
+    assert not loops(written, 256)
+    assert loops(written, 64) is (period <= 16)
 
 
 def test_equal_greedy_requests_are_written_once(checkpoint_folder, monkeypatch):

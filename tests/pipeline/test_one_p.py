@@ -32,10 +32,11 @@ from gauntlet.pipeline.tables.formatting import Scale, p_value
 from gauntlet.pipeline.tables.latex import number
 from gauntlet.pipeline.tables.primary_test import read_difference, read_estimate
 from gauntlet.pipeline.tables.registry import short_names
+from gauntlet.pipeline.tracking.store import PARENT_TAG
 from gauntlet.stats.multiple import holm
 from tests.pipeline.conftest import Capsys, Refusal, Sweep
 from tests.pipeline.made import RANDOM, about, made_of, won
-from tests.pipeline.stores import runs
+from tests.pipeline.stores import client_of, runs, table_of
 from tests.pipeline.test_measures import game
 
 KINDS = {
@@ -151,8 +152,14 @@ def test_every_question_has_one_p_and_one_interval(
         assert tests in ([], ["p", "p_holm"]), file
     verdict = [*pd.read_csv(folder / "verdict.csv")["verdict"]]
     assert_said_everywhere(verdict, folder, store, terminal, page)
+    client = client_of(store)
     logged = {
-        run.data.params.get("cell", run.info.run_name): run.data.metrics for run in runs(store)
+        run.data.params.get("cell", run.info.run_name): {
+            **table_of(client, run),
+            **run.data.metrics,
+        }
+        for run in runs(store)
+        if PARENT_TAG in run.data.tags
     }
 
     names, shown = short_names(summary), in_terminal(terminal, "cell ")

@@ -12,9 +12,10 @@ import pytest
 from gauntlet.pipeline import report
 from gauntlet.pipeline import tables as package
 from gauntlet.pipeline.tables import registry
+from gauntlet.pipeline.tracking.store import PARENT_TAG
 from tests.pipeline.conftest import Capsys, Sweep
 from tests.pipeline.made import about, made_of, won
-from tests.pipeline.stores import runs
+from tests.pipeline.stores import client_of, runs, table_of
 
 TABLE = """
 from gauntlet.pipeline.tables.registry import table
@@ -79,8 +80,8 @@ def test_a_new_table_and_a_new_figure_are_everywhere(
     assert (folder / "figures" / "plies_drawn.png").exists()
     assert (folder / "paper" / "figures" / "plies_drawn_wide.pdf").exists()
     assert (folder / "paper" / "tables" / "plies.tex").exists()
-    logged = [run.data.metrics for run in runs(store)]
-    assert [one["plies/plies"] for one in logged if "plies/plies" in one] == [row["plies"]]
+    (child,) = (run for run in runs(store) if PARENT_TAG in run.data.tags)
+    assert table_of(client_of(store), child)["plies/plies"] == row["plies"]
 
 
 @pytest.mark.usefixtures("extended")

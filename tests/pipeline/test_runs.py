@@ -25,7 +25,7 @@ from gauntlet.pipeline.tracking.store import NOTE_TAG, PARENT_TAG, TAG
 from gauntlet.pipeline.tracking.traces import WHY_TAG, trace_id
 from tests.pipeline.conftest import FAST, Sweep
 from tests.pipeline.records import decided, ended, scored
-from tests.pipeline.stores import client_of
+from tests.pipeline.stores import client_of, table_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # mlflow's own
 
@@ -133,9 +133,11 @@ def test_a_copied_folder_ends_no_later_than_its_run_said(place: Path) -> None:
     assert start == end == int(1000 * (folder.status or {})["updated"])
 
 
-def test_differences_are_those_of_pairs_csv_from_either_side(place: Path, runs: list[Any]) -> None:
+def test_differences_are_those_of_pairs_csv_from_either_side(
+    place: Path, client: Any, runs: list[Any]
+) -> None:
     pairs = pd.read_csv(place / "out" / "pairs.csv")
-    own = {one.info.run_name: one.data.metrics for one in runs[1:]}
+    own = {one.info.run_name: table_of(client, one) for one in runs[1:]}
     names = {one.info.run_name: one.data.params["prompt"] for one in runs[1:]}
     seen = pairs[pairs["cell_a"].isin(own)]
     assert len(seen) == 6
@@ -167,7 +169,9 @@ def test_charts_have_a_step_a_deal_and_the_choices(client: Any, runs: list[Any])
         points = client.get_metric_history(child.info.run_id, "running_mean")
         assert [point.step for point in points] == [1, 2, 3, 4]
         assert {point.timestamp for point in points} == {child.info.end_time}
-        assert 0 <= child.data.metrics["diagnostics/first"] <= 1
+        assert 0 <= table_of(client, child)["diagnostics/first"] <= 1
+        assert len(child.data.metrics) <= 20
+        assert {"estimate", "p_holm", "by_deal/mean"} <= child.data.metrics.keys()
         assert child.data.metrics["fallbacks"] == 0
 
 

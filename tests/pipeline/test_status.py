@@ -6,6 +6,7 @@ import json
 import logging
 import math
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -102,6 +103,28 @@ def test_a_run_elsewhere_says_what_is_left_and_how_long_it_takes(
     assert "4 worker(s)" in said
     assert "10 min 20 s to go" in said
     assert "6%" in said
+
+
+def test_the_verdict_so_far_is_that_of_the_deals_in_order(
+    once: Once, folder: Path, capsys: Capsys
+) -> None:
+    once("deals=60", "prompt=cloze")
+    finished = status_text(folder, capsys)
+    assert pd.read_csv(folder / "verdict.csv")["verdict"][0].split()[0] in finished
+    changed(folder, state="playing", host="another", updated=time.time())
+    assert "By the deals so far, no difference shown in 1 cell(s)." in status_text(folder, capsys)
+    found = looked(folder)
+    (row,) = found.rows
+    row.running.figures[:] = [1.0] * 60
+    (said, note) = status.so_far(found.rows)
+    low, high = re.findall(r"[+]([\d.]+)", said)
+    assert said.startswith(f"By the deals so far, above the baseline: {row.name} (+")
+    assert 20 < float(low) < float(high) <= 100
+    assert "at any time" in note
+    row.running.figures[:] = [0.0] * 60
+    assert "below the baseline" in status.so_far(found.rows)[0]
+    row.running.figures.clear()
+    assert "no difference shown" in status.so_far(found.rows)[0]
 
 
 def test_a_killed_run_is_told_from_one_that_plays(once: Once, folder: Path) -> None:

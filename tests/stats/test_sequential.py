@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gauntlet.stats.sequential import FIRST_LOOK, Stop, confidence_sequence, looks, precision, sprt
+from gauntlet.stats.sequential import (
+    FIRST_LOOK,
+    Stop,
+    bounded_sequence,
+    confidence_sequence,
+    looks,
+    precision,
+    sprt,
+)
 
 
 def test_sprt_stops_where_the_likelihood_ratio_says() -> None:
@@ -88,3 +96,34 @@ def test_a_narrower_interval_takes_more_deals() -> None:
     assert FIRST_LOOK < wide.deals < narrow.deals
     found = confidence_sequence(values)
     assert found.high[narrow.deals - 1] - found.estimate[narrow.deals - 1] <= 0.015
+
+
+@pytest.mark.parametrize("shape", ["rare", "even", "draws", "flat"])
+def test_the_bounded_sequence_holds_at_all_deals_from_the_first(shape: str) -> None:
+    rng = np.random.default_rng(6)
+    draw = {
+        "rare": lambda: (rng.random(800) < 0.07).astype(float),
+        "even": lambda: (rng.random(800) < 0.5).astype(float),
+        "draws": lambda: rng.choice([0.0, 0.5, 1.0], 800, p=[0.2, 0.5, 0.3]),
+        "flat": lambda: rng.uniform(0.3, 0.5, 800),
+    }[shape]
+    mean = {"rare": 0.07, "even": 0.5, "draws": 0.55, "flat": 0.4}[shape]
+    missed = 0
+    for _ in range(500):
+        found = bounded_sequence(draw(), 0.2)
+        missed += bool((found.low > mean).any() or (found.high < mean).any())
+        assert found.high[-1] - found.low[-1] < 0.25
+    assert missed < 500 * 0.2
+
+
+def test_the_bounded_sequence_by_hand() -> None:
+    """Its first entry: a bet of 1/2 on a value against the guess 1/2."""
+    (low,), (high,) = bounded_sequence([1.0], 0.05).low, bounded_sequence([1.0], 0.05).high
+    risk = (1 - 0.5) ** 2 * (log(2) - 0.5)
+    assert (low, high) == (0.0, 1.0)
+    assert 1 - (log(40) + risk) / 0.5 < 0, "one value shows nothing"
+    many = bounded_sequence(np.ones(100), 0.05)
+    assert many.low[-1] > 0.8
+    assert (np.diff(many.low) >= 0).all()
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        bounded_sequence([0.5, 1.5])
