@@ -148,7 +148,10 @@ class Bench:
 
     def writing_rates(self, model: Any, tokens: Tokens, texts: int) -> tuple[float, float]:
         """Tokens per second after the first token of each text, ours and the server's."""
-        asks = [[Generate(p, n) for p in self.prompts[:texts]] for n in (1, self.length)]
+        prompts = self.prompts[:texts]
+        # With a stop string of their own, so that the longer ones do not go on from them.
+        asks = [[Generate(p, 1, stop=("\0",)) for p in prompts]]
+        asks += [[Generate(p, self.length) for p in prompts]]
         written = [
             sum(reply.tokens for reply in model.answer(asks[1])) - texts,
             self.server.write(tokens, asks[1]) - texts,

@@ -58,8 +58,8 @@ class Checkpoint:
     offload: "disk" leaves the weights that do not fit in memory on disk and reads them again for
         every pass; scores do not change.
     thinking_room: tokens that a text may have beyond its request's max_tokens, for thoughts.
-    end_loops: end a text once its last so many tokens repeat one part at least four times, long
-        before its limit; 0 for never.
+    end_loops: end a text once its last so many tokens are one part again and again, three times
+        or more, long before its limit; 0 for never.
 
     Raises ValueError if a field has a value that is not allowed.
     """

@@ -15,8 +15,8 @@ from gauntlet.models.engine.sampling import answer_start, choose, cut_answer, st
 from gauntlet.models.engine.tokens import Tokens
 from gauntlet.models.thoughts import TAG, split_thoughts
 
-REPEATS = 4
-"""How often a text repeats a part at least, if it loops."""
+REPEATS = 3
+"""How often a text that loops has the same part, at least."""
 
 
 @dataclass(slots=True, eq=False)
@@ -139,13 +139,16 @@ class Endings:
 
 
 def loops(written: Sequence[int], last: int) -> bool:
-    """Whether the last so many tokens repeat one part, `REPEATS` times or more. Looks at every 16th
-    length only; 0 is no loop."""
+    """Whether the text ends in one part again and again: in its last `last` tokens, and `REPEATS`
+    times or more. Looks at every 16th length only; 0 is no loop."""
     if not last or len(written) < last or len(written) % 16:
         return False
-    tail = np.array(written[-last:])
-    periods = range(1, last // REPEATS + 1)
-    return any(np.array_equal(tail[period:], tail[:-period]) for period in periods)
+    tokens = np.array(written)
+    for period in len(tokens) - 1 - np.flatnonzero(tokens[:-1] == tokens[-1])[::-1]:
+        tail = tokens[-max(last, REPEATS * int(period)) :]
+        if len(tail) >= REPEATS * period and np.array_equal(tail[period:], tail[:-period]):
+            return True
+    return False
 
 
 def merge_samples(samples: Sequence[Generation], n: int) -> Generation:

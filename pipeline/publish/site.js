@@ -7,6 +7,26 @@
   const ROWS = 100, FOUND = 30, NAME = /^[A-Za-z0-9_-]+$/;
   const texts = new Map();
 
+  const SCHEMES = {auto: "light dark", light: "light", dark: "dark"}, KEPT = "gauntlet theme";
+
+  function kept() {  // a browser may refuse to keep anything
+    try { return localStorage.getItem(KEPT); } catch { return null; }
+  }
+
+  function paint(theme) {
+    document.documentElement.style.colorScheme = SCHEMES[theme] ?? SCHEMES.auto;
+  }
+
+  async function chooseTheme(place) {
+    place.value = kept() in SCHEMES ? kept() : "auto";
+    place.onchange = () => {
+      paint(place.value);
+      try { localStorage.setItem(KEPT, place.value); } catch { /* it holds for this page */ }
+    };
+  }
+
+  paint(kept());
+
   gauntlet.take = text => texts.set(document.currentScript.src, text);
 
   const loaded = new Map();
@@ -155,8 +175,10 @@
     };
   }
 
+  const ACTS = {match: showMatch, "matches-of": showList, search, theme: chooseTheme};
+
   document.addEventListener("DOMContentLoaded", () => {
-    for (const [id, act] of [["match", showMatch], ["matches-of", showList], ["search", search]]) {
+    for (const [id, act] of Object.entries(ACTS)) {
       const place = document.getElementById(id);
       if (place) act(place).catch(error => { place.textContent = error.message; });
     }

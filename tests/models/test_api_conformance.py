@@ -1,12 +1,13 @@
 """Every protocol against servers written from its reference: what is kept and reported, what is
-asked again, what stops, and what is bounded. The numbers are those of the list of cases; 40, batch
-mode, is not offered."""
+asked again, what stops, and what is bounded. The numbers are those of `TITLES`; 40, batch mode, is
+in test_api_batch.py."""
 
 from __future__ import annotations
 
 import json
+import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from email.utils import formatdate
@@ -46,6 +47,7 @@ from tests.vendors import (
 KEY = "sk-test-0c1d2e3f4a5b6978"
 WRITE = Generate(Prompt("Rules.\n\n", "Hand: red 1\n", "Say: ", system="Be brief.\n"), 50)
 ALL = tuple(VENDORS)
+DOCS = Path(__file__).parents[2] / "docs" / "servers.md"
 TALKING = ("chat", "responses", "messages", "gemini")
 """The protocols of models that think."""
 STREAMS = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
@@ -624,3 +626,79 @@ def test_39_without_counts_the_most_is_booked(tmp_path: Path, dialect: str, stre
     assert after.written - before.written == WRITE.max_tokens + 7
     text = WRITE.prompt.text.encode()
     assert after.prompt - before.prompt >= len(text)
+
+
+# The table of all this in docs/servers.md.
+
+TITLES = {
+    1: ("thoughts beside the text", "kept apart, unfolded in replay and pages"),
+    2: ("`<think>` in the text", "kept apart, also without an end"),
+    3: ("`</think>` that nothing opened", "kept apart"),
+    4: ("text in several parts", "joined"),
+    5: ("no content", "`truncated`"),
+    6: ("hidden thoughts", "go back with the next turn"),
+    7: ("signed thoughts", "go back unchanged"),
+    8: ("thoughts that are counted", "tokens, cost and caps include them"),
+    9: ("cached tokens", "counted, at their own price"),
+    10: ("several samples", "all kept, in one request or several"),
+    11: ("JSON asked for", "the protocol's own setting"),
+    12: ("a stop string", "cut, wherever the server leaves it"),
+    13: ("a stream", "equals the whole reply"),
+    14: ("pings in a stream", "ignored"),
+    15: ("thoughts only", "`truncated`"),
+    16: ("text cut by the limit", "used if it holds an answer, else `truncated`"),
+    17: ("a refusal", "`refused`, its words kept"),
+    18: ("text withheld or broken off", "`filtered`, `failed`"),
+    19: ("a blocked prompt", "`filtered`"),
+    20: ("a tool call", "`tool`"),
+    21: ("a pause", "`paused`"),
+    22: ("a full context", "`context`"),
+    23: ("a reason that is not listed", "`unknown`"),
+    24: ("429 with a time to wait", "asked again after it"),
+    25: ("529, overloaded", "asked again"),
+    26: ("408, 409, 503, or told to retry", "asked again"),
+    27: ("a stream that breaks off or lacks its end", "asked again, perhaps billed"),
+    28: ("an error within a stream", "asked again, perhaps billed"),
+    29: ("an error under status 200", "asked again"),
+    30: ("no temperature allowed", "stops: `model.temperature=omit`"),
+    31: ("another name or size of the limit", "stops: `model.limit`, `model.thinking_room`"),
+    32: ("an unknown effort or budget", "stops: `model.effort`, `model.thinking_budget`"),
+    33: ("a wrong key", "stops, names the key's variable"),
+    34: ("no quota left", "stops"),
+    35: ("an unknown model", "stops, lists those of the server"),
+    36: ("no log-probabilities", "stops: `model.scores=sampled`"),
+    37: ("a stream without end, or silent", "given up"),
+    38: ("a reply that unpacks to gigabytes", "given up"),
+    39: ("no token counts", "the most is booked"),
+    40: ("batch jobs", "resumed by their ids, half price"),
+}
+ONLY = {"test_19_a_blocked_prompt": "gemini", "test_04_a_content_of_typed_parts": "chat"}
+PINGS = range(1, 24)
+"""Cases whose streams have pings."""
+
+
+def conformance(items: Iterable[pytest.Item]) -> str:
+    """The table, from the tests that there are."""
+    found: dict[int, set[str]] = {case: set() for case in TITLES}
+    for item in items:
+        params = item.callspec.params if hasattr(item, "callspec") else {}
+        dialect = params.get("dialect", ONLY.get(item.name.partition("[")[0]))
+        numbers = re.findall(r"(?<=[[_])(\d\d)(?=[ _])", f"{item.name} ")
+        for case in map(int, numbers if dialect else ()):
+            found[case].add(dialect)
+            if case in PINGS and params.get("stream"):
+                found[14].add(dialect)
+    found[40] = {"chat", "messages"}
+    lines = [f"| | the server sends | {' | '.join(ALL)} | outcome |", f"|---|---{'|---' * 6}|"]
+    for case, (title, outcome) in TITLES.items():
+        marks = " | ".join("✓" if dialect in found[case] else "" for dialect in ALL)
+        lines.append(f"| {case} | {title} | {marks} | {outcome} |")
+    return "\n".join(lines)
+
+
+def test_the_table_in_the_docs_is_of_these_tests(request: pytest.FixtureRequest) -> None:
+    items = [item for item in request.session.items if item.path == Path(__file__)]
+    if len(items) < 200:
+        pytest.skip("only some of the tests are selected")
+    table = conformance(items)
+    assert table in DOCS.read_text(encoding="utf-8"), table

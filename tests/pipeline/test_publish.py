@@ -198,5 +198,12 @@ def test_a_site_opens_from_disk(site: Path, run: Path) -> None:
         for width in (380, 1200):
             page.set_viewport_size({"width": width, "height": 800})
             assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.select_option("#theme", "dark")
+        dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        page.reload()
+        assert page.input_value("#theme") == "dark"
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == dark
+        page.select_option("#theme", "light")
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") != dark
         chromium.close()
     assert wrong == []

@@ -108,7 +108,7 @@ def test_a_run_elsewhere_says_what_is_left_and_how_long_it_takes(
 def test_the_verdict_so_far_is_that_of_the_deals_in_order(
     once: Once, folder: Path, capsys: Capsys
 ) -> None:
-    once("deals=60", "prompt=cloze")
+    once("deals=60", "prompt=cloze", "baseline=random")
     finished = status_text(folder, capsys)
     assert pd.read_csv(folder / "verdict.csv")["verdict"][0].split()[0] in finished
     changed(folder, state="playing", host="another", updated=time.time())

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-import pandas as pd
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
+import numpy as np
+import pandas as pd
+import pytest
+
+from gauntlet.games.capabilities import WIN
 from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.tables import conditions
 from gauntlet.pipeline.tables.controls import CONTROLS
 from gauntlet.pipeline.tables.stopped import verdicts
 from gauntlet.pipeline.tables.verdict import GROUPS, first_paragraphs, verdict
-from tests.pipeline.made import made_of
+from gauntlet.stats.proportions import clopper_pearson
+from tests.pipeline.made import SCORE, KnownBaseline, about, made_of, results
 from tests.pipeline.test_answers import cell
 
 
@@ -63,3 +72,59 @@ def test_the_first_paragraphs_are_shown_and_the_rest_counted() -> None:
     many = [f"{at}." for at in range(GROUPS + 2)]
     assert first_paragraphs(many) == (*many[:GROUPS], "And 2 more groups of cells: verdict.csv.")
     assert first_paragraphs(many[:GROUPS]) == tuple(many[:GROUPS])
+
+
+# --- cells without skill
+
+NOTHING = re.compile(
+    r"None of the 8 prompts is shown to beat random \([^)]*\)\. "
+    r"No difference between the prompts is shown( \([^)]*\))?\."
+)
+DEALS = 200
+DRAWS: Mapping[str, Callable[[np.random.Generator], list[float]]] = {
+    "wins": lambda rng: rng.binomial(1, 0.3, DEALS).tolist(),
+    "scores": lambda rng: np.round(10 * rng.beta(0.5, 1, DEALS), 1).tolist(),
+}
+"""Results of a deal, whose means are those of the baselines."""
+
+
+def null_cells(kind: str, rng: np.random.Generator) -> list[CellResults]:
+    """Eight prompts that all play like the baseline."""
+    baseline = KnownBaseline(0.3, 0.0005) if kind == "wins" else KnownBaseline(10 / 3, 0.005)
+    cells = []
+    for at in range(8):
+        info = about(f"p{at}", WIN if kind == "wins" else SCORE, baseline=baseline, model="m")
+        info = replace(info, labels={**info.labels, "prompt": f"p{at}"})
+        figures = DRAWS[kind](rng)
+        cells.append(results(info, figures, [int(kind == "wins" and f) for f in figures]))
+    return cells
+
+
+def false_verdicts(kind: str, seed: int, runs: int) -> int:
+    """Count the runs in which any sentence says that something is shown."""
+    rng = np.random.default_rng(seed)
+    return sum(not NOTHING.fullmatch(said(*null_cells(kind, rng))) for _ in range(runs))
+
+
+@pytest.mark.parametrize("kind", [*DRAWS])
+def test_nothing_is_said_of_cells_without_skill(kind: str) -> None:
+    assert false_verdicts(kind, 1, 40) <= 8  # of 40 at 5%, more in 0.05% of all seeds
+
+
+@pytest.mark.parametrize("kind", [*DRAWS])
+def test_without_correction_much_would_be_said(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conditions, "holm", np.asarray)
+    assert false_verdicts(kind, 1, 40) > 8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [*DRAWS])
+def test_at_most_5_percent_of_verdicts_on_cells_without_skill_are_false(
+    kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = 1_000
+    false = false_verdicts(kind, 2, runs)
+    low, high = clopper_pearson(false, runs)
+    with capsys.disabled():
+        print(f"\n{kind}: {false} of {runs} runs, 95% interval {low:.3f} to {high:.3f}")
+    assert low <= 0.05
