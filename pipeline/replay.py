@@ -22,7 +22,7 @@ from gauntlet.common.terminal import console
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.tables.page import render
-from gauntlet.pipeline.viewer.data import SCRIPT, Pack, Twin, divergence, moves_of, style
+from gauntlet.pipeline.viewer.data import SCRIPT, Pack, Twin, divergence, style
 from gauntlet.pipeline.viewer.judged import Judged, read_judged
 from gauntlet.pipeline.viewer.match import MatchView, match_view
 from gauntlet.pipeline.viewer.terminal import show
@@ -53,7 +53,7 @@ def page(match: MatchView, judged: Judged | None = None, twin: MatchView | None 
     """The match as one self-contained page, with another match of its deal beside it."""
     pack = Pack()
     if twin:
-        at = divergence(moves_of(match), moves_of(twin))
+        at = divergence(match.moves, twin.moves)
         pack.add(match, judged, [Twin(twin.match, twin.cell, "", at)])
         pack.add(twin, judged)
     else:

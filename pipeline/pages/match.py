@@ -14,7 +14,7 @@ from gauntlet.pipeline.pages.frame import note, page_frame, words
 from gauntlet.pipeline.pages.library import Library, Shelf
 from gauntlet.pipeline.pages.matches import link
 from gauntlet.pipeline.pages.runs import link as run_link
-from gauntlet.pipeline.viewer.data import Pack, Twin, divergence, moves_of
+from gauntlet.pipeline.viewer.data import Pack, Twin, divergence
 from gauntlet.pipeline.viewer.judged import read_judged
 
 
@@ -56,7 +56,7 @@ def embedded(run: str, shelf: Shelf, id: str, twin: str) -> Markup:
     """The viewer of a match, with another one of its deal beside it. Raises UserError."""
     match, judged, pack = shelf.match(id), read_judged(shelf.folder.path), Pack()
     other = shelf.match(twin) if twin else None
-    parts = {twin: divergence(moves_of(match), moves_of(other))} if other else {}
+    parts = {twin: divergence(match.moves, other.moves)} if other else {}
     twins = [
         Twin(name, cell, link(run, id, name), parts.get(name)) for cell, name in shelf.twins(id)
     ]

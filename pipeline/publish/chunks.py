@@ -25,7 +25,7 @@ from gauntlet.common.process import raise_gc_threshold
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.pages.library import MatchEntry, Shelf
-from gauntlet.pipeline.viewer.data import Pack, Twin, divergence, moves_of
+from gauntlet.pipeline.viewer.data import Pack, Twin, divergence
 from gauntlet.pipeline.viewer.judged import Judged
 from gauntlet.pipeline.viewer.match import MatchView, match_view
 
@@ -123,8 +123,6 @@ def write_chunk(chunk: Chunk) -> tuple[int, int]:
 
 
 def _add(pack: Pack, chunk: Chunk, deal: Sequence[MatchView]) -> None:
-    moves = {view.match: moves_of(view) for view in deal}
-
     def link(match: str, twin: str = "") -> str:
         return link_to(chunk.run, chunk.number, match, twin)
 
@@ -132,7 +130,7 @@ def _add(pack: Pack, chunk: Chunk, deal: Sequence[MatchView]) -> None:
         twins = [
             Twin(
                 *(other.match, other.cell, link(one.match, other.match)),
-                divergence(moves[one.match], moves[other.match]),
+                divergence(one.moves, other.moves),
             )
             for other in deal
             if other.match != one.match and other.rotation == one.rotation

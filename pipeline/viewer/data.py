@@ -18,7 +18,7 @@ from markupsafe import Markup
 from msgspec.json import encode
 
 from gauntlet.common.markup import tag
-from gauntlet.common.sanitize import one_line, visible
+from gauntlet.common.sanitize import visible
 from gauntlet.games.drawing import STYLE as DRAWING_STYLE
 from gauntlet.games.drawing import style_of
 from gauntlet.pipeline.viewer import html
@@ -29,8 +29,6 @@ SCRIPT = Path(__file__).with_name("match.js")
 """The viewer; it shows what `embed` makes."""
 CUTS = ("<d", "<s")
 """Pieces begin with these tags, such as <div> and <span>, and after line breaks."""
-MOVE = 60
-"""Characters of a move in the list of moves."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,7 @@ class Pack:
 
     def _plies(self, match: MatchView, judged: Judged) -> Iterator[dict[str, Any]]:
         judgements, number = judged.matches.get(match.match, {}), 0
-        for ply, moves in zip(match.plies, moves_of(match), strict=True):
+        for ply, moves in zip(match.plies, match.moves, strict=True):
             own = {at: judgements.get(number + at) for at in range(len(ply.decisions))}
             number += len(own)
             entry: dict[str, Any] = {"moves": moves}
@@ -121,14 +119,6 @@ def _judgement(one: Judgement | None) -> Markup | str:
         return ""
     lost = f"; gave away {one.lost:.2f}" if one.lost > 0 else ", the best option"
     return tag("p", f"chance to win after it: {one.value:.2f}{lost}", class_="note")
-
-
-def moves_of(match: MatchView) -> list[str]:
-    """The moves of each ply in words."""
-    return [
-        "; ".join(f"{each.seat}: {one_line(each.move, MOVE)}" for each in ply.decisions)
-        for ply in match.plies
-    ]
 
 
 def divergence(one: Sequence[str], other: Sequence[str]) -> int:

@@ -11,10 +11,12 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from gauntlet.agents.base import NO_ANSWERS
 from gauntlet.common.errors import UserError
+from gauntlet.common.sanitize import one_line
 from gauntlet.games.base import Game, move_with
 from gauntlet.games.capabilities import WIN, add_match_score, seatings_of
 from gauntlet.models.exchanges import Exchange, TextExchange
@@ -27,6 +29,8 @@ from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
 from gauntlet.pipeline.plan.rng import DEAL, stream
 
 LETTERED = re.compile(r"^(\w+)\) (.+)$", re.MULTILINE)
+MOVE = 60
+"""Characters of a move in a list of moves."""
 CHARACTERS, LIKELIEST = 600, 5
 """Limits for an answer in one line: characters of a reply, and number of scored words."""
 
@@ -151,6 +155,14 @@ class MatchView:
     returns: tuple[float, ...]
     scores: tuple[str, Sequence[float]] | None = None
     forfeits: tuple[int, ...] = ()
+
+    @cached_property
+    def moves(self) -> list[str]:
+        """The moves of each ply in words."""
+        return [
+            "; ".join(f"{each.seat}: {one_line(each.move, MOVE)}" for each in ply.decisions)
+            for ply in self.plies
+        ]
 
     @property
     def deal_text(self) -> str:

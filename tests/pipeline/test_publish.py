@@ -15,7 +15,7 @@ from playwright.sync_api import expect, sync_playwright
 
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.publish.__main__ import main
-from gauntlet.pipeline.viewer.data import Pack, divergence, moves_of
+from gauntlet.pipeline.viewer.data import Pack, divergence
 from gauntlet.pipeline.viewer.html import ply
 from gauntlet.pipeline.viewer.judged import Judged, Judgement, read_judged
 from gauntlet.pipeline.viewer.match import match_view
@@ -102,7 +102,7 @@ def test_every_match_is_in_one_file_as_it_was_played(run: Path, site: Path) -> N
             shown = html_of(data, match)
             assert shown[:-1] == [str(ply(view.game, one, [""])) for one in view.plies]
             moves = [one["moves"] for one in data["matches"][match]["plies"]]
-            assert moves == [*moves_of(view), "over"]
+            assert moves == [*view.moves, "over"]
     assert sorted(seen) == sorted(log)
 
 
