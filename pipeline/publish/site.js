@@ -42,7 +42,8 @@
     back.textContent = run;
     place.className = "match";
     place.dataset.matches = twin ? `${id} ${twin}` : id;
-    await gauntlet.start(place, await load(`data/${run}/${part}.js`));
+    const file = name => load(`data/${run}/${name}.js`);
+    await gauntlet.start(place, await file(part), file);
   }
 
   function table(headings, rows) {

@@ -15,6 +15,7 @@ from playwright.sync_api import expect, sync_playwright
 
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.publish.__main__ import main
+from gauntlet.pipeline.viewer import data as viewer_data
 from gauntlet.pipeline.viewer.data import Pack, divergence
 from gauntlet.pipeline.viewer.html import ply
 from gauntlet.pipeline.viewer.judged import Judged, Judgement, read_judged
@@ -104,6 +105,26 @@ def test_every_match_is_in_one_file_as_it_was_played(run: Path, site: Path) -> N
             moves = [one["moves"] for one in data["matches"][match]["plies"]]
             assert moves == [*view.moves, "over"]
     assert sorted(seen) == sorted(log)
+
+
+def test_a_large_file_is_cut_into_parts_of_plies(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pack = Pack()
+    for record in matches(run).values():
+        pack.add(match_view(Folder(run), record))
+    whole = unpacked(f'gauntlet.take("{pack.text()}")')
+    assert pack.files("7") == {"7": pack.text()}
+    monkeypatch.setattr(viewer_data, "LARGEST", len(pack.text()) - 1)
+    head, *parts = pack.files("7").items()
+    data = unpacked(f'gauntlet.take("{head[1]}")')
+    assert len(parts) > 1
+    assert data["parts"] == [name for name, _ in parts] == [f"7-{at}" for at in range(len(parts))]
+    assert all(2 * len(text) <= viewer_data.LARGEST for _, text in parts)
+    data["parts"] = [unpacked(f'gauntlet.take("{text}")') for _, text in parts]
+    assert data["starts"][1] == len(data["parts"][0]["plies"])
+    for match in whole["matches"]:
+        assert html_of(data, match) == html_of(whole, match)
 
 
 def test_twins_part_at_their_first_different_move(run: Path, site: Path) -> None:
