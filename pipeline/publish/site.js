@@ -1,11 +1,31 @@
-// The pages of a published site: a match, the list of a run's matches, and the search. Data are
-// loaded as scripts, so that pages opened from disk can load them too.
+// The pages of a published site: a match, the list of a run's matches, the search, and the switch
+// between light and dark. Data are loaded as scripts, so that pages opened from disk can load them.
 "use strict";
 
 (() => {
   const {make, unpack} = gauntlet;
   const ROWS = 100, FOUND = 30, NAME = /^[A-Za-z0-9_-]+$/;
+  const THEMES = ["system", "light", "dark"], THEME = "gauntlet_theme";
   const texts = new Map();
+
+  function keptTheme() {  // some browsers keep nothing for pages opened from disk
+    try { return localStorage.getItem(THEME) ?? "system"; } catch { return "system"; }
+  }
+
+  function wear(theme) {
+    document.documentElement.dataset.theme = theme;
+    try { localStorage.setItem(THEME, theme); } catch { /* this page wears it */ }
+  }
+
+  function themes() {
+    const chosen = document.documentElement.dataset.theme;
+    const field = make("select", {class: "theme", "aria-label": "look: system, light or dark",
+      onchange: () => wear(field.value)}, ...THEMES.map(name => make("option", {}, name)));
+    field.value = THEMES.includes(chosen) ? chosen : "system";
+    return field;
+  }
+
+  document.documentElement.dataset.theme = keptTheme();  // before the page is painted
 
   gauntlet.take = text => texts.set(document.currentScript.src, text);
 
@@ -157,6 +177,7 @@
   }
 
   document.addEventListener("DOMContentLoaded", () => {
+    document.querySelector("nav.top").append(themes());
     for (const [id, act] of [["match", showMatch], ["matches-of", showList], ["search", search]]) {
       const place = document.getElementById(id);
       if (place) act(place).catch(error => { place.textContent = error.message; });

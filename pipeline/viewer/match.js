@@ -113,8 +113,8 @@ const gauntlet = (() => {
     }
 
     controls() {
-      const button = (text, label, act) =>
-        make("button", {type: "button", "aria-label": label, title: label, onclick: act}, text);
+      const button = (text, title, act) => make("button", {type: "button", title, onclick: act,
+        "aria-label": /\w/.test(text) ? undefined : title}, text);  // words are their own label
       this.where = make("span", {class: "where"});
       const mistakes = this.marked.length
         ? [button(`next mistake (${this.marked.length})`, "next mistake, or M", () => this.mistake())] : [];
