@@ -221,6 +221,29 @@ def test_a_person_plays_a_whole_match_on_the_drawing(visit: Open, outputs: Path,
 
 
 @pytest.mark.slow
+def test_a_person_plays_holdem_by_its_drawn_actions(visit: Open, outputs: Path) -> None:
+    """A raise by click, then each first action but fold by keys."""
+    page = sit_down(visit, "holdem", "game.hands=1")
+    over = page.get_by_text("The match is over")
+    actions = page.locator(".d-action[data-moves]")
+    raised = page.get_by_role("button", name="RAISE_POT", exact=True).first
+    expect(raised).to_contain_text(re.compile(r"raise pot\s*\+\d+"))
+    raised.click()
+    while not over.count():
+        with suppress(Error):  # the page shows the next turn meanwhile
+            actions.nth(1 if "fold" in actions.first.inner_text(timeout=300) else 0).press(
+                "Enter", timeout=300
+            )
+        page.wait_for_timeout(100)
+    page.get_by_role("link", name="The match, move by move").click()
+    see(page, "ply 0 of")
+    folder = next(outputs.glob("play-holdem-*"))
+    own = [made for made in played_by_person(folder).decisions if made.seat == 1]
+    assert own[0].options[own[0].chosen] == "RAISE_POT"
+    assert all(made.options[made.chosen] != "FOLD" and not made.fallback for made in own)
+
+
+@pytest.mark.slow
 def test_a_person_plays_santorini_to_its_end_on_a_drawn_board(visit: Open, outputs: Path) -> None:
     game = Santorini()  # compiled here, so that the table need not
     state, _ = played_by_rules(game, ["greedy", "greedy"], 0, 0)
@@ -309,9 +332,10 @@ def test_no_page_has_a_serious_fault_of_accessibility(visit: Open, outputs: Path
     assert found + faults(page, axe) == []
 
 
-def sit_down(visit: Open, game: str) -> Page:
+def sit_down(visit: Open, game: str, further: str = "") -> Page:
     """Open a table against a random player."""
     page = visit("/play")
+    page.get_by_label(re.compile("^Further settings")).fill(further)
     choose(page, "Game", game)
     if not game.startswith("watch"):
         choose(page, "Player 0", "random")
