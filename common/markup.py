@@ -18,16 +18,27 @@ def tag(name: str, *inside: object, **attributes: object) -> Markup:
     Anything but Markup is escaped, in attributes too, with control characters shown by number.
     Attributes that are None are omitted; `class_` becomes class, `aria_label` aria-label.
     """
-    attribute_text = ""
+    head = ""
     for key, value in attributes.items():
         if value is not None:
-            attribute_text += f' {_attribute(key)}="{text(value)}"'
+            head += _attribute(key, value)
     inner = "".join([one if isinstance(one, Markup) else text(one) for one in inside])
-    return _markup(f"<{name}{attribute_text}>{inner}</{name}>")
+    return _markup(f"<{name}{head}>{inner}</{name}>")
+
+
+def _attribute(key: str, value: object) -> str:
+    if isinstance(value, str) and len(value) <= SHORT:
+        return _short_attribute(key, value)
+    return f' {_dashed(key)}="{text(value)}"'
+
+
+@lru_cache(maxsize=10_000, typed=True)  # typed: Markup is not the text that it equals
+def _short_attribute(key: str, value: str) -> str:
+    return f' {_dashed(key)}="{text(value)}"'
 
 
 @cache
-def _attribute(key: str) -> str:
+def _dashed(key: str) -> str:
     return key.rstrip("_").replace("_", "-")
 
 

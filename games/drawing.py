@@ -141,10 +141,15 @@ def by_place(places: Iterable[Place]) -> Mapping[Place, Sequence[int]]:
 def seat(number: int, you: int | None, *inside: object, note: str = "", turn: bool) -> Markup:
     """Return a player's row. you: the viewer's seat, None for a spectator. turn: whether this
     player is to move."""
-    name = f"player {number}{' (you)' if number == you else ''}"
-    words = ", ".join(part for part in (name, note, "to move" if turn else "") if part)
     kind = "d-seat d-turn" if turn else "d-seat"
-    return tag("div", tag("div", words, class_="d-name"), *inside, class_=kind)
+    return tag("div", _seat_name(number, number == you, note, turn), *inside, class_=kind)
+
+
+@lru_cache(maxsize=1000)
+def _seat_name(number: int, own: bool, note: str, turn: bool) -> Markup:
+    name = f"player {number}{' (you)' if own else ''}"
+    words = ", ".join(part for part in (name, note, "to move" if turn else "") if part)
+    return tag("div", words, class_="d-name")
 
 
 @lru_cache(maxsize=1000, typed=True)  # typed: Markup is not the text that it equals

@@ -8,8 +8,8 @@ import numpy as np
 from markupsafe import Markup
 
 from gauntlet.common.markup import tag
-from gauntlet.games.base import Observation
-from gauntlet.games.drawing import entry, picture, seat, sign
+from gauntlet.games.base import Action, Observation
+from gauntlet.games.drawing import entry, marks, picture, seat, sign
 from gauntlet.games.holdem import rules, words
 from gauntlet.games.holdem.game import Holdem
 from gauntlet.games.holdem.rules import (
@@ -44,10 +44,12 @@ def draw_state(game: Holdem, state: State) -> Markup:
 
 def draw_view(game: Holdem, observation: Observation) -> Markup:
     view: View = observation.view
-    return _table(game, np.array(view.cells), view.seat)
+    array = np.array(view.cells)
+    actions = [action(array, one, number) for number, one in enumerate(view.options)]
+    return _table(game, array, view.seat, tag("div", *actions, class_="d-actions"))
 
 
-def _table(game: Holdem, array: np.ndarray, you: int | None) -> Markup:
+def _table(game: Holdem, array: np.ndarray, you: int | None, *below: Markup) -> Markup:
     """array: a state's, or a seat's view of it, with -1 for cards it does not see."""
     street, over = array.item(STREET), bool(rules.over(array))
     up = 5 if over and array.item(SHOWN) else faceup(street)
@@ -63,7 +65,7 @@ def _table(game: Holdem, array: np.ndarray, you: int | None) -> Markup:
         class_="d-middle",
     )
     rows = [_row(array, number, you, over) for number in range(2)]
-    return picture("the table of Texas hold'em", middle, *rows, kind="d-holdem")
+    return picture("the table of Texas hold'em", middle, *rows, *below, kind="d-holdem")
 
 
 def _row(array: np.ndarray, number: int, you: int | None, over: bool) -> Markup:
@@ -78,6 +80,15 @@ def _row(array: np.ndarray, number: int, you: int | None, over: bool) -> Markup:
     dealer = array.item(DEALER) == number
     turn = not over and array.item(TO_MOVE) == number
     return seat(number, you, *parts, note="dealer" if dealer else "", turn=turn)
+
+
+def action(array: np.ndarray, one: Action, number: int) -> Markup:
+    """Draw a legal action with the chips that it adds. number: of the move."""
+    added = rules.cost(array, one)
+    name = tag("b", words.NAMES[one].replace("_", " ").lower(), aria_hidden="true")
+    costs = tag("i", f"+{added}" if added else "", aria_hidden="true")
+    label = f"{words.NAMES[one]}: {words.meaning(array, one)}"
+    return sign(label, name, costs, kind="d-action", **marks((number,)))
 
 
 def card(number: int, coming: bool = False) -> Markup:

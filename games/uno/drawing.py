@@ -130,13 +130,13 @@ def _row(table: Table, number: int) -> Markup:
 
 def fan(kinds: tuple[int, ...], moves: Mapping[int, Sequence[int]]) -> Markup:
     """Draw a hand. moves: of its cards, by kind."""
-    return _fan(kinds, tuple(tuple(moves.get(kind, ())) for kind in kinds))
+    return _fan(kinds, tuple((kind, tuple(own)) for kind, own in moves.items()))
 
 
 @lru_cache(maxsize=1000)
-def _fan(kinds: tuple[int, ...], moves: tuple[tuple[int, ...], ...]) -> Markup:
-    own = dict(zip(kinds, moves, strict=True))
-    cards = (card(kind, own[kind]) for kind in sorted(kinds, key=card_order))
+def _fan(kinds: tuple[int, ...], moves: tuple[tuple[int, tuple[int, ...]], ...]) -> Markup:
+    own = dict(moves)
+    cards = [card(kind, own.get(kind, ())) for kind in sorted(kinds, key=card_order)]
     return tag("div", *cards, class_="d-hand")
 
 

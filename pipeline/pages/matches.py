@@ -192,8 +192,8 @@ class _List:
         kept = list(self._shelf.kept.values())
         self._seen, choice = len(kept), replace(self._choice)
         entries = await threads.io_bound(choice.of, kept)
-        if entries is None or choice != self._choice:
-            return  # the filters have changed meanwhile
+        if entries is None or choice != self._choice or self._pages.is_deleted:
+            return  # the filters have changed meanwhile, or the page was closed
         self._found = entries
         self._pages.max = max(1, -(-len(self._found) // PAGE))
         self._pages.value = min(self._pages.value or 1, self._pages.max)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-import yaml
 from nicegui import html, ui
 
 from gauntlet.common.errors import UserError
-from gauntlet.pipeline.config.compose import CONF
+from gauntlet.models.base import Paid
+from gauntlet.pipeline.config.compose import composed
 from gauntlet.pipeline.config.nodes import build
 from gauntlet.pipeline.config.output_dir import short_name
+from gauntlet.pipeline.config.players import SeatConfig
 from gauntlet.pipeline.pages.frame import (
     button,
     choices,
@@ -28,6 +28,7 @@ from gauntlet.pipeline.pages.frame import (
 )
 from gauntlet.pipeline.pages.table import Table
 from gauntlet.pipeline.pages.table_page import show
+from gauntlet.pipeline.plan.build import build_agent, methods_of
 
 WATCHING = "watch_"
 """Name prefix of the games of watching."""
@@ -69,14 +70,15 @@ class Wish:
         alone = self.game.startswith(WATCHING)
         return [] if alone else [seat for seat in range(self.seats) if seat != self.own]
 
-    @property
-    def agents(self) -> list[str]:
-        """Who sits in your seat: you, and then whom you are compared with on the same deals."""
-        compared = scripted(self) if self.compared == SCRIPTED else self.compared
-        return ["human"] if compared == NOBODY else ["human", compared]
-
     def words(self, outputs: Path) -> list[str]:
-        """The run's settings. Raises ValueError if the further settings cannot be split."""
+        """The run's settings. In your seat are you, and then whom you are compared with on the same
+        deals. Raises ValueError if the further settings cannot be split."""
+        compared = self.compared
+        if compared == SCRIPTED:
+            compared = scripted(self, self._words(outputs, "human"))
+        return self._words(outputs, "human" if compared == NOBODY else f"human,{compared}")
+
+    def _words(self, outputs: Path, agents: str) -> list[str]:
         further = shlex.split(self.further)
         rest = self.rest
         others = [f"{seat}_{self.other(seat)}" for seat in rest]
@@ -89,7 +91,7 @@ class Wish:
         return [
             *("experiment=play", f"game={self.game}", f"model={self.model}"),
             *(f"prompt={self.prompt}", f"seed={self.seed}", f"deals={self.first + DEALS}"),
-            *("controls=[]", f"agent={','.join(self.agents)}"),
+            *("controls=[]", f"agent={agents}"),
             *(f"output_dir={outputs / f'play-{short_name(name_parts)}'}",),
             *self._seating(rest),
             *further,
@@ -107,25 +109,26 @@ class Wish:
                 yield f"seats.{seat}.player={self.other(seat)}"
 
 
-def scripted(wish: Wish) -> str:
+def scripted(wish: Wish, words: Sequence[str]) -> str:
     """The agent of the game's best-known policy, a random one if it has none; NOBODY against a
-    model behind an API, which would be paid again."""
-    model = _node("model", wish.model)
-    if "openai" in model.get("defaults", ()) or ".models.api." in model.get("_target_", ""):
-        return NOBODY
+    model behind an API, which would be paid again. words: your settings without it."""
     if wish.game.startswith(WATCHING):
         return "bayes"
     try:
-        game = build(_node("game", wish.game), "game", (), num_seats=wish.seats)
-        policies = getattr(game, "policies", ())
+        cells, _ = composed(words)
+        if any(_paid(seat, cell.packages) for cell in cells for seat in cell.seats):
+            return NOBODY
+        game = build(cells[0].game, "game", cells[0].packages, num_seats=wish.seats)
     except UserError:  # the table will say it
-        policies = ()
+        return "random"
+    policies = getattr(game, "policies", ())
     return next((name for name in PREFERRED if name in policies), "random")
 
 
-def _node(group: str, name: str) -> Mapping[str, Any]:
-    node: Mapping[str, Any] = yaml.safe_load((CONF / group / f"{name}.yaml").read_text("utf-8"))
-    return node
+def _paid(seat: SeatConfig, packages: Sequence[str]) -> bool:
+    """Whether the seat's player asks a model whose answers cost money."""
+    asks = methods_of(build_agent(seat, packages))
+    return bool(asks) and isinstance(build(seat.model, f"{seat.where}model", packages), Paid)
 
 
 def register(outputs: Path) -> None:

@@ -37,8 +37,10 @@ def register(library: Library) -> None:
         async def look() -> None:
             names = await run.io_bound(library.names) or []
             chosen = [name for name in names if (search_field.value or "").lower() in name.lower()]
-            status_note.text = _count_text(library, names, chosen)
             found = await run.io_bound(_glances, library, chosen[:SHOWN])
+            if cards.is_deleted:
+                return  # the page was closed meanwhile
+            status_note.text = _count_text(library, names, chosen)
             board.show(found or [])
             background_tasks.create(run.io_bound(_read_on, library, chosen[:SHOWN], reader))
 

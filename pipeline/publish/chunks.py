@@ -1,7 +1,8 @@
 """The matches of a run, in files of some dozens.
 
 A file holds whole deals, so a match and its twins, the other cells' matches of its deal, are always
-in one. Files are scripts, because pages opened from disk may load nothing else.
+in one; their plies are in further files where it would be large. Files are scripts, because pages
+opened from disk may load nothing else.
 """
 
 from __future__ import annotations
@@ -118,7 +119,8 @@ def write_chunk(chunk: Chunk) -> tuple[int, int]:
             except UserError:
                 lost += 1
         _add(pack, chunk, views)
-    write_script(chunk.out / f"{chunk.number}.js", pack.text())
+    for name, text in pack.files(f"{chunk.number}").items():
+        write_script(chunk.out / f"{name}.js", text)
     return len(pack.matches), lost
 
 

@@ -1,31 +1,31 @@
-// The pages of a published site: a match, the list of a run's matches, and the search. Data are
-// loaded as scripts, so that pages opened from disk can load them too.
+// The pages of a published site: a match, the list of a run's matches, the search, and the switch
+// between light and dark. Data are loaded as scripts, so that pages opened from disk can load them.
 "use strict";
 
 (() => {
   const {make, unpack} = gauntlet;
   const ROWS = 100, FOUND = 30, NAME = /^[A-Za-z0-9_-]+$/;
+  const THEMES = ["system", "light", "dark"], THEME = "gauntlet_theme";
   const texts = new Map();
 
-  const SCHEMES = {auto: "light dark", light: "light", dark: "dark"}, KEPT = "gauntlet theme";
-
-  function kept() {  // a browser may refuse to keep anything
-    try { return localStorage.getItem(KEPT); } catch { return null; }
+  function keptTheme() {  // some browsers keep nothing for pages opened from disk
+    try { return localStorage.getItem(THEME) ?? "system"; } catch { return "system"; }
   }
 
-  function paint(theme) {
-    document.documentElement.style.colorScheme = SCHEMES[theme] ?? SCHEMES.auto;
+  function wear(theme) {
+    document.documentElement.dataset.theme = theme;
+    try { localStorage.setItem(THEME, theme); } catch { /* this page wears it */ }
   }
 
-  async function chooseTheme(place) {
-    place.value = kept() in SCHEMES ? kept() : "auto";
-    place.onchange = () => {
-      paint(place.value);
-      try { localStorage.setItem(KEPT, place.value); } catch { /* it holds for this page */ }
-    };
+  function themes() {
+    const chosen = document.documentElement.dataset.theme;
+    const field = make("select", {class: "theme", "aria-label": "look: system, light or dark",
+      onchange: () => wear(field.value)}, ...THEMES.map(name => make("option", {}, name)));
+    field.value = THEMES.includes(chosen) ? chosen : "system";
+    return field;
   }
 
-  paint(kept());
+  document.documentElement.dataset.theme = keptTheme();  // before the page is painted
 
   gauntlet.take = text => texts.set(document.currentScript.src, text);
 
@@ -62,7 +62,8 @@
     back.textContent = run;
     place.className = "match";
     place.dataset.matches = twin ? `${id} ${twin}` : id;
-    await gauntlet.start(place, await load(`data/${run}/${part}.js`));
+    const file = name => load(`data/${run}/${name}.js`);
+    await gauntlet.start(place, await file(part), file);
   }
 
   function table(headings, rows) {
@@ -175,10 +176,9 @@
     };
   }
 
-  const ACTS = {match: showMatch, "matches-of": showList, search, theme: chooseTheme};
-
   document.addEventListener("DOMContentLoaded", () => {
-    for (const [id, act] of Object.entries(ACTS)) {
+    document.querySelector("nav.top").append(themes());
+    for (const [id, act] of [["match", showMatch], ["matches-of", showList], ["search", search]]) {
       const place = document.getElementById(id);
       if (place) act(place).catch(error => { place.textContent = error.message; });
     }

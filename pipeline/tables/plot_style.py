@@ -38,17 +38,15 @@ THEME = {INK: "ink", MUTED: "muted", PALE: "line", GROUND: "ground", ACCENT: "ac
 THEME |= {colour: f"series-{at}" for at, colour in enumerate(COLOURS[1:], 2)}
 """The page's CSS variable for each colour."""
 ON_BLACK = ("#fb923c", "#c4a1ff", "#facc15", "#2dd4bf", "#f472b6", "#cbd5e1", "#a3e635")
-_SERIES = [
-    f"--series-{at}: light-dark({light}, {dark});"
-    for at, (light, dark) in enumerate(zip(COLOURS[1:], ON_BLACK, strict=True), 2)
-]
 PAGE_STYLE = f"""\
 .drawing svg {{ display: block; width: 100%; max-width: 64rem; height: auto; }}
 .drawing .column {{ display: none; }} .drawing .column svg {{ max-width: 34rem; }}
 @media (max-width: 40rem) {{
   .drawing .wide {{ display: none; }} .drawing .column {{ display: block; }}
 }}
-:root {{ {" ".join(_SERIES)} }}
+@media screen and (prefers-color-scheme: dark) {{
+  :root {{ {" ".join(f"--series-{at}: {colour};" for at, colour in enumerate(ON_BLACK, 2))} }}
+}}
 """
 """What a page needs besides --ink, --muted, --line, --accent and --ground."""
 

@@ -1,7 +1,8 @@
 """Matches as plain data for the viewer in a browser (match.js).
 
 Data are packed as base64 of deflated JSON. HTML is cut into pieces, each stored once: successive
-states of a game, and twins, share most of them.
+states of a game, and twins, share most of them. Large packs are several files: the viewer loads
+those parts of a match that it shows.
 """
 
 from __future__ import annotations
@@ -29,6 +30,11 @@ SCRIPT = Path(__file__).with_name("match.js")
 """The viewer; it shows what `embed` makes."""
 CUTS = ("<d", "<s")
 """Pieces begin with these tags, such as <div> and <span>, and after line breaks."""
+LARGEST = 250_000
+"""Bytes of a file, and of the parts of two matches side by side."""
+LARGEST = 250_000
+"""Bytes of a file. Two parts of a larger pack, one for each of two matches side by side, are as
+large together."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +53,8 @@ class Pack:
     """Matches for one viewer."""
 
     matches: dict[str, Any] = field(default_factory=dict)
-    _pieces: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
-
-    def __post_init__(self) -> None:
-        self._pieces.default_factory = self._pieces.__len__  # a new piece has the next number
+    _styles: list[str] = field(default_factory=list)
+    _plies: list[str] = field(default_factory=list)
 
     def add(
         self,
@@ -61,48 +65,87 @@ class Pack:
     ) -> None:
         """href: of the match alone."""
         judged = judged or Judged()
+        if (style := style_of(match.game)) not in self._styles:
+            self._styles.append(style)
+        plies = [*_plies(match, judged), ({"moves": "over"}, str(html.ending(match)))]
         self.matches[match.match] = {
             "title": f"Match {match.match}",
             "name": visible(match.cell),
             "href": href,
             "facts": [[term, list(map(visible, values))] for term, values in match.facts],
             "note": judged.note(match.match),
-            "style": self._cut(style_of(match.game)),
-            "plies": [*self._plies(match, judged), self._end(match)],
+            "start": len(self._plies),
+            "plies": [facts for facts, _ in plies],
             "twins": [
                 {"match": one.match, "name": visible(one.name), "href": one.href, "at": one.at}
                 for one in twins
             ],
         }
+        self._plies += (text for _, text in plies)
 
     def text(self) -> str:
-        return packed({"pieces": list(self._pieces), "matches": self.matches})
+        return self._text({0: _part(self._plies)})
+
+    def files(self, name: str) -> dict[str, str]:
+        """The texts of files of at most LARGEST bytes, by name. The first one names the others,
+        and a part that is a single ply may be larger."""
+        whole = self.text()
+        if len(whole) <= LARGEST:
+            return {name: whole}
+        parts = self._split(0, len(self._plies))
+        names = {start: f"{name}-{at}" for at, start in enumerate(parts)}
+        return {name: self._text(names), **dict(zip(names.values(), parts.values(), strict=True))}
 
     def embed(self, *matches: str) -> Markup:
         """An element that match.js turns into the viewer of one match, or of two side by side."""
         return tag("div", class_="match", data_packed=self.text(), data_matches=" ".join(matches))
 
-    def _plies(self, match: MatchView, judged: Judged) -> Iterator[dict[str, Any]]:
-        judgements, number = judged.matches.get(match.match, {}), 0
-        for ply, moves in zip(match.plies, match.moves, strict=True):
-            own = {at: judgements.get(number + at) for at in range(len(ply.decisions))}
-            number += len(own)
-            entry: dict[str, Any] = {"moves": moves}
-            if known := [one for one in own.values() if one]:
-                marks = [judged.mark(one) for one in known]
-                entry |= {"mark": max(marks), "value": round(known[0].value, 3)}
-            if any(one.fallback for one in ply.decisions):
-                entry["fallback"] = True
-            yield {**entry, "html": self._cut(_ply(match, ply, own))}
+    def _text(self, parts: Mapping[int, object]) -> str:
+        """parts: each as data, or the name of its file, by its first ply."""
+        return packed(
+            {
+                "styles": self._styles,
+                "starts": list(parts),
+                "parts": list(parts.values()),
+                "matches": self.matches,
+            }
+        )
 
-    def _end(self, match: MatchView) -> dict[str, Any]:
-        return {"moves": "over", "html": self._cut(html.ending(match))}
+    def _split(self, start: int, stop: int) -> dict[int, str]:
+        """Packed parts that are small enough, by their first ply."""
+        text = packed(_part(self._plies[start:stop]))
+        if len(text) <= LARGEST / 2 or stop - start == 1:
+            return {start: text}
+        middle = (start + stop) // 2
+        return self._split(start, middle) | self._split(middle, stop)
 
-    def _cut(self, text: str) -> list[int]:
-        text = str(text)  # not Markup, whose methods are slow
-        for start in CUTS:
-            text = text.replace(start, f"\0{start}")  # no text of a page holds this character
-        return [*map(self._pieces.__getitem__, text.replace("\n", "\n\0").split("\0"))]
+
+def _part(plies: Sequence[str]) -> dict[str, Any]:
+    """Some plies as numbers of pieces."""
+    pieces: defaultdict[str, int] = defaultdict(int)
+    pieces.default_factory = pieces.__len__  # a new piece has the next number
+    known = pieces.__getitem__
+    return {"plies": [[*map(known, _cut(ply))] for ply in plies], "pieces": list(pieces)}
+
+
+def _cut(text: str) -> list[str]:
+    for start in CUTS:
+        text = text.replace(start, f"\0{start}")  # no text of a page holds this character
+    return text.replace("\n", "\n\0").split("\0")
+
+
+def _plies(match: MatchView, judged: Judged) -> Iterator[tuple[dict[str, Any], str]]:
+    """For each ply what lists and charts show of it, and its HTML."""
+    judgements, number = judged.matches.get(match.match, {}), 0
+    for ply, moves in zip(match.plies, match.moves, strict=True):
+        own = {at: judgements.get(number + at) for at in range(len(ply.decisions))}
+        number += len(own)
+        facts: dict[str, Any] = {"moves": moves}
+        if known := [one for one in own.values() if one]:
+            facts |= {"mark": max(map(judged.mark, known)), "value": round(known[0].value, 3)}
+        if any(one.fallback for one in ply.decisions):
+            facts["fallback"] = True
+        yield facts, _ply(match, ply, own)
 
 
 def packed(data: object) -> str:
@@ -110,8 +153,9 @@ def packed(data: object) -> str:
     return b64encode(zlib.compress(encode(data))).decode()
 
 
-def _ply(match: MatchView, ply: Ply, judgements: Mapping[int, Judgement | None]) -> Markup:
-    return html.ply(match.game, ply, [_judgement(one) for one in judgements.values()])
+def _ply(match: MatchView, ply: Ply, judgements: Mapping[int, Judgement | None]) -> str:
+    markup = html.ply(match.game, ply, [_judgement(one) for one in judgements.values()])
+    return str(markup)  # not Markup, whose methods are slow
 
 
 def _judgement(one: Judgement | None) -> Markup | str:

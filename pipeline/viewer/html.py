@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -55,8 +56,7 @@ def decision(
     left_out = f"{len(numbered)} of {sent} prompts are shown" if len(numbered) < sent else ""
     return tag(
         "section",
-        tag("h3", f"Player {view.seat} plays {view.move}"),
-        tag("p", _notes_text(view), class_="note"),
+        _heading(view.seat, view.move, _notes_text(view)),
         above,
         _options(view) if view.shown else "",
         *(_prompt(number, prompt, view.options, shorten) for number, prompt in numbered),
@@ -64,6 +64,13 @@ def decision(
         _notes(view.notes, shorten) if view.notes else "",
         class_="turn",
     )
+
+
+@lru_cache(maxsize=1000)
+def _heading(seat: int, move: str, notes: str) -> Markup:
+    """Remembered, as the same few moves are forced all the time."""
+    move_line = tag("h3", f"Player {seat} plays {move}")
+    return join_markup(move_line, tag("p", notes, class_="note"))
 
 
 def excerpt(view: DecisionView, title: str, below: str, shorten: Callable[[str], str]) -> Markup:

@@ -36,13 +36,14 @@ const gauntlet = (() => {
   }
 
   class Viewer {
-    constructor(place, data, ids) {
-      this.pieces = data.pieces;
+    constructor(place, data, ids, load) {
+      this.data = data;
+      this.load = load;
       this.matches = ids.map(id => data.matches[id]);
       this.last = Math.max(...this.matches.map(match => match.plies.length)) - 1;
       this.parts = this.divergence(ids);
       this.marked = [...Array(this.last).keys()].filter(at => this.mark(at));
-      const styles = this.matches.map(match => make("style", {}, this.html(match.style)));
+      const styles = data.styles.map(style => make("style", {}, style));
       place.replaceChildren(...styles, ...this.head(), make("div", {class: "viewer"},
         make("div", {class: "moves"}, this.controls(), this.slider(), this.chart(), this.list()),
         this.panes()));
@@ -56,7 +57,19 @@ const gauntlet = (() => {
 
     get twins() { return this.matches.length > 1; }
 
-    html(numbers) { return numbers.map(number => this.pieces[number]).join(""); }
+    async html(match, at) {
+      const number = match.start + Math.min(at, match.plies.length - 1);
+      const place = this.data.starts.findLastIndex(start => start <= number);
+      const part = await this.part(place);
+      return part.plies[number - this.data.starts[place]].map(one => part.pieces[one]).join("");
+    }
+
+    // A part of the plies; of a large pack it is the name of a file, which is loaded once.
+    part(place) {
+      const {parts} = this.data;
+      if (typeof parts[place] === "string") parts[place] = this.load(parts[place]).then(unpack);
+      return parts[place];
+    }
 
     ply(match, at) { return match.plies[Math.min(at, match.plies.length - 1)]; }
 
@@ -100,8 +113,8 @@ const gauntlet = (() => {
     }
 
     controls() {
-      const button = (text, label, act) =>
-        make("button", {type: "button", "aria-label": label, title: label, onclick: act}, text);
+      const button = (text, title, act) => make("button", {type: "button", title, onclick: act,
+        "aria-label": /\w/.test(text) ? undefined : title}, text);  // words are their own label
       this.where = make("span", {class: "where"});
       const mistakes = this.marked.length
         ? [button(`next mistake (${this.marked.length})`, "next mistake, or M", () => this.mistake())] : [];
@@ -188,7 +201,7 @@ const gauntlet = (() => {
       this.now?.setAttribute("transform", `translate(${100 * at / this.last})`);
       history.replaceState(history.state, "", `#ply=${at}`);
       this.matches.forEach((match, number) => {
-        this.shown[number].innerHTML = this.html(this.ply(match, at).html);
+        this.show(this.shown[number], this.html(match, at), at);
         this.shown[number].classList.toggle("ended", at >= match.plies.length - 1);
       });
       const current = this.buttons[at];
@@ -197,13 +210,21 @@ const gauntlet = (() => {
       const list = current.closest("ol");
       list.scrollTop = current.offsetTop - list.offsetTop - list.clientHeight / 2;
     }
+
+    async show(place, html, at) {
+      const shown = await html.catch(error => error);
+      if (at !== this.at) return;  // another ply was asked for meanwhile
+      if (shown instanceof Error) place.textContent = shown.message;
+      else place.innerHTML = shown;
+    }
   }
 
-  // Shows the matches that the element names, from its own data or a text given.
-  async function start(place, text = place.dataset.packed) {
+  // Shows the matches that the element names, from its own data or a text given. load: returns the
+  // text of a further file.
+  async function start(place, text = place.dataset.packed, load = undefined) {
     const data = await unpack(text);
     const ids = place.dataset.matches.split(" ").filter(id => data.matches[id]);
-    if (ids.length) new Viewer(place, data, ids);
+    if (ids.length) new Viewer(place, data, ids, load);
     else place.textContent = "There is no such match here.";
   }
 

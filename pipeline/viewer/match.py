@@ -266,26 +266,29 @@ def _plies(
     decisions, done = iter(record.decisions), 0
     plies: list[Ply] = []
     while seats := game.to_move(state):
-        ply_moves = [(seat, _checked(game, state, seat, next(decisions, None))) for seat in seats]
-        views = tuple(
-            decision_view(made, record.statics, players[seat]) for seat, made in ply_moves
-        )
+        legal = [game.legal(state, seat) for seat in seats]
+        made = [
+            _checked(game, state, seat, actions, next(decisions, None))
+            for seat, actions in zip(seats, legal, strict=True)
+        ]
+        views = tuple(decision_view(one, record.statics, players[one.seat]) for one in made)
         plies.append(Ply(len(plies), state, game.show(state), views))
         done += len(seats)
         if record.forfeits and done == len(record.decisions):
             break
-        moves = [
-            move_with(game.legal(state, seat)[made.chosen], made.text) for seat, made in ply_moves
-        ]
-        state = game.play(state, moves)
+        chosen = zip(legal, made, strict=True)
+        state = game.play(state, [move_with(each[one.chosen], one.text) for each, one in chosen])
     return tuple(plies), state
 
 
 def _checked(
-    game: Game[Any], state: Any, seat: int, decision: DecisionRecord | None
+    game: Game[Any], state: Any, seat: int, legal: Sequence[Any], decision: DecisionRecord | None
 ) -> DecisionRecord:
-    options = game.observe(state, seat).options
-    if decision is None or decision.seat != seat or decision.options != options:
+    """The decision, if it fits the state. The only move there is fits under any name."""
+    fits = decision and decision.seat == seat and len(decision.options) == len(legal)
+    if decision and fits and len(legal) > 1:
+        fits = decision.options == game.observe(state, seat).options
+    if decision is None or not fits:
         raise UserError(
             "the record does not fit the game as it is now: it was written by another version "
             f"of {type(game).__name__}"

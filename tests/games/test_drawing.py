@@ -21,6 +21,7 @@ from gauntlet.games.codenames.words import KINDS, SPYMASTERS
 from gauntlet.games.hive import Hive
 from gauntlet.games.holdem import drawing as holdem
 from gauntlet.games.holdem import rules as poker
+from gauntlet.games.holdem import words
 from gauntlet.games.holdem.game import Holdem
 from gauntlet.games.rock_paper_scissors import HANDS, RockPaperScissors
 from gauntlet.games.santorini import Santorini
@@ -133,7 +134,10 @@ def test_a_player_of_holdem_sees_two_cards_and_the_board_of_now(seed: int) -> No
     board = cells[poker.BOARD : poker.BOARD + up].tolist()
     names = [name(number) for number in [*cells[poker.hole_slice(seat)].tolist(), *board]]
     page = Page(drawing.draw_view(game, game.observe(state, seat)))
-    cards = [label for label in page.labels if "chips" not in label]
+    legal = game.legal(state, seat)
+    actions = [f"{words.NAMES[one]}: {words.meaning(cells, one)}" for one in legal]
+    assert page.labels[-len(actions) :] == actions
+    cards = [label for label in page.labels[: -len(actions)] if "chips" not in label]
     assert Counter(cards) == Counter([*names, *["a card face down"] * (2 + 5 - up)])
     for field in (poker.STACKS, poker.BETS):
         for other in range(2):
@@ -235,7 +239,7 @@ def test_a_spymaster_sees_the_key_and_an_operative_only_what_lies_open(seed: int
 NO_PLACE: dict[type, Callable[[str], bool]] = {
     Uno: lambda option: False,
     UnoArena: lambda option: option in (*COLOURS, *ANSWERS),
-    Holdem: lambda option: True,
+    Holdem: lambda option: False,
     TicTacToe: lambda option: False,
     RockPaperScissors: lambda option: False,
     Santorini: lambda option: False,

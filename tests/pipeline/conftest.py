@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import shutil
+import subprocess
 import sys
+import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,7 @@ FAST = (
     *("launch=inline", "tracking=none", "model=fake", "deals=6", "baseline=null"),
     "controls=[]",
 )
+AXE = "axe-core@4.14.1"
 
 
 @pytest.fixture
@@ -169,3 +172,19 @@ def forget_code(*functions: Any) -> None:
     importlib.invalidate_caches()
     for function in functions or CODE:
         function.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the script of axe-core, which npm gives."""
+    folder, npm = tmp_path_factory.mktemp("axe"), shutil.which("npm")
+    if npm is None:
+        pytest.skip("there is no npm for axe-core")
+    command = [npm, "pack", AXE, "--silent"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    if done.returncode:
+        pytest.skip(f"npm gives no {AXE}: {done.stderr[-200:]}")
+    with tarfile.open(folder / done.stdout.split()[-1]) as pack:
+        script = pack.extractfile("package/axe.min.js")
+        assert script
+        return script.read().decode()

@@ -21,5 +21,8 @@ def unpacked(text: str) -> dict[str, Any]:
 
 def html_of(data: dict[str, Any], match: str) -> list[str]:
     """Return the HTML of each ply of a match, its end included."""
-    plies = data["matches"][match]["plies"]
-    return ["".join(data["pieces"][at] for at in ply["html"]) for ply in plies]
+    shown = data["matches"][match]
+    plies = [
+        "".join(part["pieces"][at] for at in ply) for part in data["parts"] for ply in part["plies"]
+    ]
+    return plies[shown["start"] : shown["start"] + len(shown["plies"])]

@@ -118,7 +118,7 @@ def shown(page: str, match: str, folder: Path) -> None:
     """Check that the viewer in this page draws the match."""
     data = unpacked(page)
     drawn = html_of(data, match)
-    assert "".join(data["pieces"][at] for at in data["matches"][match]["style"]) == SHEET
+    assert data["styles"] == [SHEET]
     for ply in range(2):
         left = 5 - sum(1 + made.chosen for made in matches(folder)[match].decisions[:ply])
         assert f'aria-label="{left} drawn pebbles"' in drawn[ply]

@@ -22,7 +22,7 @@ from starlette.types import Receive, Scope, Send
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.metadata_files import parse_object, to_bytes
 from gauntlet.pipeline.pages import __main__ as command
-from gauntlet.pipeline.pages import access, library, run_status
+from gauntlet.pipeline.pages import access, library, run_status, runs
 from gauntlet.pipeline.pages.__main__ import configured
 from gauntlet.pipeline.pages.access import OriginCheck
 from tests.pipeline.conftest import Capsys
@@ -63,6 +63,33 @@ def test_runs_are_listed_with_how_they_stand(outputs: Path) -> None:
         user.find("Find a run by its name").type("who")
         await user.should_see("1 of 4 run(s)", retries=20)
         await user.should_not_see("torn")
+
+    visit(outputs, act)
+
+
+def test_a_page_that_is_closed_while_it_looks_leaves_no_traceback(
+    outputs: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    looking, closed, seen = threading.Event(), threading.Event(), runs._glances
+
+    def slow(*given: Any) -> Any:
+        looking.set()
+        assert closed.wait(10)
+        return seen(*given)
+
+    async def act(user: User) -> None:
+        await user.open("/")
+        await user.should_see("4 of 4 run(s)", retries=20)
+        looking.clear()
+        monkeypatch.setattr(runs, "_glances", slow)
+        user.find("Find a run by its name").type("who")
+        while not looking.is_set():
+            await asyncio.sleep(0.02)
+        assert user.client
+        user.client.delete()
+        closed.set()
+        await asyncio.sleep(0.5)
+        assert not [line for line in caplog.records if line.name == "nicegui"]
 
     visit(outputs, act)
 

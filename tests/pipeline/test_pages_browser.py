@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-import shutil
 import signal
 import subprocess
 import sys
-import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
@@ -20,16 +17,13 @@ from gauntlet.games.playouts import play_game as played_by_rules
 from gauntlet.games.santorini import Santorini
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.schema import MatchRecord
+from tests.pipeline.browsed import CHROMIUM, PATIENCE, SCHEMES, faults
 from tests.pipeline.logs import matches
 from tests.pipeline.paged import SCRIPT, played, several
 
-CHROMIUM = Path("/usr/bin/chromium")
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no {CHROMIUM}")
-PATIENCE = 30_000
-"""Milliseconds until something must be visible, on a busy machine."""
 EVERYWHERE = ("/", "/run?name=whole", "/matches?run=whole", "/compare", "/play", "/observe")
 
-SCHEMES: tuple[Literal["light"], Literal["dark"]] = ("light", "dark")
 LONG = 1200
 """Deals of a run that lasts for a few refreshes of the pages."""
 WATCH = """() => {
@@ -227,6 +221,29 @@ def test_a_person_plays_a_whole_match_on_the_drawing(visit: Open, outputs: Path,
 
 
 @pytest.mark.slow
+def test_a_person_plays_holdem_by_its_drawn_actions(visit: Open, outputs: Path) -> None:
+    """A raise by click, then each first action but fold by keys."""
+    page = sit_down(visit, "holdem", "game.hands=1")
+    over = page.get_by_text("The match is over")
+    actions = page.locator(".d-action[data-moves]")
+    raised = page.get_by_role("button", name="RAISE_POT", exact=True).first
+    expect(raised).to_contain_text(re.compile(r"raise pot\s*\+\d+"))
+    raised.click()
+    while not over.count():
+        with suppress(Error):  # the page shows the next turn meanwhile
+            actions.nth(1 if "fold" in actions.first.inner_text(timeout=300) else 0).press(
+                "Enter", timeout=300
+            )
+        page.wait_for_timeout(100)
+    page.get_by_role("link", name="The match, move by move").click()
+    see(page, "ply 0 of")
+    folder = next(outputs.glob("play-holdem-*"))
+    own = [made for made in played_by_person(folder).decisions if made.seat == 1]
+    assert own[0].options[own[0].chosen] == "RAISE_POT"
+    assert all(made.options[made.chosen] != "FOLD" and not made.fallback for made in own)
+
+
+@pytest.mark.slow
 def test_a_person_plays_santorini_to_its_end_on_a_drawn_board(visit: Open, outputs: Path) -> None:
     game = Santorini()  # compiled here, so that the table need not
     state, _ = played_by_rules(game, ["greedy", "greedy"], 0, 0)
@@ -300,25 +317,6 @@ def test_an_observer_is_followed_paused_and_stepped(visit: Open) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-AXE = "axe-core@4.14.1"
-
-
-@pytest.fixture(scope="module")
-def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return the script of axe-core, which npm gives."""
-    folder, npm = tmp_path_factory.mktemp("axe"), shutil.which("npm")
-    if npm is None:
-        pytest.skip("there is no npm for axe-core")
-    command = [npm, "pack", AXE, "--silent"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
-    if done.returncode:
-        pytest.skip(f"npm gives no {AXE}: {done.stderr[-200:]}")
-    with tarfile.open(folder / done.stdout.split()[-1]) as pack:
-        script = pack.extractfile("package/axe.min.js")
-        assert script
-        return script.read().decode()
-
-
 @pytest.mark.slow
 def test_no_page_has_a_serious_fault_of_accessibility(visit: Open, outputs: Path, axe: str) -> None:
     match = next(iter(matches(outputs / "whole")))
@@ -334,25 +332,10 @@ def test_no_page_has_a_serious_fault_of_accessibility(visit: Open, outputs: Path
     assert found + faults(page, axe) == []
 
 
-def faults(page: Page, axe: str) -> list[str]:
-    """Return what axe-core calls serious or critical, in light and dark; and close the page."""
-    expect(page.locator("h1")).to_be_visible(timeout=PATIENCE)
-    found = []
-    for scheme in SCHEMES:
-        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-        page.wait_for_timeout(700)
-        page.evaluate(axe)
-        for one in page.evaluate("axe.run({resultTypes: ['violations']})")["violations"]:
-            if one["impact"] in ("serious", "critical"):
-                places = ", ".join(node["html"][:200] for node in one["nodes"][:3])
-                found.append(f"{page.url} {scheme}: {one['help']}: {places}")
-    page.close()
-    return found
-
-
-def sit_down(visit: Open, game: str) -> Page:
+def sit_down(visit: Open, game: str, further: str = "") -> Page:
     """Open a table against a random player."""
     page = visit("/play")
+    page.get_by_label(re.compile("^Further settings")).fill(further)
     choose(page, "Game", game)
     if not game.startswith("watch"):
         choose(page, "Player 0", "random")

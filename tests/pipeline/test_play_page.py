@@ -260,6 +260,13 @@ def test_settings_name_the_folder_and_only_what_differs_from_the_terminals(tmp_p
         (Wish(compared="llm"), "human,llm"),
         (Wish(compared=NOBODY), "human"),
         (Wish(model="gpt_4_1"), "human"),
+        (Wish(model="claude_haiku_5_5"), "human"),
+        (Wish(model="gpt_4_1", others={0: "random"}), "human,rule"),
+        (
+            Wish(model="openai", further="model.name=theirs model.base_url=http://127.0.0.1:1"),
+            "human",
+        ),
+        (Wish(game="chess", model="fake"), "human,random"),
     ):
         assert f"agent={agents}" in wish.words(tmp_path)
     wish = Wish(game="holdem", own=0, others={1: "tight"}, seed=4, further="game.hands=3")

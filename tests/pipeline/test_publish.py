@@ -6,25 +6,30 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from markupsafe import escape
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.publish.__main__ import main
+from gauntlet.pipeline.viewer import data as viewer_data
 from gauntlet.pipeline.viewer.data import Pack, divergence
 from gauntlet.pipeline.viewer.html import ply
 from gauntlet.pipeline.viewer.judged import Judged, Judgement, read_judged
 from gauntlet.pipeline.viewer.match import match_view
+from tests.pipeline.browsed import CHROMIUM, PATIENCE, SCHEMES, faults
 from tests.pipeline.conftest import Refusal
 from tests.pipeline.logs import matches
 from tests.pipeline.packed import html_of, unpacked
 from tests.pipeline.paged import SCRIPT, played
 
-CHROMIUM = Path("/usr/bin/chromium")
 NAME = "a 'b' <img src=x onerror=alert(1)>"
 """The name of a run's folder."""
 
@@ -106,6 +111,26 @@ def test_every_match_is_in_one_file_as_it_was_played(run: Path, site: Path) -> N
     assert sorted(seen) == sorted(log)
 
 
+def test_a_large_file_is_cut_into_parts_of_plies(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pack = Pack()
+    for record in matches(run).values():
+        pack.add(match_view(Folder(run), record))
+    whole = unpacked(f'gauntlet.take("{pack.text()}")')
+    assert pack.files("7") == {"7": pack.text()}
+    monkeypatch.setattr(viewer_data, "LARGEST", len(pack.text()) - 1)
+    head, *parts = pack.files("7").items()
+    data = unpacked(f'gauntlet.take("{head[1]}")')
+    assert len(parts) > 1
+    assert data["parts"] == [name for name, _ in parts] == [f"7-{at}" for at in range(len(parts))]
+    assert all(2 * len(text) <= viewer_data.LARGEST for _, text in parts)
+    data["parts"] = [unpacked(f'gauntlet.take("{text}")') for _, text in parts]
+    assert data["starts"][1] == len(data["parts"][0]["plies"])
+    for match in whole["matches"]:
+        assert html_of(data, match) == html_of(whole, match)
+
+
 def test_twins_part_at_their_first_different_move(run: Path, site: Path) -> None:
     log = {match: [made.move for made in one.decisions] for match, one in matches(run).items()}
     data = unpacked(chunks(site)[0].read_text())
@@ -171,17 +196,48 @@ def test_marks_come_from_judged_decisions_alone(run: Path, tmp_path: Path) -> No
 # --- in a browser
 
 
-@pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no {CHROMIUM}")
-def test_a_site_opens_from_disk(site: Path, run: Path) -> None:
-    wrong: list[str] = []
-    match = next(iter(matches(run)))
+needs_chromium = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no {CHROMIUM}")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
     with sync_playwright() as player:
         chromium = player.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        page = chromium.new_page()
-        page.on("request", lambda sent: sent.url.startswith("file:") or wrong.append(sent.url))
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("dialog", lambda dialog: wrong.append(dialog.message))
-        page.goto((site / "index.html").as_uri())
+        yield chromium
+        chromium.close()
+
+
+@contextmanager
+def served(site: Path) -> Iterator[str]:
+    """The address of the site at a server that knows nothing of it."""
+    offers = partial(SimpleHTTPRequestHandler, directory=str(site))
+    with ThreadingHTTPServer(("127.0.0.1", 0), offers) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@contextmanager
+def looking(browser: Browser, top: str) -> Iterator[Page]:
+    """A page, at the site's index. At the end no request went elsewhere, and no script failed."""
+    wrong: list[str] = []
+    page = browser.new_page()
+    page.set_default_timeout(PATIENCE)
+    page.on("request", lambda sent: None if sent.url.startswith(top) else wrong.append(sent.url))
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("dialog", lambda dialog: wrong.append(dialog.message))
+    page.goto(f"{top}/index.html")
+    yield page
+    page.close()
+    assert wrong == []
+
+
+@needs_chromium
+@pytest.mark.parametrize("server", [False, True], ids=["from disk", "from a server"])
+def test_a_site_opens(browser: Browser, site: Path, run: Path, server: bool) -> None:
+    match = next(iter(matches(run)))
+    top = served(site) if server else nullcontext(site.as_uri())
+    with top as address, looking(browser, address) as page:
         page.get_by_label("Search runs, players and matches").fill(match)
         page.locator("#found a").first.click()
         expect(page.get_by_text("ply 0 of")).to_be_visible()
@@ -189,6 +245,7 @@ def test_a_site_opens_from_disk(site: Path, run: Path) -> None:
         assert page.url.endswith("#ply=1")
         page.reload()
         expect(page.get_by_text("ply 1 of")).to_be_visible()
+        permalink = page.url
         page.locator("nav.top a").last.click()
         page.locator("a", has_text=" - ").first.click()
         expect(page.get_by_text("deals that both played")).to_be_visible()
@@ -198,12 +255,67 @@ def test_a_site_opens_from_disk(site: Path, run: Path) -> None:
         for width in (380, 1200):
             page.set_viewport_size({"width": width, "height": 800})
             assert page.evaluate("document.documentElement.scrollWidth") <= width
-        page.select_option("#theme", "dark")
-        dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
-        page.reload()
-        assert page.input_value("#theme") == "dark"
-        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == dark
-        page.select_option("#theme", "light")
-        assert page.evaluate("getComputedStyle(document.body).backgroundColor") != dark
-        chromium.close()
-    assert wrong == []
+        page.goto(permalink)
+        expect(page.get_by_text("ply 1 of")).to_be_visible()
+        expect(page.locator(".ply h3").first).to_be_visible()
+
+
+@needs_chromium
+def test_a_match_in_parts_is_loaded_as_it_is_shown(
+    browser: Browser, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(viewer_data, "LARGEST", 4_000)
+    assert main([str(run), "--out", str(tmp_path / "site")]) == 0
+    (first,) = (tmp_path / "site").glob("data/*/0.js")
+    folder, match = first.parent.name, next(iter(matches(run)))
+    parts = len(list(first.parent.glob("0-*.js")))
+    with looking(browser, (tmp_path / "site").as_uri()) as page:
+        loaded: list[str] = []
+        page.on("requestfinished", lambda sent: loaded.append(sent.url))
+        page.goto(f"{(tmp_path / 'site').as_uri()}/match.html?run={folder}&part=0&id={match}")
+        expect(page.locator(".ply h3").first).to_be_visible()
+        assert sum("/0-" in url for url in loaded) == 1 < parts
+        page.keyboard.press("PageDown")
+        expect(page.locator(".ply")).to_contain_text(re.compile("Won by|Nobody won"))
+        twin = next(one for one in unpacked(first.read_text())["matches"][match]["twins"])
+        page.goto(f"{(tmp_path / 'site').as_uri()}/{twin['href']}")
+        expect(page.locator(".pane h3")).to_have_count(2)
+
+
+GROUND = "getComputedStyle(document.body).backgroundColor"
+
+
+@needs_chromium
+def test_a_site_follows_the_system_until_a_look_is_chosen(browser: Browser, site: Path) -> None:
+    with looking(browser, site.as_uri()) as page:
+        seen = []
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)
+            seen.append(page.evaluate(GROUND))
+        assert len(set(seen)) == 2
+        switch = page.get_by_label("look: system, light or dark")
+        switch.select_option("light")
+        assert page.evaluate(GROUND) == seen[0]
+        page.locator("#players ~ ul a").first.click()
+        expect(switch).to_have_value("light")
+        assert page.evaluate(GROUND) == seen[0]
+        switch.select_option("system")
+        assert page.evaluate(GROUND) == seen[1]
+
+
+@pytest.mark.slow
+@needs_chromium
+def test_no_page_of_a_site_has_a_serious_fault_of_accessibility(
+    browser: Browser, site: Path, axe: str
+) -> None:
+    first = unpacked(chunks(site)[0].read_text())["matches"]
+    shown = next(iter(first.values()))
+    links = ["index.html", shown["href"], shown["twins"][0]["href"]]
+    links += [next(site.glob(f"{kind}/*.html")).relative_to(site).as_posix()
+              for kind in ("run", "player")]  # fmt: skip
+    found = []
+    for link in links:
+        page = browser.new_page()
+        page.goto(f"{site.as_uri()}/{link}")
+        found += faults(page, axe)
+    assert found == []
