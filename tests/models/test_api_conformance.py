@@ -683,7 +683,7 @@ def conformance(items: Iterable[pytest.Item]) -> str:
     for item in items:
         params = item.callspec.params if hasattr(item, "callspec") else {}
         dialect = params.get("dialect", ONLY.get(item.name.partition("[")[0]))
-        numbers = re.findall(r"(?<=[[_])(\d\d)(?=[ _])", f"{item.name} ")
+        numbers = re.findall(r"(?<=[\[_])(\d\d)(?=[ _])", f"{item.name} ")
         for case in map(int, numbers if dialect else ()):
             found[case].add(dialect)
             if case in PINGS and params.get("stream"):
