@@ -23,7 +23,7 @@ from gauntlet.models.base import Model, ModelSource, Prompt, Reply, Request, Sco
 from gauntlet.pipeline.launch.cluster import start_workers
 from gauntlet.pipeline.plan.cells import Cell, Plan, Player
 from gauntlet.pipeline.play.chains import Answered, Ask, Chain
-from gauntlet.pipeline.play.driver import Driver, lease_size
+from gauntlet.pipeline.play.driver import Driver, leases
 from gauntlet.pipeline.play.match import play
 
 SLOTS = 16
@@ -145,9 +145,9 @@ def by_the_pipeline(models: int, deals: int) -> float:
     plan = Plan((cell,), deals, seed=1)
     failed: list[str] = []
     with start_workers({"kind": "inline"}, plan, WIDTH) as crew:
-        lease = lease_size(WIDTH, len(list(plan.tasks())), len(crew))
+        lease, ahead = leases(WIDTH, len(list(plan.tasks())), len(crew))
         aside = lambda task, error: failed.append(error)  # noqa: E731
-        Driver(crew, lease, lambda result: None, aside, lambda: None).run(plan.tasks())
+        Driver(crew, lease, lambda result: None, aside, lambda: None, ahead=ahead).run(plan.tasks())
     if failed:
         raise SystemExit(failed[0])
     return clock.busy(SLOTS * models)
