@@ -187,7 +187,8 @@ def test_equal_greedy_requests_are_written_once(checkpoint_folder, monkeypatch):
 
 def test_a_shared_static_part_is_read_once(local, monkeypatch):
     asks = [Generate(Prompt("Shared rules.\n", f"Hand {n}\n"), 2) for n in range(5)]
-    local.answer([Generate(PROMPT, 2), Score((PROMPT,), ("A", "B"))])  # checks its paths first
+    other = Prompt("Other rules.\n", "Hand 1\n" * 5)
+    local.answer([Generate(other, 9), Score((other,), ("A", "B"))])  # checks its paths first
     read = []
     keys_values = local._scorer.engine.keys_values
     monkeypatch.setattr(
