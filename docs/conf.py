@@ -7,6 +7,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
+
 HERE = Path(__file__).parent
 sys.path[:0] = [
     str(HERE.parent),
@@ -61,3 +63,17 @@ def setup(app: Any) -> None:
     """Write the pages generated from code and configs before Sphinx reads the sources."""
     generated.write(HERE / "reference")
     app.connect("autodoc-process-docstring", docstrings.as_lists)
+    app.connect("doctree-read", _dark_pictures, priority=100)  # before pictures are collected
+
+
+def _dark_pictures(app: Any, doctree: nodes.document) -> None:
+    """Beside each picture with a dark version, NAME_dark.png, that one for dark pages."""
+    folder = Path(app.env.doc2path(app.env.docname)).parent
+    for light in [*doctree.findall(nodes.image)]:
+        file = Path(light["uri"])
+        dark = file.with_name(f"{file.stem}_dark{file.suffix}")
+        if (folder / dark).is_file():
+            other = light.deepcopy()
+            other["uri"], other["classes"] = str(dark), ["only-dark"]
+            light["classes"] = [*light["classes"], "only-light"]
+            light.parent.insert(light.parent.index(light) + 1, other)

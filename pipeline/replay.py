@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
-from markupsafe import Markup
-
 from gauntlet.common.disk import write_atomically
 from gauntlet.common.errors import UserError
 from gauntlet.common.process import as_process
@@ -21,13 +19,10 @@ from gauntlet.common.sanitize import file_name, visible
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.schema import MatchRecord
-from gauntlet.pipeline.tables.page import render
-from gauntlet.pipeline.viewer.data import SCRIPT, Pack, Twin, divergence, style
-from gauntlet.pipeline.viewer.judged import Judged, read_judged
+from gauntlet.pipeline.tables.match_pages import match_page
+from gauntlet.pipeline.viewer.judged import read_judged
 from gauntlet.pipeline.viewer.match import MatchView, match_view
 from gauntlet.pipeline.viewer.terminal import show
-
-TEMPLATE = Path(__file__).parent / "replay.html.j2"
 
 
 def replay(match: str, folders: Sequence[Path]) -> MatchView:
@@ -46,24 +41,6 @@ def _find(match: str, folders: Sequence[Path]) -> tuple[Folder, MatchRecord]:
         f"no match {match} in {', '.join(map(str, folders)) or 'outputs/'}; "
         f"there is, for instance, {' or '.join(examples[:2]) or 'none at all'}; damaged lines are "
         "left out, `python -m pipeline.verify DIR` names them"
-    )
-
-
-def page(match: MatchView, judged: Judged | None = None, twin: MatchView | None = None) -> str:
-    """The match as one self-contained page, with another match of its deal beside it."""
-    pack = Pack()
-    if twin:
-        at = divergence(match.moves, twin.moves)
-        pack.add(match, judged, [Twin(twin.match, twin.cell, "", at)])
-        pack.add(twin, judged)
-    else:
-        pack.add(match, judged)
-    return render(
-        TEMPLATE,
-        title=f"Match {match.match}",
-        style=Markup(style()),
-        script=Markup(SCRIPT.read_text(encoding="utf-8")),
-        match=pack.embed(match.match, *([twin.match] if twin else [])),
     )
 
 
@@ -108,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         show(match, console(markup=True), options.prompts)
         if file:
             twin = _twin(match, options.twin, folders) if options.twin else None
-            write_atomically(file, page(match, read_judged(folder.path), twin))
+            write_atomically(file, match_page(match, read_judged(folder.path), twin))
             print(visible(f"\npage: {file}"))
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)

@@ -12,9 +12,17 @@ from gauntlet.common.process import as_process
 from gauntlet.common.sanitize import visible
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.tables import run_metadata
+from gauntlet.pipeline.tables.paper_config import PaperConfig
 from gauntlet.pipeline.tables.registry import load_cells, write_tables
 from gauntlet.pipeline.tables.report import write_report
 from gauntlet.pipeline.tables.terminal import show, show_all
+
+
+def _paper(file: Path | None) -> PaperConfig | None:
+    """How to write DIR/paper: by this file, or if none is named by default. Raises UserError."""
+    if file is None:
+        return None
+    return PaperConfig() if file == Path() else PaperConfig.read(file)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -24,17 +32,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("output_dir", type=Path, help="the output_dir of a sweep")
     parser.add_argument(
-        "--paper", action="store_true", help="LaTeX tables and PDF figures too, in DIR/paper"
+        "--paper",
+        nargs="?",
+        type=Path,
+        const=Path(),
+        metavar="FILE",
+        help="LaTeX tables and PDF figures too, in DIR/paper; FILE: their columns, rows and names",
     )
     parser.add_argument("--full", action="store_true", help="print every table")
     options = parser.parse_args(arguments)
     folder = options.output_dir
     try:
+        paper = _paper(options.paper)
         results = write_tables(folder, load_cells(folder))
         show(results)
         if options.full:
             show_all(results)
-        write_report(results, paper=options.paper)
+        write_report(results, paper=paper)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
@@ -44,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for line in run_metadata.notes(folder):
         console().print(f"\n{line}")
     print(visible(f"\nreport: {folder / 'report.html'}"))
-    if options.paper:
+    if paper is not None:
         print(visible(f"paper:  {folder / 'paper' / 'main.tex'}"))
     return 0
 

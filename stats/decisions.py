@@ -177,7 +177,7 @@ def score(
     plain mean and of the linear and quadratic extrapolations, all from one bootstrap over games.
     Its coverage is 95% where the options of a decision differ by more than their noise, and it is
     mostly wider than necessary. Where they do not, ranks are pure noise and no extrapolation
-    recovers them: use more playouts (docs/statistics.md lists measured coverages).
+    recovers them: use more playouts (docs/measurements.md lists measured coverages).
 
     Few games: the limits are nan with fewer than two games that have a critical decision. If all or
     nearly all games agree, a bootstrap sees no spread; `intervals.all_equal` supplies the limits.

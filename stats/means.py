@@ -13,7 +13,7 @@ few percent of a p-value of the approximation in `stats.weighted`.
 Where one deal at the end would move the mean by less than a quarter of a standard error (NEAR in
 `stats.weighted`), only that fraction of a deal is added: a whole one covers what few deals have not
 shown, and would needlessly widen the intervals of many. `benchmarks/intervals.py` measures the
-remaining errors: docs/statistics.md has the table.
+remaining errors: docs/validation.md has the table.
 
 Without a range, from LEAST deals on each limit is the wider of two, Student's t and Student's t
 with P. Hall's correction for skewness (1992), J. Royal Statistical Society B 54, 221-228: the first

@@ -18,6 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pandas as pd
+import yaml
 
 from gauntlet.papers.reproductions import read_csv
 from gauntlet.papers.verdicts import headline, tally
@@ -28,6 +29,7 @@ HEADS = (
     *("difference", "95% interval", "matters", "p", "verdict"),
 )
 """Published, ours, and the comparison; docs/llm_uno.md explains the columns."""
+TITLES = Path(__file__).parent / "titles.yaml"
 ALONE = ("line", "ours", "95% interval", "n", "deals")
 CLAIMS = ("id", "claim", "recomputed", "verdict")
 
@@ -65,8 +67,9 @@ def page_lines(table: pd.DataFrame, matches: Path | None = None) -> Iterator[str
     counted = tally(table)
     yield from rows(("kind", *counted), ((kind, *row) for kind, *row in counted.itertuples()))
     names = table["id"].str.split(".", n=2, expand=True)
+    titles = yaml.safe_load(TITLES.read_text(encoding="utf-8"))[names[0][0]]
     for section in names[1].unique():
-        yield from ("", f"## {section}", "", *of_section(table[names[1] == section]))
+        yield from ("", f"## {titles[section]}", "", *of_section(table[names[1] == section]))
 
 
 def of_section(lines: pd.DataFrame) -> Iterator[str]:

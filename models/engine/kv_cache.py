@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import groupby
+from functools import cache
+from itertools import groupby, product
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
@@ -49,11 +52,20 @@ class _Block:
 
 @dataclass(frozen=True)
 class _Span:
-    """Neighbouring rows whose attention runs over the same number of keys; `within` is their place
-    in the block, `mask` hides what is no key of theirs."""
+    """Neighbouring texts whose attention runs over the same number of keys.
 
-    rows: slice
+    within: their place in the block.
+    rows: their rows in the step.
+    asks: the row of each of their queries, (texts * queries); texts with fewer rows than others
+        repeat their last one.
+    back: for each of the rows its place among the queries.
+    mask: hides what is no key of a query, (texts, queries, long).
+    """
+
     within: slice
+    rows: slice
+    asks: Tensor
+    back: Tensor
     long: int
     mask: Tensor
 
@@ -90,46 +102,83 @@ class KVCache:
             for rows in _similar(lengths)
         ]
 
-    @contextmanager
-    def growing(self, lengths: Sequence[int]) -> Iterator[Mixing]:
-        """The attention of one step, in which every text grows by one token from its length."""
+    def growing(self, lengths: Sequence[int], widths: Sequence[int]) -> Mixing:
+        """The attention of one step, in which every text grows from its length by as many tokens
+        as its width says. The step has a row for each, those of a text together."""
         device = self._blocks[0].layers[0][0].device
-        ends = torch.tensor(lengths, device=device)
+        ends = np.asarray(lengths)
+        starts = np.cumsum([0, *widths])
+        parts: list[tuple[_Block, slice, Tensor, Tensor, list[_Span]]] = []
         for block in self._blocks:
             block.grow(_keys(max(lengths[block.rows])))
-        spans = [list(self._spans(block, lengths, ends)) for block in self._blocks]
-        places = [torch.arange(b.rows.stop - b.rows.start, device=device) for b in self._blocks]
+            own = np.asarray(widths[block.rows])
+            text = np.repeat(np.arange(len(own)), own)
+            place = ends[block.rows][text] + depths(own)
+            rows = slice(starts[block.rows.start], starts[block.rows.stop])
+            spans = list(self._spans(block, ends, starts))
+            parts.append((block, rows, _on(device, text), _on(device, place), spans))
 
         def mixing(number: int, queries: Tensor, fresh: Layer, scaling: float) -> Tensor:
             out = torch.zeros_like(queries)
-            for block, own, rows in zip(self._blocks, spans, places, strict=True):
+            for block, rows, text, place, spans in parts:
                 keys, values = block.layers[number]
-                keys[rows, :, ends[block.rows]] = fresh[0][block.rows]
-                values[rows, :, ends[block.rows]] = fresh[1][block.rows]
-                for span in own:
+                keys[text, :, place] = fresh[0][rows]
+                values[text, :, place] = fresh[1][rows]
+                for span in spans:
                     seen = (span.within, slice(None), slice(span.long))
-                    out[span.rows] = attend_last(
-                        queries[span.rows], keys[seen], values[seen], span.mask, scaling
+                    mixed = attend_last(
+                        queries[span.asks], keys[seen], values[seen], span.mask, scaling
                     )
+                    out[span.rows] = mixed[span.back]
             return out.flatten(1)
 
-        yield mixing
+        return mixing
 
-    def _spans(self, block: _Block, lengths: Sequence[int], ends: Tensor) -> Iterator[_Span]:
-        wanted = [_keys(length) for length in lengths[block.rows]]
-        if not self._invariant:
-            wanted = [block.layers[0][0].shape[2]] * len(wanted)
-        start = 0
-        for long, same in groupby(wanted):
-            within = slice(start, start + len(list(same)))
-            start = within.stop
-            rows = slice(block.rows.start + within.start, block.rows.start + within.stop)
-            yield _Span(rows, within, long, _mask(ends[rows], long))
+    def _spans(
+        self, block: _Block, ends: NDArray[np.int64], starts: NDArray[np.int64]
+    ) -> Iterator[_Span]:
+        """ends: the length of each text. starts: its first row, and after the last the end."""
+        like, texts = block.layers[0][0], range(block.rows.start, block.rows.stop)
+        wanted = [_keys(ends[text]) if self._invariant else like.shape[2] for text in texts]
+        for long, group in groupby(texts, key=lambda text: wanted[text - texts.start]):
+            same = list(group)
+            own = slice(same[0], same[-1] + 1)
+            last = np.diff(starts)[own] - 1
+            depth = np.minimum(np.arange(last.max() + 1), last[:, None])
+            asks = starts[own][:, None] + depth
+            back = np.searchsorted(asks.ravel(), np.arange(asks[0, 0], asks[-1, -1] + 1))
+            hidden = np.arange(long) > (ends[own][:, None] + depth)[..., None]
+            mask = np.where(hidden, -np.inf, 0).astype(np.float32)
+            yield _Span(
+                slice(own.start - texts.start, own.stop - texts.start),
+                slice(asks[0, 0], asks[-1, -1] + 1),
+                _on(like.device, asks.ravel()),
+                _on(like.device, back),
+                long,
+                _on(like.device, mask),
+            )
+
+
+def _on(device: torch.device, numbers: NDArray[Any]) -> Tensor:
+    return torch.from_numpy(numbers).to(device)
 
 
 def _keys(length: int) -> int:
     """The number of keys that a text of this length attends over when it grows by a token."""
     return rounded_up(length + 1, GRAIN)
+
+
+def rows_left(length: int) -> int:
+    """How many tokens a text of this length may grow by beyond one in a step: those for which
+    attention runs over the same number of keys."""
+    return GRAIN - 1 - length % GRAIN
+
+
+def depths(widths: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+    """0, 1, ... for each width, one after the other."""
+    ends = np.cumsum(widths)
+    counted: NDArray[np.int64] = np.arange(ends[-1]) - np.repeat(ends - widths, widths)
+    return counted
 
 
 def _similar(lengths: Sequence[int]) -> Iterator[slice]:
@@ -175,21 +224,38 @@ def _piece(rows: Sequence[Sequence[Tensor]]) -> Tensor:
 def attend_last(
     queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor, scaling: float
 ) -> Tensor:
-    """Attention of each text's last token, (texts, heads, size); returns the same shape.
+    """Attention of the last tokens of texts, (texts * queries, heads, size); returns the same
+    shape.
 
     keys, values: (texts, key heads, tokens, size).
-    mask: added to the scores, (texts, 1, 1, tokens).
+    mask: added to the scores, (texts, queries, tokens).
     """
-    # Batched products: fused attention is slower for a single query and, on a CPU, its bits
-    # depended on the number of threads.
-    grouped = queries.reshape(len(queries), keys.shape[1], -1, queries.shape[-1])
-    scores = torch.matmul(grouped, keys.transpose(2, 3)).mul_(scaling).add_(mask)
+    # Batched products: fused attention is slower for few queries and, on a CPU, its bits depended
+    # on the number of threads.
+    texts, asking, long = mask.shape
+    heads, size = keys.shape[1], queries.shape[-1]
+    split = queries.view(texts, asking, heads, -1, size).transpose(1, 2).flatten(2, 3)
+    scores = torch.matmul(split, keys.transpose(2, 3)).mul_(scaling)
+    scores.view(texts, heads, asking, -1, long).add_(mask[:, None, :, None])
     chances = torch.softmax(scores, dim=-1, dtype=torch.float32).to(values.dtype)
-    return torch.matmul(chances, values).flatten(1, 2)
+    mixed = torch.matmul(chances, values).view(texts, heads, asking, -1, size)
+    return mixed.transpose(1, 2).reshape(queries.shape)
 
 
-def _mask(ends: Tensor, long: int) -> Tensor:
-    """(texts, 1, 1, long): 0 up to and including each end, minus infinity after it."""
-    hidden = torch.arange(long, device=ends.device)[None] > ends[:, None]
-    mask = torch.zeros(hidden.shape, device=ends.device).masked_fill_(hidden, -torch.inf)
-    return mask[:, None, None]
+@cache
+def steady(heads: int, key_heads: int, size: int, dtype: torch.dtype, device: torch.device) -> bool:
+    """Whether a query's bits are the same alone and with others of its text."""
+    numbers = torch.Generator().manual_seed(0)
+
+    def drawn(*shape: int) -> Tensor:
+        return torch.randn(*shape, generator=numbers).to(device, dtype)
+
+    for texts, long, width in product((1, 3), (GRAIN, 17 * GRAIN), (2, 4)):
+        keys, values = (drawn(texts, key_heads, long, size) for _ in range(2))
+        queries, mask = drawn(texts, width, heads, size), drawn(texts, width, long).float()
+        every = attend_last(queries.flatten(0, 1), keys, values, mask, 0.1).view(queries.shape)
+        for at in range(width):
+            alone = attend_last(queries[:, at], keys, values, mask[:, at : at + 1], 0.1)
+            if not torch.equal(alone, every[:, at]):
+                return False
+    return True

@@ -125,6 +125,12 @@ class Flat:
             hidden = _finished(layer, hidden, mixed, self.tiles.answers)
         return self._logits(self._base.norm(hidden))
 
+    @property
+    def heads(self) -> tuple[int, int, int]:
+        """Query heads, key heads, and the size of a head."""
+        config, size = self._network.config, self._base.layers[0].self_attn.head_dim
+        return config.num_attention_heads, config.num_key_value_heads, size
+
     @cached_property
     def _steps(self) -> Steps | None:
         """Faster steps, if the network has them and they pass their tests."""

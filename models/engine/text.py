@@ -17,6 +17,8 @@ from gauntlet.models.thoughts import TAG, split_thoughts
 
 REPEATS = 3
 """How often a text that loops has the same part, at least."""
+ALIKE = 3
+"""Tokens that must have come before in the same order for a guess of what follows."""
 
 
 @dataclass(slots=True, eq=False)
@@ -38,6 +40,9 @@ class Text:
     rng: np.random.Generator = field(init=False)
     written: list[int] = field(default_factory=list)
     reply: Generation | None = None
+    _followers: dict[tuple[int, ...], int] = field(init=False)
+    """Where each ALIKE tokens that have a follower were followed last."""
+    _indexed: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.begin_again()
@@ -59,10 +64,22 @@ class Text:
 
     def begin_again(self) -> None:
         self.rng, self.written = stream(self.request.seed, self.sample), []
+        self._followers, self._indexed = {}, 0
 
     def go_on(self, other: Text) -> None:
         """Take over what the other, of the same wording, has written."""
         self.rng, self.written = other.rng, other.written
+
+    def guess(self, most: int) -> list[int]:
+        """The next tokens, if the text goes on as it did after its last ALIKE tokens before: `most`
+        of them, or none (Yang et al. 2023, "Inference with Reference")."""
+        tokens = self.prompt + self.written
+        for place in range(self._indexed, len(tokens) - ALIKE):
+            self._followers[tuple(tokens[place : place + ALIKE])] = place + ALIKE
+        self._indexed = max(0, len(tokens) - ALIKE)
+        start = self._followers.get(tuple(tokens[-ALIKE:]), len(tokens))
+        repeated = tokens[start:]
+        return [repeated[at % len(repeated)] for at in range(most)] if repeated else []
 
 
 class Endings:
@@ -74,14 +91,32 @@ class Endings:
         self._tags = _thought_tags(tokens)
         self._ends = _end_tokens(network, tokens)
 
-    def extend(self, texts: Sequence[Text], logits: Tensor) -> None:
-        """Append the next token, or end the text, for every text in progress; `logits` has a row
-        for each text."""
-        likeliest = logits.argmax(dim=-1).tolist()
-        for row, text in enumerate(texts):
-            if text.reply is None:
-                warm = text.request.temperature
-                self._add(text, choose(logits[row], warm, text.rng) if warm > 0 else likeliest[row])
+    def extend(
+        self, texts: Sequence[Text], logits: Tensor, guesses: Sequence[Sequence[int]] = ()
+    ) -> None:
+        """Append the next token, or end the text, for every text in progress; and one more token
+        for each guess that came true.
+
+        logits: for each text a row after its last token, then one after each of its guesses.
+        """
+        likeliest, row = logits.argmax(dim=-1).tolist(), 0
+        for text, guess in zip(texts, guesses or [()] * len(texts), strict=True):
+            rows = slice(row, row + 1 + len(guess))
+            self._follow(text, guess, logits[rows], likeliest[rows])
+            row = rows.stop
+
+    def _follow(
+        self, text: Text, guess: Sequence[int], logits: Tensor, likeliest: Sequence[int]
+    ) -> None:
+        """Use a row of a text, and the next one as long as its guess was right."""
+        warm = text.request.temperature
+        for row, expected in enumerate([*guess, None]):
+            if text.reply is not None:
+                return
+            token = choose(logits[row], warm, text.rng) if warm > 0 else likeliest[row]
+            self._add(text, token)
+            if token != expected:
+                return
 
     def _add(self, text: Text, token: int) -> None:
         ended = token in self._ends

@@ -1,16 +1,20 @@
-"""Texts that grow together by one token per step; others may join between steps."""
+"""Texts that grow together; others may join between steps.
+
+A step writes one token of every text. Models repeat themselves and their prompts, so a step also
+checks guesses of what follows: each that is right saves a step, and none changes a text.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import chain, groupby
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from gauntlet.models.engine.attention import KeysValues
-from gauntlet.models.engine.kv_cache import KVCache
+from gauntlet.models.engine.kv_cache import KVCache, depths, rows_left, steady
 from gauntlet.models.engine.layout import Piece
 from gauntlet.models.engine.packed import Packed
 from gauntlet.models.engine.ragged_forward import Flat
@@ -20,6 +24,11 @@ from gauntlet.models.engine.trie import grow
 STAY = 16
 """Steps that the states of a text cut by its limit stay after its end, so that it goes on from
 there if it is asked for again with more room."""
+
+GUESSES = 5
+"""Most guessed tokens of a text in a step."""
+ROWS = 32
+"""Rows of a step up to which guesses cost little: reading the weights takes longer."""
 
 States = tuple[KeysValues, KeysValues]
 """Keys and values of a text: of the part that it shares with others, and of the rest."""
@@ -36,6 +45,9 @@ class Writing:
         """scorer: provides the forward pass and the cached static parts."""
         assert isinstance(scorer.engine, Flat)
         self._flat, self._scorer, self._endings = scorer.engine, scorer, endings
+        flat = scorer.engine
+        same_bits = not flat.invariant or steady(*flat.heads, flat.dtype, flat.device)
+        self._most_guesses = GUESSES if same_bits else 0
         self.texts: list[Text] = []
         self._cache = KVCache(self._flat.invariant)
         self._steps = 0
@@ -71,11 +83,12 @@ class Writing:
 
     @torch.inference_mode()
     def step(self) -> list[Text]:
-        """Write one token of every text in progress; return those that ended since the last
-        step."""
+        """Write at least one token of every text in progress; return those that ended since the
+        last step."""
         if self.unfinished:
             self._steps += 1
-            self._endings.extend(self.texts, self._logits())
+            guesses = self._guesses()
+            self._endings.extend(self.texts, self._logits(guesses), guesses)
         ended = [text for text in self.texts if text.reply and text not in self._ended]
         self._ended.update(dict.fromkeys(ended, self._steps))
         return ended
@@ -139,19 +152,28 @@ class Writing:
             tokens += new
         return packs
 
-    def _logits(self) -> Tensor:
-        """Logits after the last token of every text."""
-        count = len(self.texts)
-        padded = self._flat.step_rows(count)
-        tokens, places = np.zeros((2, padded), dtype=np.int64)
-        tokens[:count] = [0 if text.reply else text.written[-1] for text in self.texts]
-        lengths = [text.states for text in self.texts]
-        places[:count] = lengths
-        with self._cache.growing(lengths) as mixing:
-            logits = self._flat.step(
-                torch.from_numpy(tokens).to(self._flat.device),
-                torch.from_numpy(places).to(self._flat.device),
-                int(places.max()),
-                mixing,
-            )
+    def _guesses(self) -> list[list[int]]:
+        """Guesses for each text, as many as the step has rows left."""
+        left, guesses = ROWS - len(self.texts), []
+        for text in self.texts:
+            room = min(text.most - len(text.written) - 1, rows_left(text.states))
+            most = 0 if text.reply else min(self._most_guesses, room, left)
+            guesses.append(text.guess(most) if most > 0 else [])
+            left -= len(guesses[-1])
+        return guesses
+
+    def _logits(self, guesses: Sequence[Sequence[int]]) -> Tensor:
+        """Logits after the last token of every text, and after each of its guesses."""
+        lengths, widths = [text.states for text in self.texts], [1 + len(g) for g in guesses]
+        count = sum(widths)
+        tokens, places = np.zeros((2, self._flat.step_rows(count)), dtype=np.int64)
+        last = (0 if text.reply else text.written[-1] for text in self.texts)
+        tokens[:count] = list(chain(*([one, *g] for one, g in zip(last, guesses, strict=True))))
+        places[:count] = np.repeat(lengths, widths) + depths(widths)
+        logits = self._flat.step(
+            torch.from_numpy(tokens).to(self._flat.device),
+            torch.from_numpy(places).to(self._flat.device),
+            int(places.max()),
+            self._cache.growing(lengths, widths),
+        )
         return logits[:count]

@@ -18,7 +18,7 @@ from omegaconf import OmegaConf
 
 from gauntlet.common.errors import UserError, raised, raised_at, suggest
 from gauntlet.pipeline.config import read, resolved, secrets
-from gauntlet.pipeline.config.jobs import Configs, plain_data, user_errors
+from gauntlet.pipeline.config.jobs import ABLATE, Configs, plain_data, user_errors
 from gauntlet.pipeline.config.output_dir import default_folder
 from gauntlet.pipeline.config.read import (
     GROUPS,
@@ -36,7 +36,7 @@ HELP = Path(__file__).parent / "help.txt"
 HELP_WIDTH = 80
 LISTED = ("game", "prompt", "model")
 """Groups whose choices the help lists."""
-OF_AN_EXPERIMENT = ("experiment", "name", "output_dir", "allow_env")
+OF_AN_EXPERIMENT = ("experiment", "name", "output_dir", "allow_env", ABLATE)
 """Overrides that determine what an experiment is on its own."""
 OF_HYDRA = re.compile(r"(.*@)?hydra([./:]|$)")
 LONGEST = 1500
@@ -85,7 +85,7 @@ def _composed(options: argparse.Namespace) -> tuple[Sequence[CellConfig], SweepC
             tuple(str(one.input_line) for one in simple if one.key_or_group in OF_AN_EXPERIMENT)
         )
         listed = configs.listed(experiment)
-        jobs = configs.jobs([*listed, *typed])
+        jobs = configs.jobs([*listed, *typed], plain_data(experiment, [ABLATE])[ABLATE])
         allowed = [str(one.input_line) for one in typed if one.key_or_group == "allow_env"]
 
         @cache
@@ -147,8 +147,9 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         if not folder.is_dir():
             raise UserError(f"--config-dir {folder}: the folder is not found")
     options.config_dir = [folder.absolute() for folder in options.config_dir]
-    # `++`: a seat's file need not list all keys that may be set
-    options.words = [f"++{word}" if word.startswith("seats.") else word for word in words]
+    # `++`: a seat's file need not list all keys that may be set, nor `ablate` any
+    free = ("seats.", f"{ABLATE}=")
+    options.words = [f"++{word}" if word.startswith(free) else word for word in words]
     return options
 
 
@@ -163,6 +164,8 @@ def _refuse_word(word: str) -> None:
         )
     if key.partition(".")[0] == SWEEP:
         raise UserError(f"{word}: {SWEEP} is for experiments; here list values, as in seed=1,2")
+    if key == ABLATE and not value.startswith("{"):
+        raise UserError(f"{word}: it must be a mapping, as in {ABLATE}={{prompt.moves:0}}")
     if key in RENAMED:
         raise UserError(f"{word}: {key} is now called {RENAMED[key]}")
     if value == "null" and key in (*GROUPS, "launch", "tracking"):

@@ -10,6 +10,7 @@ import copy
 import dataclasses
 import itertools
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +20,13 @@ from typing import Any
 import hydra
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override, OverrideType, RangeSweep
+from hydra.core.override_parser.types import (
+    Override,
+    OverrideType,
+    Quote,
+    QuotedString,
+    RangeSweep,
+)
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
@@ -32,15 +39,19 @@ from gauntlet.pipeline.config.yaml_files import SWEEP
 ONE_A_RUN = ("experiment", "name", "deals")
 """Keys that cannot be swept: an experiment has its own sweep, and all cells share deals."""
 MOST_JOBS = 10_000
+ABLATE = "ablate"
+"""The key that says which parts an ablation leaves out."""
 
 
 @dataclass(frozen=True)
 class Composed:
-    """One job's config as plain data, its choice in every group, and its command-line words."""
+    """One job's config as plain data, its choice in every group, its command-line words, and the
+    part that it leaves out of the job before it in an ablation."""
 
     config: Node
     choices: Mapping[str, str]
     overrides: tuple[str, ...]
+    without: str = ""
 
 
 class Configs:
@@ -80,12 +91,25 @@ class Configs:
         node: Node = plain_data(config, [group])[group]
         return node
 
-    def jobs(self, overrides: Sequence[Override]) -> list[Composed]:
-        """All jobs; if a key is given several times, the last one counts."""
-        with user_errors():
-            return [self._job(words) for words in _product(overrides)]
+    def jobs(self, overrides: Sequence[Override], ablate: Any) -> list[Composed]:
+        """All jobs; if a key is given several times, the last one counts.
 
-    def _job(self, words: tuple[str, ...]) -> Composed:
+        ablate: a mapping; after each job comes one for each of its keys, with its value. Raises
+            UserError.
+        """
+        if not isinstance(ablate, Mapping):
+            raise UserError(f"{ABLATE} is {ablate!r}; it must be a mapping, KEY: VALUE")
+        with user_errors():
+            parts = [f"{key}={_as_typed(value)}" for key, value in ablate.items()]
+            return [
+                self._job((*(word for word in words if _key(word) != _key(part)), part), part)
+                if part
+                else self._job(words)
+                for words in _product(overrides, 1 + len(parts))
+                for part in ("", *parts)
+            ]
+
+    def _job(self, words: tuple[str, ...], without: str = "") -> Composed:
         parsed = self.parsed(words)
         ordered = any(one.is_delete() or isinstance(one.value(), dict) for one in parsed)
         late = [] if ordered else [one for one in parsed if self._sets(one)]
@@ -96,7 +120,7 @@ class Configs:
             for one in late:
                 key, value = one.key_or_group, one.value()
                 OmegaConf.update(config, key, value, force_add=one.is_force_add())
-        return Composed(plain_data(config), choices, words)
+        return Composed(plain_data(config), choices, words, without)
 
     def _sets(self, override: Override) -> bool:
         """Whether it only sets a key's value, and so does not affect which files are read."""
@@ -122,13 +146,24 @@ def _resolved(config: DictConfig, key: Any) -> Any:
     return OmegaConf.to_container(value, resolve=True) if OmegaConf.is_config(value) else value
 
 
-def _product(overrides: Sequence[Override]) -> Iterator[tuple[str, ...]]:
-    """The words of every job. Raises UserError for too many jobs."""
+def _key(word: str) -> str:
+    return word.lstrip("+").partition("=")[0]
+
+
+def _as_typed(value: Any) -> str:
+    """A value of a config as a word of a command line has it."""
+    if isinstance(value, str) and not re.fullmatch(r"[\w./-]+", value):
+        return str(QuotedString(value, Quote.double).with_quotes())
+    return {None: "null", True: "true", False: "false"}.get(value, str(value))
+
+
+def _product(overrides: Sequence[Override], times: int) -> Iterator[tuple[str, ...]]:
+    """The words of every job. times: how many jobs each becomes. Raises UserError for too many."""
     words: dict[str, list[str]] = {}
     for override in overrides:
         key = override.get_key_element()
         words[key] = [f"{key}={value}" for value in _values(override)]
-        if not 0 < math.prod(map(len, words.values())) <= MOST_JOBS:
+        if not 0 < times * math.prod(map(len, words.values())) <= MOST_JOBS:
             raise UserError(
                 f"{override.input_line}: a sweep has 1 to {MOST_JOBS:,} jobs, the values of all "
                 "its keys multiplied"

@@ -90,6 +90,7 @@ class Keys(TypedDict):
     noise_floor: bool
     max_failures: Count | None
     keep_thoughts: bool
+    ablate: Any
 
 
 HINTS = get_type_hints(Keys, include_extras=True)
@@ -141,6 +142,7 @@ class CellConfig:
     opponent: in a round robin, the opponent's player number, for labels; else None.
     samples: how often each deal is played, with all randomness except the deal redrawn.
     keep_thoughts: whether records keep the models' thoughts.
+    without: the part that an ablation leaves out, as KEY=VALUE; "" for none.
     """
 
     experiment: str
@@ -157,6 +159,7 @@ class CellConfig:
     samples: int = 1
     test: DeclaredTest = TWO_SIDED
     keep_thoughts: bool = True
+    without: str = ""
 
 
 @dataclass(frozen=True)
@@ -217,8 +220,9 @@ EXPECT = get_type_hints(Expect, include_extras=True)
 UNLABELLED = (
     *("base_url", "limit", "in_flight", "batch", "timeout", "patience", "slots", "threads"),
     *("price_in", "price_out", "price_cached", "cap", "cache", "key_env", "headers", "stream"),
+    "parameters",
 )
-"""Settings of a server and its cost, which do not appear in names."""
+"""Settings of a server, its cost and a model's size, which do not appear in names."""
 PLAIN = "wording=plain"
 """Default value, written out so that it can be swept; omitted from labels."""
 
@@ -237,12 +241,14 @@ def read_cells(composed: Composed, find: FindNode) -> tuple[CellConfig, ...]:
     entries, measured = _seating(values["seats"])
     if values["pairing"] == "round_robin":
         opponent = unmeasured_seats(measured, len(entries))[0]
+        if composed.without:
+            raise UserError("ablate is for pairing=seats, where a cell has one player under study")
         seatings = pairs(job, entries, measured)
         return tuple(_cell(job, seats, measured, opponent) for seats in seatings)
     if values["players"]:
         raise UserError("players is for pairing=round_robin; pairing=seats takes those of `seats`")
     seats = tuple(read_seat(number, entry, job) for number, entry in enumerate(entries))
-    return (_cell(job, seats, measured, None),)
+    return (replace(_cell(job, seats, measured, None), without=composed.without),)
 
 
 def read_sweep(plains: Sequence[Node]) -> SweepConfig:

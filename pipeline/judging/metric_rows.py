@@ -9,7 +9,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from gauntlet.pipeline.judging.judge import Judged, TracePoint
 from gauntlet.pipeline.log.schema import MatchRecord
@@ -18,7 +17,6 @@ from gauntlet.stats.means import limits, per_deal
 
 OPTIONS = (2, 3, 4)
 SOURCES = ("true", "seen")
-WINS = ("win_rate", "win_low", "win_high", "solo_wins", "shared_wins")
 PLACE = ("match", "deal", "ply", "seat", "player", "options", "chosen", "fallback")
 CHANCES = ("odhr_chance", "adr_chance")
 METRIC_COLUMNS = (
@@ -182,17 +180,3 @@ def trace_rows(cell: JudgedCell) -> Iterator[dict[str, Any]]:
                 "true": value,
                 "seen": point.seen if seat == point.seat else np.nan,
             }
-
-
-def by_cell(table: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """metrics.csv as named figures without fallbacks, for every cell by key, such as
-    "win_rate/player_1" and "odhr_2/player_1/true/0.15"; `judged_2` counts the decisions between two
-    options."""
-    metrics: dict[str, dict[str, float]] = {}
-    for row in table[table["fallbacks"] == "left_out"].to_dict("records"):
-        values, player = metrics.setdefault(row["key"], {}), f"player_{row['player']}"
-        values |= {f"{name}/{player}": row[name] for name in WINS}
-        reading = f"{row['options']}/{player}/{row['values']}/{row['threshold']:g}"
-        figures = {"odhr": row["odhr"], "adr": row["adr"], "judged": row["decisions"]}
-        values |= {f"{name}_{reading}": value for name, value in figures.items()}
-    return metrics

@@ -10,6 +10,7 @@
     status.json             status of the latest run
     run.log                 notable events
     tables.json             which cells the tables pair
+    note.json               a note and tags, see `pipeline/runs.py`
     config.yaml             the latest run's config, resolved and without secrets
 
 Everything else is derived from these. Only `records.Log` writes records, cells and sweep.json.
@@ -32,6 +33,7 @@ from gauntlet.pipeline.log.metadata_files import (
     CellDescription,
     Claim,
     Event,
+    Note,
     Status,
     Stops,
     TablesConfig,
@@ -88,6 +90,10 @@ class Folder:
     @property
     def tables_file(self) -> Path:
         return self.path / "tables.json"
+
+    @property
+    def note_file(self) -> Path:
+        return self.path / "note.json"
 
     @property
     def config_file(self) -> Path:
@@ -231,6 +237,17 @@ class Folder:
         if stops is None:
             raise UserError(f"{self.stop_file} is damaged; the same sweep again writes it anew")
         return stops
+
+    @property
+    def note(self) -> Note:
+        """The run's note and tags; empty without any."""
+        return {"note": "", "tags": [], **(_object(self.note_file, Note) or {})}  # type: ignore[typeddict-item]
+
+    @property
+    def note_line(self) -> str:
+        """The note and the tags in a line; "" without any."""
+        note = self.note
+        return " ".join(filter(None, [note["note"], *(f"#{tag}" for tag in note["tags"])]))
 
     @property
     def comparisons(self) -> str:

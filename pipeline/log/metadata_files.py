@@ -84,6 +84,13 @@ class TablesConfig(TypedDict):
     comparisons: str
 
 
+class Note(TypedDict):
+    """note.json: what people say of the run."""
+
+    note: str
+    tags: list[str]
+
+
 class Event(TypedDict):
     """A line of run.log, which has no checksum."""
 

@@ -221,6 +221,16 @@ class _File:
         self.prepared |= isinstance(record, MatchRecord) and bool(record.preparation)
 
 
+@contextmanager
+def held(folder: Path, disk: Disk = DISK) -> Iterator[None]:
+    """The folder's lock. Raises UserError if a run holds it."""
+    lock = _locked(folder, disk)
+    try:
+        yield
+    finally:
+        disk.close(lock)
+
+
 def _locked(folder: Path, disk: Disk) -> int:
     path = folder / "lock"
     try:

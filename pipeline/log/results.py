@@ -38,6 +38,7 @@ class CellInfo:
     test: the test applied to the result. players: all names, by number.
     in_turn: whether a single seat makes the first move. role: see `Cell`.
     controls: the keys of its controls and noise cell, by name.
+    parameters: of the subject's model, if its config says. without: see `Cell`.
     """
 
     key: str
@@ -59,6 +60,8 @@ class CellInfo:
     subjects: tuple[tuple[int, ...], ...] = ()
     role: Role = "sweep"
     controls: Mapping[str, str] = field(default_factory=dict)
+    parameters: float | None = None
+    without: str = ""
 
     @classmethod
     def from_cell(
@@ -84,6 +87,8 @@ class CellInfo:
             subjects=tuple(cell.seats_of(cell.subjects, rotation) for rotation in cell.rotations),
             role=cell.role,
             controls={name: control.key for name, control in (controls or {}).items()},
+            parameters=cell.players[cell.subjects[0]].parameters,
+            without=cell.without,
         )
 
     @property

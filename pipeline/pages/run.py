@@ -74,6 +74,8 @@ def register(library: Library) -> None:
                 note(str(error), warning=True)
                 return
             words("h1", name)
+            if line := shelf.folder.note_line:
+                note(visible(line))
             _links(name)
             board = _Board(name, shelf)
         ui.timer(runs.EVERY, board.look)

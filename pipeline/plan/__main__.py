@@ -1,4 +1,5 @@
-"""Size a sweep before it runs: `python -m pipeline.plan model=llama70b --hardware 8xH100`.
+"""Size a sweep before it runs: `python -m pipeline.plan model=llama70b --hardware 8xH100`, or by a
+pilot's spread how many deals it needs: `python -m pipeline.plan --pilot DIR expect.gain=0.05`.
 
 A command like those directly in `pipeline/`; it is here because the package has its name. Nothing
 imports it.
@@ -9,11 +10,13 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 from gauntlet.common.process import as_process
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.config.compose import compose
 from gauntlet.pipeline.config.read import CellConfig, SweepConfig
+from gauntlet.pipeline.sizing.pilot import show_pilot
 from gauntlet.pipeline.sizing.planner import DISK, EFFICIENCY, Pace, show
 
 
@@ -26,10 +29,15 @@ def _positive(text: str) -> float:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m pipeline.plan",
-        description="What a sweep needs: memory, shards, replicas, decisions, tokens, hours.",
+        description="What a sweep needs: memory, shards, replicas, decisions, tokens, hours; or "
+        "deals, by a pilot.",
         epilog="All other arguments are those of pipeline.run.",
     )
-    parser.add_argument("--hardware", required=True, help="such as 8xH100, 2xA100-40, 16xcpu")
+    how = parser.add_mutually_exclusive_group(required=True)
+    how.add_argument("--hardware", help="such as 8xH100, 2xA100-40, 16xcpu")
+    how.add_argument(
+        "--pilot", type=Path, metavar="DIR", help="the deals needed, by this folder's results"
+    )
     parser.add_argument(
         "--efficiency", type=_positive, default=EFFICIENCY, help="share of the data sheet's rate"
     )
@@ -42,7 +50,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options, overrides = parser.parse_known_args(arguments)
 
     def plan(cells: Sequence[CellConfig], sweep: SweepConfig) -> int:
-        show(console(), cells, sweep, options.hardware, Pace(options.efficiency, options.disk))
+        if options.pilot:
+            show_pilot(console(), options.pilot, sweep.expect)
+        else:
+            show(console(), cells, sweep, options.hardware, Pace(options.efficiency, options.disk))
         return 0
 
     return compose(overrides, plan)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from gauntlet.agents.base import Agent, Goal, aimed, check
 from gauntlet.agents.human import Human
@@ -17,8 +19,12 @@ from gauntlet.models.human import Terminal
 from gauntlet.pipeline.config.nodes import build, takes
 from gauntlet.pipeline.config.players import Node, SeatConfig
 from gauntlet.pipeline.config.read import CellConfig, fitting_seats
+from gauntlet.pipeline.config.values import check_value
 from gauntlet.pipeline.plan.cells import Cell, Player
 from gauntlet.pipeline.plan.identity import cell_identity, model_identity
+
+PARAMETERS = "parameters"
+"""The key of a model's node that says how many parameters it has."""
 
 
 def build_cells(configs: Sequence[CellConfig]) -> tuple[Cell, ...]:
@@ -65,6 +71,7 @@ def _cell(config: CellConfig) -> Cell:
         samples=config.samples,
         test=config.test,
         keep_thoughts=config.keep_thoughts,
+        without=config.without,
     )
     return replace(cell, identity=cell_identity(cell))
 
@@ -145,7 +152,18 @@ def _player(number: int, config: CellConfig, game: Game[Any]) -> Player:
     except ValueError as error:
         raise UserError(f"{seat.where}agent: {error}") from error
     asks = model is not None and not isinstance(agent, Human)
-    return Player(seat.name + seat.asked * asks, agent, model, seat.helps)
+    parameters = _parameters(seat) if asks else None
+    return Player(seat.name + seat.asked * asks, agent, model, seat.helps, parameters)
+
+
+def _parameters(seat: SeatConfig) -> float | None:
+    """The size of the seat's model, which changes no match. Raises UserError."""
+    value = seat.model.get(PARAMETERS)
+    if value is None:
+        return None
+    return float(
+        check_value(value, Annotated[float, Meta(gt=0)], f"{seat.where}model.{PARAMETERS}")
+    )
 
 
 def _agent_and_model(seat: SeatConfig, packages: Sequence[str]) -> tuple[Agent, ModelSource | None]:
@@ -153,7 +171,7 @@ def _agent_and_model(seat: SeatConfig, packages: Sequence[str]) -> tuple[Agent, 
     methods = methods_of(agent)
     if not methods:
         return agent, Terminal() if isinstance(agent, Human) else None
-    model: ModelSource = build(seat.model, f"{seat.where}model", packages)
+    model = build_model(seat, packages)
     class_path = f"{type(model).__module__}.{type(model).__qualname__}"
     for name in ("identity", "load", "check_choices"):
         if not callable(getattr(model, name, None)):
@@ -171,6 +189,13 @@ def _agent_and_model(seat: SeatConfig, packages: Sequence[str]) -> tuple[Agent, 
     except ModelError as error:
         raise UserError(f"{seat.where}model: {error}") from error
     return agent, model
+
+
+def build_model(seat: SeatConfig, packages: Sequence[str]) -> ModelSource:
+    """The source of the seat's model. Raises UserError."""
+    node = {key: value for key, value in seat.model.items() if key != PARAMETERS}
+    source: ModelSource = build(node, f"{seat.where}model", packages)
+    return source
 
 
 def build_agent(seat: SeatConfig, packages: Sequence[str]) -> Agent:

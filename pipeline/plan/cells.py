@@ -32,12 +32,14 @@ SCHEMA = 2
 
 @dataclass(frozen=True)
 class Player:
-    """A player, wherever seated: its agent, the model it asks (if any), and the player it helps."""
+    """A player, wherever seated: its agent, the model it asks (if any), the player it helps, and
+    how many parameters the model has, if its config says."""
 
     name: str
     agent: Agent
     model: ModelSource | None
     helps: int | None
+    parameters: float | None = None
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ class Cell:
     samples: how often each deal is played, with all randomness except the deal redrawn.
     test: the test applied to the result; like the baseline and the role, it changes no match.
     keep_thoughts: whether records keep the models' thoughts.
+    without: the part that an ablation leaves out of another cell, as KEY=VALUE; "" for none.
     """
 
     experiment: str
@@ -71,6 +74,7 @@ class Cell:
     test: DeclaredTest = TWO_SIDED
     role: Role = "sweep"
     keep_thoughts: bool = True
+    without: str = ""
 
     @cached_property
     def key(self) -> str:

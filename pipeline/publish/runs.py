@@ -22,6 +22,7 @@ from gauntlet.pipeline.log.results import CellResults, disambiguate_names
 from gauntlet.pipeline.pages.library import Shelf
 from gauntlet.pipeline.publish.chunks import cut, deals_of, numbers, write_chunks, write_script
 from gauntlet.pipeline.tables.formatting import Scale, p_value
+from gauntlet.pipeline.tables.match_pages import BESIDE
 from gauntlet.pipeline.tables.parquet_export import export
 from gauntlet.pipeline.tables.registry import Sheet, truncation_note
 from gauntlet.pipeline.tables.run_metadata import title
@@ -187,16 +188,20 @@ def _listed(run: Run, files: Mapping[str, int]) -> dict[str, Any]:
 
 
 def write_downloads(run: Run, site: Path, parquet: bool) -> list[str]:
-    """Copy a run's tables and report. parquet: write its matches and decisions too. Returns the
-    addresses of all, seen from the site's top folder. Raises UserError without pyarrow."""
+    """Copy a run's tables and report, with the matches that it links to. parquet: write its matches
+    and decisions too. Returns the addresses of all files but those matches, seen from the site's
+    top folder. Raises UserError without pyarrow."""
     out = site / "files" / run.slug
     out.mkdir(parents=True)
     for file in [run.path / "report.html", *sorted(run.path.glob("*.csv"))]:
         if file.exists():
             shutil.copyfile(file, out / file.name)
+    pages = run.path / BESIDE
+    if pages.exists():
+        shutil.copytree(pages, out / BESIDE)
     if parquet:
         export(run.path, run.cells, out)
-    return [f"files/{run.slug}/{file.name}" for file in sorted(out.iterdir())]
+    return [f"files/{run.slug}/{file.name}" for file in sorted(out.iterdir()) if file.is_file()]
 
 
 def cell_rows(runs: Sequence[Run]) -> list[tuple[str, ...]]:

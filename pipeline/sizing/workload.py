@@ -12,11 +12,10 @@ from dataclasses import dataclass, field, replace
 from gauntlet.models.base import Generate, ModelSource, Reply, Request, Score
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.fake import Fake, FakeModel
-from gauntlet.pipeline.config.nodes import build
 from gauntlet.pipeline.config.players import SeatConfig
 from gauntlet.pipeline.config.read import CellConfig, Seed, SweepConfig
 from gauntlet.pipeline.log.exchanges import common_start
-from gauntlet.pipeline.plan.build import build_agent, build_cells, methods_of
+from gauntlet.pipeline.plan.build import build_agent, build_cells, build_model, methods_of
 from gauntlet.pipeline.plan.cells import Cell, Task
 from gauntlet.pipeline.plan.control_cells import controls_and_noise
 from gauntlet.pipeline.play.chains import Ask, run
@@ -111,7 +110,7 @@ def checkpoint(seat: SeatConfig, packages: Sequence[str]) -> Checkpoint | None:
     """The checkpoint that the seat's player uses, if any. Raises UserError."""
     if not methods_of(build_agent(seat, packages)):
         return None
-    source = build(seat.model, f"{seat.where}model", packages)
+    source = build_model(seat, packages)
     return source if isinstance(source, Checkpoint) else None
 
 

@@ -31,7 +31,6 @@ from gauntlet.pipeline.log.results import CellInfo, CellResults
 ALPHA = 0.05
 MOST = 40
 """Terms of a regression: its cost grows with their square, and it needs more deals than terms."""
-BILLIONS = re.compile(r"(\d+(?:\.\d+)?)b\b", re.IGNORECASE)
 
 Term = tuple[str, str, dict[str, float]]
 """A regressor's name, the label that it reads, and its value for each label."""
@@ -59,12 +58,11 @@ def model_cells(abouts: Iterable[CellInfo]) -> list[CellInfo]:
 
 
 def terms(abouts: Iterable[CellInfo]) -> list[Term]:
-    """What models and prompts change compared with the first ones. Models whose names tell three
-    or more sizes are one term, the logarithm of the size."""
+    """What models and prompts change compared with the first ones. Models of three or more known
+    sizes are one term, the logarithm of the size."""
     cells = model_cells(abouts)
     models, prompts = (values(cells, label) for label in ("model", "prompt"))
-    matches = {model: BILLIONS.search(model) for model in models}
-    sizes = {model: float(match[1]) for model, match in matches.items() if match}
+    sizes = {about.labels["model"]: about.parameters for about in cells if about.parameters}
     if len(sizes) == len(models) and len(set(sizes.values())) > 2:
         logs = {model: float(np.log10(size)) for model, size in sizes.items()}
         by_model: list[Term] = [("Ten times the parameters", "model", logs)]

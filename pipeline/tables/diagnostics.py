@@ -45,6 +45,8 @@ SAMPLES = 5
 """Sampled decisions of a cell."""
 ENOUGH = 6
 """Options beyond which a decision is not more interesting."""
+SHOWN = 20
+"""Cells whose records are kept for the report."""
 PROMPTS = 8
 """The most prompts shown of one decision."""
 
@@ -69,17 +71,17 @@ class Sample:
         """For samples.txt."""
         return f"match {self.match}, deal {self.deal}\n{terminal.excerpt(self.decision)}"
 
-    def folded(self, command: str) -> Markup:
-        """In a line that unfolds. command: shows the match in full."""
+    def folded(self, command: str, link: Markup) -> Markup:
+        """In a line that unfolds. command: shows the match in full, as `link` does."""
         shorten = partial(clip, command=command)
-        return html.excerpt(self.decision, f"deal {self.deal}", command, shorten)
+        return html.excerpt(self.decision, f"deal {self.deal}", link, shorten)
 
-    def in_full(self, command: str) -> Markup:
+    def in_full(self, command: str, link: Markup) -> Markup:
         """With its situation, its options, and the first prompt of every request."""
         shorten = partial(clip, command=command)
         where = f"Deal {self.deal}, rotation {self.rotation}. All of it: "
         above = join_markup(
-            tag("p", where, tag("code", command), class_="note"),
+            tag("p", where, link, class_="note"),
             tag("pre", shorten(self.situation)),
         )
         return html.decision(self.decision, above, PROMPTS, shorten)
@@ -198,15 +200,17 @@ def sensitivity(
 
 @dataclass
 class RecordStats:
-    """What one cell's records show. closeup: the sample that the page shows in full. close: the
-    match of every decision that rounding may have settled. scored: whether a model gave
-    probabilities."""
+    """What one cell's records show. closeup: the sample that the page shows in full. shown: the
+    records of the matches that the report shows decisions or replies of, closeup's first; none for
+    cells that it may leave out. close: the match of every decision that rounding may have settled.
+    scored: whether a model gave probabilities."""
 
     choices: Choices = field(default_factory=Choices)
     replies: Replies = field(default_factory=Replies)
     audit: Audit = field(default_factory=Audit)
     samples: list[Sample] = field(default_factory=list)
     closeup: Sample | None = None
+    shown: list[MatchRecord] = field(default_factory=list)
     close: list[bytes] = field(default_factory=list)
     scored: bool = False
 
@@ -214,13 +218,18 @@ class RecordStats:
 def record_stats(results: Results) -> dict[str, RecordStats]:
     """By cell."""
     log = Folder(results.folder)
-    return {cell.about.name: _record_stats(log, cell) for cell in results.cells}
+    return {
+        cell.about.name: _record_stats(log, cell, at < SHOWN)
+        for at, cell in enumerate(results.cells)
+    }
 
 
-def _record_stats(log: Folder, result: CellResults) -> RecordStats:
+def _record_stats(log: Folder, result: CellResults, keep: bool) -> RecordStats:
+    """keep: its `shown` records."""
     stats, sampled, rounding = RecordStats(), sample_matches(result.outcomes), None
     pending = set(result.outcomes.column("match").tolist())
     samples: list[tuple[MatchRecord, DecisionRecord]] = []
+    kept: dict[str, MatchRecord] = {}
     for record in log.matches(result.about.stem):
         match = record.match.encode()
         if match not in pending:
@@ -228,6 +237,8 @@ def _record_stats(log: Folder, result: CellResults) -> RecordStats:
         pending.remove(match)
         rounding = _dtype_rounding(log, result) if rounding is None else rounding
         stats.audit.add(record)
+        if keep and record.match in stats.audit.matches:
+            kept[record.match] = record
         decisions = [
             one for one in record.decisions if one.seat in record.subjects and len(one.options) > 1
         ]
@@ -242,6 +253,11 @@ def _record_stats(log: Folder, result: CellResults) -> RecordStats:
     samples.sort(key=lambda pair: pair[0].deal)
     stats.samples = [sample(*pair) for pair in samples]
     stats.closeup = max(stats.samples, key=lambda one: one.interest, default=None)
+    if keep:
+        kept |= {record.match: record for record, _ in samples}
+        first = [stats.closeup.match] if stats.closeup else []
+        wanted = [*first, *(one.match for one in stats.samples), *stats.audit.matches]
+        stats.shown = [kept[match] for match in dict.fromkeys(wanted)]
     return stats
 
 

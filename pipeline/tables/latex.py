@@ -16,6 +16,7 @@ import pandas as pd
 from gauntlet.common.disk import write_atomically
 from gauntlet.common.sanitize import one_line, visible
 from gauntlet.pipeline.tables import plot_style
+from gauntlet.pipeline.tables.paper_config import PaperConfig
 from gauntlet.pipeline.tables.plot_style import COLUMN, WIDE, Drawing
 from gauntlet.pipeline.tables.registry import PAPER, Results, Sheet, sheets
 
@@ -47,10 +48,14 @@ NUMBER = re.compile(r"[-+]?[\d.,]+(e[-+]?\d+)?%?")
 BREAKS = re.compile(r"([/=.:,@])(?=\S)|(\\_)(?=\S)|(?<=\w)-(?=\w)")
 
 
-def write_paper(out: Path, results: Results, figures: Mapping[str, Drawing]) -> None:
-    """Writes DIR/paper, and removes tables and figures of an earlier call."""
+def write_paper(
+    out: Path, results: Results, figures: Mapping[str, Drawing], config: PaperConfig
+) -> None:
+    """Writes DIR/paper, and removes tables and figures of an earlier call. Raises UserError for a
+    config that does not fit."""
     captions = {name: one.title for name, one in figures.items()}  # save_pdf removes titles
-    tables = {f"{name}.tex": table(sheet, name) for name, sheet in paper_sheets(results).items()}
+    shown = config.applied(paper_sheets(results))
+    tables = {f"{name}.tex": table(sheet, name) for name, sheet in shown.items()}
     pictures = {
         f"{name}_{medium.name}.pdf": figure
         for name, one in figures.items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,34 +28,27 @@ class Entry:
     code: bool = False
 
 
-@dataclass
-class Contents:
-    """The headings of a page, each with a unique id; `parts` are those of the contents."""
+class HeadingIds:
+    """Gives each heading of a page an id that no other has."""
 
-    parts: dict[str, str] = field(default_factory=dict)
-    ids: set[str] = field(default_factory=set)
+    def __init__(self) -> None:
+        self._given: set[str] = set()
 
-    def part(self, title: str) -> str:
-        """The id of a heading that the table of contents lists."""
-        name = self.within(title)
-        self.parts[name] = title
-        return name
-
-    def within(self, title: str) -> str:
-        """The id of a heading below those."""
+    def __call__(self, title: str) -> str:
+        """Letters and digits of the title, numbered if they were given before."""
         name = start = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "part"
         times = 1
-        while name in self.ids:
+        while name in self._given:
             times += 1
             name = f"{start}-{times}"
-        self.ids.add(name)
+        self._given.add(name)
         return name
 
 
 def render(template: Path, **values: Any) -> str:
     """The template's page of these values. All text is escaped, control characters spelled out."""
     page = _environment(template.parent).get_template(template.name)
-    return page.render(contents=Contents(), **values)
+    return page.render(heading_id=HeadingIds(), **values)
 
 
 @cache

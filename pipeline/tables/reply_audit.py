@@ -182,6 +182,11 @@ class Audit:
                 del self.stored[dropped]
 
     @property
+    def matches(self) -> list[str]:
+        """Those of the examples."""
+        return [one.match for one in self.stored.values()]
+
+    @property
     def examples(self) -> list[Example]:
         return [self.stored[place] for place in sorted(self.stored)]
 

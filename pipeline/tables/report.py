@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from shlex import quote
 
+from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from gauntlet.common.disk import write_atomically
+from gauntlet.common.markup import tag
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.tables import choices, latex, parser, plot_style, run_metadata
-from gauntlet.pipeline.tables.diagnostics import write_samples
+from gauntlet.pipeline.tables.diagnostics import record_stats, write_samples
 from gauntlet.pipeline.tables.findings import answers
+from gauntlet.pipeline.tables.match_pages import write_linked
 from gauntlet.pipeline.tables.page import render
+from gauntlet.pipeline.tables.paper_config import PaperConfig
 from gauntlet.pipeline.tables.plot_style import COLUMN, WIDE, Drawing
 from gauntlet.pipeline.tables.registry import PAGE, ROWS, Results, figures, sheets, truncation_note
 from gauntlet.pipeline.tables.terminal import first_warnings
@@ -26,8 +31,9 @@ PAGE_CELLS = 20
 """Cells whose choices and replies the page shows; files have all."""
 
 
-def write_report(results: Results, draw: bool = True, paper: bool = False) -> None:
-    """Writes samples.txt, report.html and, with `draw`, figures/. paper: DIR/paper as well."""
+def write_report(results: Results, draw: bool = True, paper: PaperConfig | None = None) -> None:
+    """Writes samples.txt, report.html and, with `draw`, figures/. paper: how to write DIR/paper as
+    well. Raises UserError if that does not fit the tables."""
     folder = results.folder
     write_samples(results)
     pictures = drawings(results) if draw else {}
@@ -37,8 +43,8 @@ def write_report(results: Results, draw: bool = True, paper: bool = False) -> No
             if old.stem not in pictures:
                 old.unlink()
     write_atomically(folder / "report.html", _page(results, pictures))
-    if paper:
-        latex.write_paper(folder / "paper", results, pictures)
+    if paper is not None:
+        latex.write_paper(folder / "paper", results, pictures, paper)
 
 
 def drawings(results: Results) -> dict[str, Drawing]:
@@ -58,15 +64,25 @@ def _replay(folder: Path, match: str) -> str:
     return f"python -m pipeline.replay {match} --prompts --in {quote(str(folder))}"
 
 
+def _link(folder: Path, pages: Mapping[str, str], match: str) -> Markup:
+    """A link to the match's page; the command that writes one for a match without."""
+    if match in pages:
+        return tag("a", f"match {match}, move by move", href=pages[match])
+    return tag("code", _replay(folder, match))
+
+
 def _page(results: Results, figures: Mapping[str, Drawing]) -> str:
     folder, summary = results.folder, results["summary"]
     cells, *other_sheets = (sheet for _, sheet in sheets(results, PAGE))
+    shown = [own.shown for own in results.cached(record_stats).values()]
+    pages = write_linked(folder, (one for turn in zip_longest(*shown) for one in turn if one))
     return render(
         TEMPLATE,
         title=run_metadata.title([cell.about.labels for cell in results.cells]),
         folder=folder.name,
         verdict=results.cached(verdict),
         replay=partial(_replay, folder),
+        link=partial(_link, folder, pages),
         facts=run_metadata.facts(folder, results.cells, [*results.names.values()]),
         table=cells,
         line=parser.summary_line(results),

@@ -30,6 +30,7 @@ def facts(folder: Path, results: Sequence[CellResults], names: Sequence[str]) ->
     runs = log.lines("runs")
     command = [runs[-1]["command"]] if runs and "command" in runs[-1] else []
     entries = [
+        Entry("note", list(filter(None, [log.note_line]))),
         Entry("game", _unique(map(_game, cells))),
         Entry("players by seat", _seats(abouts, cells)),
         Entry("seating", _unique(map(_seating, abouts))),

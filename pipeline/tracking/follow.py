@@ -17,6 +17,7 @@ from gauntlet.pipeline.log.events import event
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.live import RunStatus
 from gauntlet.pipeline.plan.cells import Cell
+from gauntlet.pipeline.tracking.params import parent_name
 from gauntlet.pipeline.tracking.played import started_at
 from gauntlet.pipeline.tracking.store import (
     CELL_TAG,
@@ -123,14 +124,15 @@ class Follower:
         parents: dict[str, tuple[str, str]] = {}
         made_runs: list[tuple[str, str]] = []
         tags = {TAG: place.id, LIVE_TAG: "yes"}
-        for cell in self.cells:
-            name, since = (
-                experiment_name(cell.experiment, cell.labels),
-                int(1000 * starts[cell.key]),
-            )
+        names = [experiment_name(cell.experiment, cell.labels) for cell in self.cells]
+        for cell, name in zip(self.cells, names, strict=True):
+            since = int(1000 * starts[cell.key])
             if name not in parents:
-                experiment, called = experiment_in(client, str(self.store), name), self.folder.name
-                run = client.create_run(experiment, since, tags, f"{called} (live)")
+                experiment = experiment_in(client, str(self.store), name)
+                pairs = zip(self.cells, names, strict=True)
+                labels = [other.labels for other, its in pairs if its == name]
+                called = f"{parent_name(labels, self.folder)} (live)"
+                run = client.create_run(experiment, since, tags, called)
                 parents[name] = experiment, run.info.run_id
                 made_runs.append((WHOLE, run.info.run_id))
             if len(self.cells) <= MANY:

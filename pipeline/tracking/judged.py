@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from gauntlet.common.errors import UserError
-from gauntlet.pipeline.judging.metric_rows import by_cell
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.tracking.store import (
     CELL_TAG,
     LIVE_TAG,
     client_of,
-    log_values,
     runs_of,
     store_exists,
     usable,
@@ -23,16 +21,13 @@ from gauntlet.pipeline.tracking.store import (
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
-Cells = dict[str, dict[str, float]]
-"""Metrics of the players of every cell, by its key."""
-
 
 def add_metrics(folder: Path, store: str) -> bool:
     """Log DIR/metrics to the runs of a sweep, overwriting what an earlier call logged.
 
-    Tables and figures go to the parents, players' metrics to the cells. Returns False if the store
-    does not have the sweep. Raises UserError if the store cannot be used, or metrics.csv is
-    damaged.
+    Tables and figures go to the parents, a cell's rows of metrics.csv to its run. Returns False if
+    the store does not have the sweep. Raises UserError if the store cannot be used, or metrics.csv
+    is damaged.
     """
     if not store_exists(store):
         return False
@@ -40,26 +35,26 @@ def add_metrics(folder: Path, store: str) -> bool:
         client = client_of(store)
         found = runs_of(client, Folder(folder).id)
         final = [run for run in found if LIVE_TAG not in run.data.tags]
-        cells = read_cells(folder)
-        if cells is None:
+        table = _read(folder)
+        if table is None:
             return bool(final)
         for run in final:
             key = run.data.tags.get(CELL_TAG)
             if key is None:
                 _log_files(client, run.info.run_id, folder)
-            elif key in cells:
-                log_values(client, run.info.run_id, cells[key])
+            elif len(rows := table[table["key"] == key]):
+                client.log_text(run.info.run_id, rows.to_csv(index=False), "metrics/metrics.csv")
     return bool(final)
 
 
-def read_cells(folder: Path) -> Cells | None:
-    """The metrics of each cell in metrics.csv; None if nothing was judged. Raises UserError."""
+def _read(folder: Path) -> pd.DataFrame | None:
+    """metrics.csv; None if nothing was judged. Raises UserError."""
     table = folder / "metrics" / "metrics.csv"
     if not table.exists():
         return None
     try:
-        return by_cell(pd.read_csv(table, dtype={"key": str}))
-    except (ValueError, KeyError, TypeError) as error:
+        return pd.read_csv(table, dtype={"key": str}).astype({"key": str})
+    except (ValueError, KeyError) as error:
         raise UserError(
             f"{table} is damaged: `python -m pipeline.metrics {folder}` again writes it anew"
         ) from error

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.tables.findings import Answer, answers, cell_sentence
 from gauntlet.pipeline.tables.formatting import Scale, heading, p_value, row_scales
 from gauntlet.pipeline.tables.registry import Results, short_names, truncation_note
@@ -24,7 +25,9 @@ MARKS = re.compile(r"([\\`*_\[\]<>|#~])")
 def of_sweep(results: Results, summary: pd.DataFrame, command: str | None) -> str:
     """The note of a sweep: its verdict, cells, findings, command, and where the report is."""
     folder = results.folder
+    line = Folder(folder).note_line
     parts = [
+        *([f"*{escape_markdown(line)}*"] if line else []),
         *map(escape_markdown, results.cached(verdict)),
         "\n".join(_table(summary)),
         *("\n".join(_answer(one)) for one in results.cached(answers)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -11,6 +12,7 @@ import pandas as pd
 from gauntlet.pipeline.config.read import GROUPS
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellInfo, CellResults
+from gauntlet.pipeline.tables import run_metadata
 from gauntlet.pipeline.tables.claims import factors
 from gauntlet.pipeline.tracking.played import of_cell
 
@@ -44,6 +46,12 @@ def params(
     values |= dict(_players(about, place.description(about)))
     values |= _factors(about.labels)
     return values | dict(_made_with(about.key, runs))
+
+
+def parent_name(labels: Sequence[Mapping[str, str]], folder: Path) -> str:
+    """A sweep's name in MLflow: what the verdict is about, then its folder. labels: of its cells
+    in this experiment."""
+    return f"{run_metadata.title(labels)} [{folder.name}]"
 
 
 def shared(cells: Sequence[Params]) -> Params:

@@ -25,6 +25,8 @@ CELL_TAG = "gauntlet.cell"
 LIVE_TAG = "gauntlet.live"
 WARNING_TAG = "gauntlet.warning"
 """What a reader of a cell's result should know first; empty if there is nothing."""
+TAGS_TAG = "gauntlet.tags"
+"""A person's tags on a sweep, with commas."""
 PARENT_TAG, NOTE_TAG = "mlflow.parentRunId", "mlflow.note.content"
 BATCH = 1000
 """MLflow's limit on metrics and params per call."""

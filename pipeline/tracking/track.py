@@ -23,7 +23,7 @@ from gauntlet.pipeline.log.folder import Folder, key_of
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables.registry import Results, short_names, tables
 from gauntlet.pipeline.tracking import notes, played, values
-from gauntlet.pipeline.tracking.params import Params, params, shared
+from gauntlet.pipeline.tracking.params import Params, params, parent_name, shared
 from gauntlet.pipeline.tracking.store import (
     CELL_TAG,
     LIVE_TAG,
@@ -31,7 +31,9 @@ from gauntlet.pipeline.tracking.store import (
     NOTE_TAG,
     PARENT_TAG,
     TAG,
+    TAGS_TAG,
     WARNING_TAG,
+    client_of,
     experiment_in,
     experiment_name,
     log_points,
@@ -121,6 +123,21 @@ def track(
         return log_traces(client, sweep.place, sweep.results, runs, traces, on_progress)
 
 
+def is_tracked(store: str, folder: Folder) -> bool:
+    """Whether the store has runs of this folder. Raises UserError if it cannot be used."""
+    with usable(store, folder.path):
+        return bool(runs_of(client_of(store), folder.id))
+
+
+def forget(store: str, folder: Folder) -> None:
+    """Delete the folder's runs and their traces. Raises UserError if the store cannot be used."""
+    with usable(store, folder.path):
+        client = client_of(store)
+        for run in runs_of(client, folder.id):
+            forget_traces(client, run)
+            client.delete_run(run.info.run_id)
+
+
 def _forget(client: MlflowClient, sweep: Sweep) -> list[Run]:
     """Delete what was logged of these cells; returns the runs of the folder's other cells."""
     own = {result.about.key for result in sweep.results}
@@ -184,7 +201,10 @@ class _Logged:
         table = self.sweep.summary.loc[[row.name for _, row in rows]]
         note = notes.of_sweep(self.sweep.made, table, command)
         tags = {TAG: self.sweep.place.id, NOTE_TAG: note}
-        run = self._begin(folder.name, tags, common, span)
+        if own := self.sweep.place.note["tags"]:
+            tags[TAGS_TAG] = ", ".join(own)
+        called = parent_name([result.about.labels for result, _ in rows], folder)
+        run = self._begin(called, tags, common, span)
         run_params = {**common, "cells": str(len(rows)), "output_dir": str(folder)}
         points = [(name, 0, value) for name, value in values.total(figures).items()]
         points += values.each_cells([result for result, _ in rows], short_names(table))

@@ -31,8 +31,6 @@ SCRIPT = Path(__file__).with_name("match.js")
 CUTS = ("<d", "<s")
 """Pieces begin with these tags, such as <div> and <span>, and after line breaks."""
 LARGEST = 250_000
-"""Bytes of a file, and of the parts of two matches side by side."""
-LARGEST = 250_000
 """Bytes of a file. Two parts of a larger pack, one for each of two matches side by side, are as
 large together."""
 

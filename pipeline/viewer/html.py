@@ -73,8 +73,8 @@ def _heading(seat: int, move: str, notes: str) -> Markup:
     return join_markup(move_line, tag("p", notes, class_="note"))
 
 
-def excerpt(view: DecisionView, title: str, below: str, shorten: Callable[[str], str]) -> Markup:
-    """A decision as a line that unfolds to its last prompt. below: a command."""
+def excerpt(view: DecisionView, title: str, below: Markup, shorten: Callable[[str], str]) -> Markup:
+    """A decision as a line that unfolds to its last prompt."""
     last = view.firsts[-1]
     summary = join_markup(
         f"{title} -> {last.answer} => ", tag("b", view.move), f" ({view.outcome})"
@@ -83,7 +83,7 @@ def excerpt(view: DecisionView, title: str, below: str, shorten: Callable[[str],
         "details",
         tag("summary", summary),
         tag("pre", shorten(last.text)),
-        tag("p", tag("code", below), class_="note"),
+        tag("p", below, class_="note"),
     )
 
 

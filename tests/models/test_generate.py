@@ -13,10 +13,12 @@ from transformers import AutoModelForCausalLM
 from gauntlet.common.errors import ModelError
 from gauntlet.models.base import Generate, Prompt, Score
 from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.models.engine import kv_cache, writing
 from gauntlet.models.engine.generate import Generator
 from gauntlet.models.engine.sampling import choose, cut_answer, cut_at
-from gauntlet.models.engine.text import loops
+from gauntlet.models.engine.text import Text, loops
 from gauntlet.models.engine.tokens import load_tokens
+from gauntlet.models.engine.writing import Writing
 from gauntlet.models.thoughts import opens_thoughts
 
 COLOURS = ("red", "green", "blue", "yellow")
@@ -76,23 +78,85 @@ def test_a_text_does_not_depend_on_company_order_or_threads(local):
 
 def test_logits_of_a_step_are_the_same_bits_in_any_company(local, monkeypatch):
     """Equal texts could hide unequal rounding, so this looks at the logits themselves."""
-    asks, seen = mixed_asks()[:9], {}
-    extend = local._writer._endings.extend
-
-    def watch(active, logits):
-        for text, row in zip(active, logits, strict=True):
-            if text.reply is None:
-                key = (text.request, len(text.written))
-                assert torch.equal(seen.setdefault(key, row), row)
-        extend(active, logits)
-
-    monkeypatch.setattr(local._writer._endings, "extend", watch)
+    asks, seen = mixed_asks()[:9], watched_logits(local, monkeypatch)
     local.answer(asks)
     count = len(seen)
     for width in (1, 4):
         for start in range(0, len(asks), width):
             local.answer(asks[start : start + width])
     assert len(seen) == count > 100
+
+
+def watched_logits(local, monkeypatch):
+    """The logits that each token is chosen from; fails if they are other bits the next time."""
+    follow, seen = local._writer._endings._follow, {}
+
+    def watch(text, guess, logits, likeliest):
+        start = len(text.written)
+        follow(text, guess, logits, likeliest)
+        for place, row in zip(range(start, len(text.written)), logits, strict=False):
+            assert torch.equal(seen.setdefault((text.request, place), row), row)
+
+    monkeypatch.setattr(local._writer._endings, "_follow", watch)
+    return seen
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("temperature", [0.0, 0.3])
+def test_right_guesses_save_steps_and_none_changes_a_bit(
+    checkpoint_folder, monkeypatch, dtype, temperature
+):
+    local = Checkpoint(str(checkpoint_folder), dtype=dtype).load()
+    step, steps, texts = local._scorer.engine.step, [], {}
+    monkeypatch.setattr(local._scorer.engine, "step", lambda *args: steps.append(1) or step(*args))
+    seen = watched_logits(local, monkeypatch)
+    asks = [Generate(ask.prompt, 150, temperature, seed=3) for ask in mixed_asks()[:5]]
+
+    def unguessed(text, most):
+        texts[text.request] = text
+        return []
+
+    def guess(text, most):
+        """All right but every eighth."""
+        coming = texts[text.request].written[len(text.written) :][:most]
+        return [token ^ ((len(text.written) + at) % 8 == 0) for at, token in enumerate(coming)]
+
+    monkeypatch.setattr(Text, "guess", unguessed)
+    replies, count = local.answer(asks), len(steps)
+    monkeypatch.setattr(Text, "guess", guess)
+    local._writer._left = None
+    assert local.answer(asks) == replies
+    assert len(seen) == sum(reply.tokens for reply in replies) > 300
+    assert len(steps) - count < 0.5 * count
+
+
+def test_a_text_is_guessed_to_go_on_as_before():
+    text = Text(Generate(PROMPT, 9), 0, [7, 1, 2, 3, 4, 5, 1, 2], (), 9, "length", False)
+    assert text.guess(3) == []
+    text.written.append(3)
+    assert text.guess(3) == [4, 5, 1]
+    assert text.guess(7) == [4, 5, 1, 2, 3, 4, 5]
+    text.written += [9, 1, 2, 3]
+    assert text.guess(2) == [9, 1]
+    text.begin_again()
+    assert text.guess(3) == []
+
+
+def test_attention_whose_bits_depend_on_other_queries_makes_no_guesses(
+    checkpoint_folder, monkeypatch
+):
+    plain = kv_cache.attend_last
+
+    def uneven(queries, keys, values, mask, scaling):
+        return plain(queries, keys, values, mask, scaling) * (1 + 0.01 * mask.shape[1])
+
+    monkeypatch.setattr(kv_cache, "attend_last", uneven)
+    kv_cache.steady.cache_clear()
+    local = Checkpoint(str(checkpoint_folder)).load()
+    assert Writing(local._scorer, local._writer._endings)._most_guesses == 0
+    kv_cache.steady.cache_clear()
+    monkeypatch.undo()
+    assert Writing(local._scorer, local._writer._endings)._most_guesses == writing.GUESSES
 
 
 def test_texts_that_join_later_are_what_they_are_alone(local):
@@ -356,8 +420,8 @@ def test_a_cancelled_text_ends_at_its_next_token(engine, checkpoint_folder, monk
     model = Checkpoint(str(checkpoint_folder), engine=engine).load()
     extend, tokens = model._writer._endings.extend, []
 
-    def count(active, logits):
-        extend(active, logits)
+    def count(active, *rest):
+        extend(active, *rest)
         tokens.append(len(active))
         if len(tokens) == 3:
             model.cancel()

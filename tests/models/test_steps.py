@@ -18,7 +18,7 @@ from gauntlet.models.engine.ragged_forward import Flat
 from gauntlet.models.engine.steps import Product, Steps
 from gauntlet.models.engine.tokens import load_tokens
 from tests.models.conftest import MakeCheckpoint
-from tests.models.test_generate import mixed_asks
+from tests.models.test_generate import mixed_asks, watched_logits
 
 FAMILIES = ("llama", "mistral", "qwen2", "qwen3")
 
@@ -57,17 +57,7 @@ def test_logits_of_a_step_are_the_same_bits_in_any_company(
     checkpoint_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     local = writer(checkpoint_folder)
-    asks, seen = mixed_asks()[:9], {}
-    extend = local._writer._endings.extend
-
-    def watch(active: Any, logits: torch.Tensor) -> None:
-        for text, row in zip(active, logits, strict=True):
-            if text.reply is None:
-                key = (text.request, len(text.written))
-                assert torch.equal(seen.setdefault(key, row), row)
-        extend(active, logits)
-
-    monkeypatch.setattr(local._writer._endings, "extend", watch)
+    asks, seen = mixed_asks()[:9], watched_logits(local, monkeypatch)
     local.answer(asks)
     count = len(seen)
     for width, threads in ((1, 1), (4, 2), (9, 3)):

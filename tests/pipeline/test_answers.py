@@ -52,12 +52,15 @@ def test_helpers_are_judged_by_their_partner() -> None:
     assert "b cloze helps: the partner wins 56.0%" in text["Do they help the partner?"]
 
 
-def test_scale_is_the_logarithm_of_the_size_where_the_names_tell_it() -> None:
+def test_scale_is_the_logarithm_of_the_size_where_it_is_known() -> None:
     """Odds of 1 at 1B and (.56/.44) at 100B, and the mean of their logarithms half-way: a factor of
     sqrt(1.2727) = 1.128 for ten times."""
     half = 1.128 / 2.128
-    sizes = {"llama1b": 0.5, "llama10b": half, "big100b": 0.56}
-    text = sentences(*(cell(name, "cloze", rate) for name, rate in sizes.items()))
+    sizes = {"llama": (1e9, 0.5), "other": (1e10, half), "big": (1e11, 0.56)}
+    cells = [(cell(name, "cloze", rate), size) for name, (size, rate) in sizes.items()]
+    text = sentences(
+        *(replace(one, about=replace(one.about, parameters=size)) for one, size in cells)
+    )
     matters = text["Do scale and prompting matter?"]
     assert "Ten times the parameters multiplies the odds of a win by 1.128" in matters
     assert "this matters." in matters

@@ -77,11 +77,7 @@ def test_each_run_of_mlflow_has_the_figures_of_its_cell(twins: Path, tmp_path: P
     assert len(runs) == 3
     listed = {item.path for item in client.list_artifacts(runs[None].info.run_id, "metrics")}
     assert "metrics/metrics.csv" in listed
-    table = read(twins, "metrics.csv")
-    for key, own in table.groupby("key"):
-        two = own[(own["options"] == 2) & (own["threshold"] == 0) & (own["values"] == "true")]
-        for player, rows in two.groupby("player"):
-            wanted = rows[rows["fallbacks"] == "left_out"]["decisions"].item()
-            logged = runs[key].data.metrics
-            assert logged[f"judged_2/player_{player}/true/0"] == wanted
-            assert logged[f"win_rate/player_{player}"] == rows["win_rate"].iloc[0]
+    for key, own in read(twins, "metrics.csv").groupby("key"):
+        logged = client.download_artifacts(runs[key].info.run_id, "metrics/metrics.csv")
+        again = pd.read_csv(logged, dtype={"key": str})
+        pd.testing.assert_frame_equal(again, own.reset_index(drop=True), check_dtype=False)

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from gauntlet.models.api.openai import OpenAI
-from gauntlet.pipeline.config.nodes import build
 from gauntlet.pipeline.config.yaml_files import CONF
+from gauntlet.pipeline.plan.build import build_model
 from gauntlet.pipeline.plan.cells import Plan
 from tests.pipeline.composing import cells_of, composed
 
@@ -43,7 +43,7 @@ def source_of(*words: str) -> Any:
     (cell,) = composed(*PLAYED, *words)[0]
     named = any(word.startswith("seats.0") for word in words)
     seat = cell.seats[0] if named else next(one for one in cell.seats if one.subject)
-    return build(seat.model, "model", cell.packages)
+    return build_model(seat, cell.packages)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

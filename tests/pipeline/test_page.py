@@ -8,11 +8,14 @@ from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
+from markupsafe import Markup
+
 from gauntlet.models.exchanges import TextExchange
 from gauntlet.pipeline import replay
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.tables.diagnostics import sample, situation
-from gauntlet.pipeline.tables.page import LONGEST, Contents, clip
+from gauntlet.pipeline.tables.match_pages import match_page
+from gauntlet.pipeline.tables.page import LONGEST, HeadingIds, clip
 from gauntlet.pipeline.tables.registry import load_cells
 from gauntlet.pipeline.tables.run_metadata import facts
 from gauntlet.pipeline.viewer.html import score_bars
@@ -78,7 +81,7 @@ def test_a_decision_is_looked_at_with_its_situation_and_bars() -> None:
     made = decided(1, asked=(scored(shared=listed),), scores=(0.3, -0.1), margin=0.4)
     found = sample(ended(made, statics={}), made)
     assert score_bars(found.decision.scores) == [(25.0, 75.0), (0.0, 25.0)]
-    page = found.in_full("the command")
+    page = found.in_full("the command", Markup("a link"))
     assert page.count('class="chosen"') == page.count("<details>") == 1
     assert "0.4000 ahead of the second best" in page
     other = decided(1, "malformed", fallback=True)
@@ -91,12 +94,10 @@ def test_a_score_that_is_not_there_has_no_bar() -> None:
 
 
 def test_headings_of_one_name_have_ids_of_their_own() -> None:
-    contents = Contents()
-    assert [contents.part("Cells"), contents.within("cells!"), contents.part("Cells")] == [
-        *("cells", "cells-2", "cells-3")
+    heading_id = HeadingIds()
+    assert [heading_id(title) for title in ("Cells", "cells!", "Cells", "?")] == [
+        *("cells", "cells-2", "cells-3", "part")
     ]
-    assert contents.parts == {"cells": "Cells", "cells-3": "Cells"}
-    assert contents.part("?") == "part"
 
 
 def test_a_long_prompt_is_cut_in_the_middle_and_says_where_it_is_whole() -> None:
@@ -117,7 +118,7 @@ def test_a_replay_shows_what_was_written_and_what_was_made_of_it(
     for match in matches(folder):
         assert replay.main([match, "--in", str(folder), "--prompts"]) == 0
         said += capsys.readouterr().out
-        data = unpacked(replay.page(replay.replay(match, [folder])))
+        data = unpacked(match_page(replay.replay(match, [folder])))
         page += unescape("".join(html_of(data, match)))
     for wanted in ("-> malformed", "-> illegal"):
         assert wanted in said
@@ -139,3 +140,21 @@ def test_words_of_an_open_option_are_told_after_what_was_wrong_with_others() -> 
     assert [one.reading for one in shown] == ["b", "is too long", "Good day"]
     bare = decided(1, asked=tuple(map(wrote, "xy")), text="Good day")
     assert [one.reading for one in decision_view(bare, {STATIC: ""}).prompts] == ["", "Good day"]
+
+
+def test_the_report_links_to_the_matches_that_it_shows(sweep: Sweep, folder: Path) -> None:
+    assert sweep("game=tic_tac_toe", "prompt=vanilla,tutri", TEXTS, "deals=3") == 0
+    text = (folder / "report.html").read_text()
+    linked = dict.fromkeys(re.findall(r'href="(matches/[^"]+)"', text))
+    log = matches(folder)
+    assert {Path(one).stem for one in linked} == log.keys()
+    assert "pipeline.replay" not in text
+    for address in linked:
+        page = (folder / address).read_text()
+        drawn = html_of(unpacked(page), Path(address).stem)
+        assert len(drawn) == log[Path(address).stem].plies + 1
+    assert sweep("game=tic_tac_toe", "prompt=vanilla", TEXTS, "deals=3") == 0
+    left = {one.stem for one in (folder / "matches").iterdir()}
+    assert left == {
+        *re.findall(r'href="matches/([^"]+).html"', (folder / "report.html").read_text())
+    }

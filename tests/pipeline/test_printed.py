@@ -14,6 +14,7 @@ import pytest
 
 from gauntlet.pipeline import report as command
 from gauntlet.pipeline.tables import latex, registry, report
+from gauntlet.pipeline.tables.paper_config import PaperConfig
 from gauntlet.pipeline.tables.registry import PAPER, ROWS, Results, Sheet, sheets
 from gauntlet.pipeline.tables.report import drawings
 from tests.pipeline.conftest import Capsys, Sweep
@@ -93,7 +94,7 @@ def test_a_paper_of_hostile_names(tmp_path: Path) -> None:
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "of_yesterday_wide.pdf").touch()
     shown = hostile_results(measure=False)
-    latex.write_paper(tmp_path, shown, dict(islice(drawings(shown).items(), 1)))
+    latex.write_paper(tmp_path, shown, dict(islice(drawings(shown).items(), 1)), PaperConfig())
     main = re.sub(r"(?m)^%.*\n", "", (tmp_path / "main.tex").read_text())
     for name in re.findall(r"\\input\{(.+?)\}", main):
         assert balanced((tmp_path / f"{name}.tex").read_text()), name
@@ -170,7 +171,7 @@ def test_what_cannot_be_written_is_named(sweep: Sweep, folder: Path, capsys: Cap
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex")
 def test_latex_takes_it(tmp_path: Path) -> None:
     shown = hostile_results(measure=False)
-    latex.write_paper(tmp_path, shown, drawings(shown))
+    latex.write_paper(tmp_path, shown, drawings(shown), PaperConfig())
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "main.tex"]
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout[-2000:]

@@ -19,7 +19,7 @@ from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.pipeline import compare, export, metrics, replay, report, status, track, verify
 from gauntlet.pipeline.config.nodes import build
-from gauntlet.pipeline.replay import page
+from gauntlet.pipeline.tables.match_pages import match_page
 from gauntlet.pipeline.viewer.match import Answer, DecisionView, MatchView, Ply, PromptView
 from gauntlet.pipeline.viewer.terminal import show
 from tests.nodes import ROOT
@@ -178,7 +178,7 @@ def evil_match() -> MatchView:
 
 
 def test_a_replay_shows_replies_as_text(capsys: Capsys) -> None:
-    whole = page(evil_match())
+    whole = match_page(evil_match())
     assert "<script>alert" not in whole
     text = "".join(html_of(unpacked(whole), EVIL))
     assert not re.search(r"<script|<[^>]*\s(src|href|on\w+)=", text)

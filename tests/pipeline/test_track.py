@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from gauntlet.pipeline import metrics, track
@@ -81,7 +80,9 @@ def test_runs_of_many_cells_bring_what_is_their_own(
     with monkeypatch.context() as killed:  # before the final runs are made
         killed.setattr(ending, "track", lambda *_: "")
         assert sweep(*told) == 0
-    assert [run.info.run_name for run in runs(store)] == ["out (live)"]
+    assert [run.info.run_name for run in runs(store)] == [
+        "tic_tac_toe: fake by cloze, counterfactual [out] (live)"
+    ]
     assert sweep(*told) == 0
     client = client_of(store)
     parent, *cells = sorted(runs(store), key=lambda run: len(run.data.tags))
@@ -127,7 +128,7 @@ def test_decision_metrics_join_the_runs_of_a_tracked_sweep(
     assert metrics.main([*judging, str(tmp_path / "elsewhere")]) == 0
     assert "MLflow" not in capsys.readouterr().out.split("decisions worth")[-1]
     assert not (tmp_path / "elsewhere").exists()
-    client = client_of(store)
+    client, parent = client_of(store), "uno: rule [out]"
     for again in (
         lambda: metrics.main([*judging, str(store)]),
         lambda: metrics.main([*judging, str(store)]),
@@ -135,18 +136,14 @@ def test_decision_metrics_join_the_runs_of_a_tracked_sweep(
     ):
         assert again() == 0
         found = {run.info.run_name: run for run in runs(store)}
-        assert found.keys() == {"out", "uno-solo-rule"}
-        listed = client.list_artifacts(found["out"].info.run_id, "metrics")
+        assert found.keys() == {parent, "uno-solo-rule"}
+        listed = client.list_artifacts(found[parent].info.run_id, "metrics")
         names = {Path(item.path).name for item in listed}
         assert names == {"metrics.csv", "traces.csv", "traces.png", "decision_quality.png"}
-        logged = found["uno-solo-rule"].data.metrics
-        table = pd.read_csv(folder / "metrics" / "metrics.csv")
-        row = table[(table["player"] == 0) & (table["options"] == 2) & (table["threshold"] == 0.15)]
-        row = row[(row["fallbacks"] == "left_out") & (row["values"] == "seen")].iloc[0]
-        assert logged["judged_2/player_0/seen/0.15"] == row["decisions"]
-        assert logged["win_rate/player_0"] == row["win_rate"]
-        known = {name for name in logged if name.startswith("odhr_2/player_0/seen")}
-        assert ("odhr_2/player_0/seen/0.15" in known) == (row["decisions"] > 0)
+        child = found["uno-solo-rule"]
+        assert len(child.data.metrics) <= 20
+        logged = client.download_artifacts(child.info.run_id, "metrics/metrics.csv")
+        assert Path(logged).read_bytes() == (folder / "metrics" / "metrics.csv").read_bytes()
 
 
 @pytest.fixture
@@ -165,7 +162,8 @@ def test_figures_are_logged_while_it_plays_and_replaced_in_the_end(
         assert sweep("tracking=mlflow", f"tracking.store={store}", "prompt=cloze") == 0
     client = client_of(store)
     found = {run.info.run_name: run for run in runs(store)}
-    assert set(found) == {"out (live)", "uno-solo-llm.fake.cloze (live)"}
+    parent = "uno: fake by cloze [out]"
+    assert set(found) == {f"{parent} (live)", "uno-solo-llm.fake.cloze (live)"}
     child = found["uno-solo-llm.fake.cloze (live)"]
     assert child.data.metrics["matches"] == 6
     last = client.get_metric_history(child.info.run_id, "running_win_rate")[-1]
@@ -176,7 +174,7 @@ def test_figures_are_logged_while_it_plays_and_replaced_in_the_end(
         "all_tokens",
         "device_seconds",
     } <= child.data.metrics.keys()
-    assert found["out (live)"].data.metrics["matches"] == 6
+    assert found[f"{parent} (live)"].data.metrics["matches"] == 6
     (began,) = {run.info.start_time for run in found.values()}
     (told,) = Folder(folder).lines("runs")
     assert began == 1000 * time.mktime(time.strptime(told["started"], "%Y-%m-%d %H:%M:%S"))
@@ -185,7 +183,7 @@ def test_figures_are_logged_while_it_plays_and_replaced_in_the_end(
 
     assert sweep("tracking=mlflow", f"tracking.store={store}", "prompt=cloze", "deals=8") == 0
     names = {run.info.run_name for run in runs(store)}
-    assert names == {"out", "uno-solo-llm.fake.cloze"}
+    assert names == {parent, "uno-solo-llm.fake.cloze"}
 
 
 def test_live_runs_of_a_sweep_that_is_broken_off_end_as_killed(

@@ -1,0 +1,81 @@
+"""The number of deals that a sweep needs, from the spread of a pilot's results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from scipy.special import ndtri
+
+from gauntlet.common.errors import UserError
+from gauntlet.common.terminal import WrappedTable
+from gauntlet.pipeline.config.read import Expect
+from gauntlet.pipeline.tables.formatting import Scale
+from gauntlet.pipeline.tables.registry import Results
+from gauntlet.stats.power import deals_from_pilot
+
+LEAST = 10
+"""Deals of a pilot from which on its spread says something."""
+
+
+def show_pilot(out: Console, folder: Path, expect: Expect) -> None:
+    """Print how many deals would show `expect.gain` in each comparison of the pilot's tables.
+    Raises UserError for a folder without such comparisons."""
+    results = Results.load(folder)
+    rows = [row for row in _comparisons(results) if row["deals"] >= LEAST and row["error"] > 0]
+    if not rows:
+        raise UserError(f"{folder} compares nothing over {LEAST} deals or more, so it is no pilot")
+    table = WrappedTable()
+    table.add_column("comparison", overflow="fold")
+    for heading in ("pilot's deals", "SD of a deal", "deals needed", "to be safe"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        table.add_row(*_line(row, expect, len(rows)))
+    out.print(table)
+    tests = "one test" if len(rows) == 1 else f"{len(rows)} tests, Holm's strictest step"
+    gain = rows[0]["scale"].difference(_gain(rows[0], expect), sign=False)
+    out.print(
+        f"To show {gain} with {expect.power:.0%} power, two-sided, alpha {expect.alpha:g} over "
+        f"{tests}. To be safe: for the upper 80% limit of the spread that so many deals leave open "
+        "(Browne 1995)."
+    )
+
+
+def _comparisons(results: Results) -> Iterator[dict[str, Any]]:
+    """Every cell against its baseline, and every pair, with its difference's standard error."""
+    names, half = results.names, 2 * float(ndtri(0.975))
+    for row in results["summary"].to_dict("records"):
+        known = {"deals": row["deals"], "scale": Scale.from_row(row), "span": _span(row)}
+        if np.isfinite(row["difference"]):
+            width = row["ci_high"] - row["ci_low"]  # without the baseline's error
+            yield {**known, "name": f"{names[row['cell']]} - baseline", "error": width / half}
+    spans = {cell.about.name: cell.about.span for cell in results.cells}
+    for row in results["pairs"].to_dict("records"):
+        name = f"{names[row['cell_a']]} - {names[row['cell_b']]}"
+        known = {"deals": row["deals"], "scale": results.scale(row), "span": spans[row["cell_a"]]}
+        yield {**known, "name": name, "error": (row["ci_high"] - row["ci_low"]) / half}
+
+
+def _span(row: dict[Any, Any]) -> float:
+    width = float(row["measure_high"] - row["measure_low"])
+    return width if np.isfinite(width) else 1.0
+
+
+def _gain(row: dict[str, Any], expect: Expect) -> float:
+    """The gain in the measure's unit: `expect.gain` is a share of its range, if it has one."""
+    return float(expect.gain * row["span"])
+
+
+def _line(row: dict[str, Any], expect: Expect, tests: int) -> Iterator[str]:
+    deals, spread = row["deals"], row["error"] * np.sqrt(row["deals"])
+    likely, safe = deals_from_pilot(
+        deals, spread, _gain(row, expect), expect.power, expect.alpha, tests
+    )
+    yield row["name"]
+    yield f"{deals:,}"
+    yield row["scale"].difference(spread, sign=False)
+    yield f"{likely:,}"
+    yield f"{safe:,}"

@@ -1,0 +1,129 @@
+"""`pipeline.runs`: folders removed, moved, imported and annotated, with their MLflow runs."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from gauntlet.pipeline import track
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.records import held
+from gauntlet.pipeline.runs import main
+from gauntlet.pipeline.tables.registry import load_cells
+from gauntlet.pipeline.tables.run_metadata import facts
+from tests.pipeline.conftest import Capsys, Once, Refusal
+from tests.pipeline.stores import runs
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # mlflow's own
+
+
+@pytest.fixture
+def played(once: Once) -> Path:
+    return once("game=tic_tac_toe", "prompt=cloze", "deals=2")
+
+
+@pytest.fixture
+def tracked(played: Path, store: Path, capsys: Capsys) -> Path:
+    assert track.main([str(played), "--store", str(store)]) == 0
+    assert len(runs(store)) == 2
+    capsys.readouterr()
+    return played
+
+
+def test_rm_removes_the_folder_and_its_runs(tracked: Path, store: Path) -> None:
+    assert main(["rm", str(tracked), "--yes", "--store", str(store)]) == 0
+    assert not tracked.exists()
+    assert [*tracked.parent.glob("*.removing")] == []
+    assert runs(store) == []
+
+
+def test_rm_asks_first(tracked: Path, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", StringIO("n\n"))
+    assert main(["rm", str(tracked), "--store", str(store)]) == 0
+    assert tracked.exists()
+    monkeypatch.setattr(sys, "stdin", StringIO(""))
+    assert main(["rm", str(tracked), "--store", str(store)]) == 2
+    assert len(runs(store)) == 2
+    monkeypatch.setattr(sys, "stdin", StringIO("y\n"))
+    assert main(["rm", str(tracked), "--store", str(store)]) == 0
+    assert not tracked.exists()
+
+
+@pytest.mark.parametrize("words", [["rm", "--yes"], ["mv"]])
+def test_what_a_run_writes_to_stays(
+    words: list[str], played: Path, store: Path, tmp_path: Path, refusal: Refusal, capsys: Capsys
+) -> None:
+    capsys.readouterr()
+    new = [str(tmp_path / "new")] * (words[0] == "mv")
+    command = [words[0], str(played), *new, *words[1:], "--store", str(store)]
+    with held(played):
+        assert "is in use by process" in refusal(main(command))
+    assert played.exists()
+    nothing = [words[0], str(tmp_path), *new, *words[1:], "--store", str(store)]
+    assert "holds no sweep" in refusal(main(nothing))
+
+
+def test_mv_moves_the_folder_and_names_its_runs_anew(
+    tracked: Path, store: Path, tmp_path: Path, refusal: Refusal, capsys: Capsys
+) -> None:
+    new = tmp_path / "deep" / "new"
+    assert main(["mv", str(tracked), str(new), "--store", str(store)]) == 0
+    assert not tracked.exists()
+    found = runs(store)
+    assert len(found) == 2
+    parent = next(run for run in found if "cells" in run.data.params)
+    assert parent.data.params["output_dir"] == str(new)
+    assert parent.info.run_name.endswith("[new]")
+    capsys.readouterr()
+    assert "exists already" in refusal(main(["mv", str(new), str(new)]))
+
+
+@pytest.mark.parametrize("form", ["folder", "zip", "gztar"])
+def test_import_takes_a_folder_or_an_archive(
+    form: str, played: Path, store: Path, tmp_path: Path
+) -> None:
+    source = played
+    if form != "folder":
+        name = str(tmp_path / "sent")
+        source = Path(shutil.make_archive(name, form, played.parent, played.name))
+    new = tmp_path / "taken"
+    assert main(["import", str(source), str(new), "--store", str(store)]) == 0
+    log = [*Folder(played).matches()]
+    assert [*Folder(new).matches()] == log != []
+    assert [*tmp_path.glob(".import-*")] == []
+    assert played.exists()
+
+
+def test_import_refuses_damage_and_what_is_no_run(
+    played: Path, store: Path, tmp_path: Path, refusal: Refusal, capsys: Capsys
+) -> None:
+    capsys.readouterr()
+    new, more = tmp_path / "taken", ["--store", str(store)]
+    (records,) = (played / "records").iterdir()
+    records.write_bytes(records.read_bytes().replace(b'"deal":1', b'"deal":2', 1))
+    assert "is damaged: records/" in refusal(main(["import", str(played), str(new), *more]))
+    assert "it has no sweep.json" in refusal(
+        main(["import", str(played / "records"), str(new), *more])
+    )
+    odd = tmp_path / "odd.zip"
+    odd.write_text("no archive")
+    assert "no folder or archive" in refusal(main(["import", str(odd), str(new), *more]))
+    assert not new.exists()
+
+
+def test_a_note_and_tags_are_shown_by_report_and_mlflow(tracked: Path, store: Path) -> None:
+    more = ["--store", str(store)]
+    assert main(["note", str(tracked), "in *fp32*", "--tag", "draft", "--tag", "b", *more]) == 0
+    assert main(["note", str(tracked), "--untag", "b", *more]) == 0
+    entries = {one.term: one.values for one in facts(tracked, load_cells(tracked), ["c"])}
+    assert entries["note"] == ["in *fp32* #draft"]
+    assert "in *fp32* #draft" in (tracked / "report.html").read_text()
+    parent = next(run for run in runs(store) if "cells" in run.data.params)
+    assert parent.data.tags["gauntlet.tags"] == "draft"
+    assert parent.data.tags["mlflow.note.content"].startswith(r"*in \*fp32\* \#draft*")
+    assert main(["note", str(tracked), "", "--untag", "draft", *more]) == 0
+    assert Folder(tracked).note_line == ""
