@@ -176,7 +176,7 @@ class Remote:
         while len(found) < count:
             reply = self._ask_several(body, count - len(found), len(found), prompt)
             tokens += self._dialect.usage(reply) or Tokens(0, 0)
-            found += self._dialect.texts(reply)
+            found += self._dialect.ended(body, reply)
         return found[:count], tokens
 
     def _ask_several(self, body: Body, count: int, first: int, prompt: Prompt) -> Mapping[str, Any]:

@@ -146,7 +146,7 @@ def log_points(
 ) -> None:
     """Log (name, step, value) and params in as few calls as possible; NaNs are skipped.
 
-    when: in milliseconds since 1970, by default now.
+    timestamp: in milliseconds since 1970, by default now.
     """
     from mlflow.entities import Metric, Param
 

@@ -107,7 +107,7 @@ def track(
 
     store: a folder for a sqlite store, or the http(s) address of a server.
     traces: "sample", "all" or "none".
-    reach: called with the number of matches traced and their total.
+    on_progress: called with the number of matches traced and their total.
 
     Raises UserError if the store cannot be opened or written.
     """

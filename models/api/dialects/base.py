@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, NamedTuple, TypeGuard
 
 from gauntlet.models.api.ledger import Tokens
@@ -148,6 +148,17 @@ class Dialect(ABC):
 
     @abstractmethod
     def _messages(self, body: Body) -> Sequence[Any]: ...
+
+    def ended(self, body: Body, reply: Mapping[str, Any]) -> list[Said]:
+        """`texts`; a single one that took all the tokens it was allowed was cut, even where the
+        server does not say so, as llama.cpp's does not in responses."""
+        found, counted = self.texts(reply), self.usage(reply)
+        limit = self._limit_of(self.extended(body))
+        if len(found) == 1 and counted and 0 < limit <= counted.written:
+            text, detail = found[0]
+            if detail.finish == "stop":
+                return [Said(text, replace(detail, finish="length"))]
+        return found
 
     @abstractmethod
     def _limit_of(self, body: Body) -> int: ...

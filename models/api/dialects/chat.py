@@ -168,6 +168,8 @@ class Completions(Chat):
         return {"logprobs": top}
 
     def _listed(self, logprobs: Any) -> Reported:
+        if "content" in logprobs:  # as llama.cpp's server answers
+            return super()._listed(logprobs)
         if logprobs["top_logprobs"] == []:
             return reported([], None)
         return reported(list(logprobs["top_logprobs"][0].items()), logprobs.get("tokens"))
