@@ -13,9 +13,8 @@ import yaml
 from rich.console import RenderableType
 
 from gauntlet.common.errors import ModelError, UserError, suggest
-from gauntlet.models.base import ModelSource
 from gauntlet.pipeline.config.compose import CONF
-from gauntlet.pipeline.config.nodes import build
+from gauntlet.pipeline.plan.build import build_model
 from gauntlet.pipeline.tracking.store import STORE
 
 RAY = ("local", "ray")
@@ -105,7 +104,7 @@ def _available(model: str) -> bool:
     if not file.exists():
         known = suggest(model, [file.stem for file in (CONF / "model").glob("*.yaml")])
         raise UserError(f"there is no conf/model/{model}.yaml{known}")
-    source: ModelSource = build(yaml.safe_load(file.read_text()), f"model {model}", ())
+    source = build_model(yaml.safe_load(file.read_text()), f"model {model}", ())
     try:
         source.identity()
     except ModelError as error:

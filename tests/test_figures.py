@@ -152,7 +152,7 @@ def test_quick_figures_are_as_their_commands_make_them() -> None:
     [
         ("docs/validation.md", "benchmarks.textbook"),
         ("docs/games/pettingzoo.md", "docs/adapters.py"),
-        pytest.param("docs/tutorial.md", "--table terminal", marks=pytest.mark.slow),
+        pytest.param("docs/tutorial.md", "--table verdict", marks=pytest.mark.slow),
         pytest.param("docs/concepts/pairing.md", "--table precision", marks=pytest.mark.slow),
         pytest.param("docs/obfuscation.md", "--table renamed", marks=pytest.mark.slow),
     ],

@@ -128,7 +128,7 @@ def scripted(wish: Wish, words: Sequence[str]) -> str:
 def _paid(seat: SeatConfig, packages: Sequence[str]) -> bool:
     """Whether the seat's player asks a model whose answers cost money."""
     asks = methods_of(build_agent(seat, packages))
-    return bool(asks) and isinstance(build_model(seat, packages), Paid)
+    return bool(asks) and isinstance(build_model(seat.model, f"{seat.where}model", packages), Paid)
 
 
 def register(outputs: Path) -> None:

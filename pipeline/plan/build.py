@@ -171,7 +171,7 @@ def _agent_and_model(seat: SeatConfig, packages: Sequence[str]) -> tuple[Agent, 
     methods = methods_of(agent)
     if not methods:
         return agent, Terminal() if isinstance(agent, Human) else None
-    model = build_model(seat, packages)
+    model = build_model(seat.model, f"{seat.where}model", packages)
     class_path = f"{type(model).__module__}.{type(model).__qualname__}"
     for name in ("identity", "load", "check_choices"):
         if not callable(getattr(model, name, None)):
@@ -191,10 +191,10 @@ def _agent_and_model(seat: SeatConfig, packages: Sequence[str]) -> tuple[Agent, 
     return agent, model
 
 
-def build_model(seat: SeatConfig, packages: Sequence[str]) -> ModelSource:
-    """The source of the seat's model. Raises UserError."""
-    node = {key: value for key, value in seat.model.items() if key != PARAMETERS}
-    source: ModelSource = build(node, f"{seat.where}model", packages)
+def build_model(node: Node, where: str, packages: Sequence[str]) -> ModelSource:
+    """The source that a node of conf/model describes. Raises UserError."""
+    own = {key: value for key, value in node.items() if key != PARAMETERS}
+    source: ModelSource = build(own, where, packages)
     return source
 
 

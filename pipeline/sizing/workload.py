@@ -110,7 +110,7 @@ def checkpoint(seat: SeatConfig, packages: Sequence[str]) -> Checkpoint | None:
     """The checkpoint that the seat's player uses, if any. Raises UserError."""
     if not methods_of(build_agent(seat, packages)):
         return None
-    source = build_model(seat, packages)
+    source = build_model(seat.model, f"{seat.where}model", packages)
     return source if isinstance(source, Checkpoint) else None
 
 

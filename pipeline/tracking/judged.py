@@ -35,7 +35,7 @@ def add_metrics(folder: Path, store: str) -> bool:
         client = client_of(store)
         found = runs_of(client, Folder(folder).id)
         final = [run for run in found if LIVE_TAG not in run.data.tags]
-        table = _read(folder)
+        table = read_metrics(folder)
         if table is None:
             return bool(final)
         for run in final:
@@ -47,7 +47,7 @@ def add_metrics(folder: Path, store: str) -> bool:
     return bool(final)
 
 
-def _read(folder: Path) -> pd.DataFrame | None:
+def read_metrics(folder: Path) -> pd.DataFrame | None:
     """metrics.csv; None if nothing was judged. Raises UserError."""
     table = folder / "metrics" / "metrics.csv"
     if not table.exists():

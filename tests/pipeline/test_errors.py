@@ -38,7 +38,7 @@ HYDRA = {
     "--cfg job prompt=cloze,pride": "only one cell can be shown; give one value",
 }
 KEYS = {
-    "colour=red": "colour is not a key of the config (known: agent, allow_code_change",
+    "colour=red": "colour is not a key of the config (known: ablate, agent",
     "+deal=5": "deal is not a key of the config; did you mean 'deals'?",
     "+expect.foo=1": "expect.foo is not a key of the config (known: alpha, gain",
     "+launch.foo=1": "launch.foo is not a key of the config (known: kind, workers)",

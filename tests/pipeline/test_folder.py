@@ -17,7 +17,7 @@ from gauntlet.pipeline.log.metadata_files import LOGS, to_bytes
 from gauntlet.pipeline.log.outcomes import outcome
 from gauntlet.pipeline.log.results import measures
 from gauntlet.pipeline.plan.cells import match_id
-from gauntlet.pipeline.tracking.judged import read_cells
+from gauntlet.pipeline.tracking.judged import read_metrics
 from tests.pipeline.conftest import Capsys, Once, Refusal, Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.test_records import only_file
@@ -138,7 +138,7 @@ def test_views_that_are_garbled_are_made_again(
     assert status.main([str(folder)]) == 0
     assert all(f"{path} is damaged" in caplog.text for path in views)
     with pytest.raises(UserError, match=r"metrics\.csv is damaged"):
-        read_cells(folder)
+        read_metrics(folder)
     assert sweep(*words) == 0
     assert (folder / "summary.csv").read_bytes() == before
     assert verify.verify(folder).problems == {}

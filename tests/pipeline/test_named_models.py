@@ -43,7 +43,7 @@ def source_of(*words: str) -> Any:
     (cell,) = composed(*PLAYED, *words)[0]
     named = any(word.startswith("seats.0") for word in words)
     seat = cell.seats[0] if named else next(one for one in cell.seats if one.subject)
-    return build_model(seat, cell.packages)
+    return build_model(seat.model, "model", cell.packages)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

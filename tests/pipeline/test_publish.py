@@ -88,6 +88,8 @@ def test_no_file_names_another_host(site: Path) -> None:
 def test_hostile_text_stays_text(site: Path) -> None:
     seen = 0
     for name, text in pages(site):
+        if "/files/" in name and "/matches/" in name:  # a page of one file, as in test_safety.py
+            continue
         seen += str(escape(SCRIPT)) in text
         for tag, attributes in Elements(text).found:
             assert tag not in ("img", "iframe", "object"), name

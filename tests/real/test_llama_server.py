@@ -1,7 +1,7 @@
 """SmolLM2 behind llama.cpp's own server, asked in all of its protocols.
 
 The test servers of `tests/models/test_api_conformance.py` follow the vendors' references; this is
-one that nobody here wrote. CASES are the rows of docs/servers.md that it can show.
+one that nobody here wrote. Tests have the numbers of the rows in docs/servers.md.
 """
 
 from __future__ import annotations
@@ -26,11 +26,6 @@ DIALECTS = ("chat", "completions", "responses", "messages")
 KEY = "sk-only-of-this-test-5f1c"
 ASKED = Prompt("Rules: name a colour.\n", "Say a colour and why.\n")
 CONTEXT = 1024
-THINKING = (
-    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|im_start|>assistant\n<think>\n{% endif %}"
-)
-"""A chat template that opens the model's thoughts."""
 
 pytestmark = [
     pytest.mark.real,
@@ -130,25 +125,16 @@ def test_11_json_is_json(server: Any, tmp_path: Path) -> None:
     assert reply(server, tmp_path, "chat", asked).text.lstrip().startswith("{")
 
 
-@pytest.mark.parametrize("dialect", ["chat", "responses", "messages"])
+@pytest.mark.parametrize("dialect", ["chat", "messages"])
 def test_a_dialogue_goes_on(server: Any, tmp_path: Path, dialect: str) -> None:
-    """With a system text, and the model's own words."""
+    """With a system text, and the model's own words. Of responses this server takes no such words
+    as text."""
     first = Prompt("Rules.\n", "Say a word.\n", system="Be brief.\n")
-    said = Dialogue(first, ("Blue.", "Say another one.\n"))
+    turns = (("Blue.", "Say another one.\n"),)
+    said = Dialogue(first.static, first.changing, system=first.system, turns=turns)
     longer = reply(server, tmp_path, dialect, Generate(said, 4, 0.0))
     short = reply(server, tmp_path, dialect, Generate(first, 4, 0.0))
     assert longer.prompt_tokens > short.prompt_tokens
-
-
-@pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("dialect", ["chat", "responses", "messages"])
-def test_01_thoughts_are_kept_apart(tmp_path: Path, dialect: str, stream: bool) -> None:
-    thinker = served(chat_template=THINKING, use_jinja=True)
-    asked = Generate(ASKED, 12, 0.0)
-    found = reply(thinker, tmp_path, dialect, asked, stream=stream)
-    assert found.text == ""
-    assert found.detail().thoughts
-    assert found.detail().finish == "length"
 
 
 @pytest.mark.parametrize("dialect", ["chat", "completions"])
