@@ -119,8 +119,8 @@ def checkpoint_folder(make_checkpoint: MakeCheckpoint) -> Path:
     return make_checkpoint("llama")
 
 
-@pytest.fixture(scope="session", autouse=True)
-def session_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+@pytest.fixture(scope="module", autouse=True)
+def cache_of_a_module(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep what these tests find out about networks out of the user's cache."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
