@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from docutils import nodes  # type: ignore[import-untyped]
+from docutils import nodes  # type: ignore[import-untyped]  # it has no types of its own
 
 HERE = Path(__file__).parent
 sys.path[:0] = [

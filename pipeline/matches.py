@@ -37,6 +37,14 @@ class Wanted:
     deal: int | None = None
     fallbacks: bool = False
 
+    def takes(self, line: Line) -> bool:
+        """Whether to list a match of the player and cell."""
+        return (
+            self.deal in (None, line.record.deal)
+            and (line.fallbacks > 0 or not self.fallbacks)
+            and (line.result in self.results or not self.results)
+        )
+
 
 @dataclass(frozen=True)
 class Line:
@@ -73,13 +81,12 @@ def _of_cell(folder: Folder, about: CellInfo, wanted: Wanted) -> Iterator[Line]:
     for record in folder.matches(about.stem):
         seating = seatings[record.rotation % len(seatings)]
         players = tuple(about.players[number] for number in seating)
-        seats = [seat for seat, name in enumerate(players) if (wanted.player or "") in name]
-        line = Line(record, about.name, players, "")
-        if wanted.deal not in (None, record.deal) or (wanted.fallbacks and not line.fallbacks):
-            continue
-        found = result(record, seats if wanted.player else record.measured)
-        if seats and (not wanted.results or found in wanted.results):
-            yield Line(record, about.name, players, found)
+        seats: Sequence[int] = record.measured
+        if wanted.player:
+            seats = [seat for seat, name in enumerate(players) if wanted.player in name]
+        line = Line(record, about.name, players, result(record, seats))
+        if seats and wanted.takes(line):
+            yield line
 
 
 def result(record: MatchRecord, seats: Sequence[int]) -> str:

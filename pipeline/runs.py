@@ -120,11 +120,10 @@ def _unpacked(source: Path, scratch: Path) -> Path:
             shutil.unpack_archive(source, scratch, filter="data")
     except (shutil.ReadError, ValueError, OSError) as error:
         raise UserError(f"{source} is no folder or archive: {error}") from error
-    found = sorted(scratch.glob("sweep.json")) + sorted(scratch.glob("**/sweep.json"))
-    near = [one.parent for one in found if len(one.relative_to(scratch).parts) <= DEPTH]
-    if not near:
+    found = min(scratch.rglob("sweep.json"), key=lambda file: len(file.parts), default=None)
+    if found is None or len(found.relative_to(scratch).parts) > DEPTH:
         raise UserError(f"{source} holds no run: it has no sweep.json")
-    return near[0]
+    return found.parent
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -243,14 +243,16 @@ def attend_last(
 
 
 @cache
-def steady(heads: int, key_heads: int, size: int, dtype: torch.dtype, device: torch.device) -> bool:
-    """Whether a query's bits are the same alone and with others of its text."""
+def steady(
+    widest: int, heads: int, key_heads: int, size: int, dtype: torch.dtype, device: torch.device
+) -> bool:
+    """Whether a query's bits are the same alone and with others of its text, up to `widest`."""
     numbers = torch.Generator().manual_seed(0)
 
     def drawn(*shape: int) -> Tensor:
         return torch.randn(*shape, generator=numbers).to(device, dtype)
 
-    for texts, long, width in product((1, 3), (GRAIN, 17 * GRAIN), (2, 4)):
+    for texts, long, width in product((1, 3), (GRAIN, 17 * GRAIN), range(2, widest + 1)):
         keys, values = (drawn(texts, key_heads, long, size) for _ in range(2))
         queries, mask = drawn(texts, width, heads, size), drawn(texts, width, long).float()
         every = attend_last(queries.flatten(0, 1), keys, values, mask, 0.1).view(queries.shape)

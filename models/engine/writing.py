@@ -46,8 +46,9 @@ class Writing:
         assert isinstance(scorer.engine, Flat)
         self._flat, self._scorer, self._endings = scorer.engine, scorer, endings
         flat = scorer.engine
-        same_bits = not flat.invariant or steady(*flat.heads, flat.dtype, flat.device)
-        self._most_guesses = GUESSES if same_bits else 0
+        self._most_guesses = GUESSES
+        if flat.invariant and not steady(1 + GUESSES, *flat.heads, flat.dtype, flat.device):
+            self._most_guesses = 0
         self.texts: list[Text] = []
         self._cache = KVCache(self._flat.invariant)
         self._steps = 0

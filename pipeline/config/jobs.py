@@ -102,9 +102,7 @@ class Configs:
         with user_errors():
             parts = [f"{key}={_as_typed(value)}" for key, value in ablate.items()]
             return [
-                self._job((*(word for word in words if _key(word) != _key(part)), part), part)
-                if part
-                else self._job(words)
+                self._job(_replaced(words, part), part)
                 for words in _product(overrides, 1 + len(parts))
                 for part in ("", *parts)
             ]
@@ -146,8 +144,11 @@ def _resolved(config: DictConfig, key: Any) -> Any:
     return OmegaConf.to_container(value, resolve=True) if OmegaConf.is_config(value) else value
 
 
-def _key(word: str) -> str:
-    return word.lstrip("+").partition("=")[0]
+def _replaced(words: tuple[str, ...], part: str) -> tuple[str, ...]:
+    """The words with this one instead of another of its key; as they are without a part."""
+    key = part.partition("=")[0]
+    kept = tuple(word for word in words if word.lstrip("+").partition("=")[0] != key)
+    return (*kept, part) if part else words
 
 
 def _as_typed(value: Any) -> str:

@@ -241,7 +241,8 @@ class Folder:
     @property
     def note(self) -> Note:
         """The run's note and tags; empty without any."""
-        return {"note": "", "tags": [], **(_object(self.note_file, Note) or {})}  # type: ignore[typeddict-item]
+        found = _object(self.note_file, Note) or {"note": "", "tags": []}
+        return Note(note=found["note"], tags=found["tags"])
 
     @property
     def note_line(self) -> str:

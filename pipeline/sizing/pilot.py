@@ -13,7 +13,6 @@ from scipy.special import ndtri
 from gauntlet.common.errors import UserError
 from gauntlet.common.terminal import WrappedTable
 from gauntlet.pipeline.config.read import Expect
-from gauntlet.pipeline.tables.formatting import Scale
 from gauntlet.pipeline.tables.registry import Results
 from gauntlet.stats.power import deals_from_pilot
 
@@ -39,29 +38,25 @@ def show_pilot(out: Console, folder: Path, expect: Expect) -> None:
     gain = rows[0]["scale"].difference(_gain(rows[0], expect), sign=False)
     out.print(
         f"To show {gain} with {expect.power:.0%} power, two-sided, alpha {expect.alpha:g} over "
-        f"{tests}. To be safe: for the upper 80% limit of the spread that so many deals leave open "
-        "(Browne 1995)."
+        f"{tests}. To be safe: with the spread at its upper 80% confidence limit (Browne 1995)."
     )
 
 
 def _comparisons(results: Results) -> Iterator[dict[str, Any]]:
     """Every cell against its baseline, and every pair, with its difference's standard error."""
-    names, half = results.names, 2 * float(ndtri(0.975))
-    for row in results["summary"].to_dict("records"):
-        known = {"deals": row["deals"], "scale": Scale.from_row(row), "span": _span(row)}
-        if np.isfinite(row["difference"]):
-            width = row["ci_high"] - row["ci_low"]  # without the baseline's error
-            yield {**known, "name": f"{names[row['cell']]} - baseline", "error": width / half}
+    summary, pairs = (results[name].to_dict("records") for name in ("summary", "pairs"))
+    # The cell's interval, not the difference's: that one has the baseline's error too.
+    compared = [(row, row["cell"], "") for row in summary if np.isfinite(row["difference"])]
+    compared += [(row, row["cell_a"], row["cell_b"]) for row in pairs]
     spans = {cell.about.name: cell.about.span for cell in results.cells}
-    for row in results["pairs"].to_dict("records"):
-        name = f"{names[row['cell_a']]} - {names[row['cell_b']]}"
-        known = {"deals": row["deals"], "scale": results.scale(row), "span": spans[row["cell_a"]]}
-        yield {**known, "name": name, "error": (row["ci_high"] - row["ci_low"]) / half}
-
-
-def _span(row: dict[Any, Any]) -> float:
-    width = float(row["measure_high"] - row["measure_low"])
-    return width if np.isfinite(width) else 1.0
+    for row, cell, other in compared:
+        yield {
+            "name": f"{results.names[cell]} - {results.names.get(other, 'baseline')}",
+            "deals": row["deals"],
+            "scale": results.scale(row),
+            "span": spans[cell],
+            "error": (row["ci_high"] - row["ci_low"]) / 2 / float(ndtri(0.975)),
+        }
 
 
 def _gain(row: dict[str, Any], expect: Expect) -> float:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import pandas as pd
+
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.tables import sheets
 from gauntlet.pipeline.tables.claims import comparison_group, factors
@@ -42,17 +44,18 @@ VIEW = View(
 def ablation(results: Results) -> Iterator[dict[str, Any]]:
     """Each cell that parts were left out of, then a row for each part."""
     cells = [cell.about for cell in results.cells]
+    summary = results["summary"].set_index("cell")
     for whole in cells:
         parts = [part for part in cells if part.without and _whole_of(part, whole)]
         for part in [whole, *parts] if parts else ():
-            yield _row(results, whole, part)
+            yield _row(summary, results["pairs"], whole, part)
 
 
 def _whole_of(part: CellInfo, whole: CellInfo) -> bool:
     """Whether they differ in nothing but what the part leaves out."""
     key = part.without.partition("=")[0]
     kept = [
-        {name: value for name, value in factors(one.labels).items() if not within(name, key)}
+        {name: value for name, value in factors(one.labels).items() if not _within(name, key)}
         for one in (part, whole)
     ]
     return (
@@ -62,13 +65,14 @@ def _whole_of(part: CellInfo, whole: CellInfo) -> bool:
     )
 
 
-def within(name: str, key: str) -> bool:
+def _within(name: str, key: str) -> bool:
     """Whether a factor is this key or one of its settings."""
     return name == key or name.startswith(f"{key}.")
 
 
-def _row(results: Results, whole: CellInfo, part: CellInfo) -> dict[str, Any]:
-    summary = results["summary"].set_index("cell")
+def _row(
+    summary: pd.DataFrame, pairs: pd.DataFrame, whole: CellInfo, part: CellInfo
+) -> dict[str, Any]:
     row = {
         "cell": whole.name,
         "without": part.without,
@@ -76,7 +80,6 @@ def _row(results: Results, whole: CellInfo, part: CellInfo) -> dict[str, Any]:
         "deals": summary["deals"][part.name],
         "estimate": summary["estimate"][part.name],
     }
-    pairs = results["pairs"]
     for first, second, sign in ((whole, part, 1), (part, whole, -1)):
         both = pairs[(pairs["cell_a"] == first.name) & (pairs["cell_b"] == second.name)]
         for pair in both.to_dict("records") if part is not whole else ():

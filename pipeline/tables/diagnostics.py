@@ -45,8 +45,8 @@ SAMPLES = 5
 """Sampled decisions of a cell."""
 ENOUGH = 6
 """Options beyond which a decision is not more interesting."""
-SHOWN = 20
-"""Cells whose records are kept for the report."""
+PAGE_CELLS = 20
+"""Cells whose choices and replies the report shows; files have all."""
 PROMPTS = 8
 """The most prompts shown of one decision."""
 
@@ -219,7 +219,7 @@ def record_stats(results: Results) -> dict[str, RecordStats]:
     """By cell."""
     log = Folder(results.folder)
     return {
-        cell.about.name: _record_stats(log, cell, at < SHOWN)
+        cell.about.name: _record_stats(log, cell, at < PAGE_CELLS)
         for at, cell in enumerate(results.cells)
     }
 

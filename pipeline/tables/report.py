@@ -15,7 +15,7 @@ from gauntlet.common.disk import write_atomically
 from gauntlet.common.markup import tag
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.tables import choices, latex, parser, plot_style, run_metadata
-from gauntlet.pipeline.tables.diagnostics import record_stats, write_samples
+from gauntlet.pipeline.tables.diagnostics import PAGE_CELLS, record_stats, write_samples
 from gauntlet.pipeline.tables.findings import answers
 from gauntlet.pipeline.tables.match_pages import write_linked
 from gauntlet.pipeline.tables.page import render
@@ -27,8 +27,6 @@ from gauntlet.pipeline.tables.verdict import verdict
 from gauntlet.pipeline.viewer import html
 
 TEMPLATE = Path(__file__).parent / "report.html.j2"
-PAGE_CELLS = 20
-"""Cells whose choices and replies the page shows; files have all."""
 
 
 def write_report(results: Results, draw: bool = True, paper: PaperConfig | None = None) -> None:
@@ -37,12 +35,14 @@ def write_report(results: Results, draw: bool = True, paper: PaperConfig | None 
     folder = results.folder
     write_samples(results)
     pictures = drawings(results) if draw else {}
+    shown = [own.shown for own in results.cached(record_stats).values()]
+    pages = write_linked(folder, (one for turn in zip_longest(*shown) for one in turn if one))
     if draw:
         plot_style.save_png({name: one.wide for name, one in pictures.items()}, folder / "figures")
         for old in (folder / "figures").glob("*.png"):
             if old.stem not in pictures:
                 old.unlink()
-    write_atomically(folder / "report.html", _page(results, pictures))
+    write_atomically(folder / "report.html", _page(results, pictures, pages))
     if paper is not None:
         latex.write_paper(folder / "paper", results, pictures, paper)
 
@@ -71,11 +71,10 @@ def _link(folder: Path, pages: Mapping[str, str], match: str) -> Markup:
     return tag("code", _replay(folder, match))
 
 
-def _page(results: Results, figures: Mapping[str, Drawing]) -> str:
+def _page(results: Results, figures: Mapping[str, Drawing], pages: Mapping[str, str]) -> str:
+    """pages: the addresses of matches' pages."""
     folder, summary = results.folder, results["summary"]
     cells, *other_sheets = (sheet for _, sheet in sheets(results, PAGE))
-    shown = [own.shown for own in results.cached(record_stats).values()]
-    pages = write_linked(folder, (one for turn in zip_longest(*shown) for one in turn if one))
     return render(
         TEMPLATE,
         title=run_metadata.title([cell.about.labels for cell in results.cells]),

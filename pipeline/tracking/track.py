@@ -134,8 +134,7 @@ def forget(store: str, folder: Folder) -> None:
     with usable(store, folder.path):
         client = client_of(store)
         for run in runs_of(client, folder.id):
-            forget_traces(client, run)
-            client.delete_run(run.info.run_id)
+            _delete(client, run)
 
 
 def _forget(client: MlflowClient, sweep: Sweep) -> list[Run]:
@@ -148,9 +147,14 @@ def _forget(client: MlflowClient, sweep: Sweep) -> list[Run]:
     stay = {run.info.run_id for run in kept_runs} | {run.data.tags[PARENT_TAG] for run in kept_runs}
     for run in runs:
         if run.info.run_id not in stay:
-            forget_traces(client, run)
-            client.delete_run(run.info.run_id)
+            _delete(client, run)
     return kept_runs
+
+
+def _delete(client: MlflowClient, run: Run) -> None:
+    """Delete a run and its traces."""
+    forget_traces(client, run)
+    client.delete_run(run.info.run_id)
 
 
 @dataclass(frozen=True)

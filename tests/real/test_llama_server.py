@@ -13,43 +13,21 @@ from typing import Any
 import pytest
 
 from gauntlet.common.errors import ModelError, Stopped
-from gauntlet.models import real
 from gauntlet.models.api.openai import OpenAI
 from gauntlet.models.base import Dialogue, Generate, Prompt, Score, Scores
-from gauntlet.models.engine.files import CACHED, cache_folder
-from gauntlet.models.real import SOURCES
+from tests.real.smollm2 import MARKS, NAME, served
 
-NAME = "smollm2_135m"
-SOURCE = SOURCES[NAME]
-FOLDER = cache_folder(f"{CACHED}{NAME}")
 DIALECTS = ("chat", "completions", "responses", "messages")
 KEY = "sk-only-of-this-test-5f1c"
 ASKED = Prompt("Rules: name a colour.\n", "Say a colour and why.\n")
 CONTEXT = 1024
 
-pytestmark = [
-    pytest.mark.real,
-    pytest.mark.skipif(
-        not real.is_complete(FOLDER, SOURCE), reason=f"{NAME} is not in the cache: make real-models"
-    ),
-]
-
-
-def served(**settings: Any) -> Any:
-    """A server in this process, until it is forgotten."""
-    xllamacpp = pytest.importorskip("xllamacpp")
-    params = xllamacpp.CommonParams()
-    params.model.path = str(FOLDER / SOURCE.gguf)
-    params.port, params.n_ctx, params.n_parallel = 0, 2 * CONTEXT, 2
-    params.cpuparams.n_threads = 1
-    for name, value in settings.items():
-        setattr(params, name, value)
-    return xllamacpp.Server(params)
+pytestmark = MARKS
 
 
 @pytest.fixture(scope="module")
 def server() -> Any:
-    return served(api_keys=[KEY])
+    return served(2 * CONTEXT, 2, api_keys=[KEY])
 
 
 @pytest.fixture(autouse=True)

@@ -20,16 +20,13 @@ from gauntlet.common.errors import UserError
 from gauntlet.models import real
 from gauntlet.models.base import Prompt, Score, Scores
 from gauntlet.models.checkpoint import Checkpoint
-from gauntlet.models.engine.files import CACHED, cache_folder
+from gauntlet.models.engine.files import CACHED
 from gauntlet.models.engine.local import Local
-from gauntlet.models.real import SOURCES
 from gauntlet.pipeline.tables import report
 from gauntlet.pipeline.verify import verify
 from tests.nodes import ROOT
+from tests.real.smollm2 import FOLDER, MARKS, NAME, SOURCE, served
 
-NAME = "smollm2_135m"
-SOURCE = SOURCES[NAME]
-FOLDER = cache_folder(f"{CACHED}{NAME}")
 DECISIONS = 20
 EQUAL = 0.95
 """Least share of prompts whose likeliest letter is that of llama.cpp."""
@@ -39,12 +36,7 @@ activations to 8 bits. Measured here: .031 and .135 in 190 letters of 58 prompts
 EXACT = 1e-3
 """Most difference between our two engines in float32. Measured here: 1.0e-5."""
 
-pytestmark = [
-    pytest.mark.real,
-    pytest.mark.skipif(
-        not real.is_complete(FOLDER, SOURCE), reason=f"{NAME} is not in the cache: make real-models"
-    ),
-]
+pytestmark = MARKS
 
 
 @pytest.fixture(scope="module")
@@ -93,15 +85,10 @@ def test_the_packed_engine_is_the_reference(
 
 
 class Server:
-    """llama.cpp's server in this process, on a free port."""
+    """llama.cpp's server, asked with token ids."""
 
-    def __init__(self, file: Path) -> None:
-        xllamacpp = pytest.importorskip("xllamacpp")
-        settings = xllamacpp.CommonParams()
-        settings.model.path = str(file)
-        settings.port, settings.n_ctx, settings.n_parallel = 0, 8192, 1
-        settings.cpuparams.n_threads = 1
-        self.server = xllamacpp.Server(settings)
+    def __init__(self) -> None:
+        self.server = served(8192, 1)
 
     def post(self, route: str, body: Mapping[str, Any]) -> Any:
         request = urllib.request.Request(
@@ -121,7 +108,7 @@ class Server:
 
 @pytest.fixture(scope="module")
 def server() -> Server:
-    return Server(FOLDER / SOURCE.gguf)
+    return Server()
 
 
 def test_llama_cpp_reads_the_same_tokens(
