@@ -209,6 +209,6 @@ def played(folder: Path, monkeypatch: pytest.MonkeyPatch, *words: str) -> None:
     cells = next(word for word in words if word.startswith("prompt=")).count(",") + 1
     assert len(results.matches) == cells * len(results.matches["rotation"].unique())
     assert not (folder / "out" / "failed_matches.jsonl").exists()
-    assert verify(folder / "out").wrong == {}
+    assert verify(folder / "out").problems == {}
     asked = results.decisions.query("subject and not forced")
     assert (asked["tokens"].map(bool)).any()
