@@ -26,6 +26,9 @@ STATUSES = {
 UNPAID = ("insufficient_quota", "billing_error", "billing_hard_limit_reached")
 AGAIN = ("server_error", "rate_limit_exceeded")
 """Why a response of OpenAI's failed, if it may succeed later."""
+FULL = ("context_length_exceeded", "exceed_context_size_error")
+"""What OpenAI and llama.cpp call a prompt beyond the context; others only say so."""
+FULL_WORDS = r"maximum context length|prompt is too long|input token count .*exceeds the maximum"
 LENGTH = r"context|too (large|long|many)|exceed"
 UNKNOWN = r"(unknown|unrecogni[sz]ed|unsupported|unexpected|extra|not (permitted|supported)).*"
 SETTINGS = (
@@ -65,6 +68,12 @@ class Failure:
         """Whether the key is not accepted."""
         wrong = self.status == 400 and re.search(r"api.?key", self.message, re.IGNORECASE)
         return self.status in (401, 403) or bool(wrong)
+
+    @property
+    def beyond_context(self) -> bool:
+        """Whether the prompt is longer than the model's context."""
+        said = re.search(FULL_WORDS, self.message, re.IGNORECASE)
+        return self.status in (400, 413) and (self.kind in FULL or bool(said))
 
     @property
     def transient(self) -> bool:

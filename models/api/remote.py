@@ -14,11 +14,12 @@ from gauntlet.common.errors import ModelError, Stopped
 from gauntlet.common.sanitize import one_line
 from gauntlet.models.api.dialects.base import Body, Dialect, Said
 from gauntlet.models.api.ledger import Ledger, Spending, Tokens
-from gauntlet.models.api.retry import UNREADABLE, Asker, Refused
+from gauntlet.models.api.retry import UNREADABLE, Asker, BeyondContext, Refused
 from gauntlet.models.api.scorers import Scorer
 from gauntlet.models.api.scoring import ScoredPrompt
 from gauntlet.models.api.settings import Settings
 from gauntlet.models.base import (
+    Detail,
     Generate,
     Generation,
     Prompt,
@@ -111,7 +112,10 @@ class Remote:
 
     def _write(self, request: Generate) -> Generation:
         body = self._dialect.writing(request)
-        found, tokens = self._samples(body, request.n, request.prompt)
+        try:
+            found, tokens = self._samples(body, request.n, request.prompt)
+        except BeyondContext:
+            return Generation("", 0, 0, ("",) * (request.n - 1), (Detail("context"),) * request.n)
         texts, details = zip(*[_stopped(one, request.stop) for one in found], strict=True)
         counts = tokens.prompt, tokens.written
         parts = tokens.thoughts, tokens.cached

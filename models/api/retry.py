@@ -57,6 +57,10 @@ class Refused(Stopped):
     """The server rejects a kind of request that it has never answered."""
 
 
+class BeyondContext(ModelError):
+    """The prompt is longer than the model's context."""
+
+
 @dataclass(frozen=True)
 class Server:
     """Where and how to ask.
@@ -102,8 +106,8 @@ class Asker:
 
         group: names the static text, as in `Dialect.sent`.
 
-        Raises Refused for a kind of request that was never answered, Stopped if no further request
-        is likely to do better, else ModelError.
+        Raises BeyondContext for a prompt that is too long, Refused for a kind of request that was
+        never answered, Stopped if no further request is likely to do better, else ModelError.
         """
         deadline, before = time.monotonic() + self._server.patience, self._answers
         most, wait = self._dialect.most(body), FIRST_WAIT
@@ -292,6 +296,8 @@ class Asker:
             return Stopped(f"{self.who}: the key in the variable {variable} {state} ({said})")
         if status == 404:
             return Stopped(f"{self.who}: not found ({said}){self._served_models()}")
+        if failed.beyond_context:
+            return BeyondContext(f"{self.who}: refused ({said})")
         # A server that has answered this kind of request rejects the prompt, not our protocol.
         kind = ModelError if shape in self._shapes else Refused
         return kind(f"{self.who}: refused ({said}){failed.advice}")

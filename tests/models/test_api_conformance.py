@@ -313,6 +313,28 @@ def test_19_a_blocked_prompt(tmp_path: Path) -> None:
             assert (reply.text, reply.prompt_tokens, reply.tokens) == ("", 7, 0)
 
 
+FULL = {
+    "chat": "This model's maximum context length is 128000 tokens, you gave 130000.",
+    "completions": "This model's maximum context length is 4097 tokens, you gave 5000.",
+    "responses": "Your input exceeds the context window of this model.",
+    "messages": "prompt is too long: 208310 tokens > 200000 maximum",
+    "gemini": "The input token count (2000000) exceeds the maximum number of tokens allowed (1).",
+}
+"""How vendors refuse a prompt that is too long; responses by a code alone."""
+
+
+@STREAMS
+@pytest.mark.parametrize("dialect", ALL)
+def test_22_a_prompt_that_is_too_long(tmp_path: Path, dialect: str, stream: bool) -> None:
+    code = {"kind": "context_length_exceeded"} if dialect == "responses" else {}
+    canned = VENDORS[dialect].error(FULL[dialect], 400, **code)
+    with loaded(dialect, tmp_path, Canned(canned, 400), stream=stream) as (model, seen):
+        (reply,) = model.answer([replace(WRITE, n=2)])
+        assert model.spending().unsure == Tokens(0, 0)
+    assert (reply.texts, reply.finishes) == (("", ""), ("context", "context"))
+    assert len(seen.bodies) == 1
+
+
 # Asked again.
 
 

@@ -7,6 +7,7 @@ one that nobody here wrote. Tests have the numbers of the rows in docs/servers.m
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -103,10 +104,9 @@ def test_11_json_is_json(server: Any, tmp_path: Path) -> None:
     assert reply(server, tmp_path, "chat", asked).text.lstrip().startswith("{")
 
 
-@pytest.mark.parametrize("dialect", ["chat", "messages"])
+@pytest.mark.parametrize("dialect", ["chat", "responses", "messages"])
 def test_a_dialogue_goes_on(server: Any, tmp_path: Path, dialect: str) -> None:
-    """With a system text, and the model's own words. Of responses this server takes no such words
-    as text."""
+    """With a system text, and the model's own words."""
     first = Prompt("Rules.\n", "Say a word.\n", system="Be brief.\n")
     turns = (("Blue.", "Say another one.\n"),)
     said = Dialogue(first.static, first.changing, system=first.system, turns=turns)
@@ -142,14 +142,24 @@ def test_36_where_there_are_none_the_setting_is_named(
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_22_a_prompt_beyond_the_context_is_refused_in_a_line(
+def test_22_a_prompt_beyond_the_context_has_that_status(
+    server: Any, tmp_path: Path, dialect: str
+) -> None:
+    long = Prompt("", "far " * 3 * CONTEXT)
+    found = reply(server, tmp_path, dialect, Generate(long, 8, n=2))
+    assert found.texts == ("", "")
+    assert found.finishes == ("context", "context")
+
+
+@pytest.mark.parametrize("dialect", ["chat", "completions"])
+def test_22_a_score_beyond_the_context_is_refused_in_a_line(
     server: Any, tmp_path: Path, dialect: str
 ) -> None:
     with (
         closing(source(server, tmp_path, dialect).load()) as model,
         pytest.raises(ModelError, match="context") as error,
     ):
-        model.answer([Generate(Prompt("", "far " * 3 * CONTEXT), 8)])
+        model.answer([Score((Prompt("", "far " * 3 * CONTEXT),), ("A", "B"))])
     assert "\n" not in str(error.value)
 
 
@@ -168,3 +178,95 @@ def test_26_a_server_that_is_not_there_is_one_line(server: Any, tmp_path: Path) 
     nobody = OpenAI(NAME, base_url="http://127.0.0.1:9/v1", cache=gone.cache, patience=1)
     with pytest.raises(ModelError, match="cannot be reached"):
         nobody.load()
+
+
+def test_35_a_wrong_address_is_one_line(server: Any, tmp_path: Path) -> None:
+    found = source(server, tmp_path, "chat")
+    wrong = replace(found, base_url=f"{server.listening_address}/v7")
+    with pytest.raises(ModelError, match="not found") as error:
+        wrong.load()
+    assert "\n" not in str(error.value)
+
+
+def test_37_a_stream_without_an_end_is_given_up(server: Any, tmp_path: Path) -> None:
+    endless = {"stream": True, "extra_body": {"grammar": 'root ::= ("on and " )*', "n_predict": -1}}
+    asked = source(server, tmp_path, "chat", patience=2.0, **endless)
+    with (
+        closing(asked._opened(batch=False)) as model,
+        pytest.raises(ModelError, match=r"did not answer in time|broken off"),
+    ):
+        model.answer([Generate(ASKED, 900, 0.0)])
+
+
+def test_39_without_a_count_the_most_is_counted(server: Any, tmp_path: Path) -> None:
+    untold = {"stream": True, "extra_body": {"stream_options": None}}
+    with closing(source(server, tmp_path, "chat", **untold).load()) as model:
+        before = model.spending().paid.written
+        model.answer([Generate(ASKED, 9, 0.0)])
+        assert model.spending().paid.written == before + 9
+
+
+# Thoughts: the template opens a thought in the model's turn, and a grammar ends it.
+
+THINKS = (
+    "{% for message in messages %}<|im_start|>{{ message['role'] }}\n"
+    "{% if message['reasoning_content'] %}<think>\n{{ message['reasoning_content'] }}\n</think>\n"
+    "{% endif %}{{ message['content'] }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n<think>\n{% endif %}"
+)
+ENDS = {"extra_body": {"grammar": 'root ::= "The sky is.\\n" "</think>\\n\\n" "Blue"'}}
+WHOLE = {"extra_body": {"grammar": 'root ::= "<think>\\nThe sky is.\\n</think>\\n\\nBlue"'}}
+THINKING = ("chat", "responses", "messages")
+
+
+@pytest.fixture(scope="module")
+def thinker() -> Any:
+    return served(2 * CONTEXT, 2, api_keys=[KEY], chat_template=THINKS, use_jinja=True)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("dialect", ["chat", "responses"])
+def test_01_thoughts_are_kept_apart(
+    thinker: Any, tmp_path: Path, dialect: str, stream: bool
+) -> None:
+    """Messages drop the grammar on this server."""
+    found = reply(thinker, tmp_path, dialect, Generate(ASKED, 30, 0.0), stream=stream, **ENDS)
+    assert found.text.strip() == "Blue"
+    assert found.detail().thoughts.strip() == "The sky is."
+    assert found.detail().finish == "stop"
+
+
+@pytest.mark.parametrize(("case", "extra"), [("02", WHOLE), ("03", ENDS)])
+def test_tags_in_the_text_are_split_off(
+    thinker: Any, tmp_path: Path, case: str, extra: Any
+) -> None:
+    """Cases 2 and 3."""
+    found = reply(thinker, tmp_path, "completions", Generate(ASKED, 40, 0.0), **extra)
+    assert found.text.strip() == "Blue"
+    assert found.detail().thoughts.strip() == "The sky is."
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("dialect", THINKING)
+def test_15_and_8_only_thoughts_is_cut_and_counted(
+    thinker: Any, tmp_path: Path, dialect: str, stream: bool
+) -> None:
+    found = reply(thinker, tmp_path, dialect, Generate(ASKED, 12, 0.0), stream=stream)
+    assert found.text == ""
+    assert found.detail().thoughts
+    assert found.detail().finish == "length"
+    assert found.tokens == 12
+
+
+@pytest.mark.parametrize("dialect", ["responses", "messages"])
+def test_06_and_7_thoughts_go_back_as_they_came(thinker: Any, tmp_path: Path, dialect: str) -> None:
+    """The server itself takes what it sent."""
+    extra = ENDS if dialect == "responses" else {}
+    first = reply(thinker, tmp_path, dialect, Generate(ASKED, 30, 0.0), **extra)
+    assert "The sky is." in first.detail().returned or dialect == "messages"
+    assert first.detail().returned
+    turns = ((first.text or "-", "Another one.\n"),)
+    said = Dialogue(ASKED.static, ASKED.changing, turns=turns, returned=(first.detail().returned,))
+    again = reply(thinker, tmp_path, dialect, Generate(said, 8, 0.0))
+    assert again.prompt_tokens > first.prompt_tokens
+    assert again.detail().thoughts

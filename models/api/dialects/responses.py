@@ -98,11 +98,10 @@ class Responses(Dialect):
             _message("user", prompt.static + prompt.changing + prompt.cue),
         ]
         for number, (returned, text) in enumerate(conversation(prompt)):
-            items += (
-                json.loads(returned)
-                if returned
-                else [_message("user" if number % 2 else "assistant", text)]
-            )
+            if number % 2:
+                items.append(_message("user", text))
+            else:
+                items += json.loads(returned) if returned else [_reply(text)]
         return items
 
     def _refuses_temperature(self) -> bool:
@@ -117,3 +116,9 @@ class Responses(Dialect):
 
 def _message(role: str, text: str) -> Body:
     return {"role": role, "content": text}
+
+
+def _reply(text: str) -> Body:
+    """The model's own words as an item of its output; llama.cpp's server takes no shorter form."""
+    parts = [{"type": "output_text", "text": text}]
+    return {"type": "message", "role": "assistant", "content": parts}
