@@ -36,8 +36,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("pipeline.launch", "pipeline.tracking"),
     ("pipeline.sweep",),
     ("pipeline",),
-    ("papers", "training", "pipeline.pages"),
-    ("pipeline.publish",),
+    ("papers", "training", "pipeline.pages", "pipeline.publish"),
     ("benchmarks", "gauntlet"),
 )
 """Every package on its layer, from the bottom up; a module belongs to the longest matching name."""

@@ -12,9 +12,9 @@ from nicegui import run as threads
 from gauntlet.common.errors import UserError
 from gauntlet.common.sanitize import visible
 from gauntlet.pipeline.compare import compare
+from gauntlet.pipeline.library import Library
 from gauntlet.pipeline.pages import charts, runs, sheets
 from gauntlet.pipeline.pages.frame import drawing, note, page_frame, section_heading, words
-from gauntlet.pipeline.pages.library import Library
 from gauntlet.pipeline.pages.run_status import RunStatus, status_of_run
 from gauntlet.pipeline.tables.formatting import number, p_value
 from gauntlet.pipeline.tables.primary_test import read_difference

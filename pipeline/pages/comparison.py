@@ -17,11 +17,11 @@ from gauntlet.common.errors import UserError
 from gauntlet.games.capabilities import MATCH_SCORE, WIN, PlayedOut, Scored
 from gauntlet.games.playouts import RANDOM, no_playouts_reason, results
 from gauntlet.pipeline.judging.judge import Choice, choices
+from gauntlet.pipeline.library import Library
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.recorded import recorded_game
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.log.schema import MatchRecord
-from gauntlet.pipeline.pages.library import Library
 from gauntlet.pipeline.plan.rng import JUDGE, stream
 from gauntlet.stats.decisions import clear_loss
 

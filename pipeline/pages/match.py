@@ -10,8 +10,8 @@ from nicegui import run as threads
 
 from gauntlet.common.errors import UserError
 from gauntlet.common.sanitize import visible
+from gauntlet.pipeline.library import Library, Shelf
 from gauntlet.pipeline.pages.frame import note, page_frame, words
-from gauntlet.pipeline.pages.library import Library, Shelf
 from gauntlet.pipeline.pages.matches import link
 from gauntlet.pipeline.pages.runs import link as run_link
 from gauntlet.pipeline.viewer.data import Pack, Twin, divergence

@@ -18,10 +18,10 @@ from nicegui.elements.mixins.value_element import ValueElement
 
 from gauntlet.common.sanitize import visible
 from gauntlet.common.terminal import short
+from gauntlet.pipeline.library import Library, MatchEntry, Shelf
 from gauntlet.pipeline.log.folder import damaged_lines_warning
 from gauntlet.pipeline.pages import sheets
 from gauntlet.pipeline.pages.frame import note, page_frame, words
-from gauntlet.pipeline.pages.library import Library, MatchEntry, Shelf
 from gauntlet.pipeline.pages.runs import EVERY
 from gauntlet.pipeline.tables.formatting import Scale
 

@@ -16,6 +16,7 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from gauntlet.common.errors import UserError
 from gauntlet.common.sanitize import one_line, visible
 from gauntlet.common.terminal import short
+from gauntlet.pipeline.library import Library, Shelf
 from gauntlet.pipeline.pages import charts, runs, sheets
 from gauntlet.pipeline.pages.frame import (
     drawing,
@@ -25,7 +26,6 @@ from gauntlet.pipeline.pages.frame import (
     text_block,
     words,
 )
-from gauntlet.pipeline.pages.library import Library, Shelf
 from gauntlet.pipeline.pages.run_status import Estimate, RunStatus, estimates, glance, status_of_run
 from gauntlet.pipeline.status import Row
 from gauntlet.pipeline.tables import parser

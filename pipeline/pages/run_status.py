@@ -10,9 +10,9 @@ import pandas as pd
 from gauntlet.common.errors import UserError
 from gauntlet.common.terminal import short
 from gauntlet.pipeline.judging import luck
+from gauntlet.pipeline.library import SUMMARY, Shelf
 from gauntlet.pipeline.log.folder import damaged_lines_warning
 from gauntlet.pipeline.log.results import CellResults
-from gauntlet.pipeline.pages.library import SUMMARY, Shelf
 from gauntlet.pipeline.status import Row, headline, pace
 from gauntlet.pipeline.tables.figures import band, running
 from gauntlet.pipeline.tables.formatting import Scale, row_scales

@@ -7,9 +7,9 @@ from urllib.parse import urlencode
 
 from nicegui import background_tasks, html, run, ui
 
+from gauntlet.pipeline.library import SUMMARY, Library
 from gauntlet.pipeline.pages import charts
 from gauntlet.pipeline.pages.frame import drawing, note, page_frame, words
-from gauntlet.pipeline.pages.library import SUMMARY, Library
 from gauntlet.pipeline.pages.run_status import RunStatus, glance
 
 EVERY = 2.0

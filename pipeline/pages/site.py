@@ -9,10 +9,10 @@ from fastapi import FastAPI
 from nicegui import app as nicegui_app
 from nicegui import ui
 
+from gauntlet.pipeline.library import Library
 from gauntlet.pipeline.pages import compare, match, matches, observe, play, run, runs
 from gauntlet.pipeline.pages.access import OriginCheck
 from gauntlet.pipeline.pages.frame import STYLE
-from gauntlet.pipeline.pages.library import Library
 from gauntlet.pipeline.viewer import data
 
 ICON = (

@@ -23,9 +23,9 @@ from msgspec.structs import replace
 from gauntlet.common.disk import write_atomically
 from gauntlet.common.errors import UserError
 from gauntlet.common.process import raise_gc_threshold
+from gauntlet.pipeline.library import MatchEntry, Shelf
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.schema import MatchRecord
-from gauntlet.pipeline.pages.library import MatchEntry, Shelf
 from gauntlet.pipeline.viewer.data import Pack, Twin, divergence
 from gauntlet.pipeline.viewer.judged import Judged
 from gauntlet.pipeline.viewer.match import MatchView, match_view

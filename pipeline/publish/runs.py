@@ -17,9 +17,9 @@ from gauntlet.common.errors import UserError
 from gauntlet.common.markup import tag
 from gauntlet.common.sanitize import file_name
 from gauntlet.common.terminal import short
+from gauntlet.pipeline.library import Shelf
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults, disambiguate_names
-from gauntlet.pipeline.pages.library import Shelf
 from gauntlet.pipeline.publish.chunks import cut, deals_of, numbers, write_chunks, write_script
 from gauntlet.pipeline.tables.formatting import Scale, p_value
 from gauntlet.pipeline.tables.match_pages import BESIDE

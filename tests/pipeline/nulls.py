@@ -15,10 +15,10 @@ import numpy as np
 from msgspec.structs import replace
 
 from gauntlet.pipeline.compare import compare
+from gauntlet.pipeline.library import Shelf
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.log.schema import MatchRecord
-from gauntlet.pipeline.pages.library import Shelf
 from gauntlet.pipeline.pages.run_status import finished
 from gauntlet.pipeline.tables import report, terminal
 from gauntlet.pipeline.tables.registry import Results, load_cells, write_tables

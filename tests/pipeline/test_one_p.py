@@ -22,10 +22,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gauntlet.pipeline import compare, report
+from gauntlet.pipeline.library import Shelf
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import Adjusted, CellResults
 from gauntlet.pipeline.pages import compare as page_of_two
-from gauntlet.pipeline.pages.library import Shelf
 from gauntlet.pipeline.pages.run_status import finished, status_of_run
 from gauntlet.pipeline.tables.conditions import claimed_pairs, conditions, family
 from gauntlet.pipeline.tables.formatting import Scale, p_value
