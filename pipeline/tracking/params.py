@@ -33,7 +33,7 @@ def params(
 ) -> Params:
     """The params of a cell's run. runs: the lines of runs.jsonl.
 
-    deals: those that count.
+    parameters: of the subject's model, if its config says. deals: those that count.
     matches_per_deal: seatings (rotations of the players) times samples.
     opponents: all players but the measured ones and their helpers. prompt.moves and the like:
         settings that were swept or typed, by factor (see `tables/claims.py`). commit, torch,
@@ -42,6 +42,8 @@ def params(
     about = result.about
     values = {name: str(row[name]) for name in COLUMNS}
     values["seed"] = str(place.seed)
+    if about.parameters:
+        values["parameters"] = f"{about.parameters:.0f}"
     values |= _deals(about, result.complete_deals)
     values |= dict(_players(about, place.description(about)))
     values |= _factors(about.labels)

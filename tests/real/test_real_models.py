@@ -162,7 +162,7 @@ def test_a_wrong_checksum_is_one_line(tmp_path: Path) -> None:
 GAMES = {
     "uno": ("game=uno",),
     "tic_tac_toe": ("game=tic_tac_toe", "game.size=2", "game.win_length=2"),
-    "holdem": ("game=holdem_hands", "game.hands=1"),
+    "holdem": ("game=holdem_hands", "game.hands=2"),
     "sea_battle": ("game=sea_battle", "game.most_turns=1"),
     "leduc_poker": ("game=openspiel", "game.name=leduc_poker"),
 }
@@ -180,6 +180,7 @@ METHODS = {
     "talaga": (WRITES, "prompt.k=1", "prompt.n1=2", "prompt.n2=1", "prompt.votes=1"),
 }
 """Every method that plays, with what makes it cheap."""
+WATCHED = ("seats=observer", "game.games=1", "game.warmup=4")
 SMALL = ("launch=inline", "tracking=none", "baseline=null", "controls=[]", "deals=1", "seed=7")
 
 
@@ -197,9 +198,7 @@ def test_a_match(
 
 
 def test_a_match_watched(packed: Local, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    played(
-        tmp_path, monkeypatch, "game=watch_tic_tac_toe", "seats=observer", "prompt=observe", WRITES
-    )
+    played(tmp_path, monkeypatch, "game=watch_tic_tac_toe", *WATCHED, "prompt=observe", WRITES)
 
 
 def played(folder: Path, monkeypatch: pytest.MonkeyPatch, *words: str) -> None:
