@@ -20,6 +20,8 @@ from gauntlet.models.engine.tiles import rounded_up
 
 GRAIN = 64
 """Attention runs over a multiple of this many keys."""
+LEAST = 4
+"""Query rows of a product at the least: with fewer, float32 bits differ from those with more."""
 SPREAD = 1.5
 """How many times longer than its shortest text a block's longest may be, about."""
 
@@ -235,10 +237,12 @@ def attend_last(
     texts, asking, long = mask.shape
     heads, size = keys.shape[1], queries.shape[-1]
     split = queries.view(texts, asking, heads, -1, size).transpose(1, 2).flatten(2, 3)
-    scores = torch.matmul(split, keys.transpose(2, 3)).mul_(scaling)
-    scores.view(texts, heads, asking, -1, long).add_(mask[:, None, :, None])
+    rows = split.shape[2]
+    padded = functional.pad(split, (0, 0, 0, max(0, LEAST - rows)))
+    scores = torch.matmul(padded, keys.transpose(2, 3)).mul_(scaling)
+    scores[:, :, :rows].view(texts, heads, asking, -1, long).add_(mask[:, None, :, None])
     chances = torch.softmax(scores, dim=-1, dtype=torch.float32).to(values.dtype)
-    mixed = torch.matmul(chances, values).view(texts, heads, asking, -1, size)
+    mixed = torch.matmul(chances, values)[:, :, :rows].view(texts, heads, asking, -1, size)
     return mixed.transpose(1, 2).reshape(queries.shape)
 
 
