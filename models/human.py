@@ -132,7 +132,9 @@ class TerminalModel(PersonModel):
     def _take_in(self, typed: bytes) -> None:
         self._typed += typed
         if not typed:
-            os.kill(os.getpid(), signal.SIGINT)  # to the process, to wake its main thread
+            main = threading.main_thread().ident
+            assert main is not None
+            signal.pthread_kill(main, signal.SIGINT)  # which its handler may be waiting to run in
             self.gone.wait()
 
 

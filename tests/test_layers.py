@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ast
 import importlib.util
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -123,10 +124,11 @@ MODULES = modules()
 ROOMS = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
 
-def imports_of(module: str) -> list[str]:
+@cache
+def imports_of(module: str) -> tuple[str, ...]:
     file = MODULES[module]
     package = module if file.name == "__init__.py" else module.rpartition(".")[0]
-    return list(imports(file.read_text(encoding="utf-8"), package))
+    return tuple(imports(file.read_text(encoding="utf-8"), package))
 
 
 def room_of(module: str) -> str:
@@ -136,7 +138,7 @@ def room_of(module: str) -> str:
     return max((room for room in ROOMS if within(module, (room,))), key=len)
 
 
-def upward(module: str, names: list[str]) -> list[str]:
+def upward(module: str, names: Sequence[str]) -> list[str]:
     """Return those of the imported names that a module of this name must not import."""
     own = room_of(module)
     narrow = NARROW.get(own.partition(".")[0], PACKAGES)

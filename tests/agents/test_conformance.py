@@ -85,20 +85,24 @@ GAMES = {
     "forced_hints": Hints(forced=True),
 }
 """The games of conf/game, and a game with free text."""
+TOO_LARGE = ("minimax-hive", "minimax-santorini")
+"""Refused after seconds of search; test_minimax.py has quicker refusals."""
 AGENTS = dict(named_agents())
 PAIRS = {
     f"{name}-{title}": (agent, game)
     for name, agent in AGENTS.items()
     for title, game in GAMES.items()
-    if plays(agent, game)
+    if f"{name}-{title}" not in TOO_LARGE and plays(agent, game)
 }
 every_agent = pytest.mark.parametrize("agent", AGENTS.values(), ids=AGENTS.keys())
 LONG = {
     *(f"llm-talaga-{game}" for game in ("uno", "uno_arena", "holdem", "holdem_hands")),
     *(f"llm-talaga-{game}" for game in ("air_land_sea", "hive", "pit", "santorini")),
     *(f"search-{game}" for game in ("air_land_sea", "codenames", "pit")),
+    *("greedy-hive", "greedy-sea_battle"),
 }
-"""Trees in long games: some sixty requests per move; and playouts of uncompiled games."""
+"""Trees in long games: some sixty requests per move; and playouts or many options of uncompiled
+games."""
 LIKE_OTHERS = (
     *("air_land_sea", "arctic_scavengers", "hive", "openspiel"),
     *("pit", "sea_battle", "two_rooms"),

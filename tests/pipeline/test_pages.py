@@ -19,10 +19,10 @@ from nicegui.elements.mixins.text_element import TextElement
 from nicegui.testing import User
 from starlette.types import Receive, Scope, Send
 
+from gauntlet.pipeline import library
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.metadata_files import parse_object, to_bytes
 from gauntlet.pipeline.pages import __main__ as command
-from gauntlet.pipeline import library
 from gauntlet.pipeline.pages import access, run_status, runs
 from gauntlet.pipeline.pages.__main__ import configured
 from gauntlet.pipeline.pages.access import OriginCheck
