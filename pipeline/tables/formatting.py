@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 UNBOUNDED = "no limit"
 """The end of an interval that the data do not bound."""
+LEAST_P = 1e-15
+"""Smaller p are not told apart: a test's distribution is not known that far out."""
 
 
 def as_integer(number: float) -> float:
@@ -49,6 +51,8 @@ def number(value: float, form: str) -> str:
 def p_value(p: float) -> str:
     if np.isnan(p):
         return "-"
+    if p < LEAST_P:
+        return f"<{LEAST_P:.0e}"
     return f"{p:.4f}" if p >= 0.0001 else f"{p:.0e}"
 
 

@@ -261,3 +261,11 @@ def made(at: int, wins: int, prompt: str, adjusted: bool, stopped: bool) -> Cell
     values = 0.25 + found.by_deal()[1] / 2
     luckless = Adjusted(np.arange(12), values, "rule", 0.5, 0.01)
     return replace(found, adjusted=luckless) if adjusted else found
+
+
+@pytest.mark.parametrize(
+    ("p", "written"),
+    [(np.nan, "-"), (0.51, "0.5100"), (7.3e-6, "7e-06"), (2e-15, "2e-15"), (0.0, "<1e-15")],
+)
+def test_a_p_is_written_in_six_characters_at_most(p: float, written: str) -> None:
+    assert p_value(p) == written
