@@ -91,6 +91,11 @@ def _called(error: BaseException, packages: Collection[str]) -> str:
     return ""
 
 
+def counted(count: int, noun: str, plural: str = "s") -> str:
+    """The count with its noun: "1 cell", "1,200 matches"."""
+    return f"{count:,} {noun}{plural if count != 1 else ''}"
+
+
 def suggest(word: str, choices: Iterable[str]) -> str:
     """ "; did you mean 'x'?" if a known name is close to `word`, and the list of known names."""
     names = sorted(choices)

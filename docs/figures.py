@@ -28,7 +28,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from gauntlet.common.disk import write_atomically
-from gauntlet.common.errors import UserError
+from gauntlet.common.errors import UserError, counted
 
 ROOT = Path(__file__).parent.parent
 START, END = "<!-- made by", "<!-- end -->"
@@ -108,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except (UserError, OSError) as error:
             print(f"gauntlet: {file}: {error}", file=sys.stderr)
             failed += 1
-    print(f"{differ} file(s) {'differ' if given.check else 'written'}, {failed} failed")
+    print(f"{counted(differ, 'file')} {'differ' if given.check else 'written'}, {failed} failed")
     return 2 if failed else int(given.check and differ > 0)
 
 

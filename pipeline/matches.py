@@ -123,14 +123,23 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("output_dir", type=Path, help="the output_dir of a sweep")
     for name in RESULTS:
         parser.add_argument(
-            f"--{name}", dest="results", action="append_const", const=name, help=f"those {name}"
+            f"--{name}",
+            dest="results",
+            action="append_const",
+            const=name,
+            help=f"only matches {name}" + " by some of the seats" * (name == "shared"),
         )
     parser.add_argument("--player", help="part of a player's name; default: the measured seats")
     parser.add_argument("--cell", default="", help="part of a cell's name")
     parser.add_argument("--deal", type=int, help="only this deal")
     parser.add_argument("--fallbacks", action="store_true", help="with a move by fallback")
-    parser.add_argument("--most", type=int, default=SHOWN, help="lines; default: %(default)s")
-    return parser.parse_args(arguments)
+    parser.add_argument(
+        "--most", type=int, default=SHOWN, metavar="N", help="lines; default: %(default)s"
+    )
+    options = parser.parse_args(arguments)
+    if options.most < 1:
+        parser.error(f"--most {options.most}: must be at least 1")
+    return options
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

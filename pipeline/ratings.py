@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import get_args
 
-from gauntlet.common.errors import UserError
+from gauntlet.common.errors import UserError, counted
 from gauntlet.common.process import as_process
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.tables import plot_style
@@ -86,7 +86,9 @@ def _show(contest: Contest, tables: Results, files: Sequence[Path], out: Path) -
     if tables["ratings"]["low"].isna().all():
         terminal.print("No limits: a game has a single deal, which tells nothing of others.\n")
     if contest.omitted:
-        terminal.print(f"{contest.omitted} cell(s) left out, which are not of two even sides.\n")
+        terminal.print(
+            f"{counted(contest.omitted, 'cell')} left out, which are not of two even sides.\n"
+        )
     for file in (*files, out / "figures"):
         terminal.print(
             f"{'figures' if file == out / 'figures' else 'table':<8} {file}", soft_wrap=True

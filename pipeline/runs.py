@@ -9,9 +9,13 @@ note DIR [TEXT]      a note and tags, which report, pages and MLflow show
 from __future__ import annotations
 
 import argparse
+import re
 import shutil
 import sys
+import tarfile
 import tempfile
+import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -22,11 +26,14 @@ from gauntlet.common.sanitize import visible
 from gauntlet.pipeline import track
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.metadata_files import to_bytes
-from gauntlet.pipeline.log.records import held
+from gauntlet.pipeline.log.records import held, renew_id
 from gauntlet.pipeline.tracking.store import STORE, store_exists
 from gauntlet.pipeline.tracking.track import forget, is_tracked
 from gauntlet.pipeline.verify import verify
 
+UNREADABLE = (ValueError, OSError, EOFError, tarfile.TarError, zipfile.BadZipFile, zlib.error)
+"""What unpacking a damaged or hostile archive raises."""
+ENDINGS = re.compile(r"(\.tar)?\.(zip|tar|gz|tgz|bz2|xz)$")
 DEPTH = 3
 """Folders below an archive's top in which a run is looked for."""
 
@@ -34,15 +41,25 @@ DEPTH = 3
 def remove(options: argparse.Namespace) -> None:
     for path in options.output_dir:
         folder = _sweep(path)
-        if not options.yes and input(f"remove {path} for good? [y/N] ").strip().lower() != "y":
+        if path.is_symlink():
+            raise UserError(f"{path} is a link; name the folder that it leads to")
+        if not options.yes and not _agreed(path):
             print(f"{path} stays")
             continue
-        with held(path):
+        whole = path.resolve()
+        with held(path), tempfile.TemporaryDirectory(dir=whole.parent, prefix=".removed-") as gone:
             if store_exists(options.store):
                 forget(options.store, folder)
-            gone = path.rename(path.with_name(f"{path.name}.removing"))
-        shutil.rmtree(gone)
+            whole.rename(Path(gone) / whole.name)
         print(f"removed {path}")
+
+
+def _agreed(path: Path) -> bool:
+    try:
+        return input(f"remove {path} for good? [y/N] ").strip().lower() == "y"
+    except EOFError:
+        print()
+        raise UserError("nobody to ask; --yes removes") from None
 
 
 def move(options: argparse.Namespace) -> None:
@@ -69,6 +86,7 @@ def take(options: argparse.Namespace) -> None:
                 f"{source} is damaged: {file}: {problems[0]}; `python -m pipeline.verify` on the "
                 "folder lists everything"
             )
+        renew_id(Folder(found))
         shutil.move(found, new)
     track.main([str(new), "--store", options.store])
     print(f"{new}: {findings.lines:,} lines, none damaged")
@@ -78,7 +96,7 @@ def annotate(options: argparse.Namespace) -> None:
     folder = _sweep(options.output_dir)
     before = folder.note
     tags = [one for one in before["tags"] if one not in options.untag]
-    tags += [one for one in options.tag if one not in tags]
+    tags = [one for one in dict.fromkeys([*tags, *options.tag]) if one.strip()]
     text = before["note"] if options.text is None else options.text
     write_atomically(folder.note_file, to_bytes({"note": text, "tags": tags}))
     _track_again(folder.path, options.store)
@@ -89,7 +107,7 @@ def _sweep(path: Path) -> Folder:
     """The folder of a sweep. Raises UserError for any other one."""
     folder = Folder(path)
     if not folder.has_sweep:
-        raise UserError(f"{path} holds no sweep")
+        raise UserError(f"{path} holds no sweep" if path.exists() else f"there is no {path}")
     return folder
 
 
@@ -106,7 +124,7 @@ def _track_again(path: Path, store: str) -> None:
 
 def _stem(source: Path) -> str:
     """The name of a folder, or of an archive without its endings."""
-    return source.name.partition(".")[0] if source.is_file() else source.resolve().name
+    return ENDINGS.sub("", source.name) if source.is_file() else source.resolve().name
 
 
 def _unpacked(source: Path, scratch: Path) -> Path:
@@ -118,7 +136,7 @@ def _unpacked(source: Path, scratch: Path) -> Path:
             shutil.unpack_archive(source, scratch)
         else:
             shutil.unpack_archive(source, scratch, filter="data")
-    except (shutil.ReadError, ValueError, OSError) as error:
+    except UNREADABLE as error:
         raise UserError(f"{source} is no folder or archive: {error}") from error
     found = min(scratch.rglob("sweep.json"), key=lambda file: len(file.parts), default=None)
     if found is None or len(found.relative_to(scratch).parts) > DEPTH:
@@ -161,8 +179,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         options.act(options)
-    except (UserError, EOFError) as error:
-        print(f"gauntlet: {error or 'nobody to ask; --yes removes'}", file=sys.stderr)
+    except UserError as error:
+        print(f"gauntlet: {error}", file=sys.stderr)
         return 2
     return 0
 

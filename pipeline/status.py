@@ -23,7 +23,7 @@ from rich.console import Group, RenderableType
 from rich.live import Live as Screen
 from rich.text import Text
 
-from gauntlet.common.errors import UserError
+from gauntlet.common.errors import UserError, counted
 from gauntlet.common.process import as_process
 from gauntlet.common.sanitize import visible
 from gauntlet.common.terminal import WrappedTable, console, duration, rate, short
@@ -177,13 +177,13 @@ def headline(status: Status) -> str:
         )
     if status.playing:
         since = duration(status.now - run["started"])
-        return f"{name}: {run['state']} for {since}, {run['workers']} worker(s), {process}"
+        return f"{name}: {run['state']} for {since}, {counted(run['workers'], 'worker')}, {process}"
     why = f": {visible(run['error'])}" if run.get("error") else ""
     return f"{name}: {run['state']} {duration(status.now - run['updated'])} ago{why}"
 
 
 def pace(status: Status) -> str:
-    parts = [f"{len(status.rows)} cell(s)", f"{status.done:,} matches done"]
+    parts = [f"{counted(len(status.rows), 'cell')}", f"{status.done:,} matches done"]
     if status.left is not None:
         parts.append(f"{status.left:,} left")
     if status.run.get("rate"):
@@ -251,7 +251,9 @@ def so_far(rows: Sequence[Row]) -> tuple[str, ...]:
     found = [f"above the baseline: {', '.join(above)}"] * bool(above)
     found += [f"below the baseline: {', '.join(below)}"] * bool(below)
     if open_ones := len(tested) - len(above) - len(below):
-        found.append(f"{'open' if found else 'no difference shown'} in {open_ones} cell(s)")
+        found.append(
+            f"{'open' if found else 'no difference shown'} in {counted(open_ones, 'cell')}"
+        )
     said = f"By the deals so far, {'; '.join(found)}."
     return said, "Valid at any time one looks (95% for all cells together); luck is not removed."
 

@@ -23,7 +23,7 @@ from typing import Any
 
 from msgspec import convert
 
-from gauntlet.common.errors import UserError
+from gauntlet.common.errors import UserError, counted
 from gauntlet.common.process import as_process
 from gauntlet.common.sanitize import one_line, visible
 from gauntlet.common.terminal import console
@@ -156,11 +156,15 @@ def _gaps(findings: Findings, path: Path, about: CellInfo, places: set[tuple[int
     if planned is not None and not place.stop_file.exists():
         due = planned // about.rotations
         if lack := planned - sum(deal < due for deal, _ in finished):
-            findings.add(path, f"{lack:,} match(es) are missing; the same sweep again plays them")
+            findings.add(
+                path, f"{counted(lack, 'match', 'es')} missing; the same sweep again plays them"
+            )
         return
     deals = max((deal for deal, _ in finished), default=-1) + 1
     if lack := deals * about.rotations - len(finished):
-        findings.notes.append(f"{findings.name(path)}: {lack:,} match(es) are yet to be played")
+        findings.notes.append(
+            f"{findings.name(path)}: {counted(lack, 'match', 'es')} yet to be played"
+        )
 
 
 def _lines(findings: Findings, path: Path, read: Callable[[bytes], Any]) -> None:
@@ -242,7 +246,9 @@ def _replayed(
         findings.replayed += not isinstance(replayer, UserError)
         yield
     for why, count in reasons.items():
-        findings.notes.append(f"{findings.name(path)}: {count:,} match(es) not played again: {why}")
+        findings.notes.append(
+            f"{findings.name(path)}: {counted(count, 'match', 'es')} not played again: {why}"
+        )
 
 
 def _replayer(findings: Findings, stem: str, packages: Sequence[str]) -> Replayer | UserError:
@@ -291,9 +297,11 @@ def report(findings: Findings) -> Iterator[str]:
         yield from (f"  {visible(what)}" for what in wrong)
     yield from map(visible, findings.notes)
     count = sum(map(len, findings.problems.values()))
-    state = f"{count:,} thing(s) are wrong" if count else "all is well"
-    again = f"{findings.replayed:,} match(es) played again, " if findings.replayed else ""
-    yield f"{findings.folder.path}: {findings.lines:,} line(s) read, {again}{state}"
+    state = counted(count, "fault") if count else "all is well"
+    again = (
+        f"{counted(findings.replayed, 'match', 'es')} played again, " if findings.replayed else ""
+    )
+    yield f"{findings.folder.path}: {counted(findings.lines, 'line')} read, {again}{state}"
     if findings.edited:
         yield "a run keeps such a line; delete it, and the same sweep plays its match anew"
     if count > findings.edited:

@@ -45,7 +45,7 @@ def test_the_check_finds_a_difference_and_writes_nothing(
     assert page.read_text() == PAGE
     said = capsys.readouterr().out
     assert "-old\n+2\n" in said
-    assert "1 file(s) differ" in said
+    assert "1 file differ" in said
 
 
 def lines(text: str) -> Callable[[str], str]:
@@ -132,7 +132,7 @@ def test_a_sheet_without_its_file_fails_and_other_pages_are_made(
     said = capsys.readouterr()
     assert said.err.count("\n") == 1
     assert "nowhere.json: the match file is not here: github.com/Joshuaclymer/GameBench" in said.err
-    assert "1 file(s) written, 1 failed" in said.out
+    assert "1 file written, 1 failed" in said.out
     assert sheet.read_text() == ABSENT
 
 

@@ -100,7 +100,7 @@ def pairing(first: CellResults, second: CellResults) -> Figure:
         axes.set_ylim(bottom=0)
         plot_style.add_legend(figure)
         plot_style.set_title(
-            figure, "What two prompts differ by: how exactly it is known after so many deals"
+            figure, "What two prompts differ by: how exactly it is known by number of deals"
         )
     return figure
 

@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from gauntlet.common.errors import ModelError
+from gauntlet.common.errors import ModelError, counted
 from gauntlet.models.engine.equivalence_check import TOLERANCE
 from gauntlet.models.engine.local import choose_device, copy_weights, read_network
 from gauntlet.models.engine.memory import Least
@@ -166,7 +166,8 @@ class _Unsharded:
         heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
         if ranks > heads:
             raise ModelError(
-                f"model {name!r} has {heads} key head(s): it can be cut into at most {heads} "
+                f"model {name!r} has {counted(heads, 'key head')}: it can be cut into at most "
+                f"{heads} "
                 f"shards, not {ranks}"
             )
         self._most = SLACK * -(-heads // ranks) / heads * layer_weights(network)

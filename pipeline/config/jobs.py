@@ -155,7 +155,9 @@ def _as_typed(value: Any) -> str:
     """A value of a config as a word of a command line has it."""
     if isinstance(value, str) and not re.fullmatch(r"[\w./-]+", value):
         return str(QuotedString(value, Quote.double).with_quotes())
-    return {None: "null", True: "true", False: "false"}.get(value, str(value))
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return str(value)
 
 
 def _product(overrides: Sequence[Override], times: int) -> Iterator[tuple[str, ...]]:

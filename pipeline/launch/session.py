@@ -22,7 +22,7 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 
-from gauntlet.common.errors import UserError
+from gauntlet.common.errors import UserError, counted
 from gauntlet.pipeline.config.read import Node
 
 TOKEN_FILE = Path(".ray/auth_token")
@@ -171,7 +171,8 @@ def check_resources(workers: int) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < files:
         raise UserError(
-            f"Ray with {workers} worker(s) needs {files} file descriptors, and this process may "
+            f"Ray with {counted(workers, 'worker')} needs {files} file descriptors, and this "
+            "process may "
             f"have {hard} (ulimit -Hn); allow more, or say launch=inline or fewer launch.workers"
         )
     if soft < hard:
@@ -186,7 +187,8 @@ def check_resources(workers: int) -> None:
     free = int(psutil.virtual_memory().available) // 2**20
     if free < needed:
         raise UserError(
-            f"Ray with {workers} worker(s) needs {needed:,} MB of memory beside the models, and "
+            f"Ray with {counted(workers, 'worker')} needs {needed:,} MB of memory beside the "
+            "models, and "
             f"{free:,} MB are free; say launch=inline or fewer launch.workers"
         )
 

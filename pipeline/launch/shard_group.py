@@ -21,7 +21,7 @@ from ray.exceptions import RayError, RayTaskError
 from ray.util.placement_group import placement_group
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
-from gauntlet.common.errors import ModelError, UserError
+from gauntlet.common.errors import ModelError, UserError, counted
 from gauntlet.models.base import Model, ModelSource, Reply, Request
 from gauntlet.pipeline.launch.devices import Allotment, name_of
 from gauntlet.pipeline.launch.loading import Planned
@@ -52,7 +52,8 @@ class Places:
         groups = [placement_group([bundle] * allotment.devices) for _ in range(allotment.workers)]
         if not all(group.wait(PLACE_SECONDS) for group in groups):
             raise UserError(
-                f"{allotment.workers} worker(s) x {allotment.devices} device(s) were not free "
+                f"{counted(allotment.workers, 'worker')} x "
+                f"{counted(allotment.devices, 'device')} were not free "
                 f"within {PLACE_SECONDS} s; does another job hold them?"
             )
         share = (_ray_amount(cpus / allotment.sharing), bool(gpus) / allotment.sharing)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gauntlet.common.errors import UserError
+from gauntlet.common.errors import UserError, counted
 from gauntlet.pipeline.log.folder import Folder, key_of
 from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.log.results import CellInfo
@@ -57,7 +57,8 @@ def compare(folder: Path, cells: Sequence[Cell], accept: bool = False) -> CodeCh
     matches = sum(touched.values())
     if changes and not accept:
         raise UserError(
-            f"{file_list(changes)} changed since {matches:,} match(es) in {folder} were "
+            f"{file_list(changes)} changed since {counted(matches, 'match', 'es')} in {folder} "
+            "were "
             "played: choose another output_dir, or allow_code_change=true to go on with both, "
             "which is noted"
         )
@@ -89,7 +90,8 @@ def describe(
 
 def notes(folder: Path, changed: CodeChange) -> list[str]:
     """Notes to print before a run."""
-    unknown = f"{folder}: {changed.unknown:,} match(es) do not say by which code they were played"
+    matches = counted(changed.unknown, "match", "es")
+    unknown = f"{folder}: no record of the code that played {matches}"
     accepted = f"allow_code_change=true: {file_list(changed.changes)} changed, which is noted"
     return [unknown] * bool(changed.unknown) + [accepted] * bool(changed.changes)
 
@@ -97,7 +99,8 @@ def notes(folder: Path, changed: CodeChange) -> list[str]:
 def accepted_changes(folder: Path) -> list[str]:
     """One line for each time that a user accepted changed code."""
     return [
-        f"code changed after {line['matches']:,} match(es) and was accepted on {line['when']}: "
+        f"code changed after {counted(line['matches'], 'match', 'es')} and was accepted on "
+        f"{line['when']}: "
         f"{file_list(line['changed'])}"
         for line in Folder(folder).lines("accepted")
     ]

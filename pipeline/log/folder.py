@@ -25,7 +25,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from gauntlet.common.errors import UserError
+from gauntlet.common.errors import UserError, counted
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.log.lines import LINES, Lines
 from gauntlet.pipeline.log.metadata_files import (
@@ -289,7 +289,8 @@ def key_of(stem: str) -> str:
 def damaged_lines_warning(lines: int, folder: Path) -> str:
     """A reader's warning about the lines that it left out."""
     return (
-        f"{lines:,} damaged line(s) of {folder} left out: `python -m pipeline.verify` names them, "
+        f"{counted(lines, 'damaged line')} of {folder} left out: `python -m pipeline.verify` "
+        "names them, "
         "and the same sweep again plays them"
     )
 

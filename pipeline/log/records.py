@@ -247,6 +247,12 @@ def _locked(folder: Path, disk: Disk) -> int:
     return descriptor
 
 
+def renew_id(place: Folder) -> None:
+    """Give a copied folder an id of its own, so that it shares no MLflow runs with the original."""
+    claim = parse_object(place.claim.read_bytes(), Claim)
+    write_atomically(place.claim, to_bytes({**claim, "id": uuid.uuid4().hex}))
+
+
 def _claim(place: Folder, seed: Seed, disk: Disk) -> None:
     """Check sweep.json against this seed, or write it for a new log. Raises UserError."""
     claimed = list(seed) if isinstance(seed, tuple) else seed  # as JSON reads it back

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from gauntlet.common.disk import Disk, append, recover_lines, write_atomically
+from gauntlet.common.errors import counted
 
 SHOWN = 3
 """How many damaged lines a note lists one by one."""
@@ -40,5 +41,6 @@ def repair_lines(
         more = [f"and {len(reasons) - SHOWN:,} more"] if len(reasons) > SHOWN else []
         told = "; ".join([*reasons[:SHOWN], *more])
         notes.append(
-            f"{path}: {len(damaged)} damaged line(s) moved to {damaged_file.name}{then} ({told})"
+            f"{path}: {counted(len(damaged), 'damaged line')} moved to "
+            f"{damaged_file.name}{then} ({told})"
         )

@@ -86,7 +86,7 @@ def growth(estimates: Sequence[Estimate], scale: Scale) -> Markup:
         low, high = max(low, 0.0), min(high, 1.0)
     axes = Axes(640, 260, (0.0, max(float(each[0, -1]) for each in data)), (low, high))
     label = "; ".join(f"{one.name}: {one.text}" for one in cells)
-    note = f"raw {scale.words} after so many deals; bands: 95% intervals, each of one look"
+    note = f"raw {scale.words} by number of deals; bands: 95% intervals of a single look"
     note += "; dashed: baseline" * bool(baselines)
     return _chart(label, curves, axes, scale.mean, baselines, note)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from gauntlet.common.errors import UserError
+from gauntlet.common.errors import UserError, counted
 from gauntlet.common.terminal import short
 from gauntlet.pipeline.judging import luck
 from gauntlet.pipeline.library import SUMMARY, Shelf
@@ -153,7 +153,7 @@ def finished(name: str, shelf: Shelf) -> RunStatus:
         for mean, low, high in [read_estimate(row)]
     ]
     matches, aside = int(summary["matches"].sum()), int(summary["failed"].sum())
-    done = f"{len(summary)} cell(s)   {matches:,} matches in the tables   {aside:,} failed"
+    done = f"{counted(len(summary), 'cell')}   {matches:,} matches in the tables   {aside:,} failed"
     if not shelf.simulated:
         costs = pd.read_csv(shelf.folder.path / "costs.csv")
         done += f"   {_cost(*costs[['all_tokens', 'device_seconds']].sum())}"

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from nicegui import background_tasks, html, run, ui
 
+from gauntlet.common.errors import counted
 from gauntlet.pipeline.library import SUMMARY, Library
 from gauntlet.pipeline.pages import charts
 from gauntlet.pipeline.pages.frame import drawing, note, page_frame, words
@@ -119,7 +120,7 @@ def _count_text(library: Library, names: list[str], chosen: list[str]) -> str:
             "here by itself."
         )
     shown = min(len(chosen), SHOWN)
-    return f"{shown:,} of {len(names):,} run(s) under {library.outputs}"
+    return f"{shown:,} of {counted(len(names), 'run')} under {library.outputs}"
 
 
 def _glances(library: Library, names: list[str]) -> list[RunStatus]:

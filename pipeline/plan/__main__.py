@@ -21,9 +21,13 @@ from gauntlet.pipeline.sizing.planner import DISK, EFFICIENCY, Pace, show
 
 
 def _positive(text: str) -> float:
-    if not 0 < float(text) < math.inf:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 < number < math.inf:
         raise argparse.ArgumentTypeError(f"{text} is not a number above 0")
-    return float(text)
+    return number
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from gauntlet.common.errors import UserError
+from gauntlet.common.errors import UserError, counted
 from gauntlet.common.process import as_process
 from gauntlet.common.terminal import console
 
@@ -34,7 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if written.lost:
         out.print(f"{written.lost:,} matches are left out, which no longer play as recorded")
     out.print(
-        f"{written.runs:,} runs, {written.players:,} players, {written.matches:,} matches, "
+        f"{counted(written.runs, 'run')}, {written.players:,} players, "
+        f"{counted(written.matches, 'match', 'es')}, "
         f"{written.size / 1e6:,.1f} MB"
     )
     out.print(f"site     {options.out / 'index.html'}", soft_wrap=True)

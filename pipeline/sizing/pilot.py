@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from scipy.special import ndtri
 
 from gauntlet.common.errors import UserError
 from gauntlet.common.terminal import WrappedTable
 from gauntlet.pipeline.config.read import Expect
+from gauntlet.pipeline.tables.primary_test import results_by_deal
 from gauntlet.pipeline.tables.registry import Results
 from gauntlet.stats.power import deals_from_pilot
 
@@ -24,7 +24,7 @@ def show_pilot(out: Console, folder: Path, expect: Expect) -> None:
     """Print how many deals would show `expect.gain` in each comparison of the pilot's tables.
     Raises UserError for a folder without such comparisons."""
     results = Results.load(folder)
-    rows = [row for row in _comparisons(results) if row["deals"] >= LEAST and row["error"] > 0]
+    rows = [row for row in _comparisons(results) if row["deals"] >= LEAST and row["spread"] > 0]
     if not rows:
         raise UserError(f"{folder} compares nothing over {LEAST} deals or more, so it is no pilot")
     table = WrappedTable()
@@ -43,19 +43,19 @@ def show_pilot(out: Console, folder: Path, expect: Expect) -> None:
 
 
 def _comparisons(results: Results) -> Iterator[dict[str, Any]]:
-    """Every cell against its baseline, and every pair, with its difference's standard error."""
+    """Every cell against its baseline, and every pair, with the standard deviation of a deal."""
     summary, pairs = (results[name].to_dict("records") for name in ("summary", "pairs"))
-    # The cell's interval, not the difference's: that one has the baseline's error too.
     compared = [(row, row["cell"], "") for row in summary if np.isfinite(row["difference"])]
     compared += [(row, row["cell_a"], row["cell_b"]) for row in pairs]
-    spans = {cell.about.name: cell.about.span for cell in results.cells}
+    cells = {cell.about.name: cell for cell in results.cells}
     for row, cell, other in compared:
+        values = results_by_deal(cells[cell], cells.get(other))
         yield {
             "name": f"{results.names[cell]} - {results.names.get(other, 'baseline')}",
-            "deals": row["deals"],
+            "deals": len(values),
             "scale": results.scale(row),
-            "span": spans[cell],
-            "error": (row["ci_high"] - row["ci_low"]) / 2 / float(ndtri(0.975)),
+            "span": cells[cell].about.span,
+            "spread": float(values.std(ddof=1)) if len(values) > 1 else 0.0,
         }
 
 
@@ -65,7 +65,7 @@ def _gain(row: dict[str, Any], expect: Expect) -> float:
 
 
 def _line(row: dict[str, Any], expect: Expect, tests: int) -> Iterator[str]:
-    deals, spread = row["deals"], row["error"] * np.sqrt(row["deals"])
+    deals, spread = row["deals"], row["spread"]
     likely, safe = deals_from_pilot(
         deals, spread, _gain(row, expect), expect.power, expect.alpha, tests
     )

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from rich.console import Console
 from rich.text import Text
 
-from gauntlet.common.errors import UserError
+from gauntlet.common.errors import UserError, counted
 from gauntlet.common.terminal import WrappedTable, short
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine.memory import (
@@ -118,7 +118,8 @@ def fit(load: Load, count: int, device: Device) -> Fit:
             return found
     last = candidates[-1]
     raise UserError(
-        f"model={load.name} does not fit {count} x {device.name} in {last.shards} shard(s): "
+        f"model={load.name} does not fit {count} x {device.name} in "
+        f"{counted(last.shards, 'shard')}: "
         f"{last.weights:.1f} weights + {last.cache:.1f} cache + {last.activations:.1f} activations "
         f"= {last.memory:.1f} GiB per device, and {USABLE:.0%} of "
         f"{device.memory:.1f} GiB are usable" + _way_out(load, count, device)

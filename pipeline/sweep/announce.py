@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from rich.console import Console
 
+from gauntlet.common.errors import counted
 from gauntlet.games.capabilities import win_or_score
 from gauntlet.pipeline.config.read import DeclaredTest, Expect, Seed, SweepConfig
 from gauntlet.pipeline.judging import luck
@@ -35,7 +36,8 @@ def announce(
     done = matches - matches_left
     there = f", {done:,} of them already in the log" if done else ""
     out.print(
-        f"{plan.cells[0].experiment}: {len(plan.cells)} cell(s), {plan.deals:,} deals each, "
+        f"{plan.cells[0].experiment}: {counted(len(plan.cells), 'cell')}, {plan.deals:,} deals "
+        "each, "
         f"{matches:,} matches{there}; {_seeds(plan.seed)}"
     )
     if played_deals > plan.deals:
@@ -93,7 +95,7 @@ def power_line(
     lines = [
         f"{deals:,} deals can show {difference} with 80% power",
         f"(baseline {baseline.policy} {100 * rate:.2f}%{margin}, {sides} alpha {expect.alpha:g}, "
-        f"Holm over {tests} test(s))",
+        f"Holm over {counted(tests, 'test')})",
     ]
     target = expect.above(rate)
     if rate < target:

@@ -15,7 +15,7 @@ import pandas as pd
 from rich.console import Console
 
 from gauntlet.common.disk import write_atomically
-from gauntlet.common.errors import UserError
+from gauntlet.common.errors import UserError, counted
 from gauntlet.common.terminal import WrappedTable
 from gauntlet.games.capabilities import MATCH_SCORE, WIN, has_draws
 from gauntlet.games.playouts import simulate
@@ -60,7 +60,8 @@ def run(out: Console, cells: Sequence[Cell], sweep: SweepConfig) -> None:
     write_atomically(folder / "summary.csv", summary.to_csv(index=False))
     write_atomically(folder / "seats.csv", seats.to_csv(index=False))
     out.print(
-        f"{cells[0].experiment}: {len(cells)} cell(s), {games:,} simulated games each, no records; "
+        f"{cells[0].experiment}: {counted(len(cells), 'cell')}, {games:,} simulated games "
+        "each, no records; "
         f"seed {sweep.seed}"
     )
     out.print(seats_view(seats))

@@ -194,7 +194,7 @@ def running_means(
     margin = 1.0 if scale.share else 0.02 * (most - least) or 1.0
     axes.set_ylim(least - margin, most + margin)
     plot_style.add_legend(figure)
-    what = "raw, after so many deals (bands: 95% intervals, each of one look)"
+    what = "raw, by number of deals (bands: 95% intervals of a single look)"
     return plot_style.set_title(figure, f"{capitalize(scale.title)} {what}")
 
 
@@ -358,7 +358,7 @@ def fan(summary: pd.DataFrame, cells: Sequence[CellResults], scale: Scale, label
     _deals_axis(axes)
     axes.set_ylabel(label)
     plot_style.add_legend(figure, 4)
-    return plot_style.set_title(figure, f"How {len(rates):,} cells spread after so many deals, raw")
+    return plot_style.set_title(figure, f"How {len(rates):,} cells spread by number of deals, raw")
 
 
 def dense(pairs: pd.DataFrame) -> bool:

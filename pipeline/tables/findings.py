@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from gauntlet.common.errors import counted
 from gauntlet.pipeline.config.read import DeclaredTest
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables import controls
@@ -176,7 +177,8 @@ def _limits(rows: pd.DataFrame, pairs: pd.DataFrame, tests: int, terms: int) -> 
         )
         least = detectable(widest, low, high, tests, side)
         yield (
-            f"With {deals:,} deals that spread as these did and Holm over {tests} test(s), "
+            f"With {deals:,} deals that spread as these did and Holm over "
+            f"{counted(tests, 'test')}, "
             f"{EFFECTS[test]} of less than {least} would have been missed more often than one time "
             "in five."
         )
@@ -189,5 +191,5 @@ def _limits(rows: pd.DataFrame, pairs: pd.DataFrame, tests: int, terms: int) -> 
         yield (
             "Between two cells on the same deals a difference of less than "
             f"{detectable(rows.iloc[0], low, high, tests, 'either')} would have been missed as "
-            f"often (Holm over {tests} test(s))."
+            f"often (Holm over {counted(tests, 'test')})."
         )

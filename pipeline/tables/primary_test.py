@@ -216,6 +216,26 @@ def _adjusted_pair(a: CellResults, b: CellResults) -> dict[str, Any]:
     return {**dict(zip(DIFFERENCE, (mean, *ends), strict=True)), "test": "adjusted", "p": p}
 
 
+def results_by_deal(a: CellResults, b: CellResults | None = None) -> np.ndarray:
+    """A cell's results by deal, luck removed where its estimate has it removed; or the differences
+    from another cell's, on the deals of both."""
+    if b is None:
+        return _by_deal(a, a.adjusted is not None)[1]
+    adjusted = a.adjusted is not None and b.adjusted is not None
+    (deals, ours), (others, theirs) = _by_deal(a, adjusted), _by_deal(b, adjusted)
+    _, in_a, in_b = np.intersect1d(deals, others, True, return_indices=True)
+    differences: np.ndarray = ours[in_a] - theirs[in_b]
+    return differences
+
+
+def _by_deal(result: CellResults, adjusted: bool) -> tuple[np.ndarray, np.ndarray]:
+    """The deals and the mean of each."""
+    if adjusted and result.adjusted is not None:
+        return result.adjusted.deals, result.adjusted.values
+    deals = result.outcomes.column("deal")
+    return np.unique(deals), per_deal(result.outcomes.column("figure"), deals)
+
+
 @dataclass(frozen=True)
 class Rival:
     """The control that a cell beats least clearly: its mean, and the paired two-sided p-value, 1
@@ -240,7 +260,11 @@ def strongest_controls(controls: pd.DataFrame) -> dict[str, Rival]:
 
 
 def unbeaten_control(row: pd.Series[Any], rival: Rival | None) -> str:
-    """The control that a cell of summary.csv is not shown to beat, in words, or ""."""
-    if rival is None or not rival.p >= ALPHA:
+    """The control that a cell of summary.csv is not shown to beat, in words, or "". Where Holm's
+    correction leaves a claim open, that is by the larger of its two p."""
+    if rival is None:
+        return ""
+    in_the_way = row["p_holm"] >= ALPHA and rival.p > row["p"]
+    if not (rival.p >= ALPHA or in_the_way):
         return ""
     return f"always taking the {rival.control} ({Scale.from_row(row).mean(rival.mean)})"

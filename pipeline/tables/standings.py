@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gauntlet.common.errors import UserError
+from gauntlet.common.errors import UserError, counted
 from gauntlet.games.capabilities import MATCH_SCORE, WIN, Measure, win_or_score
 from gauntlet.pipeline.judging import stopping
 from gauntlet.pipeline.log.folder import Folder
@@ -312,7 +312,7 @@ class Contest:
         part_of = parts(self.matches.wins(ties))
         rated = np.flatnonzero(part_of >= 0)
         if len(rated) < 2:
-            count = f"{len(self.matches):,} matches of {len(self.players)} player(s)"
+            count = f"{len(self.matches):,} matches of {counted(len(self.players), 'player')}"
             raise UserError(f"ratings need two players who met in a match that counts, got {count}")
         if part_of.max() > 0:
             groups = "; ".join(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from gauntlet.common.errors import counted
 from gauntlet.common.sanitize import visible
 from gauntlet.games.capabilities import WIN
 from gauntlet.pipeline.judging import luck
@@ -164,8 +165,8 @@ def _notes(part: Part) -> Iterator[str]:
     if (rows["raw"].notna() & rows["raw_low"].isna()).any():
         yield f"A measure without a range has an interval and a p from {LEAST} deals on."
     yield "forced: turns without a choice. fallback: random moves for lack of a usable reply."
-    if rows["failed"].sum():
-        yield f"{rows['failed'].sum()} match(es) failed: see failed_matches.jsonl."
+    if failed := int(rows["failed"].sum()):
+        yield f"{counted(failed, 'match', 'es')} failed: see failed_matches.jsonl."
 
 
 def _caption(part: Part) -> str:
@@ -271,7 +272,9 @@ def _brief_foot(part: Part) -> str:
         values = {c.about.name: null_value(c.about) for c in part.results.cells}
         nulls = {part.results.scales[cell].mean(values[cell]) for cell in part.rows["cell"]}
         what = f"mean is not {' or '.join(sorted(nulls))}"
-    return f"{luck_removed}p Holm: tests whether the {what}, after Holm's correction."
+    controlled = not part.results.cached(rivals).keys().isdisjoint(part.rows["cell"])
+    also = " and the best control does worse" * controlled
+    return f"{luck_removed}p Holm: tests whether the {what}{also}, after Holm's correction."
 
 
 BRIEF_VIEW = View(

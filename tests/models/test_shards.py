@@ -202,7 +202,7 @@ def test_where_deepspeed_cannot_the_library_cuts_the_network(jobs, reports, unsh
 
 def test_more_ranks_than_key_heads_are_refused(reports):
     for said in reports:
-        assert "has 1 key head(s): it can be cut into at most 1 shards, not 2" in (
+        assert "has 1 key head: it can be cut into at most 1 shards, not 2" in (
             said["one head"].error
         )
 

@@ -87,7 +87,7 @@ def test_the_limits_are_those_of_the_declared_tests_and_their_estimates() -> Non
     power give (2.394 + .8416) x .5 / sqrt(1200) = 4.67 points."""
     text = sentences(cell("a", "cloze", 0.5), cell("b", "cloze", 0.5))
     limits = text["What could this not have shown?"]
-    assert "With 1,200 deals that spread as these did and Holm over 3 test(s), a diff" in limits
+    assert "With 1,200 deals that spread as these did and Holm over 3 tests, a diff" in limits
     assert "a difference from the baseline of less than 4.7 points would have been missed" in limits
     assert "Between two cells on the same deals a difference of less than 6." in limits
 

@@ -57,7 +57,7 @@ def played(cells: Sequence[Cell], folder: Path) -> Path:
 def test_changed_code_is_told_and_named(cells: Sequence[Cell], played: Path, edit: Edit) -> None:
     assert compare(played, cells) == CodeChange()
     edit("games/uno/rules.py", "PLY_CAP = 5000", "PLY_CAP = 500")
-    with pytest.raises(UserError, match=r"^games/uno/rules.py changed since 2 match\(es\) in "):
+    with pytest.raises(UserError, match=r"^games/uno/rules.py changed since 2 matches in "):
         compare(played, cells)
     edit("agents/prompting/cloze.py", "append(math.exp(logprob))", "append(logprob)")
     with pytest.raises(UserError, match=r"^agents/prompting/cloze.py changed since 1 match"):
@@ -104,7 +104,7 @@ def test_a_user_s_own_code_is_told_and_accepted(
     assert play(USERS_GAME, HELPING)[0] == 0
     before = snapshot(folder)
     status, said = play(USERS_GAME, AFTER)
-    assert (status, "helping.py changed since 4 match(es) in " in said) == (2, True), said
+    assert (status, "helping.py changed since 4 matches in " in said) == (2, True), said
     assert snapshot(folder) == before, "nothing is written"
     status, said = play(f"# a comment\n{USERS_GAME}", AFTER, "allow_code_change=true", "deals=3")
     assert status == 0, said
@@ -113,7 +113,7 @@ def test_a_user_s_own_code_is_told_and_accepted(
     assert (line["matches"], [file for file, *_ in line["changed"]]) == (4, ["helping.py"])
     status, said = play(USERS_GAME, AFTER)
     assert status == 0, "it was accepted"
-    assert "Code changed after 4 match(es) and was accepted" in " ".join(said.split())
+    assert "Code changed after 4 matches and was accepted" in " ".join(said.split())
     assert play(USERS_GAME, HELPING)[0] == 2, "and back is a change too"
 
 
@@ -145,7 +145,7 @@ def test_older_folders_and_damaged_notes_go_on(
     (played / "code.jsonl").write_bytes(b'[]\n{}\n{"code": "x", "files": 7}\ngarbled\n{"code"')
     found = compare(played, cells)
     assert (found.changes, found.unknown) == (frozenset(), 2)
-    assert "2 match(es) do not say by which code they were played" in notes(played, found)[0]
+    assert "no record of the code that played 2 matches" in notes(played, found)[0]
     with Log(played, 1) as log:
         describe(log, cells, [CellInfo.from_cell(cell, None) for cell in cells], found)
     edit("games/uno/rules.py", "PLY_CAP = 5000", "PLY_CAP = 5000")

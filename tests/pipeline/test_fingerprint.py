@@ -301,7 +301,7 @@ def test_a_class_that_moves_keeps_its_deals_and_its_key(
     assert matches(again) == before
     capsys.readouterr()
     assert verify.main([str(folder), "--replay", "all", "--packages", "homes"]) == 0
-    assert "8 match(es) played again" in capsys.readouterr().out
+    assert "8 matches played again" in capsys.readouterr().out
 
     monkeypatch.setattr(ids, "MOVED", {})
     other = folder.with_name("other")

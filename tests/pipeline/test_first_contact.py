@@ -163,7 +163,7 @@ def test_a_label_is_no_formula() -> None:
     [
         ("RLIMIT_NOFILE", (60, 60), "needs 80 file descriptors, and this process may have 60"),
         ("RLIMIT_AS", (2**32, 2**32), "an address space of 15 GiB, and this process may have 4.0"),
-        ("", (10**6, 10**6), "2 worker(s) needs 500 MB of memory beside the models, and 1 MB are"),
+        ("", (10**6, 10**6), "2 workers needs 500 MB of memory beside the models, and 1 MB are"),
     ],
 )
 def test_a_small_machine_is_told_before_ray_starts(
@@ -191,10 +191,10 @@ def test_what_is_expected_is_above_each_baseline() -> None:
 @pytest.mark.parametrize(
     ("baseline", "test", "words", "planned", "line"),
     [
-        (0.2878, ABOVE, {}, 893, "one-sided alpha 0.05, Holm over 2 test(s))"),
+        (0.2878, ABOVE, {}, 893, "one-sided alpha 0.05, Holm over 2 tests)"),
         (0.4957, ABOVE, {}, 1048, "(to 54.6%) with 90%"),
         (0.2878, ABOVE, {"win_rate": 0.545}, 36, "(to 54.5%) with 9"),
-        (0.4957, TWO_SIDED, {}, 1238, "two-sided alpha 0.05, Holm over 2 test(s))"),
+        (0.4957, TWO_SIDED, {}, 1238, "two-sided alpha 0.05, Holm over 2 tests)"),
         (0.4957, DeclaredTest("non_inferior", 0.05), {}, 260, "49.57%, margin 5 points, one-sided"),
     ],
 )

@@ -183,7 +183,7 @@ def verified(once: Once, folder: Path, capsys: Capsys) -> Callable[[int], str]:
 def test_a_whole_folder_is_well(verified: Callable[[int], str], folder: Path) -> None:
     files = (folder / "records", folder)
     lines = sum(len(file.read_bytes().splitlines()) for at in files for file in at.glob("*.jsonl"))
-    assert verified(0) == f"{folder}: {lines} line(s) read, all is well\n"
+    assert verified(0) == f"{folder}: {lines} lines read, all is well\n"
 
 
 def test_every_damage_is_told_with_its_place_and_reason(
@@ -210,12 +210,12 @@ def test_every_damage_is_told_with_its_place_and_reason(
         "status.json\n  ",
         "cells/lost-0123456789abcdef.json\n  it describes cell ",
         "records/notes.jsonl: no part of the log\n",
-        "7 thing(s) are wrong\n",
+        "7 faults\n",
     ):
         assert line in told, line
     assert "\x1b" not in told
     assert report.main([str(folder)]) == 0, "tables go on without them"
-    assert "3 damaged line(s)" in caplog.text
+    assert "3 damaged lines" in caplog.text
 
 
 def test_a_record_that_differs_is_told_in_few_words(
@@ -245,9 +245,9 @@ def test_a_gap_is_wrong_once_the_run_has_finished(
     path, status = only_file(folder), folder / "status.json"
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(lines[0] + lines[2])
-    assert "1 match(es) are missing; the same sweep again plays them" in verified(1)
+    assert "1 match missing; the same sweep again plays them" in verified(1)
     status.write_bytes(to_bytes({**(Folder(folder).status or {}), "state": "interrupted"}))
-    assert "1 match(es) are yet to be played" in verified(0)
+    assert "1 match yet to be played" in verified(0)
     path.write_bytes(lines[1] + lines[2])
     assert "  line 1: its prompts share text " in verified(1)
 

@@ -54,7 +54,7 @@ def write_status(folder: Path, **data: object) -> None:
 def test_runs_are_listed_with_how_they_stand(outputs: Path) -> None:
     async def act(user: User) -> None:
         await user.open("/")
-        await user.should_see("4 of 4 run(s)", retries=20)
+        await user.should_see("4 of 4 runs", retries=20)
         await user.should_see("whole")
         await user.should_see("fake cloze")
         await user.should_see("counted by compiled games")
@@ -62,7 +62,7 @@ def test_runs_are_listed_with_how_they_stand(outputs: Path) -> None:
         await user.should_see("broken/cells", retries=20)
         await user.should_see(f"{4 * DEALS // 2} matches in the tables")
         user.find("Find a run by its name").type("who")
-        await user.should_see("1 of 4 run(s)", retries=20)
+        await user.should_see("1 of 4 runs", retries=20)
         await user.should_not_see("torn")
 
     visit(outputs, act)
@@ -80,7 +80,7 @@ def test_a_page_that_is_closed_while_it_looks_leaves_no_traceback(
 
     async def act(user: User) -> None:
         await user.open("/")
-        await user.should_see("4 of 4 run(s)", retries=20)
+        await user.should_see("4 of 4 runs", retries=20)
         looking.clear()
         monkeypatch.setattr(runs, "_glances", slow)
         user.find("Find a run by its name").type("who")
@@ -107,7 +107,7 @@ def test_an_empty_directory_says_what_would_fill_it(tmp_path: Path) -> None:
 def test_a_run_shows_its_cells_tables_and_damage(outputs: Path) -> None:
     async def act(user: User) -> None:
         await user.open("/run?name=torn")
-        await user.should_see("1 damaged line(s)", retries=20)
+        await user.should_see("1 damaged line", retries=20)
         await user.open("/run?name=whole")
         await user.should_see("Tables", retries=20)
         first, second = rows(user)
@@ -238,7 +238,7 @@ def test_two_runs_are_paired(outputs: Path, tmp_path: Path) -> None:
         with user.client:
             said = [one.text for one in ElementFilter(kind=TextElement)]
         assert sum("is damaged: it should hold" in text for text in said) == 2  # of A, of the pair
-        assert sum("1 damaged line(s)" in text for text in said) == 1  # of B
+        assert sum("1 damaged line" in text for text in said) == 1  # of B
 
     visit(every, act)
 

@@ -112,7 +112,7 @@ def test_from_the_runs_to_a_decision_by_clicks_and_keys(visit: Open, outputs: Pa
     page = visit("/")
     see(page, "is damaged: it should hold the description")
     page.get_by_role("link", name="whole", exact=True).click()
-    see(page, "match score (a draw is half) after so many deals")
+    see(page, "match score (a draw is half) by number of deals")
     names = page.locator(".sheet").first.locator("tbody td:first-child")
     for order in (["fake cloze", "fake direct"], ["fake direct", "fake cloze"]):
         page.locator("th", has_text="cell").first.click()

@@ -47,7 +47,7 @@ def test_a_damaged_line_is_kept_aside_and_played_again(
     lines[2] = b'{"match": "half a li\n'
     path.write_bytes(b"".join(lines))
     assert sweep("game=tic_tac_toe", "prompt=cloze") == 0
-    assert "1 damaged line(s)" in " ".join(capsys.readouterr().out.split())
+    assert "1 damaged line" in " ".join(capsys.readouterr().out.split())
     assert matches(folder) == before
     assert b"half a li" in path.with_suffix(".damaged").read_bytes()
 
@@ -78,7 +78,7 @@ def test_texts_that_are_lost_are_lacked_by_their_readers_and_come_again(
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[1:]))
     assert not list(Folder(folder).matches())
     assert Folder(folder).outcomes(WINS) == {}
-    assert "2 damaged line(s)" in caplog.text
+    assert "2 damaged lines" in caplog.text
     with pytest.raises(ModelError, match=r"line 1 of .* has lost a text of its prompts"):
         Replay(str(path)).load()
     assert sweep("game=tic_tac_toe", "prompt=cloze", "deals=3") == 0
@@ -138,7 +138,7 @@ def test_what_does_not_fit_is_moved_aside_and_named(
     with Log(tmp_path, 1) as log:
         assert [one.deal for one in log.outcomes["c"]] == [0]
     (note,) = log.notes
-    assert "1 damaged line(s) moved to c.damaged; those matches are played again (line 2: " in note
+    assert "1 damaged line moved to c.damaged; those matches are played again (line 2: " in note
     assert why in note
     assert path.read_bytes() == good
     assert aside.read_bytes() == b"of an earlier time\n" + spoilt
@@ -167,7 +167,7 @@ def test_a_garbled_small_log_is_mended_too(tmp_path: Path) -> None:
     path.write_bytes(b"".join([*spoilt[:2], good, *spoilt[2:]]))
     assert Folder(tmp_path).failed_matches == [entry]
     with Log(tmp_path, 1) as log:
-        assert "4 damaged line(s) moved to failed_matches.damaged (line 1: " in log.notes[0]
+        assert "4 damaged lines moved to failed_matches.damaged (line 1: " in log.notes[0]
     assert path.read_bytes() == good
     assert path.with_suffix(".damaged").read_bytes() == b"".join(spoilt)
 

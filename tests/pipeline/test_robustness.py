@@ -203,7 +203,7 @@ def test_one_config_crosses_seeds_samples_and_seats(
     sweep = ["game=tic_tac_toe", "agent=random", "prompt=cloze", "samples=2", "rotate=true"]
     sweep += ["deals=2", f"output_dir={folder}", "tracking=none", "launch=inline", "baseline=null"]
     assert main([*sweep, "seed=3,1"]) == 0
-    assert "1 cell(s), 4 deals each, 16 matches; seeds 3, 1" in capsys.readouterr().out
+    assert "1 cell, 4 deals each, 16 matches; seeds 3, 1" in capsys.readouterr().out
     assert report.main([str(folder), "--full"]) == 0
     told, _, _ = capsys.readouterr().out.partition("report: ")
     for title in ("By seat", "By seed", "Variance components"):

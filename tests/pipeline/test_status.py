@@ -100,7 +100,7 @@ def test_a_run_elsewhere_says_what_is_left_and_how_long_it_takes(
     assert found.seconds_left == pytest.approx(620)
     said = status_text(folder, capsys)
     assert "playing" in said
-    assert "4 worker(s)" in said
+    assert "4 workers" in said
     assert "10 min 20 s to go" in said
     assert "6%" in said
 
@@ -112,7 +112,7 @@ def test_the_verdict_so_far_is_that_of_the_deals_in_order(
     finished = status_text(folder, capsys)
     assert pd.read_csv(folder / "verdict.csv")["verdict"][0].split()[0] in finished
     changed(folder, state="playing", host="another", updated=time.time())
-    assert "By the deals so far, no difference shown in 1 cell(s)." in status_text(folder, capsys)
+    assert "By the deals so far, no difference shown in 1 cell." in status_text(folder, capsys)
     found = looked(folder)
     (row,) = found.rows
     row.running.figures[:] = [1.0] * 60

@@ -120,11 +120,13 @@ def test_without_correction_much_would_be_said(kind: str, monkeypatch: pytest.Mo
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [*DRAWS])
 def test_at_most_5_percent_of_verdicts_on_cells_without_skill_are_false(
-    kind: str, capsys: pytest.CaptureFixture[str]
+    kind: str, figure: Callable[[str], None]
 ) -> None:
     runs = 1_000
     false = false_verdicts(kind, 2, runs)
-    low, high = clopper_pearson(false, runs)
-    with capsys.disabled():
-        print(f"\n{kind}: {false} of {runs} runs, 95% interval {low:.3f} to {high:.3f}")
-    assert low <= 0.05
+    found = clopper_pearson(false, runs)
+    figure(
+        f"verdicts of 8 cells without skill, by {kind}: something is shown in {false} of "
+        f"{runs:,} runs ({found.low:.3f} to {found.high:.3f})"
+    )
+    assert found.low <= 0.05
