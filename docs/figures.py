@@ -108,7 +108,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except (UserError, OSError) as error:
             print(f"gauntlet: {file}: {error}", file=sys.stderr)
             failed += 1
-    print(f"{counted(differ, 'file')} {'differ' if given.check else 'written'}, {failed} failed")
+    print(
+        f"{counted(differ, 'file')} {'out of date' if given.check else 'written'}, {failed} failed"
+    )
     return 2 if failed else int(given.check and differ > 0)
 
 

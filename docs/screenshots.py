@@ -37,10 +37,6 @@ BUTTONS = {"play": "Sit down", "observe": "Watch"}
 """Pages captured after clicking this button; what it starts stays under DIR."""
 SECTIONS = ("what-was-wrong-with-replies", "replies-looked-at")
 """The audit's sections in a report, by heading ids."""
-NEXT = (
-    "one => { do one = one.nextElementSibling; while (one.tagName != 'H2'); return one.offsetTop }"
-)
-"""Where the section after a heading begins."""
 
 
 def pages(folder: Path) -> dict[str, str]:
@@ -108,16 +104,14 @@ def take_audit(browser: Browser, report: Path, file: Path) -> None:
     """Write a screenshot of a report's SECTIONS, stacked, with their first reply unfolded."""
     page = browser.new_page(viewport={"width": LOOKS[""][1], "height": HEIGHT})
     page.goto(report.as_uri())
-    page.locator(f"#{SECTIONS[-1]} ~ details").first.evaluate("one => one.open = true")
-    whole = Image.open(io.BytesIO(page.screenshot(full_page=True)))
-    headings = [page.locator(f"#{section}") for section in SECTIONS]
-    spans = [(one.evaluate("one => one.offsetTop"), one.evaluate(NEXT)) for one in headings]
-    both = Image.new("RGB", (whole.width, sum(stop - start for start, stop in spans)))
-    top = 0
-    for start, stop in spans:
-        both.paste(whole.crop((0, start, whole.width, stop)), (0, top))
-        top += stop - start
-    keep(both, file)
+    parts = [page.locator("details.part", has=page.locator(f"#{one}")) for one in SECTIONS]
+    for part in (*parts, parts[-1].locator("details").first):
+        part.evaluate("one => one.open = true")
+    pictures = [Image.open(io.BytesIO(part.screenshot())) for part in parts]
+    whole = Image.new("RGB", (pictures[0].width, sum(one.height for one in pictures)))
+    for at, one in enumerate(pictures):
+        whole.paste(one, (0, sum(above.height for above in pictures[:at])))
+    keep(whole, file)
     page.close()
 
 

@@ -45,7 +45,7 @@ def test_the_check_finds_a_difference_and_writes_nothing(
     assert page.read_text() == PAGE
     said = capsys.readouterr().out
     assert "-old\n+2\n" in said
-    assert "1 file differ" in said
+    assert "1 file out of date" in said
 
 
 def lines(text: str) -> Callable[[str], str]:

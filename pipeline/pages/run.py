@@ -188,8 +188,8 @@ def _key(value: float) -> float | None:
 
 def _links(name: str) -> None:
     with html.p().classes("links"):
-        ui.link("its matches", f"/matches?{urlencode({'run': name})}")
-        ui.link("beside another run", f"/compare?{urlencode({'a': name})}")
+        ui.link("matches", f"/matches?{urlencode({'run': name})}")
+        ui.link("compare with another run", f"/compare?{urlencode({'a': name})}")
 
 
 def _file(name: str, file: str) -> str:

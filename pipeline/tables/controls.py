@@ -86,7 +86,7 @@ CONTROLS_VIEW = View(
         Column("p", sheets.p("p")),
     ),
     "control: a player in the subject's seat on the same deals that always takes this option of "
-    "the\nlist. difference: paired by deal. p: two-sided, not corrected for other tests.",
+    "the list. difference: paired by deal. p: two-sided, not corrected for other tests.",
 )
 
 
@@ -132,8 +132,8 @@ NOISE_VIEW = View(
         Column("matches", sheets.share("changed_matches")),
     ),
     "again: the same player on the same deals, with one more blank line in its prompts and "
-    "their facts\nin another order. floor: how large the effect of such a change may be, by "
-    "the interval. decisions,\nmatches: the share that differed; of decisions, those met in "
+    "their facts in another order. floor: how large the effect of such a change may be, by "
+    "the interval. decisions, matches: the share that differed; of decisions, those met in "
     "the same situation.",
 )
 FEW = 5

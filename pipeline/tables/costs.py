@@ -60,8 +60,8 @@ CELLS = View(
         Column("tokens/s", ratio("all_tokens", "device_seconds", ",.0f")),
     ),
     "All seats, in the matches that the tables count. Tokens: prompts as sent and replies as "
-    "written;\nwhat prompts share is computed once. device-s: seconds that models worked, times "
-    "the devices of a\nreplica.",
+    "written; what prompts share is computed once. device-s: seconds that models worked, times "
+    "the devices of a replica.",
     lambda rows: rows if rows["all_tokens"].sum() else rows.head(0),
     total="all cells",
 )
@@ -75,7 +75,7 @@ MOVES = View(
         Column("tokens/move", lambda row: f"{row['tokens'] / max(1, row['decisions']):,.0f}"),
     ),
     "Decisions of the subject with a choice. Calls: each scored prompt and each generated reply "
-    "counts\nonce; tokens as above.",
+    "counts once; tokens as above.",
     lambda rows: rows[rows["calls"] > 0],
 )
 

@@ -328,8 +328,8 @@ CHOICES_VIEW = View(
         Column("same reply", _with_random("reply_share", "reply_random")),
     ),
     "Decisions with a choice; in brackets: a uniformly random player. first, last: option of the "
-    "game's\nlist. most taken: the most frequent move. same reply: the share of the most frequent "
-    "reply to\ndifferent questions. More: choices.csv.",
+    "game's list. most taken: the most frequent move. same reply: the share of the most frequent "
+    "reply to different questions. More: choices.csv.",
     lambda rows: rows[rows["decisions"] > 0],
 )
 
@@ -352,8 +352,8 @@ SENSITIVITY_VIEW = View(
         Column("lost to won", sheets.span("close_low", "close_high")),
     ),
     "fallback in: matches with a move by a fallback; without: the result without them; lost to "
-    "won: the\nresult if all of them were lost or won. close: decisions that ties or rounding may "
-    "have settled; in:\nmatches with one.",
+    "won: the result if all of them were lost or won. close: decisions that ties or rounding may "
+    "have settled; in: matches with one.",
     lambda rows: rows[(rows["fallback_matches"] > 0) | (rows["close_decisions"] > 0)],
 )
 UNBEATEN = "not shown to do better than always taking"

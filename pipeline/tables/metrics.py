@@ -109,7 +109,7 @@ DECISIONS = View(
         Column("by chance", decimal("adr_chance", ".2f")),
     ),
     "K: options to choose from; n: decisions. ODHR: share that took a best option. ADR: mean rank "
-    "of\nthe option taken, 1 the best. by chance: of a uniformly random player. The "
+    "of the option taken, 1 the best. by chance: of a uniformly random player. The "
     "95%\nintervals allow for few deals and for the playouts' noise.",
     lambda rows: rows[rows["fallbacks"] == "left_out"],
     split_by=("threshold", "values"),

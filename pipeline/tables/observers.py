@@ -42,9 +42,9 @@ COLUMNS = {
 }
 FOOT = (
     "SIR: the share of guesses that name all players rightly; exact: Clopper and Pearson's "
-    "interval,\nas if guesses were independent; sd: between matches, in points. each: of each "
-    "player. class: the\nshare that name what no loss tells from the truth. Union: mean loss; "
-    "from: the guess from which it\nis next to none, a median. alike: so many answers lose as "
+    "interval, as if guesses were independent; sd: between matches, in points. each: of each "
+    "player. class: the share that name what no loss tells from the truth. Union: mean loss; "
+    "from: the guess from which it is next to none, a median. alike: so many answers lose as "
     "little as the right one."
 )
 BLIND = (

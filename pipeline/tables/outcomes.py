@@ -54,8 +54,8 @@ def _foot(part: Part) -> str:
     wins = WIN.name in set(part.results["summary"]["measure"])
     return (
         "moved: all matches, or those that the measured side opened (first), or did not (second). "
-        "score:\na win 1, a draw 1/2. ahead, behind: deals on which that side won more, or less "
-        f"often, than the\nother.{' A win rate counts a draw as no win.' * wins}"
+        "score: a win 1, a draw 1/2. ahead, behind: deals on which that side won more, or less "
+        f"often, than the other.{' A win rate counts a draw as no win.' * wins}"
     )
 
 

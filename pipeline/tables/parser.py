@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from textwrap import fill
 from typing import Any
 
 import pandas as pd
@@ -19,8 +18,6 @@ from gauntlet.pipeline.tables.registry import Part, Results, columns, table
 from gauntlet.pipeline.tables.reply_audit import KINDS, Audit, Example
 from gauntlet.pipeline.tables.sheets import Column, View, cell_name, count, share
 
-FOOT = 98
-"""Characters of a line below the table."""
 DECISIONS = ("reasked", "recovered", "fallbacks")
 MEANINGS = {
     "malformed": "not in the form asked for",
@@ -94,7 +91,7 @@ def _columns(part: Part) -> list[Column]:
 
 def _foot(part: Part) -> str:
     words = [f"{SHORT.get(name, name)}: {MEANINGS[name]}." for name in oddities(part.rows)]
-    return fill("Of the subject's. " + " ".join(words), FOOT, break_on_hyphens=False)
+    return "Of the subject's. " + " ".join(words)
 
 
 READ = View(

@@ -130,8 +130,8 @@ OVERALL_VIEW = View(
     "Ratings",
     _overall_columns,
     "rating: log odds around the mean of those who win some and lose some, every game weighing "
-    "the\nsame; 1 more is 2.7 times the odds, or 174 points of Elo. score: mean over matches; "
-    "by game: over\ngames.",
+    "the same; 1 more is 2.7 times the odds, or 174 points of Elo. score: mean over matches; "
+    "by game: over games.",
 )
 
 

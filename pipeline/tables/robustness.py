@@ -335,8 +335,8 @@ OBFUSCATION_VIEW = View(
         Column("p Holm", sheets.p("p_holm")),
     ),
     "The same deals, the same rules and the same actions, under made-up names and with the "
-    "options in\nanother order: what is lost depended on names. Differences, intervals and p "
-    "Holm are those of\npairs.csv.",
+    "options in another order: what is lost depended on names. Differences, intervals and p "
+    "Holm are those of pairs.csv.",
 )
 Renamed = tuple[CellResults, CellResults, int]
 """A cell under made-up names, the plain one, and the names' seed."""

@@ -112,7 +112,7 @@ STANDINGS_VIEW = View(
         Column("95%", sheets.span("mean_low", "mean_high"), where=_by_measure),
     ),
     "Means over all opponents, who are not the same for everybody: nobody meets itself. "
-    "loss: how\noften the opponents won. 95% intervals by deals.",
+    "loss: how often the opponents won. 95% intervals by deals.",
     _best_first,
     split_by=("game", "measure"),
 )

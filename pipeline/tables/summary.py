@@ -80,7 +80,8 @@ SUMMARY = {
     "difference_high": "upper end of that interval",
     "test": "the test declared in the config: `two_sided`, `above` or `non_inferior`",
     "p": "its p-value, of the estimate; empty where a rule stopped the sweep",
-    "p_holm": "the same after Holm's correction over all that the experiment claims",
+    "p_holm": "the same, or the p against the best control if that is larger, after Holm's "
+    "correction over all that the experiment claims",
     "raw": "the mean of the measure as it was played",
     **columns("raw_low", "raw_high"),
     "deals": "deals that count",

@@ -120,7 +120,7 @@ def test_from_the_runs_to_a_decision_by_clicks_and_keys(visit: Open, outputs: Pa
     page.get_by_label("table").click()
     page.get_by_role("option", name="pairs.csv").click()
     see(page, "cell_a")
-    page.get_by_role("link", name="its matches").click()
+    page.get_by_role("link", name="matches", exact=True).click()
     see(page, f"{len(matches(outputs / 'whole'))} of")
     page.get_by_label("result").click()
     page.get_by_role("option", name="lost").click()
