@@ -28,6 +28,7 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.outcomes import Outcomes
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
+from gauntlet.pipeline.plan.control_cells import NOISE
 from gauntlet.pipeline.tables import sheets
 from gauntlet.pipeline.tables.formatting import Scale, percent
 from gauntlet.pipeline.tables.observers import indistinguishable
@@ -427,6 +428,8 @@ def _warnings(
         if not control["ci_low"] > 0:
             reach = scale.reach(control["ci_low"], control["ci_high"])
             yield f"{UNBEATEN} the {control['control']} ({reach})"
+    for name in sorted(result.about.controls.keys() - {NOISE, *controls["control"]}):
+        yield f"the control {name!r} has no matches that count, so p Holm leaves it out"
 
 
 def _unusable(result: CellResults, counts: Mapping[str, int]) -> Iterator[str]:

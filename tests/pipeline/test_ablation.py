@@ -41,6 +41,13 @@ def test_a_part_plays_as_if_its_setting_had_been_typed() -> None:
     assert [cell.key for cell in cells[:2]] == [cell.key for cell in typed]
 
 
+@pytest.mark.parametrize("number", ["0", "1"])
+def test_a_number_stays_a_number(number: str) -> None:
+    words = ("prompt=cloze", "game=tic_tac_toe", "model=fake", f"ablate={{prompt.moves:{number}}}")
+    cells, _ = composed(*words)
+    assert cells[1].without == f"prompt.moves={number}"
+
+
 def test_the_table_has_the_paired_differences(sweep: Sweep, folder: Path) -> None:
     assert sweep("prompt=cloze", "model=fake", "deals=40", "ablate={model.seed:7}") == 0
     table = pd.read_csv(folder / "ablation.csv", keep_default_na=False, na_values=[""])

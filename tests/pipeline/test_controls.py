@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 
 from gauntlet.agents.fixed import Fixed
+from gauntlet.pipeline import report
+from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.plan.build import build_cells
 from gauntlet.pipeline.plan.control_cells import controls_of
 from tests.agents.play import drive, turn_with, unasked
@@ -51,6 +53,18 @@ def test_controls_are_played_on_the_same_deals_and_are_in_no_table(
     )
     assert "A fixed option in the subject's seat" in full()
     assert (folder / "controls.csv").read_bytes() == text
+
+
+def test_a_control_that_was_not_played_is_named(sweep: Sweep, folder: Path) -> None:
+    assert sweep("prompt=cloze", "game=tic_tac_toe", "controls=auto", "deals=30") == 0
+    (first, *_) = (one for one in Folder(folder).all_cells() if "first" in one.name)
+    for file in Folder(folder).record_files(first.stem):
+        file.write_bytes(b"")
+    assert report.main([str(folder)]) == 0
+    (warning,) = pd.read_csv(folder / "summary.csv")["warning"]
+    assert (
+        "the control 'first option' has no matches that count, so p Holm leaves it out" in warning
+    )
 
 
 def test_more_controls_and_more_deals_play_only_what_is_missing(sweep: Sweep, folder: Path) -> None:

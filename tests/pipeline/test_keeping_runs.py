@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import tarfile
 from io import StringIO
 from pathlib import Path
 
@@ -37,7 +38,7 @@ def tracked(played: Path, store: Path, capsys: Capsys) -> Path:
 def test_rm_removes_the_folder_and_its_runs(tracked: Path, store: Path) -> None:
     assert main(["rm", str(tracked), "--yes", "--store", str(store)]) == 0
     assert not tracked.exists()
-    assert [*tracked.parent.glob("*.removing")] == []
+    assert [*tracked.parent.glob(".removed-*")] == []
     assert runs(store) == []
 
 
@@ -50,6 +51,17 @@ def test_rm_asks_first(tracked: Path, store: Path, monkeypatch: pytest.MonkeyPat
     assert len(runs(store)) == 2
     monkeypatch.setattr(sys, "stdin", StringIO("y\n"))
     assert main(["rm", str(tracked), "--store", str(store)]) == 0
+    assert not tracked.exists()
+
+
+def test_rm_takes_the_folder_one_is_in_and_no_link(
+    tracked: Path, store: Path, monkeypatch: pytest.MonkeyPatch, refusal: Refusal, tmp_path: Path
+) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(tracked)
+    assert "is a link" in refusal(main(["rm", "--yes", str(link), "--store", str(store)]))
+    monkeypatch.chdir(tracked)
+    assert main(["rm", "--yes", ".", "--store", str(store)]) == 0
     assert not tracked.exists()
 
 
@@ -96,6 +108,39 @@ def test_import_takes_a_folder_or_an_archive(
     assert [*Folder(new).matches()] == log != []
     assert [*tmp_path.glob(".import-*")] == []
     assert played.exists()
+
+
+def test_an_imported_folder_shares_no_runs_with_the_original(
+    tracked: Path, store: Path, tmp_path: Path
+) -> None:
+    new, more = tmp_path / "v1.2", ["--store", str(store)]
+    assert main(["import", str(tracked), str(new), *more]) == 0
+    assert len(runs(store)) == 4
+    assert main(["rm", "--yes", str(new), *more]) == 0
+    assert len(runs(store)) == 2
+
+
+@pytest.mark.parametrize("form", ["zip", "gztar"])
+def test_a_damaged_archive_is_one_line(
+    form: str, played: Path, store: Path, tmp_path: Path, refusal: Refusal, capsys: Capsys
+) -> None:
+    capsys.readouterr()
+    archive = Path(shutil.make_archive(str(tmp_path / "v1.2"), form, played.parent, played.name))
+    data, command = archive.read_bytes(), ["import", str(archive), str(tmp_path / "new")]
+    for damaged in (data[: len(data) // 2], data[:200] + bytes(200) + data[400:]):
+        archive.write_bytes(damaged)
+        assert "is no folder or archive" in refusal(main([*command, "--store", str(store)]))
+
+
+def test_a_hostile_archive_is_one_line(
+    store: Path, tmp_path: Path, refusal: Refusal, capsys: Capsys
+) -> None:
+    capsys.readouterr()
+    archive = tmp_path / "bad.tar"
+    with tarfile.open(archive, "w") as tar:
+        tar.addfile(tarfile.TarInfo("../../outside"))
+    command = ["import", str(archive), str(tmp_path / "new"), "--store", str(store)]
+    assert "is no folder or archive" in refusal(main(command))
 
 
 def test_import_refuses_damage_and_what_is_no_run(

@@ -9,6 +9,8 @@ import pytest
 from scipy.stats import norm, ttest_1samp
 
 from gauntlet.pipeline.plan.__main__ import main
+from gauntlet.pipeline.tables.primary_test import results_by_deal
+from gauntlet.pipeline.tables.registry import load_cells
 from gauntlet.stats.power import deals_from_pilot
 from tests.pipeline.conftest import Capsys, Refusal, Sweep
 
@@ -51,6 +53,18 @@ def test_the_command_lists_every_comparison(sweep: Sweep, folder: Path, capsys: 
     assert "cloze - fake counterfactual" in shown or "counterfactual - fake cloze" in shown
     assert "To show 10.0 points with 90% power" in " ".join(shown.split())
     assert "3 tests" in shown
+
+
+def test_the_spread_is_that_of_the_deals(sweep: Sweep, folder: Path, capsys: Capsys) -> None:
+    """Intervals of few deals are wider than normal ones, so they do not tell it."""
+    assert sweep("game=tic_tac_toe", "prompt=cloze,counterfactual", "deals=12") == 0
+    cells = load_cells(folder)
+    won = [cell.outcomes.column("figure")[cell.outcomes.column("deal").argsort()] for cell in cells]
+    assert results_by_deal(cells[0]) == pytest.approx(won[0])
+    assert results_by_deal(*cells) == pytest.approx(won[0] - won[1])
+    capsys.readouterr()
+    assert main(["--pilot", str(folder), "expect.gain=0.1", "game=tic_tac_toe"]) == 0
+    assert f"{100 * (won[0] - won[1]).std(ddof=1):.1f}" in capsys.readouterr().out
 
 
 def test_a_folder_that_compares_nothing_is_refused(
