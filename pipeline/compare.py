@@ -60,7 +60,11 @@ def compare(first: Path, second: Path) -> Results:
             "measure with a deal in common that are not in the pairs.csv of one of them"
         )
     known = {"pairs": pairs, "noise": pd.DataFrame(columns=["cell", "floor"])}
-    names = {cell.about.name: cell.about.name for cell in cells}
+    folders = [first] * len(ours) + [second] * len(theirs)
+    short = cell_names(Results(first, cells)).items()
+    names = {
+        full: f"{folder.name}: {name}" for folder, (full, name) in zip(folders, short, strict=True)
+    }
     return Results(first, cells, {**known, cell_names: names, pairing: Pairing("all", (), 0)})
 
 

@@ -42,7 +42,7 @@ from gauntlet.stats.sequential import bounded_sequence
 SILENT_SECONDS = 30.0
 """A run in state playing that has not written for this long is probably gone."""
 REFRESH_SECONDS = 2.0
-BAR = 90
+BAR = 74
 NOTABLE = 3
 """Number of recent warnings to show."""
 

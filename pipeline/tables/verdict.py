@@ -286,7 +286,7 @@ class _Group:
             return ""
         change, low, high = effects[0].reach
         row, scale = self._rows.iloc[0], Scale.from_row(self._rows.iloc[0])
-        text = scale.difference(change)
+        text = f"{effects[0].name}: {scale.difference(change)}"
         text += f", 95% interval {scale.reach(low, high)}"
         if np.isnan(low):
             return f" ({text})"

@@ -28,7 +28,7 @@ def said(*cells: CellResults, **tables: pd.DataFrame) -> str:
 def test_two_prompts_that_beat_the_baseline_and_do_not_differ() -> None:
     text = said(cell("a", "cloze", 0.56), cell("a", "rap", 0.57))
     assert text.startswith("Both prompts beat random (+6.0 and +7.0 points). ")
-    assert "No difference between the prompts is shown (+1.0 points, 95% interval -" in text
+    assert "is shown (rap instead of cloze: +1.0 points, 95% interval -" in text
     assert "; 1,200 deals could have shown 6." in text
 
 
