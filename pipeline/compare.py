@@ -60,12 +60,19 @@ def compare(first: Path, second: Path) -> Results:
             "measure with a deal in common that are not in the pairs.csv of one of them"
         )
     known = {"pairs": pairs, "noise": pd.DataFrame(columns=["cell", "floor"])}
-    folders = [first] * len(ours) + [second] * len(theirs)
-    short = cell_names(Results(first, cells)).items()
-    names = {
-        full: f"{folder.name}: {name}" for folder, (full, name) in zip(folders, short, strict=True)
-    }
+    names = _short_names(first, cells, [first] * len(ours) + [second] * len(theirs))
     return Results(first, cells, {**known, cell_names: names, pairing: Pairing("all", (), 0)})
+
+
+def _short_names(
+    first: Path, cells: Sequence[CellResults], folders: Sequence[Path]
+) -> dict[str, str]:
+    """Each cell's short name, with its folder's unless the experiments' names tell them apart."""
+    short = cell_names(Results(first, cells))
+    if len(set(short.values())) == len(short):
+        return short
+    pairs = zip(short.items(), folders, strict=True)
+    return {full: f"{folder.name}: {name}" for (full, name), folder in pairs}
 
 
 def _with_folder(result: CellResults, folder: Path) -> CellResults:

@@ -29,7 +29,7 @@ def test_two_folders_pair_as_one_sweep_of_both_would(
     assert run(one, two, "--csv", tmp_path / "pairs.csv") == 0
     said = capsys.readouterr().out
     assert "A only" in said
-    assert "one: fake c" in said
+    assert "one fake cloze" in said
     assert max(len(line) for line in said.splitlines() if str(tmp_path) not in line) <= 100
     (across,) = pd.read_csv(tmp_path / "pairs.csv").to_dict("records")
     (within,) = pd.read_csv(folder / "pairs.csv").to_dict("records")
