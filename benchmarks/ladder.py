@@ -1,0 +1,91 @@
+"""Play the matches of a ladder: `python -m benchmarks.ladder GAME --pairs 200`.
+
+Plays rungs against each other until every two neighbours have met in that many pairs of matches,
+and every two next neighbours in half as many. It goes on where games/ladder/GAME.csv ends.
+`--table` prints the ratings of all ladders instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+
+from gauntlet.common.disk import write_atomically
+from gauntlet.games import ladder as ladders
+from gauntlet.games.capabilities import add_match_score
+from gauntlet.games.ladder import VERSION, Ladder, Row
+from gauntlet.models.base import Reply
+from gauntlet.pipeline.place import against
+from gauntlet.pipeline.plan.cells import Cell, Task, match_id
+from gauntlet.pipeline.plan.fingerprint import code_of
+from gauntlet.pipeline.play.chains import Ask, run
+from gauntlet.pipeline.play.match import play
+
+BATCH = 20
+"""Pairs of matches between two writes."""
+SCORES = ("lost", "quarter", "even", "three_quarters", "won")
+
+
+def extend(ladder: Ladder, pairs: int) -> None:
+    """Play what is missing, every two rungs in turn, so that an interrupted run is even."""
+    for target in range(BATCH, pairs + BATCH, BATCH):
+        for first, second, share in meetings(ladder.rungs):
+            _extend_row(ladder, first, second, int(min(target, pairs) * share))
+
+
+def meetings(rungs: Sequence[int]) -> Iterator[tuple[int, int, float]]:
+    """Who meets whom, and in what share of the pairs."""
+    yield from ((*two, 1.0) for two in zip(rungs, rungs[1:], strict=False))
+    yield from ((*two, 0.5) for two in zip(rungs, rungs[2:], strict=False))
+
+
+def _extend_row(ladder: Ladder, first: int, second: int, pairs: int) -> None:
+    every = {(row.first, row.second): row for row in ladders.rows(ladder)}
+    row = every.get((first, second))
+    played = sum(row.pairs) if row else 0
+    if played >= pairs:
+        return
+    cell = _cell(ladder, first, second)
+    row = row or Row(VERSION, "", first, second)
+    row = replace(row, code=code_of(cell).fingerprint)
+    for deal in range(played, pairs):
+        name = SCORES[round(2 * pair_score(cell, deal))]
+        row = replace(row, **{name: getattr(row, name) + 1})
+    every[first, second] = row
+    write_atomically(ladder.file, ladders.as_text(every[key] for key in sorted(every)))
+
+
+@cache
+def _cell(ladder: Ladder, first: int, second: int) -> Cell:
+    words = ["agent=uct", f"agent.playouts={second}"]
+    return against(ladder, first, words)[0]
+
+
+def pair_score(cell: Cell, deal: int) -> float:
+    """What the measured player scores in a deal from both seats: 0 to 2."""
+    score = 0.0
+    for rotation in cell.rotations:
+        match = match_id(cell.key, ladders.SEED, deal, rotation)
+        record = run(play(cell, Task(cell.key, deal, rotation, match), ladders.SEED), _no_model)
+        score += add_match_score({}, record.returns)["match_score"][record.measured[0]]
+    return score
+
+
+def _no_model(ask: Ask) -> Reply:
+    raise AssertionError("a rung asks no model")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    known = ladders.ladders()
+    parser.add_argument("game", nargs="*", metavar="GAME", help="default: all of them")
+    parser.add_argument("--pairs", type=int, default=100, help="default: %(default)s")
+    options = parser.parse_args(arguments)
+    for name in options.game or known:
+        extend(known[name], options.pairs)
+
+
+if __name__ == "__main__":
+    main()
