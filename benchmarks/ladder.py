@@ -17,7 +17,8 @@ from gauntlet.games import ladder as ladders
 from gauntlet.games.capabilities import add_match_score
 from gauntlet.games.ladder import VERSION, Ladder, Row
 from gauntlet.models.base import Reply
-from gauntlet.pipeline.place import against
+from gauntlet.pipeline.config.compose import composed
+from gauntlet.pipeline.place import read_words, rung_cells
 from gauntlet.pipeline.plan.cells import Cell, Task, match_id
 from gauntlet.pipeline.plan.fingerprint import code_of
 from gauntlet.pipeline.play.chains import Ask, run
@@ -59,8 +60,8 @@ def _extend_row(ladder: Ladder, first: int, second: int, pairs: int) -> None:
 
 @cache
 def _cell(ladder: Ladder, first: int, second: int) -> Cell:
-    words = ["agent=uct", f"agent.playouts={second}"]
-    return against(ladder, first, words)[0]
+    _, words = read_words([f"game={ladder.name}", "agent=uct", f"agent.playouts={second}"])
+    return rung_cells(composed(words)[0], ladder)[ladder.rungs.index(first)]
 
 
 def pair_score(cell: Cell, deal: int) -> float:
