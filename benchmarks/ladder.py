@@ -1,8 +1,8 @@
 """Play the matches of a ladder: `python -m benchmarks.ladder GAME --pairs 200`.
 
-Plays rungs against each other until every two neighbours have met in that many pairs of matches,
-and every two next neighbours in half as many. It goes on where games/ladder/GAME.csv ends.
-`--table` prints the ratings of all ladders instead.
+Plays rungs against each other until the highest two have met in that many pairs of matches, and
+lower ones in more. It goes on where games/ladder/GAME.csv ends. `--table` prints the ratings of all
+ladders instead, and plays nothing.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 
 from gauntlet.common.disk import write_atomically
 from gauntlet.games import ladder as ladders
@@ -32,14 +33,18 @@ SCORES = ("lost", "quarter", "even", "three_quarters", "won")
 def extend(ladder: Ladder, pairs: int) -> None:
     """Play what is missing, every two rungs in turn, so that an interrupted run is even."""
     for target in range(BATCH, pairs + BATCH, BATCH):
-        for first, second, share in meetings(ladder.rungs):
-            _extend_row(ladder, first, second, int(min(target, pairs) * share))
+        for first, second, times in meetings(ladder.rungs):
+            _extend_row(ladder, first, second, int(min(target, pairs) * times))
 
 
 def meetings(rungs: Sequence[int]) -> Iterator[tuple[int, int, float]]:
-    """Who meets whom, and in what share of the pairs."""
-    yield from ((*two, 1.0) for two in zip(rungs, rungs[1:], strict=False))
-    yield from ((*two, 0.5) for two in zip(rungs, rungs[2:], strict=False))
+    """Who meets whom, and in how many times the pairs of the highest two. A match of lower rungs
+    costs a quarter, so they play twice as many; next neighbours check that one strength is enough.
+    """
+    for below, two in enumerate(reversed([*pairwise(rungs)])):
+        yield *two, 2.0**below
+    for below, two in enumerate(reversed([*zip(rungs, rungs[2:], strict=False)])):
+        yield *two, 2.0**below / 4
 
 
 def _extend_row(ladder: Ladder, first: int, second: int, pairs: int) -> None:

@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -98,6 +97,56 @@ def rated(ladder: Ladder) -> Rungs:
     return Rungs.rated(ladder.rungs, meetings, [row.pairs for row in rows])
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """within: half the width of the interval to reach, in Elo. most: pairs of matches. batch: pairs
+    that are played at once against one rung. rungs: their playouts; () for all."""
+
+    within: float = 75.0
+    most: int = 200
+    batch: int = 4
+    rungs: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A placed player. cell: one of its cells. fallbacks: the share of its decisions that a
+    fallback took."""
+
+    ladder: Ladder
+    rungs: Rungs
+    placement: Placement
+    cell: Cell
+    fallbacks: float
+    folder: Path
+
+    @property
+    def player(self) -> str:
+        labels = self.cell.labels
+        asks = labels["model"] != "-"
+        return f"{labels['prompt']} on {labels['model']}" if asks else self.cell.players[1].name
+
+    @property
+    def verdict(self) -> str:
+        """Where the player stands, in a sentence."""
+        own = self.placement
+        at, low, high = map(self.rungs.equivalent, (own.elo, own.low, own.high))
+        to = "or more" if np.isinf(high) else f"to {self._playouts(high)}"
+        like = f"like UCT of {self._playouts(at)} playouts ({self._playouts(low)} {to})"
+        if self.rungs.playouts[0] == 1 and at < 1.5:
+            like = f"like a random player (UCT of at most {self._playouts(high)} playouts)"
+        pairs = counted(own.pairs, "pair")
+        return f"{self.player} plays {self.ladder.title} {like}, {pairs} of matches"
+
+    def _playouts(self, value: float) -> str:
+        lowest, *_, highest = self.rungs.playouts
+        if np.isinf(value):
+            return f"more than {highest:,.0f}"
+        if value < lowest:
+            return f"less than {lowest:,.0f}"
+        return f"{value:,.0f}" if value >= 9.5 else f"{value:.1f}".removesuffix(".0")
+
+
 @dataclass
 class Matches:
     """The matches of a placement, in a log. Workers, and with them models, are started for the
@@ -161,15 +210,16 @@ class Matches:
 
 def place(
     ladder: Ladder,
-    options: argparse.Namespace,
+    wanted: Wanted,
     command: str,
+    out: Console,
     configs: Sequence[CellConfig],
     sweep: SweepConfig,
-) -> int:
-    """Play until the player is placed, and print where it stands. Returns the exit status."""
-    out, every, cells = console(), rated(ladder), rung_cells(configs, ladder)
+) -> Placed:
+    """Play until the player of the configs is placed. Raises UserError."""
+    every, cells = rated(ladder), rung_cells(configs, ladder)
     try:
-        rungs = every.only(options.rungs or ladder.rungs)
+        rungs = every.only(wanted.rungs or ladder.rungs)
     except ValueError as error:
         raise UserError(f"--rungs: {error}") from None
     cells = tuple(cells[ladder.rungs.index(int(rung))] for rung in rungs.playouts)
@@ -181,23 +231,20 @@ def place(
         code.describe(log, cells, abouts, changed)
         config = resolved.as_yaml(redact_data(sweep.config))
         write_atomically(Folder(log.folder).config_file, config)
-        plan = Plan(cells, options.most, sweep.seed)
         with ExitStack() as stack:
-            matches = Matches(plan, sweep, log, stack, command)
-            placement = _placed(out, matches, rungs, options)
-        _show(out, ladder, rungs, placement, matches)
-    return 0
+            matches = Matches(Plan(cells, wanted.most, sweep.seed), sweep, log, stack, command)
+            placement = _placed(out, matches, rungs, wanted)
+        return Placed(ladder, rungs, placement, cells[0], matches.fallbacks(), log.folder)
 
 
-def _placed(out: Console, matches: Matches, rungs: Rungs, options: argparse.Namespace) -> Placement:
-    steps = placing(rungs, options.within, options.most, options.batch)
+def _placed(out: Console, matches: Matches, rungs: Rungs, wanted: Wanted) -> Placement:
+    steps = placing(rungs, wanted.within, wanted.most, wanted.batch)
     rung = next(steps)
     while True:
         cell = matches.plan.cells[rung]
-        scores = matches.scores(cell, options.batch)
-        told = " ".join(f"{score:g}" for score in scores)
-        out.print(f"{counted(sum(matches.met.values()), 'pair')}: {told} of 2 against "
-                  f"{cell.players[0].name}")  # fmt: skip
+        scores = matches.scores(cell, wanted.batch)
+        met, told = sum(matches.met.values()), " ".join(f"{score:g}" for score in scores)
+        out.print(f"{counted(met, 'pair')}: {told} of 2 against {cell.players[0].name}")
         try:
             rung = steps.send(scores)
         except StopIteration as stop:
@@ -205,47 +252,24 @@ def _placed(out: Console, matches: Matches, rungs: Rungs, options: argparse.Name
             return placement
 
 
-def verdict(player: str, ladder: Ladder, rungs: Rungs, placement: Placement) -> str:
-    """Where the player stands, in a sentence."""
-    at, low, high = map(rungs.equivalent, (placement.elo, placement.low, placement.high))
-    limits = f"{_playouts(low, rungs)} to {_playouts(high, rungs)}"
-    like = f"like UCT of {_playouts(at, rungs)} playouts ({limits})"
-    if at <= 1:
-        like = f"like a random player (UCT of {limits} playouts)"
-    pairs = counted(placement.pairs, "pair")
-    return f"{player} plays {ladder.title} {like}, {pairs} of matches"
-
-
-def _playouts(value: float, rungs: Rungs) -> str:
-    if np.isinf(value):
-        return f"more than {rungs.playouts[-1]:,.0f}"
-    if value < rungs.playouts[0]:
-        return f"less than {rungs.playouts[0]:,.0f}"
-    return f"{value:,.0f}" if value >= 9.5 else f"{value:.1f}".removesuffix(".0")
-
-
-def _show(
-    out: Console, ladder: Ladder, rungs: Rungs, placement: Placement, matches: Matches
-) -> None:
-    cell = matches.plan.cells[0]
-    labels, name = cell.labels, cell.players[1].name
-    player = name if labels["model"] == "-" else f"{labels['prompt']} on {labels['model']}"
-    fit = goodness(rungs, placement)
-    out.print(f"\n{visible(verdict(player, ladder, rungs, placement))}")
-    wide = "" if placement.settled else ": wider than asked for, at the most pairs"
-    out.print(
-        f"Elo {placement.elo:.0f} ({placement.low:.0f} to {placement.high:.0f}) above random "
-        f"play{wide}\n"
-    )
-    out.print(_table(rungs, placement, fit))
-    if fit.degrees:
+def show(out: Console, placed: Placed) -> None:
+    """Print the verdict, its Elo, and the results against each rung."""
+    own, fit = placed.placement, goodness(placed.rungs, placed.placement)
+    wide = "" if own.settled else "; the interval is wider than asked for, after the most pairs"
+    limits = f"{own.elo:.0f} ({own.low:.0f} to {own.high:.0f})"
+    out.print(f"\n{visible(placed.verdict)}")
+    out.print(f"Elo {limits} above random play{wide}\n")
+    out.print(_table(placed.rungs, own, fit))
+    if np.isfinite(fit.chi_square):
         out.print(
-            f"\none strength against all rungs: chi-square {fit.chi_square:.1f} on "
+            f"\none strength against all rungs: chi-square {fit.chi_square:.1f}, "
             f"{counted(fit.degrees, 'degree')} of freedom, p = {fit.p:.2g}"
         )
-    if share := matches.fallbacks():
-        out.print(f"{share:.1%} of its moves were random, for lack of a usable reply")
-    out.print(f"ladder version {ladders.VERSION}; matches in {matches.log.folder}", soft_wrap=True)
+    if placed.fallbacks:
+        share = f"{placed.fallbacks:.1%}"
+        out.print(f"{share} of its moves were random, for lack of a usable reply")
+    version = f"ladder version {ladders.VERSION}"
+    out.print(f"{version}; matches in {placed.folder}", soft_wrap=True)
 
 
 def _table(rungs: Rungs, placement: Placement, fit: Fit) -> WrappedTable:
@@ -262,7 +286,7 @@ def _table(rungs: Rungs, placement: Placement, fit: Fit) -> WrappedTable:
     return table
 
 
-def _options(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, list[str]]:
+def _options(arguments: Sequence[str]) -> tuple[Wanted, list[str]]:
     parser = argparse.ArgumentParser(
         prog="python -m pipeline.place",
         usage="%(prog)s game=LADDER [KEY=VALUE ...] [--within ELO] [--most PAIRS]",
@@ -278,25 +302,32 @@ def _options(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, list[
     add("--batch", type=int, default=4, metavar="PAIRS",
         help="played at once against one rung (default %(default)s)")  # fmt: skip
     add("--rungs", type=int, nargs="+", metavar="PLAYOUTS", help="only these rungs; 1 is random")
-    options, words = parser.parse_known_args(arguments)
+    options, words = parser.parse_known_args(list(arguments))
     if not options.within > 0:
         parser.error(f"--within {options.within:g}: must be above 0")
     for name in ("most", "batch"):
         if getattr(options, name) < 1:
             parser.error(f"--{name} {getattr(options, name)}: must be at least 1")
-    return options, words
+    rungs = tuple(options.rungs or ())
+    return Wanted(options.within, options.most, options.batch, rungs), words
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options, typed = _options(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    wanted, typed = _options(given)
     try:
         ladder, words = read_words(typed)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
-    given = sys.argv[1:] if arguments is None else arguments
     command = command_line("python -m pipeline.place", given)
-    return compose(words, partial(place, ladder, options, command))
+
+    def act(configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
+        out = console()
+        show(out, place(ladder, wanted, command, out, configs, sweep))
+        return 0
+
+    return compose(words, act)
 
 
 if __name__ == "__main__":

@@ -145,12 +145,14 @@ def placing(
             log_posterior += log_likelihood(rungs.grid - rungs.elo[rung], score)
 
 
-def log_likelihood(ahead: ArrayLike, score: float) -> Floats:
-    """Return the log-likelihood of what a player scored in a pair of matches, 0 to 2, if it is this
-    much Elo ahead. A draw counts as half a win and half a loss, which makes intervals too wide
+def log_likelihood(ahead: ArrayLike, score: float, pairs: int = 1) -> Floats:
+    """Return the log-likelihood of what a player scored in pairs of matches, 0 to 2 each, if it is
+    this much Elo ahead. A draw counts as half a win and half a loss, which makes intervals too wide
     rather than too narrow where there are many."""
     logits = np.asarray(ahead, float) / ELO
-    found: Floats = -score * np.logaddexp(0, -logits) - (2 - score) * np.logaddexp(0, logits)
+    found: Floats = -score * np.logaddexp(0, -logits) - (2 * pairs - score) * np.logaddexp(
+        0, logits
+    )
     return found
 
 

@@ -264,7 +264,7 @@ def random_returns(game: Any, seed: int, number: int) -> list[float]:
 
 
 def play_out(live: Any, uniform: Callable[[], float]) -> list[float]:
-    """Play a state on uniformly at random; return each seat's result. uniform: draws from [0, 1)."""
+    """Play a state on uniformly at random; return the results. uniform: draws from [0, 1)."""
     live = live.clone()
     while not live.is_terminal():
         if live.current_player() >= 0:
