@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import isotonic_regression
 from scipy.stats import f as f_distribution
 
-from gauntlet.stats.bradley_terry import FLAT, information, penalised
+from gauntlet.stats.bradley_terry import FLAT, beats, information, parts, penalised
 from gauntlet.stats.checks import Floats
 
 ELO = 400 / np.log(10)
@@ -31,12 +31,12 @@ FEW = 6
 
 @dataclass(frozen=True)
 class Rungs:
-    """Rungs with their ratings, the lowest first: playouts, Elo above the first rung, and the
-    standard error of that, each (k,)."""
+    """Rungs with their ratings, in order of playouts: playouts and Elo above the first of the
+    ladder, (k,), and the covariance of their errors, (k, k)."""
 
     playouts: Floats
     elo: Floats
-    error: Floats
+    covariance: Floats
 
     @classmethod
     def rated(
@@ -58,18 +58,22 @@ class Rungs:
         for (first, second), own in zip(at, counts, strict=True):
             wins[second, first] += own @ SCORES
             wins[first, second] += own @ (2 - SCORES)
+        if parts(wins).any():
+            raise ValueError("no chain of matches joins all rungs")
         b = penalised(wins, FLAT)
         middle = np.zeros_like(wins)
         for (first, second), own in zip(at, counts, strict=True):
-            residual = SCORES - 2 / (1 + np.exp(b[first] - b[second]))
-            middle[second, second] += own @ residual**2
-            middle[first, first] += own @ residual**2
-            middle[first, second] -= own @ residual**2
-            middle[second, first] -= own @ residual**2
+            squares = own @ (SCORES - 2 * beats(b)[second, first]) ** 2
+            middle[[first, second], [first, second]] += squares
+            middle[[first, second], [second, first]] -= squares
         bread = np.zeros_like(wins)
         bread[1:, 1:] = np.linalg.inv(information(wins, b)[1:, 1:])
-        error = np.sqrt(np.diag(bread @ middle @ bread))
-        return cls(np.array(playouts, float), ELO * (b - b[0]), ELO * error)
+        return cls(np.array(playouts, float), ELO * (b - b[0]), ELO**2 * bread @ middle @ bread)
+
+    @property
+    def error(self) -> Floats:
+        """The standard error of each rung's Elo, (k,)."""
+        return np.sqrt(np.diag(self.covariance))
 
     def only(self, playouts: Sequence[int]) -> Rungs:
         """Some of the rungs. Raises ValueError for one that is not there, or fewer than two."""
@@ -79,7 +83,7 @@ class Rungs:
                 f"rungs {', '.join(map(str, playouts))}: two or more of "
                 f"{', '.join(f'{one:g}' for one in self.playouts)} are wanted"
             )
-        return Rungs(self.playouts[at], self.elo[at], self.error[at])
+        return Rungs(self.playouts[at], self.elo[at], self.covariance[np.ix_(at, at)])
 
     @property
     def grid(self) -> Floats:
@@ -133,7 +137,8 @@ def placing(
     ladder has the same ones.
     """
     met, scores = list[int](), list[float]()
-    log_posterior = np.zeros_like(rungs.grid)
+    grid = rungs.grid
+    log_posterior = np.zeros_like(grid)
     while True:
         found = _placement(rungs, log_posterior, met, scores, within)
         if len(met) >= most or (found.settled and len(met) >= FEW):
@@ -142,7 +147,7 @@ def placing(
         for score in (yield rung)[: most - len(met)]:
             met.append(rung)
             scores.append(score)
-            log_posterior += log_likelihood(rungs.grid - rungs.elo[rung], score)
+            log_posterior += log_likelihood(grid - rungs.elo[rung], score)
 
 
 def log_likelihood(ahead: ArrayLike, score: float, pairs: int = 1) -> Floats:
