@@ -16,10 +16,10 @@ from itertools import pairwise
 from gauntlet.common.disk import write_atomically
 from gauntlet.games import ladder as ladders
 from gauntlet.games.capabilities import add_match_score
-from gauntlet.games.ladder import VERSION, Ladder, Row
+from gauntlet.games.ladder import RUNGS, VERSION, Ladder, Row
 from gauntlet.models.base import Reply
 from gauntlet.pipeline.config.compose import composed
-from gauntlet.pipeline.place import read_words, rung_cells
+from gauntlet.pipeline.place import rated, read_words, rung_cells
 from gauntlet.pipeline.plan.cells import Cell, Task, match_id
 from gauntlet.pipeline.plan.fingerprint import code_of
 from gauntlet.pipeline.play.chains import Ask, run
@@ -33,7 +33,7 @@ SCORES = ("lost", "quarter", "even", "three_quarters", "won")
 def extend(ladder: Ladder, pairs: int) -> None:
     """Play what is missing, every two rungs in turn, so that an interrupted run is even."""
     for target in range(BATCH, pairs + BATCH, BATCH):
-        for first, second, times in meetings(ladder.rungs):
+        for first, second, times in meetings(RUNGS):
             _extend_row(ladder, first, second, int(min(target, pairs) * times))
 
 
@@ -66,7 +66,7 @@ def _extend_row(ladder: Ladder, first: int, second: int, pairs: int) -> None:
 @cache
 def _cell(ladder: Ladder, first: int, second: int) -> Cell:
     _, words = read_words([f"game={ladder.name}", "agent=uct", f"agent.playouts={second}"])
-    return rung_cells(composed(words)[0], ladder)[ladder.rungs.index(first)]
+    return rung_cells(composed(words)[0])[RUNGS.index(first)]
 
 
 def pair_score(cell: Cell, deal: int) -> float:
@@ -83,12 +83,29 @@ def _no_model(ask: Ask) -> Reply:
     raise AssertionError("a rung asks no model")
 
 
+def print_table() -> None:
+    """The ratings of every ladder, in Markdown."""
+    heads = ["random", *(f"{rung:,}" for rung in RUNGS[1:])]
+    print(f"| game | matches | {' | '.join(heads)} |\n|---|---:|{'---:|' * len(heads)}")
+    for ladder in ladders.ladders().values():
+        rungs = rated(ladder)
+        matches = 2 * sum(sum(row.pairs) for row in ladders.rows(ladder))
+        elo = [
+            f"{one:.0f} ± {error:.0f}" for one, error in zip(rungs.elo, rungs.error, strict=True)
+        ]
+        print(f"| {ladder.title} | {matches:,} | {' | '.join(['0', *elo[1:]])} |")
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     known = ladders.ladders()
     parser.add_argument("game", nargs="*", metavar="GAME", help="default: all of them")
     parser.add_argument("--pairs", type=int, default=100, help="default: %(default)s")
+    parser.add_argument("--table", action="store_true", help="print the ratings of all ladders")
     options = parser.parse_args(arguments)
+    if options.table:
+        print_table()
+        return
     for name in options.game or known:
         extend(known[name], options.pairs)
 

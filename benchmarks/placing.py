@@ -26,7 +26,11 @@ from gauntlet.pipeline.place import Placed, Wanted, place, rated, read_words
 from gauntlet.stats.placing import ELO, Placement, Rungs, goodness, placing
 from gauntlet.stats.proportions import wilson
 
-MADE_UP = Rungs(np.array([1.0, 4, 16, 64, 256, 1024]), np.array([0, 200, 450, 800, 1050, 1250.0]), np.zeros((6, 6)))
+MADE_UP = Rungs(
+    np.array([1.0, 4, 16, 64, 256, 1024]),
+    np.array([0, 200, 450, 800, 1050, 1250.0]),
+    np.zeros((6, 6)),
+)
 """A ladder without errors; the steps are like those of Connect Four."""
 WIDTHS = (100, 75, 50)
 LOW_AND_HIGH = (1, 16, 256), (4, 64, 1024)

@@ -25,7 +25,7 @@ from gauntlet.common.process import as_process
 from gauntlet.common.sanitize import visible
 from gauntlet.common.terminal import WrappedTable, console
 from gauntlet.games import ladder as ladders
-from gauntlet.games.ladder import RUNGS, Ladder
+from gauntlet.games.ladder import OPENING, RUNGS, Ladder
 from gauntlet.pipeline.config import resolved
 from gauntlet.pipeline.config.compose import compose
 from gauntlet.pipeline.config.output_dir import short_name
@@ -78,14 +78,14 @@ def read_words(typed: Sequence[str]) -> tuple[Ladder, list[str]]:
     return ladder, [*SETTLED, *ladder.game, *own]
 
 
-def rung_cells(configs: Sequence[CellConfig], ladder: Ladder) -> tuple[Cell, ...]:
-    """The cells in which the player meets each of the ladder's rungs. Raises UserError for several
+def rung_cells(configs: Sequence[CellConfig]) -> tuple[Cell, ...]:
+    """The cells in which the player meets each of RUNGS. Raises UserError for several
     players."""
     if len(configs) != len(RUNGS):
         raise UserError("a placement takes one player: give every key one value")
-    cells = (replace(cell, opening=ladder.opening) for cell in build_cells(configs))
+    cells = (replace(cell, opening=OPENING) for cell in build_cells(configs))
     named = [replace(cell, identity=cell_identity(cell)) for cell in cells]
-    return tuple(named[: len(ladder.rungs)])
+    return tuple(named)
 
 
 def rated(ladder: Ladder) -> Rungs:
@@ -94,7 +94,7 @@ def rated(ladder: Ladder) -> Rungs:
     if not rows:
         raise UserError(f"{ladder.file} holds no matches: python -m benchmarks.ladder plays them")
     meetings = [(row.first, row.second) for row in rows]
-    return Rungs.rated(ladder.rungs, meetings, [row.pairs for row in rows])
+    return Rungs.rated(RUNGS, meetings, [row.pairs for row in rows])
 
 
 @dataclass(frozen=True)
@@ -114,9 +114,9 @@ class Placed:
     fallback took."""
 
     ladder: Ladder
+    cell: Cell
     rungs: Rungs
     placement: Placement
-    cell: Cell
     fallbacks: float
     folder: Path
 
@@ -217,12 +217,12 @@ def place(
     sweep: SweepConfig,
 ) -> Placed:
     """Play until the player of the configs is placed. Raises UserError."""
-    every, cells = rated(ladder), rung_cells(configs, ladder)
+    every, cells = rated(ladder), rung_cells(configs)
     try:
-        rungs = every.only(wanted.rungs or ladder.rungs)
+        rungs = every.only(wanted.rungs or RUNGS)
     except ValueError as error:
         raise UserError(f"--rungs: {error}") from None
-    cells = tuple(cells[ladder.rungs.index(int(rung))] for rung in rungs.playouts)
+    cells = tuple(cells[RUNGS.index(int(rung))] for rung in rungs.playouts)
     abouts = [CellInfo.from_cell(cell, None) for cell in cells]
     changed = code.compare(sweep.output_dir, cells, sweep.allow_code_change)
     with Log(sweep.output_dir, sweep.seed, infos=abouts) as log, log_events(log.folder):
@@ -234,7 +234,7 @@ def place(
         with ExitStack() as stack:
             matches = Matches(Plan(cells, wanted.most, sweep.seed), sweep, log, stack, command)
             placement = _placed(out, matches, rungs, wanted)
-        return Placed(ladder, rungs, placement, cells[0], matches.fallbacks(), log.folder)
+        return Placed(ladder, cells[0], rungs, placement, matches.fallbacks(), log.folder)
 
 
 def _placed(out: Console, matches: Matches, rungs: Rungs, wanted: Wanted) -> Placement:

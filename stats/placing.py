@@ -205,12 +205,13 @@ def goodness(rungs: Rungs, placement: Placement) -> Fit:
     groups: list[NDArray[np.float64]] = [scores[met == rung] for rung in range(len(expected))]
     played = [rung for rung, own in enumerate(groups) if len(own)]
     degrees, left = len(played) - 1, len(met) - len(played)
-    within = sum(((groups[r] - groups[r].mean()) ** 2).sum() / variance[r] for r in played)
-    if degrees < 1 or left < 1 or within == 0:
+    if degrees < 1 or left < 1:
         return Fit(expected, float("nan"), max(degrees, 0), float("nan"))
+    within = sum(((groups[r] - groups[r].mean()) ** 2).sum() / variance[r] for r in played)
+    dispersion = within / left if within else 1.0  # nothing varies: as for coins
     between = sum(
         len(groups[r]) * (groups[r].mean() - 2 * expected[r]) ** 2 / variance[r] for r in played
     )
-    chi_square = float(between / (within / left))
+    chi_square = float(between / dispersion)
     p = float(f_distribution.sf(chi_square / degrees, degrees, left))
     return Fit(expected, chi_square, degrees, p)

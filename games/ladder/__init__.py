@@ -19,24 +19,19 @@ import yaml
 VERSION = 1
 """Of the rungs, the openings and the seed. Placements on ladders of different versions differ."""
 RUNGS = (1, 4, 16, 64, 256, 1024)
+OPENING = 2
+"""Plies at the start of a match that are drawn at random."""
 SEED = 1
 FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True)
 class Ladder:
-    """title: the game's name in sentences. game: the words that choose it. opening: random plies at
-    the start of a match. top: the most playouts of a rung."""
+    """title: the game's name in sentences. game: the words that choose it."""
 
     name: str
     title: str
     game: tuple[str, ...]
-    opening: int = 2
-    top: int = RUNGS[-1]
-
-    @property
-    def rungs(self) -> tuple[int, ...]:
-        return tuple(rung for rung in RUNGS if rung <= self.top)
 
     @property
     def file(self) -> Path:
