@@ -245,6 +245,16 @@ class PlayedOut(Protocol[S_contra]):
 
 
 @runtime_checkable
+class RandomlyEnded(Protocol[S_contra]):
+    """A game that plays a state on at random faster than its Game protocol allows."""
+
+    def random_playout(self, state: S_contra, rng: np.random.Generator) -> Sequence[float]:
+        """Return the returns of a match that goes on from `state`, finished or not, with moves
+        drawn uniformly from each mover's options."""
+        ...
+
+
+@runtime_checkable
 class Scored(Protocol[S_contra]):
     """A game that simulates deals and playouts faster than its Game protocol allows, for each of
     its measures including `WIN`."""

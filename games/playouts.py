@@ -9,6 +9,7 @@ chance: playout i has the same deal and the same chance after every option.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from gauntlet.games.base import Action, Game, Observation, TextAction, TextMove,
 from gauntlet.games.capabilities import (
     WIN,
     PlayedOut,
+    RandomlyEnded,
     Sampled,
     Scored,
     Scripted,
@@ -155,6 +157,29 @@ def play_on(game: Game[Any], state: Any, policies: Sequence[str], rng: Rng) -> t
         f"{type(game).__name__} is not over after {LONGEST:,} plies between scripted players: "
         "a game has to end, for instance with nobody as winner after so many plies"
     )
+
+
+def random_playout(game: Game[Any]) -> Callable[[Any, Rng], Sequence[float]]:
+    """Return the game's fastest function from a state, finished or not, to the returns of one game
+    that goes on at random. It raises UserError if the game does not end."""
+    if isinstance(game, RandomlyEnded):
+        return game.random_playout
+    return partial(_played_out if isinstance(game, PlayedOut) else _played_on, game)
+
+
+def _played_on(game: Game[Any], state: Any, rng: Rng) -> Sequence[float]:
+    return game.returns(play_on(game, state, (RANDOM,) * game.num_seats, rng)[0])
+
+
+def _played_out(game: Any, state: Any, rng: Rng) -> Sequence[float]:
+    if not game.to_move(state):
+        returns: Sequence[float] = game.returns(state)
+        return returns
+    policies = (RANDOM,) * game.num_seats
+    won = game.winners(state, policies, 1, int(rng.integers(2**63)), False)
+    winners = int(won[int(rng.random() * len(won)), 0])  # after a random option
+    lost = -1.0 if winners else 0.0
+    return [1.0 if winners >> seat & 1 else lost for seat in range(game.num_seats)]
 
 
 def no_playouts_reason(game: Game[Any], measure: str = WIN.name) -> str:

@@ -23,6 +23,7 @@ COMMANDS = {
     "matches": ("pipeline.matches", "list a folder's matches, such as those lost"),
     "replay": ("pipeline.replay", "show one match, move by move"),
     "compare": ("pipeline.compare", "compare the cells of two sweeps on shared deals"),
+    "place": ("pipeline.place", "place a player on a game's ladder of search players"),
     "ratings": ("pipeline.ratings", "rate the players of any sweeps, across games"),
     "metrics": ("pipeline.metrics", "judge each decision by playouts"),
     "verify": ("pipeline.verify", "check every line of a folder's log"),

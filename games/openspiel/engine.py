@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.metadata import version
@@ -260,6 +260,21 @@ def random_returns(game: Any, seed: int, number: int) -> list[float]:
             live.apply_action(_draw(live.chance_outcomes(), rng.random()))
         else:
             apply(live, [rng.choice(live.legal_actions(seat)) for seat in movers(live)])
+    return list(live.returns())
+
+
+def play_out(live: Any, uniform: Callable[[], float]) -> list[float]:
+    """Play a state on uniformly at random; return the results. uniform: draws from [0, 1)."""
+    live = live.clone()
+    while not live.is_terminal():
+        if live.current_player() >= 0:
+            actions = live.legal_actions()
+            live.apply_action(actions[int(uniform() * len(actions))])
+        elif live.is_chance_node():
+            live.apply_action(_draw(live.chance_outcomes(), uniform()))
+        else:
+            choices = [live.legal_actions(seat) for seat in movers(live)]
+            live.apply_actions([some[int(uniform() * len(some))] for some in choices])
     return list(live.returns())
 
 

@@ -235,6 +235,9 @@ class OpenSpiel:
     def returns(self, state: State) -> tuple[float, ...]:
         return words.returns(self.engine, self.live(state).returns())
 
+    def random_playout(self, state: State, rng: np.random.Generator) -> Sequence[float]:
+        return words.returns(self.engine, engine.play_out(self.live(state), rng.random))
+
     @property
     def draws(self) -> bool:
         """OpenSpiel does not say which win-or-loss games can be drawn."""

@@ -48,6 +48,7 @@ def recorded_cell(
         baseline=None,
         identity=identity,
         samples=about.samples,
+        opening=int(identity.get("opening", 0)),
     )
     seating = cell.seating(0)
     subjects, measured = (

@@ -72,9 +72,10 @@ class DecisionRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     """One seat's decision.
 
     scores: one per option, None for minus infinity; () if the agent has none. margin: the best
-    score minus the second best. chosen: an index into `options`. forced: there was only one option.
-    status, fallback, attempts, notes: as in `agents.base.Decision`. tokens: logical tokens of all
-    exchanges. text: the text given to an open option.
+    score minus the second best. chosen: an index into `options`. forced: there was
+    only one option, or the opening was drawn at random. status, fallback, attempts, notes: as in
+    `agents.base.Decision`. tokens: logical tokens of all exchanges. text: the text given to an open
+    option.
     """
 
     seat: Seat

@@ -57,6 +57,8 @@ class Cell:
     test: the test applied to the result; like the baseline and the role, it changes no match.
     keep_thoughts: whether records keep the models' thoughts.
     without: the part that an ablation leaves out of another cell, as KEY=VALUE; "" for none.
+    opening: plies that are drawn at random at the start of a match, the same ones in all matches of
+        a deal.
     """
 
     experiment: str
@@ -75,6 +77,7 @@ class Cell:
     role: Role = "sweep"
     keep_thoughts: bool = True
     without: str = ""
+    opening: int = 0
 
     @cached_property
     def key(self) -> str:

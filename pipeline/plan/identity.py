@@ -25,6 +25,7 @@ def cell_identity(cell: Cell) -> dict[str, Any]:
         "rotate": cell.rotate,
         "ask_forced": cell.ask_forced,
         **({"samples": cell.samples} if cell.samples > 1 else {}),
+        **({"opening": cell.opening} if cell.opening else {}),
     }
 
 

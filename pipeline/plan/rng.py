@@ -19,7 +19,7 @@ from gauntlet.games.capabilities import base_game_of, deal_key_of
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.plan.cells import digest, seed_of_deal
 
-DEAL, CHOICE, LUCK, JUDGE, WORDS = range(5)
+DEAL, CHOICE, LUCK, JUDGE, WORDS, OPENING = range(6)
 """The purpose of a random stream; no two purposes share one."""
 
 

@@ -13,7 +13,7 @@ from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.log.exchanges import margin
 from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
 from gauntlet.pipeline.plan.cells import Cell, Task
-from gauntlet.pipeline.plan.rng import CHOICE, DEAL, WORDS, streams
+from gauntlet.pipeline.plan.rng import CHOICE, DEAL, OPENING, WORDS, streams
 from gauntlet.pipeline.play.chains import Chain, answer_questions, run_concurrently
 
 Made = tuple[Action, DecisionRecord]
@@ -66,7 +66,10 @@ class Table:
         asked: list[Exchange] = []
         forced = len(options) == 1 and not isinstance(options[0], TextAction)
         decision = Decision(0)
-        if not forced or (self.cell.ask_forced and player.model is not None):
+        if len(self.decisions) < self.cell.opening:
+            forced, rng = True, self.stream(OPENING, seat, ply)
+            decision = Decision(int(rng.integers(len(options))))
+        elif not forced or (self.cell.ask_forced and player.model is not None):
             rng = self.stream(CHOICE, seat, ply, *self.again)
             thinking = player.agent.decide(turn, rng)
             decision = yield from answer_questions(

@@ -38,6 +38,7 @@ from tests.nodes import build, nodes
 ANY = Scripted(Random())
 QUICKER = {
     "search": {"playouts": 5},
+    "uct": {"playouts": 3},
     "rap": {"iterations": 2},
     "lookahead": {"n1": 2, "n2": 1, "mover": ANY, "opponent": ANY, "judge": Playouts(1)},
 }

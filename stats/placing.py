@@ -1,0 +1,217 @@
+"""Place a player on a ladder of graded players, whose ratings are known, by few pairs of matches.
+
+A ladder's rungs are search players of 4^0, 4^1, ... playouts, where one playout is random play.
+Ratings are in Elo: a player d above another scores 1 / (1 + 10^(-d / 400)) a match, a draw being
+half a win. A pair of matches (both seats on one opening) gives 0, 1/2, 1, 3/2 or 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import isotonic_regression
+from scipy.stats import f as f_distribution
+
+from gauntlet.stats.bradley_terry import FLAT, beats, information, parts, penalised
+from gauntlet.stats.checks import Floats
+
+ELO = 400 / np.log(10)
+"""Elo per unit of log odds."""
+SCORES = np.arange(5) / 2
+"""What a player may score in a pair of matches."""
+BEYOND, STEP = 800.0, 2.0
+"""How far the grid reaches beyond the outermost rungs, and its spacing, in Elo."""
+LEVEL = 0.95
+FEW = 6
+"""Pairs of matches before a placement may end."""
+
+
+@dataclass(frozen=True)
+class Rungs:
+    """Rungs with their ratings, in order of playouts: playouts and Elo above the first of the
+    ladder, (k,), and the covariance of their errors, (k, k)."""
+
+    playouts: Floats
+    elo: Floats
+    covariance: Floats
+
+    @classmethod
+    def rated(
+        cls,
+        playouts: Sequence[int],
+        meetings: Sequence[tuple[int, int]],
+        pairs: ArrayLike,
+    ) -> Rungs:
+        """Rate rungs by maximum likelihood (Bradley-Terry; a draw is half a win).
+
+        meetings: two playouts each. pairs: (meetings, 5), pairs of matches by what the second of
+        the two scored, as SCORES. The standard errors are the sandwich's, with the pairs as units
+        (H. White (1982), Econometrica 50, 1-25). Raises ValueError unless a chain of matches joins
+        all rungs.
+        """
+        counts = np.asarray(pairs, float)
+        at = [(playouts.index(first), playouts.index(second)) for first, second in meetings]
+        wins = np.zeros((len(playouts),) * 2)
+        for (first, second), own in zip(at, counts, strict=True):
+            wins[second, first] += own @ SCORES
+            wins[first, second] += own @ (2 - SCORES)
+        if parts(wins).any():
+            raise ValueError("no chain of matches joins all rungs")
+        b = penalised(wins, FLAT)
+        middle = np.zeros_like(wins)
+        for (first, second), own in zip(at, counts, strict=True):
+            squares = own @ (SCORES - 2 * beats(b)[second, first]) ** 2
+            middle[[first, second], [first, second]] += squares
+            middle[[first, second], [second, first]] -= squares
+        bread = np.zeros_like(wins)
+        bread[1:, 1:] = np.linalg.inv(information(wins, b)[1:, 1:])
+        return cls(np.array(playouts, float), ELO * (b - b[0]), ELO**2 * bread @ middle @ bread)
+
+    @property
+    def error(self) -> Floats:
+        """The standard error of each rung's Elo, (k,)."""
+        return np.sqrt(np.diag(self.covariance))
+
+    def only(self, playouts: Sequence[int]) -> Rungs:
+        """Some of the rungs. Raises ValueError for one that is not there, or fewer than two."""
+        at = np.flatnonzero(np.isin(self.playouts, playouts))
+        if len(at) < max(2, len(set(playouts))):
+            raise ValueError(
+                f"rungs {', '.join(map(str, playouts))}: two or more of "
+                f"{', '.join(f'{one:g}' for one in self.playouts)} are wanted"
+            )
+        return Rungs(self.playouts[at], self.elo[at], self.covariance[np.ix_(at, at)])
+
+    @property
+    def grid(self) -> Floats:
+        """The ratings that a player may have."""
+        return np.arange(self.elo.min() - BEYOND, self.elo.max() + BEYOND + STEP, STEP)
+
+    def equivalent(self, elo: float) -> float:
+        """Return the playouts of the UCT player of this rating.
+
+        log2 of the playouts is linear between the rungs, whose ratings are first made to rise
+        (weighted isotonic regression). 1 at and below the lowest rung if that is random play; 0
+        below another lowest rung, infinity above the highest.
+        """
+        weights = np.maximum(self.error, 1.0) ** -2
+        rising = isotonic_regression(self.elo, weights=weights).x
+        rising = rising + 1e-6 * np.arange(len(rising))  # flat stretches: any point of them
+        if elo > rising[-1]:
+            return float(np.inf)
+        if elo < rising[0] and self.playouts[0] > 1:
+            return 0.0
+        return float(2 ** np.interp(elo, rising, np.log2(self.playouts)))
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where a player stands: its Elo, the limits of its interval, and the pairs of matches played:
+    the index of the rung and what the player scored, in order. settled: whether the interval is as
+    narrow as was wanted."""
+
+    elo: float
+    low: float
+    high: float
+    met: tuple[int, ...]
+    scores: tuple[float, ...]
+    settled: bool
+
+    @property
+    def pairs(self) -> int:
+        return len(self.met)
+
+
+def placing(
+    rungs: Rungs, within: float, most: int, batch: int = 1
+) -> Generator[int, Sequence[float], Placement]:
+    """Yields the index of the rung to meet next, is sent the scores of `batch` pairs of matches
+    with it, returns the placement.
+
+    The posterior of the player's Elo starts flat on `rungs.grid`; each opponent is the rung nearest
+    its mean. Ends when half the width of the equal-tailed 95% interval is at most `within` Elo, or
+    after `most` pairs. The ladder's own errors are not in the interval: whoever uses the same
+    ladder has the same ones.
+    """
+    met, scores = list[int](), list[float]()
+    grid = rungs.grid
+    log_posterior = np.zeros_like(grid)
+    while True:
+        found = _placement(rungs, log_posterior, met, scores, within)
+        if len(met) >= most or (found.settled and len(met) >= FEW):
+            return found
+        rung = int(np.argmin(np.abs(rungs.elo - found.elo)))
+        for score in (yield rung)[: most - len(met)]:
+            met.append(rung)
+            scores.append(score)
+            log_posterior += log_likelihood(grid - rungs.elo[rung], score)
+
+
+def log_likelihood(ahead: ArrayLike, score: float, pairs: int = 1) -> Floats:
+    """Return the log-likelihood of what a player scored in pairs of matches, 0 to 2 each, if it is
+    this much Elo ahead. A draw counts as half a win and half a loss, which makes intervals too wide
+    rather than too narrow where there are many."""
+    logits = np.asarray(ahead, float) / ELO
+    found: Floats = -score * np.logaddexp(0, -logits) - (2 * pairs - score) * np.logaddexp(
+        0, logits
+    )
+    return found
+
+
+def _placement(
+    rungs: Rungs, log_posterior: Floats, met: Sequence[int], scores: Sequence[float], within: float
+) -> Placement:
+    weights = np.exp(log_posterior - log_posterior.max())
+    below = np.cumsum(weights) / weights.sum()
+    low, high = (float(rungs.grid[np.searchsorted(below, tail)]) for tail in _tails())
+    mean = float(rungs.grid @ weights / weights.sum())
+    return Placement(mean, low, high, tuple(met), tuple(scores), (high - low) / 2 <= within)
+
+
+def _tails() -> tuple[float, float]:
+    return (1 - LEVEL) / 2, (1 + LEVEL) / 2
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Whether one strength explains the results against all rungs. expected: what the player of
+    this Elo would score a match with each rung, (k,); chi_square, with `degrees` of freedom, and
+    its p-value; nan for a single rung."""
+
+    expected: Floats
+    chi_square: float
+    degrees: int
+    p: float
+
+
+def goodness(rungs: Rungs, placement: Placement) -> Fit:
+    """Compare the mean score against each rung with that of the best single Elo.
+
+    The chi-square is Pearson's over pairs of matches, divided by their dispersion within rungs,
+    since draws and common openings make it smaller than that of coins (P. McCullagh and J. A.
+    Nelder (1989), Generalized Linear Models, section 4.5); so p is of the F distribution. Results
+    decide who is met next, so it is approximate.
+    """
+    met, scores = np.array(placement.met, int), np.array(placement.scores)
+    total = sum(
+        log_likelihood(rungs.grid - rungs.elo[m], s) for m, s in zip(met, scores, strict=True)
+    )
+    best = rungs.grid[int(np.argmax(total))] if len(met) else placement.elo
+    expected = 1 / (1 + np.exp((rungs.elo - best) / ELO))
+    variance = 2 * expected * (1 - expected)  # of a pair's score
+    groups: list[NDArray[np.float64]] = [scores[met == rung] for rung in range(len(expected))]
+    played = [rung for rung, own in enumerate(groups) if len(own)]
+    degrees, left = len(played) - 1, len(met) - len(played)
+    if degrees < 1 or left < 1:
+        return Fit(expected, float("nan"), max(degrees, 0), float("nan"))
+    within = sum(((groups[r] - groups[r].mean()) ** 2).sum() / variance[r] for r in played)
+    dispersion = within / left if within else 1.0  # nothing varies: as for coins
+    between = sum(
+        len(groups[r]) * (groups[r].mean() - 2 * expected[r]) ** 2 / variance[r] for r in played
+    )
+    chi_square = float(between / dispersion)
+    p = float(f_distribution.sf(chi_square / degrees, degrees, left))
+    return Fit(expected, chi_square, degrees, p)

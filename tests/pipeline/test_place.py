@@ -1,0 +1,114 @@
+"""Placing a player on a ladder, by its matches in a log."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gauntlet.games import ladder as ladders
+from gauntlet.pipeline import place, verify
+from gauntlet.pipeline.config.compose import composed
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.place import Placed, rated, read_words, rung_cells
+from gauntlet.pipeline.plan.cells import Cell
+from gauntlet.stats.placing import Placement, Rungs
+from tests.pipeline.conftest import Capsys, Refusal
+
+SEARCH = ("game=tic_tac_toe", "agent=search", "agent.playouts=5")
+
+
+def run(*words: object) -> int:
+    return place.main([str(word) for word in words])
+
+
+def test_a_killed_placement_goes_on_with_the_same_decisions(tmp_path: Path, capsys: Capsys) -> None:
+    """Of the second folder the last matches against every rung are lost, one in mid line."""
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    assert run(*SEARCH, "--most", 12, f"output_dir={whole}") == 0
+    expected = capsys.readouterr().out
+    assert "search[playouts=5] plays Tic-Tac-Toe like UCT of" in expected
+    assert "12 pairs of matches" in expected
+    assert run(*SEARCH, "--most", 8, f"output_dir={cut}") == 0
+    for file in (cut / "records").iterdir():
+        file.write_bytes(file.read_bytes()[:-2000])
+    capsys.readouterr()
+    assert run(*SEARCH, "--most", 12, f"output_dir={cut}") == 0
+    told = capsys.readouterr().out.replace(str(cut), str(whole)).splitlines()
+    lines = expected.splitlines()
+    assert told[-len(lines) :] == lines  # after notes of the lines that were cut
+    assert verify.main([str(whole), "--replay", "all"]) == 0
+
+
+def test_both_seatings_of_a_deal_have_the_same_random_opening(tmp_path: Path) -> None:
+    assert run(*SEARCH, "--most", 8, "--batch", 8, f"output_dir={tmp_path / 'run'}") == 0
+    openings: dict[tuple[str, int], list[object]] = {}
+    folder = Folder(tmp_path / "run")
+    for about in folder.sweep_cells():
+        for record in folder.matches(about.stem):
+            first = record.decisions[:2]
+            assert all(one.forced for one in first)
+            assert not record.decisions[2].forced
+            openings.setdefault((about.stem, record.deal), []).append([one.move for one in first])
+    assert all(one == other for one, other in openings.values())
+    assert len({str(two) for two in openings.values()}) > 4  # of 72
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["agent=random"], "game=NAME"),
+        (["game=hexx"], "did you mean 'hex'"),
+        ([*SEARCH, "seats=solo"], "a placement settles seats itself"),
+        ([*SEARCH, "game.size=4"], "a placement settles game itself"),
+        (["game=hex", "agent=random,search"], "takes one player"),
+        ([*SEARCH, "--rungs", "4", "5"], "rungs 4, 5: two or more of 1, 4, 16"),
+    ],
+)
+def test_mistakes_are_told_in_a_line(
+    tmp_path: Path, refusal: Refusal, words: list[str], told: str
+) -> None:
+    assert told in refusal(run(f"output_dir={tmp_path / 'run'}", *words))
+
+
+@cache
+def random_player() -> tuple[ladders.Ladder, Cell]:
+    ladder, words = read_words(["game=tic_tac_toe", "agent=random"])
+    return ladder, rung_cells(composed(words)[0])[0]
+
+
+RUNGS = Rungs(np.array([1.0, 4, 16, 64]), np.array([0, 100, 200, 300.0]), np.zeros((4, 4)))
+
+
+@pytest.mark.parametrize(
+    ("elo", "low", "high", "told"),
+    [
+        (150, 50, 250, "like UCT of 8 playouts (2 to 32), 0 pairs of matches"),
+        (280, 150, 400, "like UCT of 49 playouts (8 or more)"),
+        (400, 290, 600, "like UCT of more than 64 playouts (56 or more)"),
+        (-90, -300, 50, "like a random player (UCT of at most 2 playouts)"),
+    ],
+)
+def test_verdicts(elo: float, low: float, high: float, told: str) -> None:
+    placement = Placement(elo, low, high, (), (), True)
+    placed = Placed(*random_player(), RUNGS, placement, 0.0, Path())
+    assert told in placed.verdict
+    assert placed.verdict.startswith("random plays Tic-Tac-Toe ")
+
+
+@pytest.mark.parametrize("ladder", ladders.ladders().values(), ids=lambda ladder: ladder.name)
+def test_every_ladder_rises(ladder: ladders.Ladder) -> None:
+    """The shipped matches: every rung met others, none is below the one before it by more than its
+    error, and the highest is far above random play."""
+    rungs = rated(ladder)
+    steps = np.diff(rungs.elo)
+    variance = np.diag(rungs.covariance)
+    apart = np.sqrt(variance[1:] + variance[:-1] - 2 * np.diag(rungs.covariance, 1))
+    assert (steps > -2 * apart).all()
+    assert rungs.elo[-1] > 5 * rungs.error[-1] > 0
+
+
+def test_ladders_are_small() -> None:
+    assert sum(file.stat().st_size for file in ladders.FOLDER.iterdir() if file.is_file()) < 50_000
