@@ -22,6 +22,8 @@ from gauntlet.games.openspiel.engine import GameNotes, State, notes_of
 from gauntlet.games.openspiel.words import Choice
 
 RANDOM = "random"
+SHORT = 30
+"""Longest game, in moves, whose luck is corrected: it is played on many times at every move."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ class OpenSpiel:
         object.__setattr__(self, "files", read)
         if sampler := self._sampler():
             object.__setattr__(self, "sample", sampler)
-        if self.lucky and not self.secretive:
+        if self.lucky and not self.secretive and self.engine.max_game_length() <= SHORT:
             object.__setattr__(self, "redealt", self._with_later_luck)
 
     def __reduce__(self) -> tuple[type[OpenSpiel], tuple[Any, ...]]:

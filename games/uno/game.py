@@ -189,7 +189,7 @@ class Uno:
     ) -> np.ndarray:
         (action,) = moves or (NO_ACTION,)
         winners = rollouts(state.array, action, self.codes(policies), count, seed)
-        return np.equal.outer(winners, np.arange(self.num_seats)).astype(float)
+        return np.asarray(winners[:, None] == np.arange(self.num_seats), float)
 
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
         return simulate(self.codes(policies), games, seed)

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
@@ -39,6 +40,7 @@ from gauntlet.games.capabilities import (
 from gauntlet.games.playouts import RANDOM, play_on, policies_of, probabilities
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.judging.judge import choices
+from gauntlet.pipeline.judging.references import THREADS
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.log.schema import MatchRecord
@@ -52,14 +54,16 @@ random choices."""
 FAST, SLOW = 200, 40
 """Games played on from a state, if the game plays on by itself, and if not. Any number is
 unbiased."""
-SIMULATED, PLAYED = 200_000, 20_000
-"""Deals that measure the mean over all deals, likewise."""
+FRESH = 100_000
+"""Deals that measure the mean over all deals."""
 TRIED = 8
 """Redeals that show whether something is drawn after a move: with 20 cards or more left in a pile,
 all are what was drawn in fewer than one of 10^10."""
 
 Rng = np.random.Generator
 Say = Callable[[str], None]
+Turn = tuple[Any, Sequence[int], Sequence[Action]]
+"""A state, the seats that move in it, and their moves."""
 
 SAY_EVERY = 10.0
 """Seconds between progress lines."""
@@ -86,7 +90,8 @@ class Judge:
     """Corrects the matches of one rotation.
 
     policies: by seat. scripted: the seats whose policy is the player's own. measured: the seats
-    whose mean result counts. expected: its mean over all deals, and the standard error.
+    whose mean result counts. expected: its mean over all deals, and the standard error; None leaves
+    the deal uncorrected.
     """
 
     game: Game[Any]
@@ -94,7 +99,7 @@ class Judge:
     scripted: frozenset[int]
     measured: tuple[int, ...]
     measure: str
-    expected: tuple[float, float]
+    expected: tuple[float, float] | None
 
     @classmethod
     def of(cls, cell: Cell, rotation: int) -> Judge:
@@ -107,15 +112,15 @@ class Judge:
         expected = fresh_mean(game, by_seat, measured, cell.measure)
         return cls(game, by_seat, own, measured, cell.measure, expected)
 
-    def corrections(self, record: MatchRecord, seed: Seed) -> tuple[float, float, float]:
-        """A match's sums of corrections, by GROUPS. Raises UserError if the game no longer plays
-        as recorded."""
-        start = self.game.deal(stream(seed, self.game, record.deal, DEAL))
-        key = int(stream(seed, self.game, record.deal, LUCK, record.rotation).integers(2**31))
-        dealt = self.expected[0] - float(self.values(start, (), key << 16).mean())
-        drawn = moved = 0.0
-        for turn, (state, movers, moves) in enumerate(turns(self.game, seed, record), start=1):
-            draws, own = self._turn(state, movers, moves, (key << 16) + turn)
+    def corrections(
+        self, start: Any, turns: Iterable[Turn], seed: int
+    ) -> tuple[float, float, float]:
+        """A match's sums of corrections, by GROUPS. seed: determines the redeals and playouts."""
+        dealt = drawn = moved = 0.0
+        if self.expected:
+            dealt = self.expected[0] - float(self.values(start, (), seed << 16).mean())
+        for number, turn in enumerate(turns, start=1):
+            draws, own = self._turn(*turn, (seed << 16) + number)
             drawn, moved = drawn + draws, moved + own
         return dealt, drawn, moved
 
@@ -177,9 +182,15 @@ class Judge:
         return float(np.mean([values[seat] for seat in self.measured]))
 
 
-def turns(
-    game: Game[Any], seed: Seed, record: MatchRecord
-) -> Iterator[tuple[Any, list[int], list[Action]]]:
+def of_record(judge: Judge, record: MatchRecord, seed: Seed) -> tuple[float, float, float]:
+    """A recorded match's corrections. Raises UserError if the game no longer plays as recorded."""
+    game = judge.game
+    start = game.deal(stream(seed, game, record.deal, DEAL))
+    own = int(stream(seed, game, record.deal, LUCK, record.rotation).integers(2**31))
+    return judge.corrections(start, turns(game, seed, record), own)
+
+
+def turns(game: Game[Any], seed: Seed, record: MatchRecord) -> Iterator[Turn]:
     """Yield each state of a match with its movers and their moves."""
     for _, together in groupby(choices(game, seed, record), key=lambda one: id(one.state)):
         made = list(together)
@@ -189,36 +200,38 @@ def turns(
 @lru_cache(maxsize=256)
 def fresh_mean(
     game: Any, policies: tuple[str, ...], measured: tuple[int, ...], measure: str
-) -> tuple[float, float]:
-    """The measured seats' mean result over all deals, and its standard error."""
+) -> tuple[float, float] | None:
+    """The measured seats' mean result over all deals, and its standard error; None if the game
+    does not simulate itself by this measure."""
     if isinstance(game, Scored) and measure in {one.name for one in measures_of(game)}:  # type: ignore[arg-type]
-        found = game.scores(policies, SIMULATED, SIMULATED, measure)[:, measured].mean(axis=1)
-    elif isinstance(game, Simulated) and measure == WIN.name:
-        wins = game.simulate(policies, SIMULATED, SIMULATED)[[*measured]].sum()
-        rate = float(wins / SIMULATED / len(measured))
-        return rate, math.sqrt(rate * (1 - rate) / SIMULATED)
-    else:
-        judge = Judge(game, policies, frozenset(), measured, measure, (0.0, 0.0))
-        streams = (np.random.default_rng((PLAYED, number)) for number in range(PLAYED))
-        found = np.array([judge.result(game.deal(one), one) for one in streams])
-    return float(found.mean()), float(found.std(ddof=1) / math.sqrt(len(found)))
+        found = game.scores(policies, FRESH, FRESH, measure)[:, measured].mean(axis=1)
+        return float(found.mean()), float(found.std(ddof=1) / math.sqrt(FRESH))
+    if isinstance(game, RolledOut) and isinstance(game, Simulated) and measure == WIN.name:
+        wins = game.simulate(policies, FRESH, FRESH)[[*measured]].sum()
+        rate = float(wins / FRESH / len(measured))
+        return rate, math.sqrt(rate * (1 - rate) / FRESH)
+    return None
 
 
 def cell_error(cell: Cell) -> float:
     """The standard error of the mean over all deals, which all matches of a cell share."""
-    errors = [Judge.of(cell, rotation).expected[1] for rotation, _ in enumerate(cell.seatings)]
-    return math.hypot(*errors) / len(errors)
+    means = [Judge.of(cell, rotation).expected for rotation, _ in enumerate(cell.seatings)]
+    return math.hypot(*(mean[1] for mean in means if mean)) / len(means)
 
 
 def corrections(
     folder: Path, cell: Cell, about: CellInfo, wanted: Collection[str], seed: Seed, say: Say
 ) -> Iterator[tuple[str, tuple[float, float, float]]]:
     """Yield the id and the corrections of each wanted match, for a cell that `refusal` accepts."""
-    judges = lru_cache(lambda rotation: Judge.of(cell, rotation))
+    judges = [Judge.of(cell, rotation) for rotation, _ in enumerate(cell.seatings)]
     records = [one for one in Folder(folder).matches(about.stem) if one.match in wanted]
-    last_report = time.monotonic()
-    for done, record in enumerate(records):
-        if time.monotonic() - last_report > SAY_EVERY:
-            last_report = time.monotonic()
-            say(f"luck-adjusting {cell.name}: {done:,} of {len(records):,} matches")
-        yield record.match, judges(record.rotation).corrections(record, seed)
+    pool, last_report = ThreadPoolExecutor(THREADS), time.monotonic()
+    found = pool.map(lambda one: of_record(judges[one.rotation % len(judges)], one, seed), records)
+    try:
+        for done, (record, sums) in enumerate(zip(records, found, strict=True)):
+            if time.monotonic() - last_report > SAY_EVERY:
+                last_report = time.monotonic()
+                say(f"luck-adjusting {cell.name}: {done:,} of {len(records):,} matches")
+            yield record.match, sums
+    finally:
+        pool.shutdown(cancel_futures=True)  # on interrupt, drop queued work
