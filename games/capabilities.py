@@ -15,6 +15,7 @@ import numpy as np
 
 from gauntlet.games.base import Fact, Game, Observation
 
+S = TypeVar("S")
 S_co = TypeVar("S_co", covariant=True)
 S_contra = TypeVar("S_contra", contravariant=True)
 
@@ -200,6 +201,38 @@ class Sampled(Protocol[S_co]):
 
     def sample(self, observation: Observation, rng: np.random.Generator) -> S_co:
         """Return a state consistent with the observation; `rng` draws what is hidden."""
+        ...
+
+
+@runtime_checkable
+class Redealt(Protocol[S]):
+    """A game whose luck can be measured without knowing how anybody plays."""
+
+    def redealt(self, state: S, rng: np.random.Generator) -> S:
+        """Return the state with the chance that no seat has seen drawn anew, given all that any
+        seat has seen: the order of the pile stays unknown to all, a hand does not."""
+        ...
+
+
+@runtime_checkable
+class RolledOut(Protocol[S_contra]):
+    """A `Redealt` game of at least 20 cards that plays on faster than its Game protocol allows."""
+
+    def rollouts(
+        self,
+        state: S_contra,
+        moves: Sequence[int],
+        policies: Sequence[str],
+        count: int,
+        seed: int,
+        measure: str,
+    ) -> np.ndarray:
+        """Play on from a state, `count` times: deal anew what no seat has seen, make the moves, if
+        any, then play to the end, one policy per seat.
+
+        Returns every seat's result, float64 of shape (count, seats). Game i of a seed has the same
+        redeal and the same random numbers of the players, whatever the moves.
+        """
         ...
 
 

@@ -221,6 +221,30 @@ class Holdem:
         array[rules.SEED] = rng.integers(2**63)
         return State(array, observation.history, view.start)
 
+    def redealt(self, state: State, rng: np.random.Generator) -> State:
+        array = state.array.copy()
+        shown = rules.BOARD + rules.faceup(array.item(rules.STREET))
+        seen = array[rules.CARDS : shown]
+        deck = np.setdiff1d(np.arange(52), seen)
+        array[shown : rules.LOG] = rng.permutation(deck)[: rules.LOG - shown]
+        array[rules.SEED] = rng.integers(2**63)
+        return State(array, state.history, state.start)
+
+    def rollouts(
+        self,
+        state: State,
+        moves: Sequence[Action],
+        policies: Sequence[str],
+        count: int,
+        seed: int,
+        measure: str,
+    ) -> np.ndarray:
+        (action,) = moves or (engine.NO_ACTION,)
+        results, asked = np.empty((count, 2)), engine.ASKED[measure]
+        codes, room = self.codes(policies), make_room()
+        engine.rollouts(results, state.array, action, codes, asked, seed, room)
+        return results
+
     def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
         view: View = observation.view
         room = make_room()

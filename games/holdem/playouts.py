@@ -206,6 +206,7 @@ def draw_pair(sums: np.ndarray, uniform: float) -> int:
 
 
 DEAL, MOVES, HIDDEN = range(3)
+NO_ACTION = -1
 
 WIN, BIG_BLINDS, HANDS_WON, HANDS_PLAYED, CAPPED = range(5)
 """The measures of a finished match; see `figure`."""
@@ -260,6 +261,35 @@ def scores(
         playout(state, policies, derive(seed, MOVES, first + game), room)
         for seat in range(2):
             results[game, seat] = figure(state, measure, seat)
+
+
+@allocating
+def rollouts(
+    results: np.ndarray, state: np.ndarray, action: int, policies: np.ndarray, measure: int,
+    seed: int, room: Room,
+) -> None:  # fmt: skip
+    """Fill `results`, float64 of shape (games, 2), with both seats' results of games from `state`,
+    each with a fresh face-down board and later hands, after `action` unless it is NO_ACTION."""
+    trial = state.copy()
+    for playing in range(len(results)):
+        copy(state, trial)
+        redeal_board(trial, derive(seed, HIDDEN, playing))
+        trial[SEED] = np.int64(derive(seed, DEAL, playing))
+        if action != NO_ACTION:
+            step(trial, action)
+        playout(trial, policies, derive(seed, MOVES, playing), room)
+        for seat in range(2):
+            results[playing, seat] = figure(trial, measure, seat)
+
+
+@inlined
+def redeal_board(state: np.ndarray, key: np.uint64) -> None:
+    """Redeal the face-down part of the board, which neither seat has seen."""
+    shown = BOARD + faceup(state[STREET])
+    used, count = hole(state, 0) | hole(state, 1) | board(state, shown - BOARD), 0
+    for place in range(shown, LOG):
+        state[place], count = draw(used, key, count)
+        used |= bit(state[place])
 
 
 @inlined

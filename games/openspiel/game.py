@@ -22,6 +22,8 @@ from gauntlet.games.openspiel.engine import GameNotes, State, notes_of
 from gauntlet.games.openspiel.words import Choice
 
 RANDOM = "random"
+SHORT = 30
+"""Longest game, in moves, whose luck is corrected: it is played on many times at every move."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,8 @@ class OpenSpiel:
         object.__setattr__(self, "files", read)
         if sampler := self._sampler():
             object.__setattr__(self, "sample", sampler)
+        if self.lucky and not self.secretive and self.engine.max_game_length() <= SHORT:
+            object.__setattr__(self, "redealt", self._with_later_luck)
 
     def __reduce__(self) -> tuple[type[OpenSpiel], tuple[Any, ...]]:
         return type(self), tuple(getattr(self, each.name) for each in fields(self))
@@ -225,6 +229,10 @@ class OpenSpiel:
         state: State = observation.view.state
         seed = int(rng.integers(2**63)) if self.lucky else 0
         return State(seed, state.actions, state.moves, state.live)
+
+    def _with_later_luck(self, state: State, rng: np.random.Generator) -> State:
+        """Draw all chance nodes to come anew; those that were drawn stay, seen or not."""
+        return State(int(rng.integers(2**63)), state.actions, state.moves, state.live)
 
     def _with_other_cards(self, observation: Observation, rng: np.random.Generator) -> State:
         """Use OpenSpiel's own resampling of what a seat cannot see."""

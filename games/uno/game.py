@@ -13,7 +13,7 @@ from gauntlet.games.base import Action, Fact, Observation
 from gauntlet.games.capabilities import WIN
 from gauntlet.games.uno import encode, luck, policies, rules, words
 from gauntlet.games.uno.encode import Practice
-from gauntlet.games.uno.policies import simulate, values, winners
+from gauntlet.games.uno.policies import NO_ACTION, rollouts, simulate, values, winners
 from gauntlet.games.uno.state import (
     State,
     View,
@@ -174,6 +174,22 @@ class Uno:
             raise ValueError(f"a {policy} needs a goal of help:SEAT that names another seat")
         back = (seat - at) % self.num_seats
         return policy if back == 1 else f"{policy} {back}"
+
+    def redealt(self, state: State, rng: np.random.Generator) -> State:
+        return State(policies.with_fresh_pile(state.array, rng), state.history)
+
+    def rollouts(
+        self,
+        state: State,
+        moves: Sequence[Action],
+        policies: Sequence[str],
+        count: int,
+        seed: int,
+        measure: str,
+    ) -> np.ndarray:
+        (action,) = moves or (NO_ACTION,)
+        winners = rollouts(state.array, action, self.codes(policies), count, seed)
+        return np.asarray(winners[:, None] == np.arange(self.num_seats), float)
 
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
         return simulate(self.codes(policies), games, seed)

@@ -26,6 +26,8 @@ from gauntlet.games.uno.rules import (
     DRAW,
     DRAW_TWO,
     HANDS,
+    LOOSE,
+    ORDER,
     PILE,
     PLY,
     REVERSE,
@@ -218,6 +220,7 @@ def choose(
 
 
 DEAL, MOVES, HIDDEN = range(3)
+NO_ACTION = -1
 
 
 @compiled
@@ -227,6 +230,32 @@ def playout(state: np.ndarray, policies: np.ndarray, key: np.uint64, room: Room)
         policy = policies[mover(state)]
         step(state, choose(policy, state, legal(state), key, state[PLY], room))
     return int(state[WINNER])
+
+
+@allocating
+def rollouts(
+    state: np.ndarray, action: int, policies: np.ndarray, count: int, seed: int
+) -> np.ndarray:
+    """Return the winner, or -1 for none, of `count` games from `state`, each with a fresh pile,
+    after `action` unless it is NO_ACTION."""
+    found, trial, room = np.empty(count, np.int64), state.copy(), make_room()
+    for playing in range(count):
+        copy(state, trial)
+        loosen(trial, derive(seed, HIDDEN, playing))
+        trial[SEED] = np.int64(derive(seed, DEAL, playing))
+        if action != NO_ACTION:
+            step(trial, action)
+        found[playing] = playout(trial, policies, derive(seed, MOVES, playing), room)
+    return found
+
+
+def with_fresh_pile(state: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return a copy with the pile and all later shuffles drawn anew."""
+    fresh = state.copy()
+    fresh[LOOSE], fresh[ORDER] = fresh[PILE], rng.integers(2**63)
+    settle(fresh)
+    fresh[SEED] = rng.integers(2**63)
+    return fresh
 
 
 @allocating

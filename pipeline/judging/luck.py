@@ -36,6 +36,7 @@ from msgspec import convert
 from gauntlet.common.disk import write_atomically
 from gauntlet.games.capabilities import Adjustable
 from gauntlet.pipeline.config.read import Seed
+from gauntlet.pipeline.judging import chance
 from gauntlet.pipeline.judging.references import (
     THREADS,
     PlayedMatch,
@@ -49,12 +50,16 @@ from gauntlet.pipeline.log.results import Adjusted, CellInfo, CellResults
 from gauntlet.pipeline.plan.baseline import policies_with_baseline, scripted_policies
 from gauntlet.pipeline.plan.cells import Cell
 from gauntlet.pipeline.plan.rng import DEAL, LUCK, stream
+from gauntlet.stats.control_variates import corrected
 
 WARNINGS = logging.getLogger("gauntlet")
 
 PLAYOUTS = 150
 """Playouts per option: about ten milliseconds per game of UNO. Twice as many would make a match
 worth only a sixth more."""
+
+CHANCE = "chance"
+"""The name in tables for the adjustment of `chance.py`, which has no reference."""
 
 LEARNT = "habits"
 """The name in tables for learnt references."""
@@ -71,6 +76,7 @@ class Luck:
     reference, playouts: how the advantages were measured, from the first deal on.
     rate, error: the reference's mean result in the subject's seat, and its standard error.
     advantages: by match id.
+    corrections: by match id, where nobody need be scripted; see `chance.py`.
     later: the references that replace the first one, by the deal at which each starts.
     """
 
@@ -81,6 +87,7 @@ class Luck:
     error: float = math.nan
     advantages: Mapping[str, float] = field(default_factory=dict)
     later: Sequence[Reference] = ()
+    corrections: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
 
     @property
     def references(self) -> list[Reference]:
@@ -122,7 +129,7 @@ def adjust(
     """Update the stored advantages of all cells to match the results. `say` gets progress lines."""
     for cell, result in zip(cells, results, strict=True):
         if reason := refusal(cell):
-            keep(folder, result.about, Luck(reason))
+            keep(folder, result.about, _by_chance(folder, cell, result, seed, reason, say))
             continue
         before = read(folder, result.about) or Luck("")
         first, *later = references(folder, cell, result, before.later, seed)
@@ -134,6 +141,25 @@ def adjust(
             own = [game for game in games if fresh.reference_of(game.deal) == reference]
             by_match |= advantages(against(cell, reference.policy), own, seed, say)
         keep(folder, result.about, replace(fresh, advantages=by_match))
+
+
+def _by_chance(
+    folder: Path,
+    cell: Cell,
+    result: CellResults,
+    seed: Seed,
+    reason: str,
+    say: Callable[[str], None],
+) -> Luck:
+    """The adjustment that needs no scripted player; where there is none, with the reason."""
+    if lack := chance.refusal(cell):
+        return Luck(f"{reason}, and {lack}")
+    before = read(folder, result.about) or Luck("")
+    wanted = {outcome.match for outcome in result.outcomes}
+    kept = {match: c for match, c in before.corrections.items() if match in wanted}
+    found = chance.corrections(folder, cell, result.about, wanted - kept.keys(), seed, say)
+    error = chance.cell_error(cell)
+    return Luck("", CHANCE, error=error, corrections=kept | dict(found))
 
 
 def reusable_advantages(before: Luck, fresh: Luck, result: CellResults) -> dict[str, float]:
@@ -212,6 +238,8 @@ def adjusted(folder: Path, result: CellResults) -> Adjusted | None:
     adjustment = read(folder, result.about)
     if adjustment is None or adjustment.reason or not result.outcomes:
         return None
+    if adjustment.corrections:
+        return _corrected(adjustment, result)
     known = [adjustment.advantages.get(outcome.match, math.nan) for outcome in result.outcomes]
     deals, where = np.unique(result.outcomes.column("deal"), return_inverse=True)
     means = np.bincount(where, np.array(known, float)) / np.bincount(where)
@@ -221,6 +249,19 @@ def adjusted(folder: Path, result: CellResults) -> Adjusted | None:
     rates = np.array([judge.rate for judge in judges])
     name = adjustment.reference if judges[-1].start == 0 else LEARNT
     return Adjusted(deals, rates + means, name, float(rates.mean()), error_of(judges))
+
+
+def _corrected(luck: Luck, result: CellResults) -> Adjusted | None:
+    """None if a match has no corrections yet."""
+    missing = (math.nan,) * len(chance.GROUPS)
+    known = [luck.corrections.get(outcome.match, missing) for outcome in result.outcomes]
+    deals, where = np.unique(result.outcomes.column("deal"), return_inverse=True)
+    every = np.column_stack((result.outcomes.column("figure"), np.array(known, float)))
+    if np.isnan(every).any():
+        return None
+    means = np.array([np.bincount(where, one) for one in every.T]).T / np.bincount(where)[:, None]
+    values = corrected(means[:, 0], means[:, 1:])
+    return Adjusted(deals, values, CHANCE, math.nan, luck.error)
 
 
 def error_of(judges: Sequence[Reference]) -> float:

@@ -337,7 +337,7 @@ LUCK = {
     "ci_high": "upper end of that interval",
     "raw": "the mean as it was played",
     **columns("raw_low", "raw_high"),
-    "reference": "the player against which decisions were judged",
+    "reference": "the player against which decisions were judged; chance if only luck was",
     "reference_mean": "the reference's own mean",
     "worth": "how many raw matches one adjusted match is worth",
     "reason": "why there is no adjusted mean",
@@ -349,6 +349,10 @@ LUCK_FOOT = (
 HABITS = (
     "habits: a player that imitates the subject, learnt from its earlier deals. Next to it: the\n"
     "mean of all references that its deals were judged against."
+)
+CHANCE = (
+    "chance: what no player had seen yet, and scripted players' choices, are averaged over what\n"
+    "might have come instead."
 )
 MOST_NAMES = 40
 """More cells than this are not all listed by name."""
@@ -365,7 +369,9 @@ def _luck_title(part: Part) -> str:
 
 def _luck_foot(part: Part) -> str:
     rows = part.results["luck"]
-    foot = [LUCK_FOOT.format(mean=_luck_mean(part))] if rows["estimate"].notna().any() else []
+    judged = rows["estimate"].notna() & (rows["reference"] != luck.CHANCE)
+    foot = [LUCK_FOOT.format(mean=_luck_mean(part))] if judged.any() else []
+    foot += [CHANCE] * bool((rows["reference"] == luck.CHANCE).any())
     foot += [HABITS] * bool((rows["reference"] == luck.LEARNT).any())
     for reason, cells in rows.groupby("reason", sort=False):
         names = [part.results.names[name] for name in cells["cell"]]
@@ -381,6 +387,12 @@ def name_list(names: list[str]) -> str:
     return f"{', '.join(names[:few])} and {len(names) - few:,} other cells"
 
 
+def _reference(row: sheets.Row) -> str:
+    """Its name and mean; the adjustment by chance alone has no mean."""
+    known = np.isfinite(row["reference_mean"])
+    return f"{row['reference']} {sheets.mean('reference_mean')(row)}" if known else row["reference"]
+
+
 LUCK_VIEW = View(
     _luck_title,
     (
@@ -389,7 +401,7 @@ LUCK_VIEW = View(
         Column("95% interval", sheets.span("ci_low", "ci_high")),
         Column("raw", sheets.mean("raw")),
         Column("95% interval", sheets.span("raw_low", "raw_high")),
-        Column("reference", lambda row: f"{row['reference']} {sheets.mean('reference_mean')(row)}"),
+        Column("reference", _reference),
         Column("worth", lambda row: f"{row['worth']:.1f}" if np.isfinite(row["worth"]) else "-"),
     ),
     _luck_foot,

@@ -156,17 +156,15 @@ def test_references_of_several_stretches_bring_their_errors_by_share() -> None:
 @pytest.mark.parametrize(
     ("overrides", "reason"),
     [
-        (["agent=rule", "baseline=null"], "there is no baseline"),
         (
-            ["agent=random", "game=holdem", "game.hands=2", "baseline=null"],
-            "its playouts judge hands with fresh stacks, and a match goes on",
-        ),
-        (
-            ["agent=random", "game=holdem_hands", "game.hands=2", "baseline=null", "measure=win"],
-            "its playouts judge by bb_per_hand, and the cell is judged by win",
+            ["agent=random", "game=air_land_sea", "baseline=null"],
+            "air_land_sea has no playouts to judge luck by, and air_land_sea has no `redealt`",
         ),
         (["agent=rule", "game=tic_tac_toe", "agent=random"], "tic_tac_toe has no playouts"),
-        (["agent=rule", "baseline=random", "seats.0.agent=llm"], "player 0, llm.fake.cloze, is no"),
+        (
+            ["agent=random", "baseline=random", "agent.on_bad_reply=forfeit", "agent=llm"],
+            "a forfeited match has no end",
+        ),
     ],
 )
 def test_what_cannot_be_adjusted_is_refused_with_the_reason(

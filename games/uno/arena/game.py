@@ -16,7 +16,7 @@ from gauntlet.games.uno.arena import encode, rules, words
 from gauntlet.games.uno.arena import playouts as engine
 from gauntlet.games.uno.arena.encode import Practice
 from gauntlet.games.uno.arena.rules import BEFORE, IN_FORCE, PHASE, WINNERS, View
-from gauntlet.games.uno.policies import redeal
+from gauntlet.games.uno.policies import NO_ACTION, redeal, with_fresh_pile
 from gauntlet.games.uno.rules import (
     DIRECTION,
     PILE,
@@ -66,6 +66,7 @@ class UnoArena:
     policies: ClassVar[tuple[str, ...]] = tuple(CODES)
     told_policies: ClassVar[Mapping[str, str]] = TOLD
     num_codes: ClassVar[int] = encode.NUM_CODES
+    references: ClassVar[tuple[str, ...]] = ("rule",)
 
     def __post_init__(self) -> None:
         if not 2 <= self.num_seats <= 10:
@@ -161,6 +162,22 @@ class UnoArena:
             mask = engine.preferred(possible_state(view), mask)
         taken = [mask >> action & 1 for action in view.table.options]
         return tuple(one / sum(taken) for one in taken)
+
+    def redealt(self, state: State, rng: np.random.Generator) -> State:
+        return State(with_fresh_pile(state.array, rng), state.history)
+
+    def rollouts(
+        self,
+        state: State,
+        moves: Sequence[Action],
+        policies: Sequence[str],
+        count: int,
+        seed: int,
+        measure: str,
+    ) -> np.ndarray:
+        (action,) = moves or (NO_ACTION,)
+        masks = engine.rollouts(state.array, action, self.codes(policies), count, seed)
+        return (masks[:, None] >> np.arange(self.num_seats) & 1).astype(float)
 
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
         return engine.simulate(self.codes(policies), games, seed)

@@ -22,12 +22,13 @@ from gauntlet.games.uno.arena.rules import (
     over,
     step,
 )
-from gauntlet.games.uno.policies import DEAL, HIDDEN, MOVES, redeal_lazily
+from gauntlet.games.uno.policies import DEAL, HIDDEN, MOVES, NO_ACTION, redeal_lazily
 from gauntlet.games.uno.rules import (
     DRAW,
     EVERY_COLOUR,
     PLAIN,
     PLY,
+    SEED,
     TO_MOVE,
     TRAIT,
     WILD,
@@ -38,6 +39,7 @@ from gauntlet.games.uno.rules import (
     hand_of,
     inlined,
     kind_of,
+    loosen,
     mover,
     trait_of,
 )
@@ -95,6 +97,23 @@ def playout(state: np.ndarray, policies: np.ndarray, key: np.uint64) -> int:
     while not over(state):
         step(state, choose(policies[mover(state)], state, key))
     return int(state[WINNERS])
+
+
+@allocating
+def rollouts(
+    state: np.ndarray, action: int, policies: np.ndarray, count: int, seed: int
+) -> np.ndarray:
+    """Return the winners, a mask of seats, of `count` games from `state`, each with a fresh pile,
+    after `action` unless it is NO_ACTION."""
+    found, trial = np.empty(count, np.int64), state.copy()
+    for playing in range(count):
+        copy(state, trial)
+        loosen(trial, derive(seed, HIDDEN, playing))
+        trial[SEED] = np.int64(derive(seed, DEAL, playing))
+        if action != NO_ACTION:
+            step(trial, action)
+        found[playing] = playout(trial, policies, derive(seed, MOVES, playing))
+    return found
 
 
 @allocating

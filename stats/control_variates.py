@@ -1,0 +1,51 @@
+"""Control variates: corrections of known mean 0 that take luck out of a mean.
+
+AIVAT (N. Burch et al., 2018, AAAI, arXiv:1612.06915) adds the corrections as they are. Any
+coefficients keep the mean if they are fixed without the observation that they correct, and fitted
+ones repair a value function that is off in scale.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gauntlet.stats import checks
+from gauntlet.stats.checks import Floats
+
+FIRST, GROWTH = 5, 2
+"""Observations before anything is fitted, and the factor between two fits."""
+PRIOR = 3.0
+"""Observations that a coefficient of 1, that of a perfect value function, is worth."""
+
+
+def corrected(values: ArrayLike, corrections: ArrayLike) -> Floats:
+    """Return values + corrections @ coefficients, float64 of shape (n,).
+
+    values: one per independent observation, in order, shape (n,). corrections: shape (n, groups),
+    each of mean 0 given everything before it. Coefficients come from earlier observations alone, by
+    least squares shrunk towards 1, so a sequence may be looked at after any of them. Raises
+    ValueError for shapes that do not fit and numbers that are not finite.
+    """
+    y, c = np.asarray(values, float), np.asarray(corrections, float)
+    checks.finite(y, "values")
+    checks.finite(c, "corrections")
+    if c.ndim != 2 or len(c) != len(y):
+        raise ValueError(f"{len(y)} values need as many rows of corrections, got {c.shape}")
+    found, start, coefficients = y.copy(), 0, np.ones(c.shape[1])
+    while start < len(y):
+        end = FIRST if start == 0 else start * GROWTH
+        coefficients = _fitted(y[:start], c[:start]) if start else coefficients
+        found[start:end] += c[start:end] @ coefficients
+        start = end
+    return found
+
+
+def _fitted(y: Floats, c: Floats) -> Floats:
+    """Least squares of -y on the corrections, with PRIOR observations' weight on 1."""
+    inner = (c - c.mean(axis=0)).T @ (c - c.mean(axis=0))
+    outer = -(c - c.mean(axis=0)).T @ (y - y.mean())
+    weight = PRIOR * np.diag(inner) / len(y)
+    weight = np.where(weight > 0, weight, 1.0)
+    solution: Floats = np.linalg.solve(inner + np.diag(weight), outer + weight)
+    return solution

@@ -1,0 +1,126 @@
+"""What no seat has seen is dealt again by the law by which it was dealt.
+
+A state and its redeals must be exchangeable: played on alike, the true one has every rank among
+them equally often.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from gauntlet.games.base import Game
+from gauntlet.games.capabilities import Redealt, values_with_score
+from gauntlet.games.holdem import Holdem
+from gauntlet.games.openspiel.game import OpenSpiel
+from gauntlet.games.playouts import RANDOM, play_on
+from gauntlet.games.uno import Uno
+from gauntlet.games.uno.arena import UnoArena
+from gauntlet.games.uno.rules import PILE
+from gauntlet.games.uno.state import State
+
+GAMES: dict[str, Any] = {
+    "uno": Uno(num_seats=3),
+    "uno_arena": UnoArena(num_seats=2),
+    "holdem": Holdem(mode="hands", hands=2),
+    "leduc": OpenSpiel(name="leduc_poker"),
+    "kuhn of 3": OpenSpiel(name="kuhn_poker", num_seats=3),
+    "pig": OpenSpiel(name="pig", parameters={"winscore": 6, "horizon": 20}),
+}
+REDEALS = 4
+Redealing = Callable[[Any, np.random.Generator], Any]
+
+
+def rank_p(game: Game[Any], redealt: Redealing, matches: int) -> float:
+    """The chi-square p-value of the true state's ranks."""
+    counts = np.zeros(REDEALS + 1)
+    for number in range(matches):
+        rng = np.random.default_rng((matches, number))
+        state = some_state(game, rng)
+        copies = [state, *(redealt(state, rng) for _ in range(REDEALS))]
+        marks = [mark(game, one, number) for one in copies]
+        lower, ties = (sum(one < marks[0] for one in marks), marks[1:].count(marks[0]))
+        counts[lower + rng.integers(ties + 1)] += 1
+    return float(chisquare(counts).pvalue)
+
+
+def some_state(game: Game[Any], rng: np.random.Generator) -> Any:
+    """A state of a random match, not its end."""
+    states, state = [], game.deal(rng)
+    while seats := game.to_move(state):
+        states.append(state)
+        moves = [legal[rng.integers(len(legal))] for legal in (game.legal(state, s) for s in seats)]
+        state = game.play(state, moves)
+    return states[int(len(states) * rng.random() ** 2)]
+
+
+def mark(game: Game[Any], state: Any, seed: int) -> int:
+    """A number for how a state goes on with random players."""
+    end, _ = play_on(game, state, [RANDOM] * game.num_seats, np.random.default_rng(seed))
+    return zlib.crc32(game.show(end).encode())
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_the_true_state_is_one_of_its_redeals(name: str) -> None:
+    assert isinstance(GAMES[name], Redealt)
+    assert rank_p(GAMES[name], GAMES[name].redealt, 150) > 1e-4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", GAMES)
+def test_the_true_state_is_one_of_its_redeals_in_many_matches(name: str) -> None:
+    assert rank_p(GAMES[name], GAMES[name].redealt, 3_000) > 1e-4
+
+
+def test_a_wrong_redeal_is_caught() -> None:
+    """A pile in order, and a board that may repeat a card of a hand."""
+
+    def sorted_pile(state: State, rng: np.random.Generator) -> State:
+        array = state.array.copy()
+        array[PILE + 1 : PILE + 1 + array[PILE]].sort()
+        return replace(state, array=array)
+
+    assert rank_p(GAMES["uno"], sorted_pile, 150) < 1e-6
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_what_a_seat_sees_stays(name: str) -> None:
+    game = GAMES[name]
+    for number in range(20):
+        rng = np.random.default_rng(number)
+        state = some_state(game, rng)
+        other = game.redealt(state, rng)
+        assert game.to_move(other) == game.to_move(state)
+        for seat in range(game.num_seats):
+            assert game.observe(other, seat) == game.observe(state, seat)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, game in GAMES.items() if hasattr(game, "rollouts")]
+)
+def test_compiled_rollouts_are_those_by_the_rules(name: str) -> None:
+    """With the same means, by a z-test of 4,000 games each, from the start and after a move."""
+    game, measure = GAMES[name], "bb_per_hand" if name == "holdem" else "win"
+    players = [game.references[0], *[RANDOM] * (game.num_seats - 1)]
+    state = game.deal(np.random.default_rng(3))
+    (seat,) = game.to_move(state)
+    move = game.legal(state, seat)[-1]
+
+    for moves in ((), (move,)):
+        fast = game.rollouts(state, moves, players, 4_000, 1, measure)
+        slow = []
+        for number in range(400):
+            rng = np.random.default_rng((9, number))
+            start = game.redealt(state, rng)
+            start = game.play(start, moves) if moves else start
+            end, _ = play_on(game, start, players, rng)
+            slow.append(values_with_score(game, end)[measure])
+        off = fast.mean(axis=0) - np.mean(slow, axis=0)
+        error = np.hypot(fast.std(axis=0) / 4_000**0.5, np.std(slow, axis=0) / 20)
+        assert (np.abs(off) < 4.5 * error + 1e-12).all(), (off, error)
