@@ -1,13 +1,14 @@
-"""Ratings of players from two-player matches, in one or more games, with limits.
+"""Ratings of players from matches of two or more sides, in one or more games, with limits.
 
-Every game has the same total weight: a match of a game with N matches weighs 1 / N. For the limits
+Every game has the same total weight: a match of a game with N matches weighs 1 / N, and each pair of
+its n sides 1 / (n - 1) of that. For the limits
 (`stats.profile`) matches are clustered in one of two ways:
 
     by deal     matches of one deal, with any seats or players, met the same cards and share luck
     by match    all matches are independent
 
 Ratings are relative to the mean of the players with mixed records: the largest group in which a
-chain of wins leads from each player to every other (`stats.bradley_terry.mixed`), weighted by
+chain of wins leads from each player to every other (`stats.chains.mixed`), weighted by
 number of matches. It excludes players who won or lost everything, and those who hardly played
 hardly count, so that their uncertainty does not widen the others' limits. Without such a group it
 is the mean of all.
@@ -24,14 +25,28 @@ import numpy as np
 from scipy.special import expit
 
 from gauntlet.stats import checks, profile
-from gauntlet.stats.bradley_terry import Ints, beats, mixed, parts, penalised, spectral
+from gauntlet.stats.bradley_terry import Ints, beats, penalised, spectral
+from gauntlet.stats.chains import mixed, parts
 from gauntlet.stats.checks import Floats
 from gauntlet.stats.matches import Matches, Ties, draw_by_match
 
-Fit = Literal["penalised", "spectral"]
+Fit = Literal["pairs", "spectral"]
 By = Literal["deal", "match"]
 
-FITS: dict[Fit, Callable[[Floats], Floats]] = {"penalised": penalised, "spectral": spectral}
+
+def pairwise(matches: Matches, ties: Ties) -> Floats:
+    """Fit by pairs: `bradley_terry.penalised`."""
+    return penalised(matches.wins(ties), teams=matches.teams)
+
+
+def as_published(matches: Matches, ties: Ties) -> Floats:
+    """Fit as GameBench does: `bradley_terry.spectral`."""
+    if matches.teams is not None:
+        raise ValueError("the spectral fit rates single players, and some sides are teams")
+    return spectral(matches.wins(ties))
+
+
+FITS: dict[Fit, Callable[[Matches, Ties], Floats]] = {"pairs": pairwise, "spectral": as_published}
 DRAWS, LEVEL = 10_000, 0.9
 
 
@@ -40,7 +55,7 @@ class Ratings:
     """Ratings in log odds, with what is needed to compute their limits.
 
     fitted: from all matches; nan for players without a match that counts. matches: number per
-    player. parts: as in `bradley_terry.parts`: ratings are comparable within one. zero: (players,
+    player. parts: as in `chains.parts`: ratings are comparable within one. zero: (players,
     players), weights of the mean to which each player's rating is relative. bounds: returns the
     limits of the ratings of some players less such weighted means.
     """
@@ -97,7 +112,7 @@ class Bootstrapped:
 
 def rated(
     matches: Matches,
-    fit: Fit = "penalised",
+    fit: Fit = "pairs",
     ties: Ties = "half",
     by: By = "deal",
     level: float = LEVEL,
@@ -106,18 +121,17 @@ def rated(
 
     ties: whether a match that ends 1/2 to 1/2 is half a win for each, or does not count. With `by`
     deal, there are no limits where a game has a single deal. Raises ValueError for unknown settings
-    and levels outside (0, 1).
+    and levels outside (0, 1), and for teams with a fit of single players.
     """
     for given, kind in ((fit, Fit), (ties, Ties), (by, By)):
         if given not in get_args(kind):
             raise ValueError(f"{given!r} is none of {', '.join(get_args(kind))}")
     checks.inside(level, "level")
-    wins = matches.wins(ties)
-    belongs = parts(wins)
-    zero, found = _zero(wins, belongs), FITS[fit](wins)
+    belongs = parts(matches.wins(ties), matches.teams)
+    zero, found = _zero(matches, ties, belongs), FITS[fit](matches, ties)
     fitted = np.where(belongs < 0, np.nan, found - zero @ found)
     bounds = _bounds(matches, ties, by, level)
-    return Ratings(fitted, matches.met.sum(1), belongs, level, zero, bounds)
+    return Ratings(fitted, matches.played, belongs, level, zero, bounds)
 
 
 def as_gamebench(matches: Matches, draws: int = DRAWS, seed: int = 0) -> Bootstrapped:
@@ -137,10 +151,12 @@ def without_each(
         yield int(game), rate(matches.where(matches.games != game))
 
 
-def _zero(wins: Floats, belongs: Ints) -> Floats:
+def _zero(matches: Matches, ties: Ties, belongs: Ints) -> Floats:
     """Return the weights of the mean to which each player's rating is relative, row by row."""
-    groups, weight = mixed(wins), (wins + wins.T).sum(1)
-    zeros = np.zeros(wins.shape)
+    wins, teams = matches.wins(ties), matches.teams
+    groups, weight = mixed(wins, teams), (wins + wins.T).sum(1)
+    weight = weight if teams is None else teams.T @ weight
+    zeros = np.zeros((matches.players, matches.players))
     for part in range(belongs.max(initial=-1) + 1):
         inside = belongs == part
         members = [inside & (groups == group) for group in np.unique(groups[inside])]
@@ -154,9 +170,13 @@ def _bounds(
     matches: Matches, ties: Ties, by: By, level: float
 ) -> Callable[[Ints, Floats], tuple[Floats, Floats]]:
     if by == "match":
-        return partial(profile.limits, matches, ties, np.arange(len(matches)), level)
-    places = np.unique(np.stack((matches.games, matches.deals)), axis=1, return_inverse=True)
-    deals = np.unique(places[0][0], return_counts=True)[1]
-    if deals.min(initial=2) < 2:
+        return partial(profile.limits, matches, ties, matches.numbers, level)
+    if single_deal(matches):
         return lambda players, _: (np.full(len(players), np.nan),) * 2
-    return partial(profile.limits, matches, ties, places[1].ravel(), level)
+    return partial(profile.limits, matches, ties, matches.units, level)
+
+
+def single_deal(matches: Matches) -> bool:
+    """Return whether a game has a single deal, which tells nothing of others."""
+    games, units = np.unique(np.stack((matches.games, matches.units)), axis=1)
+    return bool(np.unique(games, return_counts=True)[1].min(initial=2) < 2) and units.size > 0

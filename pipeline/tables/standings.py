@@ -25,7 +25,7 @@ from gauntlet.pipeline.tables import sheets
 from gauntlet.pipeline.tables.primary_test import finite_bounds
 from gauntlet.pipeline.tables.registry import Part, Results, columns, table
 from gauntlet.pipeline.tables.sheets import Column, View
-from gauntlet.stats.bradley_terry import parts
+from gauntlet.stats.chains import parts
 from gauntlet.stats.matches import Matches, Ties
 from gauntlet.stats.means import limits, p_value
 from gauntlet.stats.multiple import holm
