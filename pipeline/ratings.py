@@ -18,6 +18,7 @@ from gauntlet.common.errors import UserError, counted
 from gauntlet.common.process import as_process
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.tables import plot_style
+from gauntlet.pipeline.tables.contest import Contest, load_contest
 from gauntlet.pipeline.tables.ratings import (
     rate_contest,
     rating_figures,
@@ -25,7 +26,6 @@ from gauntlet.pipeline.tables.ratings import (
     write_ratings,
 )
 from gauntlet.pipeline.tables.registry import Results
-from gauntlet.pipeline.tables.standings import Contest, load_contest
 from gauntlet.pipeline.tables.terminal import sheet_view
 from gauntlet.pipeline.tracking.rated import add_ratings
 from gauntlet.pipeline.tracking.store import STORE, tracking_uri
@@ -106,7 +106,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--out", type=Path, metavar="DIR",
         help=f"folder of what is written (default DIR/ratings; of several {SEVERAL})")  # fmt: skip
     fits = "maximum likelihood with a small prior, or as GameBench fits"
-    add("--fit", choices=get_args(Fit), default="penalised", help=f"{fits} (default %(default)s)")
+    add("--fit", choices=get_args(Fit), default="pairs", help=f"{fits} (default %(default)s)")
     ties = "count as half a win for each, or not at all"
     add("--ties", choices=get_args(Ties), default="half", help=f"{ties} (default %(default)s)")
     together = "which matches hang together: those of a deal, or none"

@@ -124,9 +124,7 @@ def _tables(wins: ArrayLike) -> Floats:
     return tables
 
 
-def _fitted(
-    tables: Floats, worth: float, precision: float, teams: Floats | None = None
-) -> Floats:
+def _fitted(tables: Floats, worth: float, precision: float, teams: Floats | None = None) -> Floats:
     """Centre the ratings: a small prior hardly determines their mean."""
     k = tables.shape[-1]
     players = k if teams is None else teams.shape[1]
@@ -184,9 +182,7 @@ def _newton(
     return ratings
 
 
-def _derivatives(
-    b: Floats, left: Ints, right: Ints, played: Floats
-) -> tuple[Floats, Floats]:
+def _derivatives(b: Floats, left: Ints, right: Ints, played: Floats) -> tuple[Floats, Floats]:
     """Return minus the expected wins at strengths b, (k, tables), and the upper half of minus the
     second derivative. left, right: pairs that met, `played` between each."""
     worths = np.exp(b)

@@ -76,13 +76,18 @@ class Matches:
         return np.unique(places, axis=1, return_inverse=True)[1].ravel().astype(np.int64)
 
     @property
+    def count(self) -> int:
+        """Number of matches."""
+        return len(np.unique(self.numbers))
+
+    @property
     def numbers(self) -> Ints:
         """The number of each pair's match."""
         return np.arange(len(self.scores)) if self.match is None else self.match
 
     @cached_property
     def shares(self) -> Floats:
-        """Each pair's part of its match: 1 / (sides - 1), where a match of n sides has n (n - 1) / 2
+        """Each pair's part of its match: 1 / (n - 1), where a match of n sides has n (n - 1) / 2
         pairs."""
         if self.match is None:
             return np.ones(len(self))
@@ -106,8 +111,7 @@ class Matches:
 
     @cached_property
     def met(self) -> Ints:
-        """Number of matches in which each two players were on opposite sides: (players, players).
-        """
+        """Number of matches in which each two players were on opposite sides: (players, players)."""
         found = np.zeros((self.sides, self.sides), int)
         np.add.at(found, (self.first, self.second), 1)
         found = found + found.T

@@ -204,17 +204,13 @@ def _root_at_zero(asked: _Question, contrasts: Floats) -> Floats:
     return asked.root(asked.fitted(pull, contrasts))
 
 
-def _scale(
-    counts: DealCounts, moved: Floats, bounded: NDArray[np.bool_]
-) -> tuple[Floats, Floats]:
+def _scale(counts: DealCounts, moved: Floats, bounded: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     """Return phi of each difference, and its degrees of freedom. moved: (sides, differences), the
     sensitivity to each strength. An unbounded difference shows no design effect of its own, so it
     uses that of all players."""
     shared = _shared(counts, len(moved))
     step = max(1, AT_ONCE // len(counts.off))
-    found = [
-        _variances(counts, moved[:, at : at + step]) for at in range(0, moved.shape[1], step)
-    ]
+    found = [_variances(counts, moved[:, at : at + step]) for at in range(0, moved.shape[1], step)]
     weighted, effect, deals = np.concatenate(found, axis=1)
     own = np.where(bounded, deals - 1.0, 0.0)
     degrees = own + SHARED

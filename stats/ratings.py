@@ -1,8 +1,8 @@
 """Ratings of players from matches of two or more sides, in one or more games, with limits.
 
-Every game has the same total weight: a match of a game with N matches weighs 1 / N, and each pair of
-its n sides 1 / (n - 1) of that. For the limits
-(`stats.profile`) matches are clustered in one of two ways:
+Every game has the same total weight: a match of a game with N matches weighs 1 / N, and each pair
+of its n sides 1 / (n - 1) of that. For the limits (`stats.profile`) matches are clustered in one of
+two ways:
 
     by deal     matches of one deal, with any seats or players, met the same cards and share luck
     by match    all matches are independent

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 from gauntlet.common.disk import write_atomically
 from gauntlet.pipeline.tables import plot_style
+from gauntlet.pipeline.tables.contest import Contest
 from gauntlet.pipeline.tables.formatting import UNBOUNDED, percent
 from gauntlet.pipeline.tables.plot_style import ACCENT, COLOURS, MUTED
 from gauntlet.pipeline.tables.registry import (
@@ -28,7 +29,6 @@ from gauntlet.pipeline.tables.registry import (
     truncation_note,
 )
 from gauntlet.pipeline.tables.sheets import Column, View, count, decimal, share, text
-from gauntlet.pipeline.tables.standings import Contest
 from gauntlet.stats.matches import Matches
 from gauntlet.stats.ratings import Ratings, without_each
 

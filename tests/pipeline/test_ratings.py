@@ -15,6 +15,7 @@ from gauntlet.pipeline import ratings, run, track
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.tables import plot_style
+from gauntlet.pipeline.tables.contest import Contest, load_contest
 from gauntlet.pipeline.tables.ratings import (
     chance_matrix,
     interval_plot,
@@ -23,7 +24,6 @@ from gauntlet.pipeline.tables.ratings import (
     rating_sheets,
     write_ratings,
 )
-from gauntlet.pipeline.tables.standings import Contest, load_contest
 from gauntlet.pipeline.tracking.rated import add_ratings
 from gauntlet.stats.matches import Matches
 from gauntlet.stats.ratings import rated
