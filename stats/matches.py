@@ -111,7 +111,7 @@ class Matches:
 
     @cached_property
     def met(self) -> Ints:
-        """Number of matches in which each two players were on opposite sides: (players, players)."""
+        """Number of matches of each two players on opposite sides: (players, players)."""
         found = np.zeros((self.sides, self.sides), int)
         np.add.at(found, (self.first, self.second), 1)
         found = found + found.T

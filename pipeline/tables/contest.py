@@ -106,7 +106,9 @@ def load_contest(
     names, omitted = names or PlayerNames(), 0
     for log in map(Folder, dict.fromkeys(path.resolve() for path in folders)):
         for about, seen in seen_matches(log, scoring):
-            seats = SeatedSides.of(about, log.description(about), names)
+            description = log.description(about)
+            called = [names.name(description, at) for at in range(len(about.players))]
+            seats = SeatedSides.of(about, description, called)
             if seats is None:
                 omitted += 1
                 continue
@@ -127,7 +129,7 @@ def seen_matches(
     abouts, seen = {about.key: about for about in log.sweep_cells()}, dict[str, Seen]()
 
     def see(record: MatchRecord) -> None:
-        seen.setdefault(record.match, _seen(record, abouts[record.cell], scoring))
+        seen.setdefault(record.match, values_of(record, abouts[record.cell], scoring))
 
     outcomes = log.outcomes(dict.fromkeys(abouts, MATCH_SCORE.name), see)
     found = collect([*abouts.values()], outcomes, log.failed_matches)
@@ -137,7 +139,8 @@ def seen_matches(
         yield result.about, {match: (deal, seen[match]) for match, deal in kept}
 
 
-def _seen(record: MatchRecord, about: CellInfo, scoring: Scoring) -> Seen:
+def values_of(record: MatchRecord, about: CellInfo, scoring: Scoring = "rank") -> Seen:
+    """What is kept of a match. Raises UserError for a measure without a range."""
     if scoring == "measure" and about.measure.name in record.measures:
         width = about.measure.high - about.measure.low
         if not math.isfinite(width):
@@ -162,14 +165,13 @@ class SeatedSides:
 
     @classmethod
     def of(
-        cls, about: CellInfo, description: Mapping[str, Any], names: PlayerNames
+        cls, about: CellInfo, description: Mapping[str, Any], names: Sequence[str]
     ) -> SeatedSides | None:
-        """The sides of a cell; None if they are unknown, or there is a single one."""
+        """The sides of a cell whose players have these names; None if they are unknown, or there is
+        a single one."""
         seatings = about.seatings or _two_sides(about)
-        players = range(len(about.players))
-        called = [names.name(description, at) for at in players]
         helps = [one["helps"] for one in description["identity"]["players"]]
-        sides = [_sides(seating, about.team, called, helps) for seating in seatings]
+        sides = [_sides(seating, about.team, names, helps) for seating in seatings]
         if not sides or min(map(len, sides)) < 2:
             return None
         return cls(about.step, sides)

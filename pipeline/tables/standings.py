@@ -1,4 +1,5 @@
-"""Round robins of three or more players: every two against each other."""
+"""Round robins of three or more players, every two against each other, and free-for-alls, in which
+three or more meet in one match."""
 
 from __future__ import annotations
 
@@ -13,9 +14,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gauntlet.games.capabilities import WIN, Measure, win_or_score
+from gauntlet.games.capabilities import WIN, Measure, add_match_score, win_or_score
+from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellInfo, CellResults
 from gauntlet.pipeline.tables import sheets
+from gauntlet.pipeline.tables.contest import SeatedSides, values_of
 from gauntlet.pipeline.tables.primary_test import finite_bounds
 from gauntlet.pipeline.tables.registry import Part, Results, columns, table
 from gauntlet.pipeline.tables.sheets import Column, View
@@ -29,7 +32,8 @@ MEASURED = {
     "win": "how often it won: the mean of its row in a table of players",
     "draw": "how often it drew",
     "loss": "how often its opponents won: the mean of its column",
-    "score": "1 a win and 1/2 a draw",
+    "score": "1 a win and 1/2 a draw; of three sides or more, the share of the others that it "
+    "finished before, a tie 1/2",
     "mean": "its mean of the measure",
 }
 LIMITS = {
@@ -147,11 +151,13 @@ class Side:
 
 @dataclass(frozen=True)
 class RoundRobin:
-    """Players who all met each other. sides: the first player's results against the second."""
+    """Players who all met each other. sides: the first player's results against the second.
+    together: whether all met in the same matches."""
 
     about: CellInfo
     players: Sequence[str]
     sides: Mapping[tuple[str, str], Side]
+    together: bool = False
 
     def others(self, *players: str) -> list[str]:
         return [name for name in self.players if name not in players]
@@ -208,10 +214,52 @@ def _mean(values: np.ndarray) -> float:
     return float(values.mean()) if len(values) else np.nan
 
 
+def free_for_alls(results: Results) -> list[RoundRobin]:
+    """The cells whose matches have three sides or more, each one player: every two of them met in
+    every match."""
+    log, robins = Folder(results.folder), []
+    for result in results.cells:
+        names = result.about.players
+        if len({*names}) >= FEWEST and result.about.seatings and len(result.outcomes):
+            seats = SeatedSides.of(result.about, log.description(result.about), names)
+            if seats and all(len(side) == 1 for side in seats.sides[0]):
+                sides = _free_sides(result, seats, log)
+                robins.append(RoundRobin(result.about, list(dict.fromkeys(names)), sides, True))
+    return robins
+
+
+def _free_sides(
+    result: CellResults, seats: SeatedSides, log: Folder
+) -> dict[tuple[str, str], Side]:
+    """Every player's results against each other, in the matches that count."""
+    about, rows = result.about, defaultdict[tuple[str, str], list[tuple[float, ...]]](list)
+    counted = {*result.outcomes.column("match").tolist()}
+    for record in log.matches(about.stem):
+        if record.match.encode() in counted:
+            own = add_match_score(record.measures, record.returns)[about.measure.name]
+            won = record.measures[WIN.name]
+            draw = float(not any(won) and not any(record.returns))
+            members = seats.sides[record.rotation // about.step]
+            wins, means = (
+                {side: float(np.mean([each[seat] for seat in held])) for side, held in
+                 members.items()}
+                for each in (won, own)
+            )  # fmt: skip
+            for one, other, score in seats.pairs(values_of(record, about)):
+                for a, b, x in ((one, other, score), (other, one, 1.0 - score)):
+                    row = (record.deal, wins[a], draw, wins[b], x, means[a])
+                    rows[a[0], b[0]].append(row)
+    found = {}
+    for pair, lines in rows.items():
+        deal, *columns = np.array(lines).T
+        found[pair] = Side(deal.astype(int), dict(zip(MEASURED, columns, strict=True)))
+    return found
+
+
 @table("standings", STANDINGS, [STANDINGS_VIEW], place=32)
 def standings(results: Results) -> Iterator[dict[str, Any]]:
-    """A row for each player of a round robin."""
-    for robin in results.cached(round_robins):
+    """A row for each player of a round robin, or of a free-for-all."""
+    for robin in (*results.cached(round_robins), *results.cached(free_for_alls)):
         for name in robin.players:
             yield _standing_row(robin, name)
 
@@ -220,13 +268,14 @@ def _standing_row(robin: RoundRobin, player: str) -> dict[str, Any]:
     about, opponents = robin.about, robin.others(player)
     sides = [robin.sides[player, other] for other in opponents]
     deals = reduce(np.intersect1d, (side.deals for side in sides))
+    matches = [int(np.isin(side.deals, deals).sum()) for side in sides]
     row: dict[str, Any] = {
         "experiment": about.experiment,
         "game": about.labels["game"],
         "player": player,
         "opponents": len(opponents),
         "deals": len(deals),
-        "matches": sum(int(np.isin(side.deals, deals).sum()) for side in sides),
+        "matches": max(matches) if robin.together else sum(matches),
         "measure": about.measure.name,
         "over": ", ".join(opponents),
     }
@@ -241,7 +290,7 @@ def _standing_row(robin: RoundRobin, player: str) -> dict[str, Any]:
 @table("shared_opponents", SHARED, [SHARED_VIEW], place=33)
 def shared_opponents(results: Results) -> Iterator[dict[str, Any]]:
     """A row for every two players, over the opponents that both have."""
-    for robin in results.cached(round_robins):
+    for robin in (*results.cached(round_robins), *results.cached(free_for_alls)):
         rows = list(_shared(robin))
         corrected = holm([row["p"] for row in rows]).tolist()
         yield from ({**row, "p_holm": p} for row, p in zip(rows, corrected, strict=True))
