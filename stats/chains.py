@@ -31,9 +31,10 @@ def parts(counts: ArrayLike, teams: Floats | None = None) -> Ints:
     """
     joined = np.asarray(counts) > 0
     joined |= joined.T
-    played, same = joined.any(axis=1), reached(joined)
+    played: Truths = np.asarray(joined.any(axis=1))
+    same = reached(joined)
     if teams is not None:
-        played = (teams[played] > 0).any(axis=0)
+        played = np.asarray((teams[played] > 0).any(axis=0))
         same = _determined(joined, teams)
     found = np.full(len(played), -1)
     found[played] = _group_numbers(same[np.ix_(played, played)])

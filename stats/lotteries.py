@@ -12,6 +12,7 @@ from math import inf
 import numpy as np
 from scipy.optimize import linprog, minimize
 
+from gauntlet.stats.chains import Truths
 from gauntlet.stats.checks import Floats
 
 EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
@@ -26,7 +27,8 @@ def maximal_lottery(margins: Floats) -> Floats:
     arXiv 2312.03121). Of several the one of most entropy, which treats copies of a player alike
     (D. Balduzzi et al. (2018), NeurIPS 31, 3268-3279).
 
-    Raises ValueError if the margins are no finite antisymmetric table.
+    A @ p, the Nash averages, is 0 for its members and at most 0 for all others. Raises ValueError
+    if the margins are no finite antisymmetric table.
     """
     checked = _margins(margins)
     k = len(checked)
@@ -34,15 +36,8 @@ def maximal_lottery(margins: Floats) -> Floats:
     middle = np.mean(corners, axis=0)
     middle = np.where(middle > NEAR, middle, 0.0) / middle[middle > NEAR].sum()
     if max(np.abs(one - middle).max() for one in corners) < NEAR:
-        return middle
+        return np.asarray(middle, float)
     return _of_most_entropy(checked, middle)
-
-
-def nash_averages(margins: Floats) -> Floats:
-    """Return each player's mean score against the maximal lottery, less 1/2: 0 for its members,
-    below for all others."""
-    found: Floats = margins @ maximal_lottery(margins)
-    return found
 
 
 def _corner(margins: Floats, goal: Floats) -> Floats:
@@ -126,28 +121,22 @@ def _gains(table: Floats, play: Sequence[int]) -> Floats:
     return found / len(play)
 
 
-def _smallest(gains: Floats, fixed: Floats) -> tuple[Floats, float, Floats]:
+def _smallest(gains: Floats, fixed: Floats) -> tuple[Floats, float, Truths]:
     """Minimise the largest gain of those not fixed yet. Returns the joint play, that gain, and
     whose cannot be smaller: those whose constraint has a price, or the nearest."""
-    k, plays = gains.shape
+    plays = gains.shape[1]
     free = np.isinf(fixed)
     above = np.hstack((gains, np.where(free, -1.0, 0.0)[:, None]))
     goal, total = np.append(np.zeros(plays), 1.0), np.append(np.ones(plays), 0.0)
-    found = linprog(
-        *(goal, above, np.where(free, 0.0, fixed), total[None], [1.0]),
-        bounds=[*[(0, 1)] * plays, (None, None)],
-        options=EXACT,
-    )
+    bounds = [*[(0, 1)] * plays, (None, None)]
+    exact = (goal, above, np.where(free, 0.0, fixed), total[None], [1.0], bounds)
+    found = linprog(*exact, options=EXACT)
     if found.x is None:  # infeasible by rounding
-        relaxed = np.where(free, 0.0, fixed + NEAR)
-        found = linprog(
-            *(goal, above, relaxed, total[None], [1.0]), bounds=[*[(0, 1)] * plays, (None, None)]
-        )
+        found = linprog(*exact[:2], np.where(free, 0.0, fixed + NEAR), *exact[3:])
     prices = np.where(free, -found.ineqlin.marginals, 0.0)
     tight = prices > NEAR
     if not tight.any():
-        tight = prices == prices.max()
-        tight &= free
+        tight = free & (prices == prices[free].max())
     return found.x[:-1], float(found.x[-1]), tight
 
 

@@ -117,8 +117,8 @@ class Matches:
         found = found + found.T
         if self.teams is None:
             return found
-        members = (self.teams > 0).astype(int)
-        return members.T @ found @ members
+        members = (self.teams > 0).astype(np.int64)
+        return np.asarray(members.T @ found @ members, np.int64)
 
     @cached_property
     def played(self) -> Ints:
@@ -147,10 +147,10 @@ class Matches:
 
     def _by_player(self, first: Floats, second: Floats) -> Floats:
         """Sum one value of each pair's first side and one of its second by player."""
-        totals = np.bincount(self.first, first, self.sides)
-        totals = totals + np.bincount(self.second, second, self.sides)
-        found: Floats = totals if self.teams is None else (self.teams > 0).T @ totals
-        return found
+        totals = np.zeros(self.sides)
+        np.add.at(totals, self.first, first)
+        np.add.at(totals, self.second, second)
+        return totals if self.teams is None else np.asarray((self.teams > 0).T @ totals, float)
 
     def wins(self, ties: Ties) -> Floats:
         """Return the weighted table of wins of all sides for `stats.bradley_terry`."""

@@ -24,29 +24,20 @@ from typing import Literal, get_args
 import numpy as np
 from scipy.special import expit
 
-from gauntlet.stats import checks, profile
+from gauntlet.stats import checks, profile, scores
 from gauntlet.stats.bradley_terry import Ints, beats, penalised, spectral
 from gauntlet.stats.chains import mixed, parts
 from gauntlet.stats.checks import Floats
+from gauntlet.stats.lotteries import deviation_ratings, maximal_lottery
+from gauntlet.stats.luce import luce
 from gauntlet.stats.matches import Matches, Ties, draw_by_match
+from gauntlet.stats.scores import PairScores
 
-Fit = Literal["pairs", "spectral"]
+Fit = Literal["pairs", "luce", "nash", "deviation", "spectral"]
 By = Literal["deal", "match"]
+Bounds = Callable[[Ints, Floats], tuple[Floats, Floats]]
 
 
-def pairwise(matches: Matches, ties: Ties) -> Floats:
-    """Fit by pairs: `bradley_terry.penalised`."""
-    return penalised(matches.wins(ties), teams=matches.teams)
-
-
-def as_published(matches: Matches, ties: Ties) -> Floats:
-    """Fit as GameBench does: `bradley_terry.spectral`."""
-    if matches.teams is not None:
-        raise ValueError("the spectral fit rates single players, and some sides are teams")
-    return spectral(matches.wins(ties))
-
-
-FITS: dict[Fit, Callable[[Matches, Ties], Floats]] = {"pairs": pairwise, "spectral": as_published}
 DRAWS, LEVEL = 10_000, 0.9
 
 
@@ -65,7 +56,7 @@ class Ratings:
     parts: Ints
     level: float
     zero: Floats
-    bounds: Callable[[Ints, Floats], tuple[Floats, Floats]]
+    bounds: Bounds
 
     @cached_property
     def limits(self) -> tuple[Floats, Floats]:
@@ -88,6 +79,22 @@ class Ratings:
         low[one, other], high[one, other] = expit(least), expit(most)
         low[other, one], high[other, one] = expit(-most), expit(-least)
         return np.where(joined, beats(self.fitted), np.nan), low, high
+
+
+@dataclass(frozen=True)
+class Averages(Ratings):
+    """Ratings that are mean scores less 1/2 against a lottery over the players, -1/2 to 1/2.
+
+    lottery: the maximal one. scores: of every two players.
+    """
+
+    lottery: Floats
+    scores: PairScores
+
+    @cached_property
+    def chances(self) -> tuple[Floats, Floats, Floats]:
+        """The mean score of each row's player against each column's, with limits."""
+        return scores.chances(self.scores, self.level)
 
 
 @dataclass(frozen=True)
@@ -119,7 +126,9 @@ def rated(
 ) -> Ratings:
     """Rate the players of some matches.
 
-    ties: whether a match that ends 1/2 to 1/2 is half a win for each, or does not count. With `by`
+    fit: "pairs", `bradley_terry.penalised`; "luce", whole rankings (`stats.luce`); "nash" and
+    "deviation", mean scores against a lottery (`stats.lotteries`), which give `Averages`;
+    "spectral", as GameBench. ties: whether a match that ends 1/2 to 1/2 is half a win for each, or does not count. With `by`
     deal, there are no limits where a game has a single deal. Raises ValueError for unknown settings
     and levels outside (0, 1), and for teams with a fit of single players.
     """
@@ -127,11 +136,61 @@ def rated(
         if given not in get_args(kind):
             raise ValueError(f"{given!r} is none of {', '.join(get_args(kind))}")
     checks.inside(level, "level")
+    if fit in ("nash", "deviation"):
+        return _averages(matches, fit, ties, by, level)
     belongs = parts(matches.wins(ties), matches.teams)
-    zero, found = _zero(matches, ties, belongs), FITS[fit](matches, ties)
+    zero = _zero(matches, ties, belongs)
+    found, bounds = _fitted(matches, fit, ties, by, level)
     fitted = np.where(belongs < 0, np.nan, found - zero @ found)
-    bounds = _bounds(matches, ties, by, level)
     return Ratings(fitted, matches.played, belongs, level, zero, bounds)
+
+
+def _fitted(matches: Matches, fit: Fit, ties: Ties, by: By, level: float) -> tuple[Floats, Bounds]:
+    wins, units = matches.wins(ties), clusters(matches, by)
+    if fit == "luce":
+        model = luce(matches, ties, units)
+        return model.rating, _if_clustered(matches, by, partial(model.limits, matches, ties, level))
+    if fit == "spectral" and matches.teams is not None:
+        raise ValueError("the spectral fit rates single players, and some sides are teams")
+    found = spectral(wins) if fit == "spectral" else penalised(wins, teams=matches.teams)
+    return found, _if_clustered(matches, by, partial(profile.limits, matches, ties, units, level))
+
+
+def _averages(matches: Matches, fit: Fit, ties: Ties, by: By, level: float) -> Averages:
+    """Nash averages or deviation ratings: nan where two of those who played never met."""
+    met = PairScores.of(matches, ties, clusters(matches, by))
+    k, played = matches.players, np.flatnonzero(met.counts.sum((0, 2)) > 0)
+    own = met.of_players(played)
+    fitted, lottery = np.full(k, np.nan), np.zeros(k)
+    chosen = maximal_lottery if fit == "nash" else _strictest
+    if len(played) > 1 and not np.isnan(own.means).any():
+        margins = own.means - 0.5
+        lottery[played] = maximal_lottery(margins)
+        fitted[played] = margins @ chosen(margins)
+
+    def bounds(players: Ints, _: Floats) -> tuple[Floats, Floats]:
+        ends = np.full((2, k), np.nan)
+        if not np.isnan(fitted[played]).any():
+            ends[:, played] = scores.against_lottery(own, chosen, level)
+        return ends[0, players], ends[1, players]
+
+    belongs = np.where(np.isnan(fitted), -1, 0)
+    clustered = _if_clustered(matches, by, bounds)
+    return Averages(
+        fitted, matches.played, belongs, level, np.zeros((k, k)), clustered, lottery, met
+    )
+
+
+def _strictest(margins: Floats) -> Floats:
+    """The lottery of deviation ratings."""
+    return deviation_ratings(margins)[1]
+
+
+def clusters(matches: Matches, by: By) -> Ints:
+    """Return which pairs hang together: those of a deal, or of a match."""
+    if by == "deal":
+        return matches.units
+    return np.unique(matches.numbers, return_inverse=True)[1].astype(np.int64)
 
 
 def as_gamebench(matches: Matches, draws: int = DRAWS, seed: int = 0) -> Bootstrapped:
@@ -166,14 +225,11 @@ def _zero(matches: Matches, ties: Ties, belongs: Ints) -> Floats:
     return zeros
 
 
-def _bounds(
-    matches: Matches, ties: Ties, by: By, level: float
-) -> Callable[[Ints, Floats], tuple[Floats, Floats]]:
-    if by == "match":
-        return partial(profile.limits, matches, ties, matches.numbers, level)
-    if single_deal(matches):
+def _if_clustered(matches: Matches, by: By, bounds: Bounds) -> Bounds:
+    """No limits by deal where a game has a single one."""
+    if by == "deal" and single_deal(matches):
         return lambda players, _: (np.full(len(players), np.nan),) * 2
-    return partial(profile.limits, matches, ties, matches.units, level)
+    return bounds
 
 
 def single_deal(matches: Matches) -> bool:
