@@ -128,9 +128,9 @@ def rated(
 
     fit: "pairs", `bradley_terry.penalised`; "luce", whole rankings (`stats.luce`); "nash" and
     "deviation", mean scores against a lottery (`stats.lotteries`), which give `Averages`;
-    "spectral", as GameBench. ties: whether a match that ends 1/2 to 1/2 is half a win for each, or does not count. With `by`
-    deal, there are no limits where a game has a single deal. Raises ValueError for unknown settings
-    and levels outside (0, 1), and for teams with a fit of single players.
+    "spectral", as GameBench. ties: whether a match that ends 1/2 to 1/2 is half a win for each, or
+    does not count. With `by` deal, there are no limits where a game has a single deal. Raises
+    ValueError for unknown settings, levels outside (0, 1), and teams with a fit of single players.
     """
     for given, kind in ((fit, Fit), (ties, Ties), (by, By)):
         if given not in get_args(kind):

@@ -125,8 +125,8 @@ def against_lottery(
 ) -> tuple[Floats, Floats]:
     """Return limits of each player's mean score, less 1/2, against a lottery that nobody beats:
     from each half of the deals comes the lottery that the other half is scored against, as
-    lotteries jump where scores change little. No limit exceeds 0. nan if two players did not meet in both halves, or these have fewer than two
-    deals.
+    lotteries jump where scores change little. No limit exceeds 0. nan if two players did not meet
+    in both halves, or these have fewer than two deals.
 
     lottery: from margins (k, k) to chances (k,).
     """

@@ -17,8 +17,8 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from dataclasses import dataclass, replace
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -31,21 +31,27 @@ from gauntlet.pipeline.judging import stopping
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellInfo, collect
 from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.tables.spending import Cost, spending
 from gauntlet.stats.chains import parts
+from gauntlet.stats.front import Spent
 from gauntlet.stats.matches import Matches, Ties
+from gauntlet.stats.ratings import Fit
 
 Scoring = Literal["rank", "measure"]
+Place = tuple[str, str, int]
+"""A deal: the seeds, the deal key, the number."""
 Side = tuple[str, ...]
 """The names of its players, one per seat, sorted."""
 
 
 class Seen(NamedTuple):
-    """What is kept of a match: the value of every seat, and the range of such values; 0 where only
-    their order counts."""
+    """What is kept of a match: the value of every seat, the range of such values, 0 where only
+    their order counts, and what every seat spent."""
 
     rotation: int
     values: tuple[float, ...]
     range: float
+    spent: tuple[float, ...] = ()
 
 
 class PairRow(NamedTuple):
@@ -54,9 +60,18 @@ class PairRow(NamedTuple):
     first: Side
     second: Side
     game: str
-    place: tuple[str, str, int]
+    place: Place
     match: str
     score: float
+
+
+class Bill(NamedTuple):
+    """What one seat of a match spent."""
+
+    player: str
+    game: str
+    place: Place
+    amount: float
 
 
 @dataclass(frozen=True)
@@ -65,21 +80,24 @@ class Contest:
 
     A player is identified by its settings in any cell, game or folder: its agent, method and model
     with the hash of its weights. Players of one name with different settings have a number.
-    omitted: cells left out, as all of their seats are on one side, or an older version did not log
-    who sat where.
+    places: of the deals. omitted: cells left out, as all of their seats are on one side, or an
+    older version did not log who sat where. spent: what every player spent in each match, of `cost`, if asked for.
     """
 
     players: Sequence[str]
     games: Sequence[str]
     matches: Matches
     omitted: int = 0
+    places: Sequence[Place] = ()
+    spent: Spent | None = None
+    cost: Cost | None = None
 
     def game_matches(self, number: int) -> Matches:
         return self.matches.where(self.matches.games == number)
 
-    def check(self, ties: Ties) -> None:
-        """Raises UserError if there are fewer than two players with a match that counts, or if the
-        matches do not determine how all of them differ."""
+    def check(self, ties: Ties, fit: Fit = "pairs") -> None:
+        """Raises UserError if there are fewer than two players with a match that counts, if the
+        matches do not determine how all of them differ, or if the fit needs other matches."""
         part_of = parts(self.matches.wins(ties), self.matches.teams)
         rated = np.flatnonzero(part_of >= 0)
         if len(rated) < 2:
@@ -94,18 +112,39 @@ class Contest:
                 "no chain of matches joins these players, so they cannot be rated together: "
                 f"{groups}"
             )
+        self._check_fit(ties, fit, rated)
+
+    def _check_fit(self, ties: Ties, fit: Fit, rated: np.ndarray) -> None:
+        if fit in ("spectral", "nash", "deviation") and self.matches.teams is not None:
+            raise UserError(
+                f"--fit {fit} rates single players, and some sides are teams; pairs or luce would "
+                "do"
+            )
+        if fit in ("nash", "deviation"):
+            wins = self.matches.wins(ties)
+            for one, other in combinations(rated, 2):
+                if not wins[one, other] + wins[other, one]:
+                    raise UserError(
+                        f"--fit {fit} needs every two players to have met, and "
+                        f"{self.players[one]} and {self.players[other]} have not; pairs or luce "
+                        "would do"
+                    )
 
 
 def load_contest(
-    folders: Sequence[Path], names: PlayerNames | None = None, scoring: Scoring = "rank"
+    folders: Sequence[Path],
+    names: PlayerNames | None = None,
+    scoring: Scoring = "rank",
+    cost: Cost | None = None,
 ) -> Contest:
     """The matches of the gap-free deals of all cells of some output_dirs, each once. names: takes
-    those of the players. Raises UserError if a folder holds no sweep, and for a measure without a
-    range."""
+    those of the players. cost: what to sum up per player and match. Raises UserError if a folder
+    holds no sweep, for a measure without a range, and for an unknown price."""
     rows: dict[str, list[PairRow]] = {}
+    bills: dict[str, list[Bill]] = {}
     names, omitted = names or PlayerNames(), 0
     for log in map(Folder, dict.fromkeys(path.resolve() for path in folders)):
-        for about, seen in seen_matches(log, scoring):
+        for about, seen in seen_matches(log, scoring, cost):
             description = log.description(about)
             called = [names.name(description, at) for at in range(len(about.players))]
             seats = SeatedSides.of(about, description, called)
@@ -119,17 +158,35 @@ def load_contest(
                     match,
                     [PairRow(a, b, about.labels["game"], place, match, x) for a, b, x in pairs],
                 )
-    return _contest([row for pairs in rows.values() for row in pairs], omitted)
+                if one.spent:
+                    seating = about.seatings[one.rotation // about.step]
+                    own = [
+                        Bill(called[player], about.labels["game"], place, amount)
+                        for player, amount in zip(seating, one.spent, strict=True)
+                    ]
+                    bills.setdefault(match, own)
+    found = _contest([*chain(*rows.values())], omitted)
+    return replace(found, spent=_spent([*chain(*bills.values())], found), cost=cost)
 
 
 def seen_matches(
-    log: Folder, scoring: Scoring
+    log: Folder, scoring: Scoring, cost: Cost | None
 ) -> Iterator[tuple[CellInfo, dict[str, tuple[int, Seen]]]]:
     """The cells of an output_dir with their matches on gap-free deals: deal and values, by id."""
     abouts, seen = {about.key: about for about in log.sweep_cells()}, dict[str, Seen]()
+    spend = {
+        key: spending(cost, log.description(about))
+        for key, about in abouts.items()
+        if cost and about.seatings
+    }
 
     def see(record: MatchRecord) -> None:
-        seen.setdefault(record.match, values_of(record, abouts[record.cell], scoring))
+        about = abouts[record.cell]
+        found = values_of(record, about, scoring)
+        if record.cell in spend:
+            seating = about.seatings[record.rotation // about.step]
+            found = found._replace(spent=tuple(spend[record.cell](record, seating)))
+        seen.setdefault(record.match, found)
 
     outcomes = log.outcomes(dict.fromkeys(abouts, MATCH_SCORE.name), see)
     found = collect([*abouts.values()], outcomes, log.failed_matches)
@@ -249,16 +306,26 @@ def _contest(rows: Sequence[PairRow], omitted: int) -> Contest:
     number = {side: at for at, side in enumerate(sides)}
     first, second = (frame[side].map(number).to_numpy(int) for side in ("first", "second"))
     game, games = pd.factorize(frame["game"])
-    deal, _ = pd.factorize(frame["place"])
+    deal, places = pd.factorize(frame["place"])
     match, _ = pd.factorize(frame["match"])
     matches = Matches(
         *(len(players), first, second, frame["score"].to_numpy(float), game, deal, match),
         None if alone else _members(sides, players),
     )
-    return Contest(players, list(games), matches, omitted)
+    return Contest(players, list(games), matches, omitted, places=list(places))
 
 
 def _members(sides: Sequence[Side], players: Sequence[str]) -> np.ndarray:
     """The part of each player in each side."""
     counts = [Counter(side) for side in sides]
     return np.array([[one[name] / one.total() for name in players] for one in counts])
+
+
+def _spent(bills: Sequence[Bill], contest: Contest) -> Spent | None:
+    if not bills:
+        return None
+    frame = pd.DataFrame(bills, columns=list(Bill._fields))
+    known = {"player": contest.players, "game": contest.games, "place": contest.places}
+    numbers = {name: {one: at for at, one in enumerate(each)} for name, each in known.items()}
+    player, game, deal = (frame[name].map(numbers[name]).to_numpy(int) for name in known)
+    return Spent(player, game, deal, frame["amount"].to_numpy(float))

@@ -29,16 +29,19 @@ from gauntlet.pipeline.tables.registry import (
     truncation_note,
 )
 from gauntlet.pipeline.tables.sheets import Column, View, count, decimal, share, text
-from gauntlet.stats.matches import Matches
-from gauntlet.stats.ratings import Ratings, without_each
+from gauntlet.stats.matches import Matches, Ties
+from gauntlet.stats.ratings import Averages, By, Ratings, without_each
 
 Rate = Callable[[Matches], Ratings]
 NAMES = ("ratings", "ratings_by_game", "ratings_pairs", "ratings_left_out")
+EXTRA = ("ratings_cycles", "ratings_cost")
+"""Tables of a contest with cycles, and with costs."""
 SQUARE = 8
 """The most players whose pairwise chances a terminal shows."""
 PART = "players of one part alone can be compared; empty without a rating"
 RATING = {
-    "rating": "log odds around the mean; empty where it cannot be had",
+    "rating": "log odds around the mean; with --fit nash or deviation the mean score less 1/2 "
+    "against a lottery that nobody beats; empty where it cannot be had",
     "low": "lower end of its interval; -inf where nothing bounds it",
     "high": "upper end of its interval; inf where nothing bounds it",
 }
@@ -46,11 +49,23 @@ RATING = {
 
 @dataclass(frozen=True)
 class ContestRatings:
-    """A contest, its ratings, and the function that computes them."""
+    """A contest, its ratings, the function that computes them, and how ties count and matches hang
+    together."""
 
     contest: Contest
     ratings: Ratings
     rate: Rate
+    ties: Ties = "half"
+    by: By = "deal"
+
+    @property
+    def averages(self) -> bool:
+        """Whether ratings are mean scores against a lottery, not log odds."""
+        return isinstance(self.ratings, Averages)
+
+    @property
+    def unit(self) -> str:
+        return "mean score less 1/2 against a lottery" if self.averages else "log odds"
 
 
 def contest_ratings(results: Results) -> ContestRatings | None:
@@ -58,22 +73,29 @@ def contest_ratings(results: Results) -> ContestRatings | None:
     return None
 
 
-def rate_contest(contest: Contest, rate: Rate) -> Results:
-    """The tables NAMES of a contest."""
-    rated = ContestRatings(contest, rate(contest.matches), rate)
+def rate_contest(contest: Contest, rate: Rate, ties: Ties = "half", by: By = "deal") -> Results:
+    """The tables NAMES of a contest. ties, by: as in `rate`."""
+    rated = ContestRatings(contest, rate(contest.matches), rate, ties, by)
     return Results(Path(), (), {contest_ratings: rated})
 
 
 def write_ratings(results: Results, folder: Path) -> list[Path]:
-    """Writes NAME.csv of each table. Returns the files."""
-    for name in NAMES:
-        write_atomically(folder / f"{name}.csv", results[name].to_csv(index=False))
-    return [folder / f"{name}.csv" for name in NAMES]
+    """Writes NAME.csv of each table, and of each of EXTRA that has rows; a file of EXTRA without
+    any is removed. Returns the files."""
+    files = []
+    for name in (*NAMES, *EXTRA):
+        file = folder / f"{name}.csv"
+        if name in EXTRA and results[name].empty:
+            file.unlink(missing_ok=True)
+            continue
+        write_atomically(file, results[name].to_csv(index=False))
+        files.append(file)
+    return files
 
 
 def rating_sheets(results: Results) -> Iterator[Sheet]:
     for name, entry in tables().items():
-        if name in NAMES:
+        if name in NAMES + EXTRA:
             yield from entry.sheets(results, TERMINAL)
 
 
@@ -129,10 +151,21 @@ def _overall_columns(part: Part) -> list[Column]:
 OVERALL_VIEW = View(
     "Ratings",
     _overall_columns,
-    "rating: log odds around the mean of those who win some and lose some, every game weighing "
-    "the same; 1 more is 2.7 times the odds, or 174 points of Elo. score: mean over matches; "
-    "by game: over games.",
+    lambda part: _meaning(part) + " score: mean over matches; by game: over games.",
 )
+
+
+def _meaning(part: Part) -> str:
+    rated = part.results.cached(contest_ratings)
+    if rated and rated.averages:
+        return (
+            "rating: mean score less 1/2 against a lottery over the players that nobody beats, "
+            "every game weighing the same: 0 for its members, below 0 for the rest."
+        )
+    return (
+        "rating: log odds around the mean of those who win some and lose some, every game "
+        "weighing the same; 1 more is 2.7 times the odds, or 174 points of Elo."
+    )
 
 
 @table("ratings", OVERALL, [OVERALL_VIEW], place=91, file="ratings.csv")
@@ -162,7 +195,8 @@ def overall(results: Results) -> Iterator[dict[str, Any]]:
 PAIRS = {
     "player_a": "the first player",
     "player_b": "the second player",
-    "chance": "the chance that A beats B, by their ratings",
+    "chance": "the chance that A beats B, by their ratings; with --fit nash or deviation A's mean "
+    "score",
     "low": "lower end of its interval",
     "high": "upper end of its interval",
     "score": "A's mean score against B; empty where they did not meet",
@@ -178,7 +212,9 @@ def _chances(part: Part) -> Iterator[Sheet]:
     texts = [[percent(x, 0) for x in row] for row in chance_matrix(part.rows, names)]
     rows = [[name, *row] for name, row in zip(names, texts, strict=True)]
     headings = ("chance to beat", *(name[:9] for name in names))
-    foot = "The row's player against the column's, by their ratings. Limits: ratings_pairs.csv."
+    rated = part.results.cached(contest_ratings)
+    how = "mean score" if rated and rated.averages else "by their ratings"
+    foot = f"The row's player against the column's, {how}. Limits: ratings_pairs.csv."
     yield Sheet("Who beats whom", headings, rows, foot, part.file)
 
 
@@ -316,9 +352,13 @@ def rating_figures(results: Results) -> Iterator[tuple[str, Figure]]:
     assert rated is not None
     players = list(results["ratings"]["player"])
     title = f"Ratings with {rated.ratings.level:.0%} intervals"
-    yield "ratings", interval_plot(results["ratings"], title)
+    yield "ratings", interval_plot(results["ratings"], title, f"rating, {rated.unit}")
     if results["ratings_by_game"]["game"].nunique() > 1:
-        yield "ratings_by_game", game_plot(results["ratings_by_game"], players)
+        table = results["ratings_by_game"]
+        yield (
+            "ratings_by_game",
+            game_plot(table, players, f"rating in this game, {rated.unit}"),
+        )
     names = players[:MANY]
     if len(names) > 2:
         title = "The chance that the row's player beats the column's, by their ratings"
@@ -326,40 +366,40 @@ def rating_figures(results: Results) -> Iterator[tuple[str, Figure]]:
         yield "ratings_pairs", chance_map(chances, names, title)
 
 
-def interval_plot(table: pd.DataFrame, title: str) -> Figure:
+def interval_plot(table: pd.DataFrame, title: str, unit: str = "rating, log odds") -> Figure:
     """A row for each player: rating with low and high, an arrow where it is unbounded."""
     top = table.head(plot_style.max_rows())
     places = list(range(len(top)))
     figure, axes = plot_style.canvas(0.7 + plot_style.row_height(len(top)) * len(top))
     axes.axvline(0, color=MUTED, lw=0.6)
-    _intervals(axes, places, top, _edges(top), ACCENT, 1.4)
+    intervals(axes, places, top, edges(top), ACCENT, 1.4)
     axes.plot(top["rating"], places, "o", color=ACCENT, ms=4)
     plot_style.label_rows(axes, places, list(top["player"]), above=plot_style.narrow())
-    axes.set_xlabel("rating, log odds")
+    axes.set_xlabel(unit)
     return plot_style.set_title(figure, title)
 
 
-def game_plot(table: pd.DataFrame, players: Sequence[str]) -> Figure:
+def game_plot(table: pd.DataFrame, players: Sequence[str], unit: str) -> Figure:
     """A row for each game with a mark per player and its interval; of many players the first."""
     plotted, games = players[: len(MARKS)], list(dict.fromkeys(table["game"]))
-    edges = _edges(table[table["player"].isin(plotted)])
+    ends = edges(table[table["player"].isin(plotted)])
     figure, axes = plot_style.canvas(0.9 + 0.14 * (len(plotted) + 1.5) * len(games))
     for at, name in enumerate(plotted):
         group = table[table["player"] == name].set_index("game").reindex(games)
         places = np.arange(len(games)) + 0.75 * ((at + 0.5) / len(plotted) - 0.5)
         colour = COLOURS[at % len(COLOURS)]
-        _intervals(axes, places, group, edges, colour, 0.9)
+        intervals(axes, places, group, ends, colour, 0.9)
         axes.plot(group["rating"], places, MARKS[at], color=colour, ms=3.5, label=name)
     for line in range(len(games) - 1):
         axes.axhline(line + 0.5, color=MUTED, lw=0.3)
     plot_style.label_rows(axes, list(range(len(games))), games, above=plot_style.narrow())
     axes.set_ylim(len(games) - 0.5, -0.8 if plot_style.narrow() else -0.5)
-    axes.set_xlabel("rating in this game, log odds")
+    axes.set_xlabel(unit)
     plot_style.add_legend(figure, 4)
     return plot_style.set_title(figure, "Ratings by game")
 
 
-def _edges(table: pd.DataFrame) -> tuple[float, float]:
+def edges(table: pd.DataFrame) -> tuple[float, float]:
     """Where unbounded intervals end in a figure: slightly beyond all else."""
     values = table[["rating", "low", "high"]].to_numpy(float)
     known = values[np.isfinite(values)]
@@ -368,20 +408,25 @@ def _edges(table: pd.DataFrame) -> tuple[float, float]:
     return float(least - more), float(most + more)
 
 
-def _intervals(
+def intervals(
     axes: Axes,
     places: Sequence[float] | np.ndarray,
     table: pd.DataFrame,
     edges: tuple[float, float],
     colour: str,
     width: float,
+    upright: bool = False,
 ) -> None:
-    """A line from low to high in each place, with an arrow at the edge where it is unbounded."""
+    """A line from low to high in each place, with an arrow at the edge where it is unbounded.
+    upright: places lie along the other axis."""
     low, high = (table[name].to_numpy(float) for name in ("low", "high"))
-    axes.hlines(places, low.clip(min=edges[0]), high.clip(max=edges[1]), color=colour, lw=width)
-    for unbounded, edge, mark in ((low == -np.inf, edges[0], "<"), (high == np.inf, edges[1], ">")):
+    lines, marks = (axes.vlines, "v^") if upright else (axes.hlines, "<>")
+    lines(places, low.clip(min=edges[0]), high.clip(max=edges[1]), color=colour, lw=width)
+    open_ends = zip((low == -np.inf, high == np.inf), edges, marks, strict=True)
+    for unbounded, edge, mark in open_ends:
         at = np.asarray(places)[unbounded]
-        axes.plot(np.full(len(at), edge), at, mark, color=colour, ms=3.5)
+        ends = (np.full(len(at), edge), at)
+        axes.plot(*(ends[::-1] if upright else ends), mark, color=colour, ms=3.5)
 
 
 def chance_map(chances: np.ndarray, names: Sequence[str], title: str) -> Figure:
