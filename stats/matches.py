@@ -123,7 +123,18 @@ class Matches:
     @cached_property
     def played(self) -> Ints:
         """Number of matches of each player: (players,)."""
-        return np.rint(self._by_player(self.shares, self.shares)).astype(int)
+        if self.teams is None:
+            return self._appearances
+        place = np.unique(self.numbers, return_inverse=True)[1]
+        present = np.zeros((self.count, self.players), bool)
+        for side in (self.first, self.second):
+            np.logical_or.at(present, place, self.teams[side] > 0)
+        return present.sum(0)
+
+    @cached_property
+    def _appearances(self) -> Ints:
+        """Number of sides that each player was in, over all matches."""
+        return np.rint(self._by_player(self.shares, self.shares)).astype(np.int64)
 
     @property
     def points(self) -> Floats:
@@ -142,7 +153,8 @@ class Matches:
         """Mean score of each player over its matches, over all games; nan without any. A match of
         several sides counts with the mean over the others."""
         points = self._by_player(self.shares * self.scores, self.shares * (1.0 - self.scores))
-        found: Floats = np.where(self.played > 0, points / np.maximum(self.played, 1), np.nan)
+        sides = self._appearances
+        found: Floats = np.where(sides > 0, points / np.maximum(sides, 1), np.nan)
         return found
 
     def _by_player(self, first: Floats, second: Floats) -> Floats:

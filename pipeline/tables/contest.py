@@ -81,7 +81,8 @@ class Contest:
     A player is identified by its settings in any cell, game or folder: its agent, method and model
     with the hash of its weights. Players of one name with different settings have a number.
     places: of the deals. omitted: cells left out, as all of their seats are on one side, or an
-    older version did not log who sat where. spent: what every player spent in each match, of `cost`, if asked for.
+    older version did not log who sat where. spent: what every player spent in each match, of
+    `cost`, if asked for.
     """
 
     players: Sequence[str]
@@ -327,5 +328,6 @@ def _spent(bills: Sequence[Bill], contest: Contest) -> Spent | None:
     frame = pd.DataFrame(bills, columns=list(Bill._fields))
     known = {"player": contest.players, "game": contest.games, "place": contest.places}
     numbers = {name: {one: at for at, one in enumerate(each)} for name, each in known.items()}
-    player, game, deal = (frame[name].map(numbers[name]).to_numpy(int) for name in known)
+    codes = (frame[name].map(numbers[name]).to_numpy(int) for name in known)
+    player, game, deal = (code.astype(np.int64) for code in codes)
     return Spent(player, game, deal, frame["amount"].to_numpy(float))
