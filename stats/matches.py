@@ -129,7 +129,7 @@ class Matches:
         present = np.zeros((self.count, self.players), bool)
         for side in (self.first, self.second):
             np.logical_or.at(present, place, self.teams[side] > 0)
-        return present.sum(0)
+        return np.asarray(present.sum(0), np.int64)
 
     @cached_property
     def _appearances(self) -> Ints:
