@@ -1,4 +1,4 @@
-"""Matches of several sides and of teams: weights, fits and limits against scipy; strength and cost."""
+"""Matches of several sides and of teams: weights, fits, limits, against scipy; costs."""
 
 from __future__ import annotations
 
