@@ -67,6 +67,9 @@ def bounded(wins: ArrayLike, contrasts: Floats, teams: Floats | None = None) -> 
         return np.array([(table[players] | ~held).all(1) for table in (chains, chains.T)])
     won, lost = np.nonzero(np.asarray(wins) > 0)
     steps = teams[won] - teams[lost]
+    if not _one_way(steps):
+        free = np.abs(contrasts @ _unseen(steps).T) > NEAR**0.5
+        return np.array([~free.any(1)] * 2)
     signs = (1.0, -1.0)  # b can go down without end, or up
     return np.array([[_stops(steps, sign * one) for one in contrasts] for sign in signs])
 
@@ -89,11 +92,26 @@ def _stops(steps: Floats, contrast: Floats) -> bool:
     return bool(found.fun > -NEAR)
 
 
+def _one_way(steps: Floats) -> bool:
+    """Whether some direction raises a winner against its loser, and lowers none."""
+    n, k = steps.shape
+    gains = np.hstack((-steps, np.eye(n)))  # steps @ d >= gain, each gain at most 1
+    goal = np.append(np.zeros(k), -np.ones(n))
+    found = linprog(goal, gains, np.zeros(n), bounds=[*[(None, None)] * k, *[(0.0, 1.0)] * n])
+    return bool(found.fun < -NEAR)
+
+
+def _unseen(steps: Floats) -> Floats:
+    """Directions in which no two sides that met move apart: (directions, players)."""
+    _, sizes, rows = np.linalg.svd(steps)
+    found: Floats = rows[(sizes > NEAR).sum() :]
+    return found
+
+
 def _determined(joined: Truths, teams: Floats) -> Truths:
     """Whether the difference of each two players is a sum of differences of sides that met."""
     one, other = np.nonzero(np.triu(joined))
-    _, sizes, rows = np.linalg.svd(teams[one] - teams[other])
-    free = rows[(sizes > NEAR).sum() :]
+    free = _unseen(teams[one] - teams[other])
     apart = np.abs(free[:, :, None] - free[:, None, :])
     found: Truths = (apart < NEAR**0.5).all(axis=0)
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,19 @@ def test_a_league_of_three_seats_from_run_to_ratings(
     assert "log odds" in pairs
     assert "log odds" not in averages
     assert "a lottery over the players that nobody beats" in averages.replace("\n", "")
+
+
+def test_older_logs_of_two_sides_are_rated_too(
+    played: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They do not say who sat where, beside the measured player."""
+    now, cells = load_contest(played), Folder.sweep_cells
+    monkeypatch.setattr(
+        Folder, "sweep_cells", lambda self: [replace(one, seatings=()) for one in cells(self)]
+    )
+    old = load_contest(played)
+    assert old.omitted == 0
+    assert old.matches.points.tolist() == now.matches.points.tolist()
 
 
 def test_scores_of_a_measure_are_shares_of_its_range(sweep: Sweep, folder: Path) -> None:
