@@ -229,7 +229,7 @@ class SeatedSides:
         a single one."""
         seatings = about.seatings or _two_sides(about)
         helps = [one["helps"] for one in description["identity"]["players"]]
-        sides = [_sides(seating, about.team, names, helps) for seating in seatings]
+        sides = [seated_sides(seating, about.team, names, helps) for seating in seatings]
         if not sides or min(map(len, sides)) < 2:
             return None
         return cls(about.step, sides)
@@ -256,10 +256,11 @@ class SeatedSides:
         return float((1.0 + np.sign(apart)).mean() / 2.0)
 
 
-def _sides(
+def seated_sides(
     seating: Sequence[int], team: Sequence[int], names: Sequence[str], helps: Sequence[int | None]
 ) -> dict[Side, list[int]]:
-    """The sides of a match. seating: the player of every seat. helps: whom each player helps."""
+    """The sides of a match, with the seats whose results are theirs. seating: the player of every
+    seat. team: the seats of one of two teams. helps: whom each player helps."""
     seats: dict[Any, list[int]] = {}
     for seat, player in enumerate(seating):
         helped = helps[player]

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from gauntlet.common.terminal import short
 from gauntlet.pipeline.tables import plot_style
 from gauntlet.pipeline.tables.costs import cost_axis, frontier
-from gauntlet.pipeline.tables.plot_style import ACCENT, INK
+from gauntlet.pipeline.tables.plot_style import ACCENT, CONTRAST, INK
 from gauntlet.pipeline.tables.ratings import contest_ratings, edges, intervals, rating_span
 from gauntlet.pipeline.tables.registry import Part, Results, table
 from gauntlet.pipeline.tables.sheets import Column, Format, Row, View, decimal, share, text
@@ -99,8 +99,8 @@ def cost_rows(results: Results) -> Iterator[dict[str, Any]]:
 
 
 def cost_plot(table: pd.DataFrame) -> Figure | None:
-    """Rows of ratings_cost.csv: ratings with their intervals beside costs, and the front as a line;
-    None if nothing cost anything."""
+    """Rows of ratings_cost.csv: ratings with their intervals beside costs, the front as a line, and
+    the best that costs nothing across; None if nothing cost anything."""
     known = table[table["cost"] > 0]
     if known.empty:
         return None
@@ -108,7 +108,17 @@ def cost_plot(table: pd.DataFrame) -> Figure | None:
     figure, axes = plot_style.canvas(2.6)
     intervals(axes, cost, known, edges(known), ACCENT, 1.2, upright=True)
     axes.plot(cost, rating, "o", color=ACCENT, ms=4)
+    free = table[table["cost"] == 0].nlargest(1, "rating")
+    for name, best in zip(free["player"], free["rating"], strict=True):
+        axes.axhline(best, color=CONTRAST, ls="--", lw=1)
+        axes.annotate(
+            *(f"{name} costs nothing", (0.99, best), (0, 3)),
+            xycoords=axes.get_yaxis_transform(),
+            textcoords="offset points",
+            ha="right",
+        )
     leading = frontier(cost, rating)
+    leading = leading[rating[leading] > free["rating"].max()] if len(free) else leading
     axes.step(cost[leading], rating[leading], where="post", color=INK, lw=0.9)
     for name, x, y in zip(known["player"], cost, rating, strict=True):
         axes.annotate(str(name), (x, y), (4, 3), textcoords="offset points")

@@ -16,7 +16,7 @@ from gauntlet.pipeline import ratings, run, track
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.tables import plot_style
-from gauntlet.pipeline.tables.contest import Contest, load_contest
+from gauntlet.pipeline.tables.contest import Contest, load_contest, seated_sides
 from gauntlet.pipeline.tables.ratings import (
     chance_matrix,
     interval_plot,
@@ -128,6 +128,27 @@ def test_a_league_of_three_seats_from_run_to_ratings(
     assert "log odds" in pairs
     assert "log odds" not in averages
     assert "a lottery over the players that nobody beats" in averages.replace("\n", "")
+
+
+@pytest.mark.parametrize(
+    ("seating", "team", "helps", "expected"),
+    [
+        ((0, 1, 2), (), {}, {("a",): [0], ("b",): [1], ("c",): [2]}),
+        ((2, 0, 1), (), {}, {("c",): [0], ("a",): [1], ("b",): [2]}),
+        ((0, 1, 3), (), {}, {("a",): [0, 2], ("b",): [1]}),
+        ((2, 3, 0, 1), (0, 1), {}, {("a", "c"): [0, 1], ("a", "b"): [2, 3]}),
+        ((0, 1, 2), (), {2: 1}, {("a",): [0], ("b", "c"): [1]}),
+    ],
+)
+def test_seats_make_sides(
+    seating: tuple[int, ...],
+    team: tuple[int, ...],
+    helps: dict[int, int],
+    expected: dict[tuple[str, ...], list[int]],
+) -> None:
+    """Players 0 and 3 are the same one."""
+    found = seated_sides(seating, team, "abca", [helps.get(player) for player in range(4)])
+    assert found == expected
 
 
 def test_older_logs_of_two_sides_are_rated_too(
