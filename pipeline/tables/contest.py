@@ -182,7 +182,8 @@ def seen_matches(
     }
 
     def see(record: MatchRecord) -> None:
-        about = abouts[record.cell]
+        if (about := abouts.get(record.cell)) is None:
+            return
         found = values_of(record, about, scoring)
         if record.cell in spend:
             seating = about.seatings[record.rotation // about.step]

@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 from gauntlet.stats.lotteries import deviation_ratings, maximal_lottery
+from gauntlet.stats.matches import Matches
+from gauntlet.stats.means import limits
+from gauntlet.stats.ratings import Averages, rated
 from gauntlet.stats.scores import cycles
 
 ROCK_PAPER_SCISSORS = np.array([[0, -0.5, 0.5], [0.5, 0, -0.5], [-0.5, 0.5, 0]])
@@ -72,6 +75,25 @@ def test_offsets_by_what_others_play_change_no_deviation_rating(seats: int) -> N
     ratings, _ = deviation_ratings(payoffs)
     assert deviation_ratings(payoffs + offset)[0] == pytest.approx(ratings, abs=COPIED)
     assert deviation_ratings(with_copy(payoffs, 1))[0][:k] == pytest.approx(ratings, abs=COPIED)
+
+
+def test_limits_against_one_who_beats_everybody_are_those_of_a_mean() -> None:
+    """The lottery of either half is player 0, so the others' limits are of scores against it."""
+    one, other, deals = [0, 0, 1], [1, 2, 2], 24
+    won = np.array([[at % 3 > 0, at % 5 > 0, at % 4 > 1] for at in range(deals)], float)
+    deal, zero = np.repeat(np.arange(deals), 3), np.zeros(3 * deals, int)
+    matches = Matches(3, np.tile(one, deals), np.tile(other, deals), won.ravel(), zero, deal)
+    for fit in ("nash", "deviation"):
+        found = rated(matches, fit, level=0.95)
+        assert isinstance(found, Averages)
+        assert found.lottery == pytest.approx([1, 0, 0])
+        assert found.fitted == pytest.approx([0, 0.5 - won[:, 0].mean(), 0.5 - won[:, 1].mean()])
+        for player in (1, 2):
+            ends = limits(0.5 - won[:, player - 1], (-0.5, 0.5))
+            assert [end[player] for end in found.limits] == pytest.approx(np.minimum(ends, 0))
+        chance, low, high = (table[0, 1] for table in found.chances)
+        assert chance == pytest.approx(won[:, 0].mean())
+        assert low < chance < high
 
 
 @pytest.mark.parametrize(
