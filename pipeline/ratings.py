@@ -21,9 +21,9 @@ from gauntlet.common.terminal import console
 from gauntlet.pipeline.tables import plot_style
 from gauntlet.pipeline.tables.contest import Contest, Scoring, load_contest
 from gauntlet.pipeline.tables.pareto import cost_plot
+from gauntlet.pipeline.tables.rating_figures import rating_figures
 from gauntlet.pipeline.tables.ratings import (
     rate_contest,
-    rating_figures,
     rating_sheets,
     write_ratings,
 )

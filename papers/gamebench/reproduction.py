@@ -23,9 +23,9 @@ from gauntlet.papers.reproductions import Reproduction, Settings
 from gauntlet.pipeline.config.compose import CONF
 from gauntlet.pipeline.tables import plot_style
 from gauntlet.pipeline.tables.contest import load_contest
+from gauntlet.pipeline.tables.rating_figures import rating_figures
 from gauntlet.pipeline.tables.ratings import (
     rate_contest,
-    rating_figures,
     rating_sheets,
     write_ratings,
 )

@@ -13,7 +13,8 @@ from gauntlet.common.terminal import short
 from gauntlet.pipeline.tables import plot_style
 from gauntlet.pipeline.tables.costs import cost_axis, frontier
 from gauntlet.pipeline.tables.plot_style import ACCENT, CONTRAST, INK
-from gauntlet.pipeline.tables.ratings import contest_ratings, edges, intervals, rating_span
+from gauntlet.pipeline.tables.rating_figures import edges, intervals
+from gauntlet.pipeline.tables.ratings import contest_ratings, rating_span
 from gauntlet.pipeline.tables.registry import Part, Results, table
 from gauntlet.pipeline.tables.sheets import Column, Format, Row, View, decimal, share, text
 from gauntlet.pipeline.tables.spending import UNITS

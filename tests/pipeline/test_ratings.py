@@ -17,11 +17,10 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.tables import plot_style
 from gauntlet.pipeline.tables.contest import Contest, load_contest, seated_sides
+from gauntlet.pipeline.tables.rating_figures import interval_plot, rating_figures
 from gauntlet.pipeline.tables.ratings import (
     chance_matrix,
-    interval_plot,
     rate_contest,
-    rating_figures,
     rating_sheets,
     write_ratings,
 )
