@@ -3,9 +3,10 @@
     python -m benchmarks.leagues [--leagues 400]
 
 Every league draws its players' strengths, in log odds, and plays. Matches follow the Bradley-Terry
-model, and the cards of a deal favour one seat in all of its matches: the latent normal deviates of
-one deal have correlation LUCK. A rating is compared with the true one around the same zero, and a
-win probability (`pair`: two random players of the league) with the true probability.
+model, those of several sides the Plackett-Luce model, and the cards of a deal favour one seat in
+all of its matches: the latent normal deviates of one deal and seat have correlation LUCK. A rating
+is compared with the true one around the same zero, and a win probability (`pair`: two random
+players of the league) with the true probability.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, ndtri
+from scipy.special import expit, ndtr, ndtri
 
 from gauntlet.stats.bradley_terry import Ints
 from gauntlet.stats.checks import Floats
 from gauntlet.stats.matches import Matches
 from gauntlet.stats.proportions import wilson
-from gauntlet.stats.ratings import By, Ratings, rated
+from gauntlet.stats.ratings import By, Fit, Ratings, rated
 
 LUCK = 0.3
 LEAGUES = 400
@@ -39,6 +40,44 @@ class League(NamedTuple):
     matches: Ints
     by: By = "deal"
     luck: float = LUCK
+    fit: Fit = "pairs"
+
+    def played(self, rng: np.random.Generator) -> Matches:
+        first, second, games, deals, favoured = self.matches.T
+        unit = np.unique(np.stack((games, deals)), axis=1, return_inverse=True)[1].ravel()
+        cards = rng.standard_normal(unit.max() + 1)[unit] * favoured
+        own = np.sqrt(1.0 - self.luck) * rng.standard_normal(len(first))
+        chances = expit(self.strengths[first] - self.strengths[second])
+        won = np.sqrt(self.luck) * cards + own < ndtri(chances)
+        return Matches(len(self.strengths), first, second, won.astype(float), games, deals)
+
+
+class SeatedLeague(NamedTuple):
+    """Strengths, the kind of each player, and n matches of several sides: `seated`, (n, sides), has
+    the side in each seat, `deals` the deal of each. teams: as in `Matches`."""
+
+    strengths: Floats
+    kinds: Sequence[str]
+    seated: Ints
+    deals: Ints
+    teams: Floats | None = None
+    by: By = "deal"
+    fit: Fit = "pairs"
+
+    def played(self, rng: np.random.Generator) -> Matches:
+        strengths = self.strengths if self.teams is None else self.teams @ self.strengths
+        seats = self.seated.shape[1]
+        cards = rng.standard_normal((self.deals.max() + 1, seats))[self.deals]
+        own = np.sqrt(1.0 - LUCK) * rng.standard_normal(cards.shape)
+        noise = -np.log(-np.log(ndtr(np.sqrt(LUCK) * cards + own)))  # Gumbel
+        found = strengths[self.seated] + noise
+        one, other = np.triu_indices(seats, 1)
+        first, second = self.seated[:, one].ravel(), self.seated[:, other].ravel()
+        scores = (found[:, one] > found[:, other]).astype(float).ravel()
+        match = np.repeat(np.arange(len(self.seated)), len(one))
+        zero, deals = np.zeros(len(match), int), self.deals[match]
+        players = len(self.strengths)
+        return Matches(players, first, second, scores, zero, deals, match, self.teams)
 
 
 class Held(NamedTuple):
@@ -54,16 +93,6 @@ class Held(NamedTuple):
     @property
     def share(self) -> float:
         return self.held / self.limits
-
-
-def played(league: League, rng: np.random.Generator) -> Matches:
-    first, second, games, deals, favoured = league.matches.T
-    unit = np.unique(np.stack((games, deals)), axis=1, return_inverse=True)[1].ravel()
-    cards = rng.standard_normal(unit.max() + 1)[unit] * favoured
-    own = np.sqrt(1.0 - league.luck) * rng.standard_normal(len(first))
-    chances = expit(league.strengths[first] - league.strengths[second])
-    won = np.sqrt(league.luck) * cards + own < ndtri(chances)
-    return Matches(len(league.strengths), first, second, won.astype(float), games, deals)
 
 
 def robin(players: Sequence[int], games: Sequence[int], seats: Sequence[int] = (1, -1)) -> Ints:
@@ -145,7 +174,34 @@ def disconnected(rng: np.random.Generator) -> League:
     return League(strengths, kinds, np.append(robin(range(4), (10,)), robin((4, 5, 6), (10,)), 0))
 
 
-LEAGUES_BY_NAME: dict[str, Callable[[np.random.Generator], League]] = {
+def free_for_all(seats: int, fit: Fit = "pairs") -> Callable[[np.random.Generator], SeatedLeague]:
+    """Six players, 24 deals, of each `seats` of them in every rotation."""
+
+    def drawn(rng: np.random.Generator) -> SeatedLeague:
+        groups = np.array([rng.choice(6, seats, replace=False) for _ in range(24)])
+        turns = (np.arange(seats)[:, None] + np.arange(seats)) % seats
+        seated, deals = groups[:, turns].reshape(-1, seats), np.repeat(np.arange(24), seats)
+        return SeatedLeague(rng.normal(0, 0.8, 6), ["any"] * 6, seated, deals, fit=fit)
+
+    return drawn
+
+
+def uneven_teams(rng: np.random.Generator) -> SeatedLeague:
+    """Five players, 40 deals: one or two against two or three, from both seats."""
+    teams = np.zeros((80, 5))
+    for deal in range(40):
+        small, large = rng.integers(1, 3), rng.integers(2, 4)
+        order = rng.permutation(5)
+        teams[2 * deal, order[:small]] = 1 / small
+        teams[2 * deal + 1, order[small : small + large]] = 1 / large
+    sides, place = np.unique(teams, axis=0, return_inverse=True)
+    pairs = place.reshape(40, 2)
+    seated = np.stack((pairs, pairs[:, ::-1]), axis=1).reshape(-1, 2)
+    deals = np.repeat(np.arange(40), 2)
+    return SeatedLeague(rng.normal(0, 0.8, 5), ["any"] * 5, seated, deals, sides)
+
+
+LEAGUES_BY_NAME: dict[str, Callable[[np.random.Generator], League | SeatedLeague]] = {
     "six players, three games of 10 deals": even,
     "six players, 12 deals, one seat each": one_seat,
     "four players, 8 deals": few_deals,
@@ -156,6 +212,10 @@ LEAGUES_BY_NAME: dict[str, Callable[[np.random.Generator], League]] = {
     "two groups, 10 deals": disconnected,
     "unbalanced, 150 matches": unbalanced,
     "the same, no luck, by match": by_match,
+    "free-for-all of 3, 24 deals": free_for_all(3),
+    "free-for-all of 4, 24 deals": free_for_all(4),
+    "the same, whole rankings": free_for_all(4, "luce"),
+    "teams of 1 or 2 against 2 or 3, 40 deals": uneven_teams,
 }
 
 
@@ -166,7 +226,7 @@ def coverage(leagues: int, seed: int = 0) -> Iterator[Held]:
         found: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
         for _ in range(leagues):
             one = league(rng)
-            ratings = rated(played(one, rng), by=one.by)
+            ratings = rated(one.played(rng), one.fit, by=one.by)
             for kind, *held in _held(one, ratings, rng):
                 found[kind].append((held[0], held[1]))
         for kind, each in found.items():
@@ -175,7 +235,7 @@ def coverage(leagues: int, seed: int = 0) -> Iterator[Held]:
 
 
 def _held(
-    league: League, ratings: Ratings, rng: np.random.Generator
+    league: League | SeatedLeague, ratings: Ratings, rng: np.random.Generator
 ) -> Iterator[tuple[str, bool, bool]]:
     """For each player, and for a pair, whether its limits cover the truth, and are infinite."""
     low, high = ratings.limits

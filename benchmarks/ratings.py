@@ -5,6 +5,14 @@
     seconds_limits        ratings of 277 matches like GameBench's, seven players in nine games, with
                           limits of all ratings and all win probabilities, on one core
     seconds_10000         10,000 bootstrapped ratings of the same, with means and limits
+    seconds_12_players    10,000 draws of the ratings of 12 players, with a weight per deal
+    seconds_deviation_20  deviation ratings of 20 players
+    max_abs_diff_luce     largest difference of a Plackett-Luce rating from choix's ilsr_rankings,
+                          over LEAGUES leagues of matches of four
+    loss_luce, loss_*     mean squared error of these leagues' ratings over that of `luce`: by pairs
+                          of their rankings, and openskill's Plackett-Luce model
+    copy_deviation        the most that a copy of a player moves a deviation rating, over FIELDS
+    copy_mean_score       the most that it moves a mean score: mean over FIELDS
     choix_ratio           relative time of a loop over choix as in the published code: a draw, the
                           list of who won against whom, and ilsr_pairwise
     choix_dense_ratio     the same with a table of wins and ilsr_pairwise_dense, its fastest form
@@ -32,8 +40,10 @@ import numpy as np
 from scipy.special import expit, logit
 from threadpoolctl import threadpool_limits
 
-from gauntlet.stats.bradley_terry import ALPHA, spectral
-from gauntlet.stats.matches import Matches
+from gauntlet.stats.bradley_terry import ALPHA, penalised, spectral
+from gauntlet.stats.lotteries import deviation_ratings
+from gauntlet.stats.luce import luce
+from gauntlet.stats.matches import Matches, draw_by_deal
 from gauntlet.stats.ratings import DRAWS, By, as_gamebench, rated
 
 SIZES = (49, 41, 40, 39, 27, 25, 21, 18, 17)
@@ -56,6 +66,11 @@ FEWER = 400
 FALSE = 0.05
 STEP = 4.0 * np.log(10) / 400
 """Elo's K of 4, in log odds: for matches of players whose strength is constant."""
+
+LEAGUES, RANKED, SEATS = 100, 60, 4
+"""Leagues of free-for-alls, matches and sides of each."""
+FIELDS, MEMBERS = 20, 8
+"""Fields of players with random margins, and players of each."""
 
 Z = Callable[[Matches, int], float]
 """The difference of PAIR's second and first, in errors; the integer seeds the draws."""
@@ -229,12 +244,106 @@ def powers(tournaments: int, seed: int) -> dict[str, float]:
     return {name: float((z[name][1] > bounds[name]).mean()) for name in found}
 
 
+# --- several sides, copies
+
+
+def ranked(rng: np.random.Generator, strengths: np.ndarray) -> tuple[np.ndarray, Matches]:
+    """Return rankings of the Plackett-Luce model, (RANKED, SEATS), and their pairs."""
+    sides = rng.permuted(np.tile(np.arange(len(strengths)), (RANKED, 1)), axis=1)[:, :SEATS]
+    noisy = strengths[sides] + rng.gumbel(size=sides.shape)
+    order = np.take_along_axis(sides, np.argsort(-noisy, axis=1), 1)
+    one, other = np.triu_indices(SEATS, 1)
+    match = np.repeat(np.arange(RANKED), len(one))
+    first, second = order[:, one].ravel(), order[:, other].ravel()
+    won, zero = np.ones(len(match)), np.zeros(len(match), int)
+    return order, Matches(len(strengths), first, second, won, zero, match, match)
+
+
+def rankings(seed: int = 3) -> dict[str, float]:
+    """Compare fits of free-for-alls."""
+    found: dict[str, list[float]] = {"luce": [], "pairs": []}
+    rng, most = np.random.default_rng(seed), 0.0
+    for _ in range(LEAGUES):
+        strengths = rng.normal(0, 0.8, 6)
+        strengths -= strengths.mean()
+        order, matches = ranked(rng, strengths)
+        whole = luce(matches, "half", matches.units)
+        fits = {"luce": whole.rating, "pairs": penalised(matches.wins("half"))}
+        fits |= others(order, len(strengths))
+        if (theirs := fits.pop("choix", None)) is not None:
+            flat = luce(matches, "half", matches.units, 1e3).rating
+            most = max(most, float(np.abs(flat - theirs).max()))
+        if (theirs := fits.get("openskill")) is not None:  # its unit is another: the best one
+            fits["openskill"] = theirs * (theirs @ strengths) / (theirs @ theirs)
+        for name, fit in fits.items():
+            error = float(np.square(fit - strengths).mean())
+            found.setdefault(name, []).append(error)
+    losses = {
+        f"loss_{name}": np.mean(each) / np.mean(found["luce"]) for name, each in found.items()
+    }
+    return {"max_abs_diff_luce": most, **{name: float(loss) for name, loss in losses.items()}}
+
+
+def others(order: np.ndarray, players: int) -> dict[str, np.ndarray]:
+    """Ratings of other packages, if installed."""
+    found = {}
+    try:
+        import choix
+
+        found["choix"] = choix.ilsr_rankings(players, [row.tolist() for row in order])
+    except (ImportError, RuntimeError):  # choix diverges where somebody is always first
+        pass
+    try:
+        from openskill.models import PlackettLuce
+    except ImportError:
+        return found
+    model = PlackettLuce()
+    ratings = [model.rating() for _ in range(players)]
+    for row in order:
+        for at, (rated_again,) in zip(row, model.rate([[ratings[at]] for at in row]), strict=True):
+            ratings[at] = rated_again
+    mu = np.array([rating.mu for rating in ratings])
+    found["openskill"] = mu - mu.mean()
+    return found
+
+
+def copies(seed: int = 4) -> dict[str, float]:
+    """Put a copy of a player into random fields."""
+    rng, every = np.random.default_rng(seed), [*range(MEMBERS), 0]
+    deviation, mean = [], []
+    for _ in range(FIELDS):
+        table = rng.uniform(-0.5, 0.5, (MEMBERS, MEMBERS))
+        table = (table - table.T) / 2
+        both = table, table[np.ix_(every, every)]
+        (own, _), (copied, _) = map(deviation_ratings, both)
+        deviation.append(np.abs(copied - own[every]).max())
+        scores = [one.sum(1) / (len(one) - 1) for one in both]
+        mean.append(np.abs(scores[1] - scores[0][every]).max())
+    return {"copy_deviation": float(max(deviation)), "copy_mean_score": float(np.mean(mean))}
+
+
+def draws_of_twelve(seed: int = 5) -> dict[str, float]:
+    """Time draws and deviation ratings, on one core."""
+    rng = np.random.default_rng(seed)
+    matches = tournament(rng, rng.normal(0, 0.7, 12))
+    table = rng.uniform(-0.5, 0.5, (20, 20))
+    with threadpool_limits(1):
+        start = time.process_time()
+        for tables, _ in draw_by_deal(matches, "half", DRAWS, rng):
+            penalised(tables)
+        drawn = time.process_time() - start
+        start = time.process_time()
+        deviation_ratings(table - table.T)
+    taken = time.process_time() - start
+    return {"seconds_12_players": drawn, "seconds_deviation_20": taken}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--tournaments", type=int, default=1000, help="(default %(default)s)")
     parser.add_argument("--json", type=Path, help="file for the figures")
     args = parser.parse_args()
-    figures: dict[str, float | int] = dict(speed())
+    figures: dict[str, float | int] = {**speed(), **draws_of_twelve(), **rankings(), **copies()}
     figures |= powers(args.tournaments, seed=2)
     figures["tournaments"] = args.tournaments
     for name, value in figures.items():

@@ -1,7 +1,8 @@
 """Ratings of the players of any logs, across games: `python -m pipeline.ratings DIR...`.
 
 Reads the records of one or more output_dirs, prints tables, and writes ratings.csv,
-ratings_by_game.csv, ratings_pairs.csv, ratings_left_out.csv and figures (docs/ratings.md). If
+ratings_by_game.csv, ratings_pairs.csv, ratings_left_out.csv, for a field with cycles
+ratings_cycles.csv, with --cost ratings_cost.csv, and figures (docs/ratings.md). If
 MLflow has the sweeps, the ratings are added to their runs.
 """
 
@@ -18,14 +19,16 @@ from gauntlet.common.errors import UserError, counted
 from gauntlet.common.process import as_process
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.tables import plot_style
+from gauntlet.pipeline.tables.contest import Contest, Scoring, load_contest
+from gauntlet.pipeline.tables.pareto import cost_plot
+from gauntlet.pipeline.tables.rating_figures import rating_figures
 from gauntlet.pipeline.tables.ratings import (
     rate_contest,
-    rating_figures,
     rating_sheets,
     write_ratings,
 )
 from gauntlet.pipeline.tables.registry import Results
-from gauntlet.pipeline.tables.standings import Contest, load_contest
+from gauntlet.pipeline.tables.spending import Cost
 from gauntlet.pipeline.tables.terminal import sheet_view
 from gauntlet.pipeline.tracking.rated import add_ratings
 from gauntlet.pipeline.tracking.store import STORE, tracking_uri
@@ -41,6 +44,8 @@ SEVERAL = Path("outputs/ratings")
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
+    if options.cost and options.fit != "pairs":
+        parser.error(f"--cost goes with --fit pairs, got --fit {options.fit}")
     if not 0 < options.level < 1:
         parser.error(f"--level lies between 0 and 1, got {options.level:g}")
     out = options.out or (options.folders[0] / "ratings" if len(options.folders) == 1 else SEVERAL)
@@ -63,18 +68,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _rate(arguments: argparse.Namespace) -> tuple[Contest, Results]:
-    contest = load_contest(arguments.folders)
-    contest.check(arguments.ties)
-    rate = partial(
-        rated, fit=arguments.fit, ties=arguments.ties, by=arguments.by, level=arguments.level
-    )
-    return contest, rate_contest(contest, rate)
+    ties, by = arguments.ties, arguments.by
+    contest = load_contest(arguments.folders, scoring=arguments.score, cost=arguments.cost)
+    contest.check(ties, arguments.fit)
+    rate = partial(rated, fit=arguments.fit, ties=ties, by=by, level=arguments.level)
+    return contest, rate_contest(contest, rate, ties, by)
 
 
 def _write(tables: Results, out: Path) -> list[Path]:
     out.mkdir(parents=True, exist_ok=True)
     with plot_style.drawing_for(plot_style.WIDE):
-        plot_style.save_png(dict(rating_figures(tables)), out / "figures")
+        drawn = dict(rating_figures(tables))
+        if cost := cost_plot(tables["ratings_cost"]):
+            drawn["ratings_cost"] = cost
+        plot_style.save_png(drawn, out / "figures")
     return write_ratings(tables, out)
 
 
@@ -87,7 +94,8 @@ def _show(contest: Contest, tables: Results, files: Sequence[Path], out: Path) -
         terminal.print("No limits: a game has a single deal, which tells nothing of others.\n")
     if contest.omitted:
         terminal.print(
-            f"{counted(contest.omitted, 'cell')} left out, which are not of two even sides.\n"
+            f"{counted(contest.omitted, 'cell')} left out: all seats are on one side, or an older "
+            "version did not log who sat where.\n"
         )
     for file in (*files, out / "figures"):
         terminal.print(
@@ -98,17 +106,25 @@ def _show(contest: Contest, tables: Results, files: Sequence[Path], out: Path) -
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m pipeline.ratings",
-        description="Ratings of the players of one or more sweeps, over all their games: Bradley "
-        "and Terry's model of each match's score, every game weighing the same.",
+        description="Ratings of the players of one or more sweeps, over all their games, which may "
+        "have any number of sides; every game weighs the same.",
     )
     add = parser.add_argument
     add("folders", type=Path, nargs="+", metavar="DIR", help="the output_dir of a sweep")
     add("--out", type=Path, metavar="DIR",
         help=f"folder of what is written (default DIR/ratings; of several {SEVERAL})")  # fmt: skip
-    fits = "maximum likelihood with a small prior, or as GameBench fits"
-    add("--fit", choices=get_args(Fit), default="penalised", help=f"{fits} (default %(default)s)")
+    fits = (
+        "Bradley and Terry's model of all pairs; Plackett and Luce's of whole rankings; mean score "
+        "against the maximal lottery, or deviation ratings; or as GameBench fits"
+    )
+    add("--fit", choices=get_args(Fit), default="pairs", help=f"{fits} (default %(default)s)")
     ties = "count as half a win for each, or not at all"
     add("--ties", choices=get_args(Ties), default="half", help=f"{ties} (default %(default)s)")
+    scores = "who came first, or each cell's measure as a share of its range"
+    add(
+        "--score", choices=get_args(Scoring), default="rank", help=f"{scores} (default %(default)s)"
+    )
+    add("--cost", choices=get_args(Cost), help="also strength against this cost of a match")
     together = "which matches hang together: those of a deal, or none"
     add("--by", choices=get_args(By), default="deal", help=f"{together} (default %(default)s)")
     add("--level", type=float, default=LEVEL, metavar="P", help="of limits (default %(default)s)")

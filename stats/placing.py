@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import isotonic_regression
 from scipy.stats import f as f_distribution
 
-from gauntlet.stats.bradley_terry import FLAT, beats, information, parts, penalised
+from gauntlet.stats.bradley_terry import FLAT, beats, information, penalised
+from gauntlet.stats.chains import parts
 from gauntlet.stats.checks import Floats
 
 ELO = 400 / np.log(10)

@@ -13,7 +13,7 @@ effect and that of all players (as in G. K. Smyth (2004), Stat. Appl. Genet. Mol
 3): weights m - 1, for the m deals it effectively depends on, and SHARED. The sum of the weights is
 the degrees of freedom.
 
-Where the data do not bound d on one side (`stats.bradley_terry.mixed`: somebody won or lost
+Where the data do not bound d on one side (`stats.chains`: somebody won or lost
 everything), that limit is infinite. Then the probability of a record at least this extreme is
 exp(-D / 2), if phi is right, and the other limit is where half of it is the tail: the mid-p limit.
 For 20 wins in 20 the 90% limit is .1^(1/20).
@@ -21,11 +21,12 @@ For 20 wins in 20 the 90% limit is .1^(1/20).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
+from scipy.special import stdtr, stdtrit
 
 from gauntlet.stats.bradley_terry import (
     Ints,
@@ -34,8 +35,9 @@ from gauntlet.stats.bradley_terry import (
     log_likelihood,
     penalised,
     pulled,
-    reached,
+    strengths,
 )
+from gauntlet.stats.chains import bounded
 from gauntlet.stats.checks import Floats
 from gauntlet.stats.matches import Matches, Ties
 from gauntlet.stats.weighted import solved
@@ -67,7 +69,7 @@ class DealCounts(NamedTuple):
         if ties == "drop":
             order = order[matches.scores[order] != 0.5]
         first, second, weights = matches.first[order], matches.second[order], matches.weights[order]
-        chance = beats(best)[first, second]
+        chance = beats(strengths(best, matches.teams))[first, second]
         starts = np.unique(units[order], return_index=True)[1]
         games = len(np.unique(matches.games[order]))
         off, spread = weights * (matches.scores[order] - chance), weights**2 * chance * (1 - chance)
@@ -80,59 +82,135 @@ def limits(
     """Return low and high limits of the rating of each of `players` less a weighted mean of
     others'.
 
-    units: the deal of each match, numbered over all games. against: weights (differences, players)
+    units: the deal of each pair, numbered over all games. against: weights (differences, players)
     that sum to 1. Limits that the matches do not bound are infinite.
     """
     if not len(players):
         return np.empty(0), np.empty(0)
-    wins = matches.wins(ties)
-    contrasts = -against
-    contrasts[np.arange(len(players)), players] += 1.0
-    chains, held = reached(wins), contrasts < 0
-    bounded = np.array([(table[players] | ~held).all(1) for table in (chains, chains.T)])
-    best = pulled(wins, np.zeros((1, len(wins))), penalised(wins))[0]
-    counted = DealCounts.from_matches(matches, ties, units, best)
-    phi, degrees = _scale(wins, counted, best, contrasts, bounded[0] & bounded[1])
+    asked = _Question.of(matches, ties, units, _contrasts(players, against))
     tail = (1.0 - level) / 2.0
-    quantile = np.square(stdtrit(degrees, 1.0 - tail))
-    aim = np.sqrt(phi * np.where(bounded[::-1], quantile, -2.0 * np.log(2.0 * tail)))
+    quantile = np.square(stdtrit(asked.degrees, 1.0 - tail))
+    kept = asked.bounded
+    aim = np.sqrt(asked.phi * np.where(kept[::-1], quantile, -2.0 * np.log(2.0 * tail)))
     ways = np.array([[-1.0], [1.0]])  # low, high: negated contrast, contrast
-    ends = np.where(bounded, ways, ways * np.inf)
-    towards = (ways[..., None] * contrasts)[bounded]
-    ends[bounded] *= _end(wins, best, towards, aim[bounded])
+    ends = np.where(kept, ways, ways * np.inf)
+    towards = (ways[..., None] * asked.contrasts)[kept]
+    ends[kept] *= _end(asked, towards, aim[kept])
     return ends[0], ends[1]
 
 
-def _end(wins: Floats, best: Floats, contrasts: Floats, aim: Floats) -> Floats:
+def tails(
+    matches: Matches, ties: Ties, units: Ints, players: Ints, against: Floats
+) -> tuple[Floats, Floats]:
+    """Return the one-sided p-values of two hypotheses for each difference of `limits`: that it is
+    at most 0, and that it is at least 0. A p-value is below (1 - level) / 2 where the limits of
+    that level lie beyond 0. It is 1 if the estimate agrees with the hypothesis, or if the matches
+    do not bound the difference on the side of 0."""
+    asked = _Question.of(matches, ties, units, _contrasts(players, against))
+    found, estimate = np.ones((2, len(players))), asked.contrasts @ asked.best
+    for at, beyond in enumerate((estimate > 0, estimate < 0)):
+        tested = asked.bounded[at] & beyond
+        root = _root_at_zero(asked, asked.contrasts[tested]) / np.sqrt(asked.phi[tested])
+        two_sided = stdtr(asked.degrees[tested], -root)
+        one_sided = np.exp(-np.square(root) / 2.0) / 2.0
+        found[at, tested] = np.where(asked.bounded[1 - at, tested], two_sided, one_sided)
+    return found[0], found[1]
+
+
+def _contrasts(players: Ints, against: Floats) -> Floats:
+    contrasts = -against
+    contrasts[np.arange(len(players)), players] += 1.0
+    return contrasts
+
+
+@dataclass(frozen=True)
+class _Question:
+    """Differences of the players of one table of wins, and how far their estimates spread.
+
+    best: the ratings. bounded: as in `stats.chains`. phi, degrees: one per difference.
+    """
+
+    wins: Floats
+    teams: Floats | None
+    contrasts: Floats
+    best: Floats
+    bounded: NDArray[np.bool_]
+    phi: Floats
+    degrees: Floats
+
+    @classmethod
+    def of(cls, matches: Matches, ties: Ties, units: Ints, contrasts: Floats) -> _Question:
+        wins, teams = matches.wins(ties), matches.teams
+        kept, zero = bounded(wins, contrasts, teams), np.zeros((1, matches.players))
+        best = pulled(wins, zero, penalised(wins, teams=teams), teams)[0]
+        counted = DealCounts.from_matches(matches, ties, units, best)
+        moved = np.asarray(np.linalg.solve(information(wins, best, teams), contrasts.T), float)
+        sides = moved if teams is None else teams @ moved
+        phi, degrees = _scale(counted, sides, kept[0] & kept[1])
+        return cls(wins, teams, contrasts, best, kept, phi, degrees)
+
+    def fitted(self, pull: Floats, contrasts: Floats) -> Floats:
+        """The ratings at these slopes of each contrast's profile likelihood."""
+        return pulled(self.wins, pull[:, None] * contrasts, self.best, self.teams)
+
+    def spread(self, at: Floats, contrasts: Floats) -> Floats:
+        """The variance of each contrast at its ratings, by the likelihood alone."""
+        bend = information(self.wins, at, self.teams)
+        grown = np.linalg.solve(bend, contrasts[..., None])[..., 0]
+        found: Floats = (contrasts * grown).sum(-1)
+        return found
+
+    def room(self, contrasts: Floats) -> Floats:
+        """The largest slope that a profile likelihood can have."""
+        lost, won = self.wins.sum(0), self.wins.sum(1)
+        if self.teams is not None:
+            lost, won = self.teams.T @ lost, self.teams.T @ won
+        ahead, size = contrasts > 0, np.where(contrasts == 0, 1.0, np.abs(contrasts))
+        found: Floats = np.where(contrasts == 0, np.inf, np.where(ahead, lost, won) / size).min(-1)
+        return found
+
+    def root(self, at: Floats) -> Floats:
+        """The root of 2 (max l - l) at ratings."""
+        top = log_likelihood(self.wins, self.best, self.teams)
+        own = log_likelihood(self.wins, at, self.teams)
+        found: Floats = np.sqrt(np.maximum(2.0 * (top - own), 0.0))
+        return found
+
+
+def _end(asked: _Question, contrasts: Floats, aim: Floats) -> Floats:
     """Return the largest difference at which the root of 2 (max l - l) is `aim`."""
-    top = log_likelihood(wins, best)
 
     def curve(pull: Floats) -> tuple[Floats, Floats]:
-        at = pulled(wins, pull[:, None] * contrasts, best)
-        root = np.sqrt(np.maximum(2.0 * (top - log_likelihood(wins, at)), 0.0))
-        grown = np.linalg.solve(information(wins, at), contrasts[..., None])[..., 0]
-        spread = (contrasts * grown).sum(-1)
+        at = asked.fitted(pull, contrasts)
+        root, spread = asked.root(at), asked.spread(at, contrasts)
         near = root < 1e-6
         slope = np.where(near, np.sqrt(spread), np.abs(pull) * spread / np.where(near, 1.0, root))
         return np.sign(pull) * root, slope
 
-    lost, won = wins.sum(0), wins.sum(1)
-    ahead, size = contrasts > 0, np.where(contrasts == 0, 1.0, np.abs(contrasts))
-    room = np.where(contrasts == 0, np.inf, np.where(ahead, lost, won) / size).min(-1)
+    room = asked.room(contrasts)
     pull = solved(curve, aim, -room, room)
-    found: Floats = (contrasts * pulled(wins, pull[:, None] * contrasts, best)).sum(-1)
+    found: Floats = (contrasts * asked.fitted(pull, contrasts)).sum(-1)
     return found
 
 
-def _scale(
-    wins: Floats, counts: DealCounts, best: Floats, contrasts: Floats, bounded: NDArray[np.bool_]
-) -> tuple[Floats, Floats]:
-    """Return phi of each difference, and its degrees of freedom. An unbounded difference shows no
-    design effect of its own, so it uses that of all players."""
-    shared = _shared(counts, len(wins))
-    moved = np.asarray(np.linalg.solve(information(wins, best), contrasts.T), float)
+def _root_at_zero(asked: _Question, contrasts: Floats) -> Floats:
+    """Return the root of 2 (max l - l) where each difference is 0."""
+
+    def curve(pull: Floats) -> tuple[Floats, Floats]:
+        at = asked.fitted(pull, contrasts)
+        return (contrasts * at).sum(-1), asked.spread(at, contrasts)
+
+    pull = solved(curve, np.zeros(len(contrasts)), -asked.room(-contrasts), asked.room(contrasts))
+    return asked.root(asked.fitted(pull, contrasts))
+
+
+def _scale(counts: DealCounts, moved: Floats, bounded: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """Return phi of each difference, and its degrees of freedom. moved: (sides, differences), the
+    sensitivity to each strength. An unbounded difference shows no design effect of its own, so it
+    uses that of all players."""
+    shared = _shared(counts, len(moved))
     step = max(1, AT_ONCE // len(counts.off))
-    found = [_variances(counts, moved[:, at : at + step]) for at in range(0, len(contrasts), step)]
+    found = [_variances(counts, moved[:, at : at + step]) for at in range(0, moved.shape[1], step)]
     weighted, effect, deals = np.concatenate(found, axis=1)
     own = np.where(bounded, deals - 1.0, 0.0)
     degrees = own + SHARED
@@ -141,8 +219,7 @@ def _scale(
 
 def _variances(counts: DealCounts, moved: Floats) -> Floats:
     """Return for each difference, (3, differences): the variance inflation from the weights, the
-    design effect, and the effective number of deals. moved: (players, differences), the sensitivity
-    to each rating."""
+    design effect, and the effective number of deals. moved: as in `_scale`."""
     differences = (moved[counts.first] - moved[counts.second]).T
     varied = differences**2 * counts.spread
     total = varied.sum(1)
@@ -155,10 +232,10 @@ def _variances(counts: DealCounts, moved: Floats) -> Floats:
     return np.stack((weighted, effect, deals))
 
 
-def _shared(counts: DealCounts, players: int) -> float:
+def _shared(counts: DealCounts, sides: int) -> float:
     """Return the design effect of all players together."""
     deals, matches = len(counts.starts), len(counts.off)
-    off, most = np.zeros((2, matches, players))
+    off, most = np.zeros((2, matches, sides))
     for who, sign in ((counts.first, 1.0), (counts.second, -1.0)):
         off[np.arange(matches), who] = sign * counts.off
         most[np.arange(matches), who] = counts.weights

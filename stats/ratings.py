@@ -1,13 +1,14 @@
-"""Ratings of players from two-player matches, in one or more games, with limits.
+"""Ratings of players from matches of two or more sides, in one or more games, with limits.
 
-Every game has the same total weight: a match of a game with N matches weighs 1 / N. For the limits
-(`stats.profile`) matches are clustered in one of two ways:
+Every game has the same total weight: a match of a game with N matches weighs 1 / N, and each pair
+of its n sides 1 / (n - 1) of that. For the limits (`stats.profile`) matches are clustered in one of
+two ways:
 
     by deal     matches of one deal, with any seats or players, met the same cards and share luck
     by match    all matches are independent
 
 Ratings are relative to the mean of the players with mixed records: the largest group in which a
-chain of wins leads from each player to every other (`stats.bradley_terry.mixed`), weighted by
+chain of wins leads from each player to every other (`stats.chains.mixed`), weighted by
 number of matches. It excludes players who won or lost everything, and those who hardly played
 hardly count, so that their uncertainty does not widen the others' limits. Without such a group it
 is the mean of all.
@@ -23,15 +24,20 @@ from typing import Literal, get_args
 import numpy as np
 from scipy.special import expit
 
-from gauntlet.stats import checks, profile
-from gauntlet.stats.bradley_terry import Ints, beats, mixed, parts, penalised, spectral
+from gauntlet.stats import checks, profile, scores
+from gauntlet.stats.bradley_terry import Ints, beats, penalised, spectral
+from gauntlet.stats.chains import mixed, parts
 from gauntlet.stats.checks import Floats
+from gauntlet.stats.lotteries import deviation_ratings, maximal_lottery
+from gauntlet.stats.luce import luce
 from gauntlet.stats.matches import Matches, Ties, draw_by_match
+from gauntlet.stats.scores import PairScores
 
-Fit = Literal["penalised", "spectral"]
+Fit = Literal["pairs", "luce", "nash", "deviation", "spectral"]
 By = Literal["deal", "match"]
+Bounds = Callable[[Ints, Floats], tuple[Floats, Floats]]
 
-FITS: dict[Fit, Callable[[Floats], Floats]] = {"penalised": penalised, "spectral": spectral}
+
 DRAWS, LEVEL = 10_000, 0.9
 
 
@@ -40,7 +46,7 @@ class Ratings:
     """Ratings in log odds, with what is needed to compute their limits.
 
     fitted: from all matches; nan for players without a match that counts. matches: number per
-    player. parts: as in `bradley_terry.parts`: ratings are comparable within one. zero: (players,
+    player. parts: as in `chains.parts`: ratings are comparable within one. zero: (players,
     players), weights of the mean to which each player's rating is relative. bounds: returns the
     limits of the ratings of some players less such weighted means.
     """
@@ -50,7 +56,7 @@ class Ratings:
     parts: Ints
     level: float
     zero: Floats
-    bounds: Callable[[Ints, Floats], tuple[Floats, Floats]]
+    bounds: Bounds
 
     @cached_property
     def limits(self) -> tuple[Floats, Floats]:
@@ -76,6 +82,22 @@ class Ratings:
 
 
 @dataclass(frozen=True)
+class Averages(Ratings):
+    """Ratings that are mean scores less 1/2 against a lottery over the players, -1/2 to 1/2.
+
+    lottery: the maximal one. scores: of every two players.
+    """
+
+    lottery: Floats
+    scores: PairScores
+
+    @cached_property
+    def chances(self) -> tuple[Floats, Floats, Floats]:
+        """The mean score of each row's player against each column's, with limits."""
+        return scores.chances(self.scores, self.level)
+
+
+@dataclass(frozen=True)
 class Bootstrapped:
     """Ratings of bootstrap samples. draws: (draws, players)."""
 
@@ -97,27 +119,78 @@ class Bootstrapped:
 
 def rated(
     matches: Matches,
-    fit: Fit = "penalised",
+    fit: Fit = "pairs",
     ties: Ties = "half",
     by: By = "deal",
     level: float = LEVEL,
 ) -> Ratings:
     """Rate the players of some matches.
 
-    ties: whether a match that ends 1/2 to 1/2 is half a win for each, or does not count. With `by`
-    deal, there are no limits where a game has a single deal. Raises ValueError for unknown settings
-    and levels outside (0, 1).
+    fit: "pairs", `bradley_terry.penalised`; "luce", whole rankings (`stats.luce`); "nash" and
+    "deviation", mean scores against a lottery (`stats.lotteries`), which give `Averages`;
+    "spectral", as GameBench. ties: whether a match that ends 1/2 to 1/2 is half a win for each, or
+    does not count. With `by` deal, there are no limits where a game has a single deal. Raises
+    ValueError for unknown settings, levels outside (0, 1), and teams with a fit of single players.
     """
     for given, kind in ((fit, Fit), (ties, Ties), (by, By)):
         if given not in get_args(kind):
             raise ValueError(f"{given!r} is none of {', '.join(get_args(kind))}")
     checks.inside(level, "level")
-    wins = matches.wins(ties)
-    belongs = parts(wins)
-    zero, found = _zero(wins, belongs), FITS[fit](wins)
+    if fit in ("nash", "deviation"):
+        return _averages(matches, fit, ties, by, level)
+    belongs = parts(matches.wins(ties), matches.teams)
+    zero = _zero(matches, ties, belongs)
+    found, bounds = _fitted(matches, fit, ties, by, level)
     fitted = np.where(belongs < 0, np.nan, found - zero @ found)
-    bounds = _bounds(matches, ties, by, level)
-    return Ratings(fitted, matches.met.sum(1), belongs, level, zero, bounds)
+    return Ratings(fitted, matches.played, belongs, level, zero, bounds)
+
+
+def _fitted(matches: Matches, fit: Fit, ties: Ties, by: By, level: float) -> tuple[Floats, Bounds]:
+    wins, units = matches.wins(ties), clusters(matches, by)
+    if fit == "luce":
+        model = luce(matches, ties, units)
+        return model.rating, _if_clustered(matches, by, partial(model.limits, matches, ties, level))
+    if fit == "spectral" and matches.teams is not None:
+        raise ValueError("the spectral fit rates single players, and some sides are teams")
+    found = spectral(wins) if fit == "spectral" else penalised(wins, teams=matches.teams)
+    return found, _if_clustered(matches, by, partial(profile.limits, matches, ties, units, level))
+
+
+def _averages(matches: Matches, fit: Fit, ties: Ties, by: By, level: float) -> Averages:
+    """Nash averages or deviation ratings: nan where two of those who played never met."""
+    met = PairScores.of(matches, ties, clusters(matches, by))
+    k, played = matches.players, np.flatnonzero(met.counts.sum((0, 2)) > 0)
+    own = met.of_players(played)
+    fitted, lottery = np.full(k, np.nan), np.zeros(k)
+    chosen = maximal_lottery if fit == "nash" else _strictest
+    if len(played) > 1 and not np.isnan(own.means).any():
+        margins = own.means - 0.5
+        lottery[played] = maximal_lottery(margins)
+        fitted[played] = margins @ chosen(margins)
+
+    def bounds(players: Ints, _: Floats) -> tuple[Floats, Floats]:
+        ends = np.full((2, k), np.nan)
+        if not np.isnan(fitted[played]).any():
+            ends[:, played] = scores.against_lottery(own, chosen, level)
+        return ends[0, players], ends[1, players]
+
+    belongs = np.where(np.isnan(fitted), -1, 0)
+    clustered = _if_clustered(matches, by, bounds)
+    return Averages(
+        fitted, matches.played, belongs, level, np.zeros((k, k)), clustered, lottery, met
+    )
+
+
+def _strictest(margins: Floats) -> Floats:
+    """The lottery of deviation ratings."""
+    return deviation_ratings(margins)[1]
+
+
+def clusters(matches: Matches, by: By) -> Ints:
+    """Return which pairs hang together: those of a deal, or of a match."""
+    if by == "deal":
+        return matches.units
+    return np.unique(matches.numbers, return_inverse=True)[1].astype(np.int64)
 
 
 def as_gamebench(matches: Matches, draws: int = DRAWS, seed: int = 0) -> Bootstrapped:
@@ -137,10 +210,12 @@ def without_each(
         yield int(game), rate(matches.where(matches.games != game))
 
 
-def _zero(wins: Floats, belongs: Ints) -> Floats:
+def _zero(matches: Matches, ties: Ties, belongs: Ints) -> Floats:
     """Return the weights of the mean to which each player's rating is relative, row by row."""
-    groups, weight = mixed(wins), (wins + wins.T).sum(1)
-    zeros = np.zeros(wins.shape)
+    wins, teams = matches.wins(ties), matches.teams
+    groups, weight = mixed(wins, teams), (wins + wins.T).sum(1)
+    weight = weight if teams is None else teams.T @ weight
+    zeros = np.zeros((matches.players, matches.players))
     for part in range(belongs.max(initial=-1) + 1):
         inside = belongs == part
         members = [inside & (groups == group) for group in np.unique(groups[inside])]
@@ -150,13 +225,14 @@ def _zero(wins: Floats, belongs: Ints) -> Floats:
     return zeros
 
 
-def _bounds(
-    matches: Matches, ties: Ties, by: By, level: float
-) -> Callable[[Ints, Floats], tuple[Floats, Floats]]:
-    if by == "match":
-        return partial(profile.limits, matches, ties, np.arange(len(matches)), level)
-    places = np.unique(np.stack((matches.games, matches.deals)), axis=1, return_inverse=True)
-    deals = np.unique(places[0][0], return_counts=True)[1]
-    if deals.min(initial=2) < 2:
+def _if_clustered(matches: Matches, by: By, bounds: Bounds) -> Bounds:
+    """No limits by deal where a game has a single one."""
+    if by == "deal" and single_deal(matches):
         return lambda players, _: (np.full(len(players), np.nan),) * 2
-    return partial(profile.limits, matches, ties, places[1].ravel(), level)
+    return bounds
+
+
+def single_deal(matches: Matches) -> bool:
+    """Return whether a game has a single deal, which tells nothing of others."""
+    games, units = np.unique(np.stack((matches.games, matches.units)), axis=1)
+    return bool(np.unique(games, return_counts=True)[1].min(initial=2) < 2) and units.size > 0

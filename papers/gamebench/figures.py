@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from gauntlet.papers.gamebench.tables import ALL, PublishedResults, heading
 from gauntlet.pipeline.tables import plot_style
 from gauntlet.pipeline.tables.plot_style import ACCENT, COLOURS, GROUND, MUTED
-from gauntlet.pipeline.tables.ratings import MARKS
+from gauntlet.pipeline.tables.rating_figures import MARKS
 from gauntlet.stats.bradley_terry import beats
 from gauntlet.stats.ratings import Bootstrapped
 

@@ -22,14 +22,14 @@ from gauntlet.papers.published import Row, frame, paper
 from gauntlet.papers.reproductions import Reproduction, Settings
 from gauntlet.pipeline.config.compose import CONF
 from gauntlet.pipeline.tables import plot_style
+from gauntlet.pipeline.tables.contest import load_contest
+from gauntlet.pipeline.tables.rating_figures import rating_figures
 from gauntlet.pipeline.tables.ratings import (
     rate_contest,
-    rating_figures,
     rating_sheets,
     write_ratings,
 )
 from gauntlet.pipeline.tables.registry import Results
-from gauntlet.pipeline.tables.standings import load_contest
 from gauntlet.pipeline.tables.terminal import sheet_view
 from gauntlet.stats.ratings import rated
 

@@ -199,9 +199,11 @@ class Folder:
         """The finished matches among the records."""
         return (one for one in self.records(stem) if isinstance(one, MatchRecord))
 
-    def outcomes(self, measures: Measures) -> dict[str, Outcomes]:
-        """The outcomes of the cells in `measures`, or of all with WINS, by cell key. Warns of
-        damaged lines. Raises UserError."""
+    def outcomes(
+        self, measures: Measures, see: Callable[[MatchRecord], object] | None = None
+    ) -> dict[str, Outcomes]:
+        """The outcomes of the cells in `measures`, or of all with WINS, by cell key. see: called
+        with each record. Warns of damaged lines. Raises UserError."""
         by_cell: dict[str, Outcomes] = {}
         left_out = 0
         for path in self.record_files():
@@ -212,6 +214,8 @@ class Folder:
                 if isinstance(record, MatchRecord):
                     kept = by_cell.setdefault(record.cell, Outcomes(record.cell))
                     kept.add(outcome(record, measures))
+                    if see is not None:
+                        see(record)
             left_out += reader.left_out
         if left_out:
             WARNINGS.warning(damaged_lines_warning(left_out, self.path))

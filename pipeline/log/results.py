@@ -39,6 +39,8 @@ class CellInfo:
     in_turn: whether a single seat makes the first move. role: see `Cell`.
     controls: the keys of its controls and noise cell, by name.
     parameters: of the subject's model, if its config says. without: see `Cell`.
+    seatings: the player of every seat, for each of a deal's matches; () in older logs. team: the
+    seats of one of two teams; () if there are none.
     """
 
     key: str
@@ -62,11 +64,15 @@ class CellInfo:
     controls: Mapping[str, str] = field(default_factory=dict)
     parameters: float | None = None
     without: str = ""
+    seatings: tuple[tuple[int, ...], ...] = ()
+    team: tuple[int, ...] = ()
 
     @classmethod
     def from_cell(
         cls, cell: Cell, baseline: Baseline | None, controls: Mapping[str, Cell] | None = None
     ) -> CellInfo:
+        start = cell.game.deal(np.random.default_rng(0))
+        first = cell.game.to_move(start)
         return cls(
             key=cell.key,
             name=cell.name,
@@ -83,12 +89,14 @@ class CellInfo:
             seats=tuple(cell.seats_of(cell.measured, rotation) for rotation in cell.rotations),
             test=cell.test,
             players=tuple(player.name for player in cell.players),
-            in_turn=len(cell.game.to_move(cell.game.deal(np.random.default_rng(0)))) == 1,
+            in_turn=len(first) == 1,
             subjects=tuple(cell.seats_of(cell.subjects, rotation) for rotation in cell.rotations),
             role=cell.role,
             controls={name: control.key for name, control in (controls or {}).items()},
             parameters=cell.players[cell.subjects[0]].parameters,
             without=cell.without,
+            seatings=tuple(cell.seating(rotation) for rotation in cell.rotations),
+            team=cell.game.observe(start, first[0]).team if first else (),
         )
 
     @property

@@ -138,7 +138,7 @@ def cost_plot(summary: pd.DataFrame, names: Sequence[str], scale: Scale) -> Figu
             _few_cells(axes, cost, values, names)
         else:
             _many_cells(axes, cost, values, names, numbers)
-        _cost_axis(axes, cost[cost > 0])
+        cost_axis(axes, cost[cost > 0])
         axes.set_xlabel(title)
         for base in sorted(set(summary["baseline"].dropna()))[:NAMES]:
             axes.axhline(scale.factor * base, color=CONTRAST, ls="--", lw=1, label="baseline")
@@ -202,7 +202,7 @@ def frontier(cost: np.ndarray, value: np.ndarray) -> np.ndarray:
     return order[np.r_[True, value[order][1:] > highest[:-1]]]
 
 
-def _cost_axis(axes: Axes, cost: np.ndarray) -> None:
+def cost_axis(axes: Axes, cost: np.ndarray) -> None:
     """Logarithmic if the costs differ much."""
     if cost.max() >= LOG_RANGE * cost.min():
         axes.set_xscale("log")

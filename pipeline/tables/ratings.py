@@ -10,13 +10,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from gauntlet.common.disk import write_atomically
-from gauntlet.pipeline.tables import plot_style
+from gauntlet.pipeline.tables.contest import Contest
 from gauntlet.pipeline.tables.formatting import UNBOUNDED, percent
-from gauntlet.pipeline.tables.plot_style import ACCENT, COLOURS, MUTED
 from gauntlet.pipeline.tables.registry import (
     ROWS,
     TERMINAL,
@@ -28,17 +25,19 @@ from gauntlet.pipeline.tables.registry import (
     truncation_note,
 )
 from gauntlet.pipeline.tables.sheets import Column, View, count, decimal, share, text
-from gauntlet.pipeline.tables.standings import Contest
-from gauntlet.stats.matches import Matches
-from gauntlet.stats.ratings import Ratings, without_each
+from gauntlet.stats.matches import Matches, Ties
+from gauntlet.stats.ratings import Averages, By, Ratings, without_each
 
 Rate = Callable[[Matches], Ratings]
 NAMES = ("ratings", "ratings_by_game", "ratings_pairs", "ratings_left_out")
+EXTRA = ("ratings_cycles", "ratings_cost")
+"""Tables of a contest with cycles, and with costs."""
 SQUARE = 8
 """The most players whose pairwise chances a terminal shows."""
 PART = "players of one part alone can be compared; empty without a rating"
 RATING = {
-    "rating": "log odds around the mean; empty where it cannot be had",
+    "rating": "log odds around the mean; with --fit nash or deviation the mean score less 1/2 "
+    "against a lottery that nobody beats; empty where it cannot be had",
     "low": "lower end of its interval; -inf where nothing bounds it",
     "high": "upper end of its interval; inf where nothing bounds it",
 }
@@ -46,11 +45,23 @@ RATING = {
 
 @dataclass(frozen=True)
 class ContestRatings:
-    """A contest, its ratings, and the function that computes them."""
+    """A contest, its ratings, the function that computes them, and how ties count and matches hang
+    together."""
 
     contest: Contest
     ratings: Ratings
     rate: Rate
+    ties: Ties = "half"
+    by: By = "deal"
+
+    @property
+    def averages(self) -> bool:
+        """Whether ratings are mean scores against a lottery, not log odds."""
+        return isinstance(self.ratings, Averages)
+
+    @property
+    def unit(self) -> str:
+        return "mean score less 1/2 against a lottery" if self.averages else "log odds"
 
 
 def contest_ratings(results: Results) -> ContestRatings | None:
@@ -58,22 +69,29 @@ def contest_ratings(results: Results) -> ContestRatings | None:
     return None
 
 
-def rate_contest(contest: Contest, rate: Rate) -> Results:
-    """The tables NAMES of a contest."""
-    rated = ContestRatings(contest, rate(contest.matches), rate)
+def rate_contest(contest: Contest, rate: Rate, ties: Ties = "half", by: By = "deal") -> Results:
+    """The tables NAMES of a contest. ties, by: as in `rate`."""
+    rated = ContestRatings(contest, rate(contest.matches), rate, ties, by)
     return Results(Path(), (), {contest_ratings: rated})
 
 
 def write_ratings(results: Results, folder: Path) -> list[Path]:
-    """Writes NAME.csv of each table. Returns the files."""
-    for name in NAMES:
-        write_atomically(folder / f"{name}.csv", results[name].to_csv(index=False))
-    return [folder / f"{name}.csv" for name in NAMES]
+    """Writes NAME.csv of each table, and of each of EXTRA that has rows; a file of EXTRA without
+    any is removed. Returns the files."""
+    files = []
+    for name in (*NAMES, *EXTRA):
+        file = folder / f"{name}.csv"
+        if name in EXTRA and results[name].empty:
+            file.unlink(missing_ok=True)
+            continue
+        write_atomically(file, results[name].to_csv(index=False))
+        files.append(file)
+    return files
 
 
 def rating_sheets(results: Results) -> Iterator[Sheet]:
     for name, entry in tables().items():
-        if name in NAMES:
+        if name in NAMES + EXTRA:
             yield from entry.sheets(results, TERMINAL)
 
 
@@ -129,10 +147,21 @@ def _overall_columns(part: Part) -> list[Column]:
 OVERALL_VIEW = View(
     "Ratings",
     _overall_columns,
-    "rating: log odds around the mean of those who win some and lose some, every game weighing "
-    "the same; 1 more is 2.7 times the odds, or 174 points of Elo. score: mean over matches; "
-    "by game: over games.",
+    lambda part: _meaning(part) + " score: mean over matches; by game: over games.",
 )
+
+
+def _meaning(part: Part) -> str:
+    rated = part.results.cached(contest_ratings)
+    if rated and rated.averages:
+        return (
+            "rating: mean score less 1/2 against a lottery over the players that nobody beats, "
+            "every game weighing the same: 0 for its members, below 0 for the rest."
+        )
+    return (
+        "rating: log odds around the mean of those who win some and lose some, every game "
+        "weighing the same; 1 more is 2.7 times the odds, or 174 points of Elo."
+    )
 
 
 @table("ratings", OVERALL, [OVERALL_VIEW], place=91, file="ratings.csv")
@@ -162,7 +191,8 @@ def overall(results: Results) -> Iterator[dict[str, Any]]:
 PAIRS = {
     "player_a": "the first player",
     "player_b": "the second player",
-    "chance": "the chance that A beats B, by their ratings",
+    "chance": "the chance that A beats B, by their ratings; with --fit nash or deviation A's mean "
+    "score",
     "low": "lower end of its interval",
     "high": "upper end of its interval",
     "score": "A's mean score against B; empty where they did not meet",
@@ -178,7 +208,9 @@ def _chances(part: Part) -> Iterator[Sheet]:
     texts = [[percent(x, 0) for x in row] for row in chance_matrix(part.rows, names)]
     rows = [[name, *row] for name, row in zip(names, texts, strict=True)]
     headings = ("chance to beat", *(name[:9] for name in names))
-    foot = "The row's player against the column's, by their ratings. Limits: ratings_pairs.csv."
+    rated = part.results.cached(contest_ratings)
+    how = "mean score" if rated and rated.averages else "by their ratings"
+    foot = f"The row's player against the column's, {how}. Limits: ratings_pairs.csv."
     yield Sheet("Who beats whom", headings, rows, foot, part.file)
 
 
@@ -300,94 +332,3 @@ def without_game(results: Results) -> Iterator[dict[str, Any]]:
             known = not np.isnan(ratings.fitted[at])
             row = {"without": contest.games[game], "player": contest.players[at]}
             yield {**row, **_rating(ratings, at), "place": place if known else pd.NA}
-
-
-# --- figures
-
-MARKS = "os^Dvp*X"
-"""Distinguish players besides their colours."""
-MANY = 14
-"""Players whose pairs fit in a map."""
-
-
-def rating_figures(results: Results) -> Iterator[tuple[str, Figure]]:
-    """Every figure by name."""
-    rated = results.cached(contest_ratings)
-    assert rated is not None
-    players = list(results["ratings"]["player"])
-    title = f"Ratings with {rated.ratings.level:.0%} intervals"
-    yield "ratings", interval_plot(results["ratings"], title)
-    if results["ratings_by_game"]["game"].nunique() > 1:
-        yield "ratings_by_game", game_plot(results["ratings_by_game"], players)
-    names = players[:MANY]
-    if len(names) > 2:
-        title = "The chance that the row's player beats the column's, by their ratings"
-        chances = chance_matrix(results["ratings_pairs"], names)
-        yield "ratings_pairs", chance_map(chances, names, title)
-
-
-def interval_plot(table: pd.DataFrame, title: str) -> Figure:
-    """A row for each player: rating with low and high, an arrow where it is unbounded."""
-    top = table.head(plot_style.max_rows())
-    places = list(range(len(top)))
-    figure, axes = plot_style.canvas(0.7 + plot_style.row_height(len(top)) * len(top))
-    axes.axvline(0, color=MUTED, lw=0.6)
-    _intervals(axes, places, top, _edges(top), ACCENT, 1.4)
-    axes.plot(top["rating"], places, "o", color=ACCENT, ms=4)
-    plot_style.label_rows(axes, places, list(top["player"]), above=plot_style.narrow())
-    axes.set_xlabel("rating, log odds")
-    return plot_style.set_title(figure, title)
-
-
-def game_plot(table: pd.DataFrame, players: Sequence[str]) -> Figure:
-    """A row for each game with a mark per player and its interval; of many players the first."""
-    plotted, games = players[: len(MARKS)], list(dict.fromkeys(table["game"]))
-    edges = _edges(table[table["player"].isin(plotted)])
-    figure, axes = plot_style.canvas(0.9 + 0.14 * (len(plotted) + 1.5) * len(games))
-    for at, name in enumerate(plotted):
-        group = table[table["player"] == name].set_index("game").reindex(games)
-        places = np.arange(len(games)) + 0.75 * ((at + 0.5) / len(plotted) - 0.5)
-        colour = COLOURS[at % len(COLOURS)]
-        _intervals(axes, places, group, edges, colour, 0.9)
-        axes.plot(group["rating"], places, MARKS[at], color=colour, ms=3.5, label=name)
-    for line in range(len(games) - 1):
-        axes.axhline(line + 0.5, color=MUTED, lw=0.3)
-    plot_style.label_rows(axes, list(range(len(games))), games, above=plot_style.narrow())
-    axes.set_ylim(len(games) - 0.5, -0.8 if plot_style.narrow() else -0.5)
-    axes.set_xlabel("rating in this game, log odds")
-    plot_style.add_legend(figure, 4)
-    return plot_style.set_title(figure, "Ratings by game")
-
-
-def _edges(table: pd.DataFrame) -> tuple[float, float]:
-    """Where unbounded intervals end in a figure: slightly beyond all else."""
-    values = table[["rating", "low", "high"]].to_numpy(float)
-    known = values[np.isfinite(values)]
-    least, most = (known.min(), known.max()) if known.size else (-1.0, 1.0)
-    more = 0.1 * (most - least)
-    return float(least - more), float(most + more)
-
-
-def _intervals(
-    axes: Axes,
-    places: Sequence[float] | np.ndarray,
-    table: pd.DataFrame,
-    edges: tuple[float, float],
-    colour: str,
-    width: float,
-) -> None:
-    """A line from low to high in each place, with an arrow at the edge where it is unbounded."""
-    low, high = (table[name].to_numpy(float) for name in ("low", "high"))
-    axes.hlines(places, low.clip(min=edges[0]), high.clip(max=edges[1]), color=colour, lw=width)
-    for unbounded, edge, mark in ((low == -np.inf, edges[0], "<"), (high == np.inf, edges[1], ">")):
-        at = np.asarray(places)[unbounded]
-        axes.plot(np.full(len(at), edge), at, mark, color=colour, ms=3.5)
-
-
-def chance_map(chances: np.ndarray, names: Sequence[str], title: str) -> Figure:
-    """A table of chances, red above an even one."""
-    figure, axes = plot_style.canvas(1.2 + 0.3 * len(names))
-    texts = [["" if np.isnan(x) else f"{100 * x:.0f}" for x in line] for line in chances]
-    plot_style.heat_map(axes, chances - 0.5, 0.5, texts)
-    plot_style.label_heat_map(figure, axes, names, both_axes=True)
-    return plot_style.set_title(figure, f"{title}, %")

@@ -1,32 +1,27 @@
-"""Players against each other: round robins of three or more, and the matches of any logs that
-ratings are computed from."""
+"""Round robins of three or more players, every two against each other, and free-for-alls, in which
+three or more meet in one match."""
 
 from __future__ import annotations
 
-import json
 import math
-from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from gauntlet.common.errors import UserError, counted
-from gauntlet.games.capabilities import MATCH_SCORE, WIN, Measure, win_or_score
-from gauntlet.pipeline.judging import stopping
+from gauntlet.games.capabilities import WIN, Measure, add_match_score, win_or_score
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.results import CellInfo, CellResults, collect
+from gauntlet.pipeline.log.results import CellInfo, CellResults
 from gauntlet.pipeline.tables import sheets
+from gauntlet.pipeline.tables.contest import SeatedSides, values_of
 from gauntlet.pipeline.tables.primary_test import finite_bounds
 from gauntlet.pipeline.tables.registry import Part, Results, columns, table
 from gauntlet.pipeline.tables.sheets import Column, View
-from gauntlet.stats.bradley_terry import parts
-from gauntlet.stats.matches import Matches, Ties
 from gauntlet.stats.means import limits, p_value
 from gauntlet.stats.multiple import holm
 
@@ -37,7 +32,8 @@ MEASURED = {
     "win": "how often it won: the mean of its row in a table of players",
     "draw": "how often it drew",
     "loss": "how often its opponents won: the mean of its column",
-    "score": "1 a win and 1/2 a draw",
+    "score": "1 a win and 1/2 a draw; of three sides or more, the share of the others that it "
+    "finished before, a tie 1/2",
     "mean": "its mean of the measure",
 }
 LIMITS = {
@@ -155,11 +151,13 @@ class Side:
 
 @dataclass(frozen=True)
 class RoundRobin:
-    """Players who all met each other. sides: the first player's results against the second."""
+    """Players who all met each other. sides: the first player's results against the second.
+    together: whether all met in the same matches."""
 
     about: CellInfo
     players: Sequence[str]
     sides: Mapping[tuple[str, str], Side]
+    together: bool = False
 
     def others(self, *players: str) -> list[str]:
         return [name for name in self.players if name not in players]
@@ -216,10 +214,52 @@ def _mean(values: np.ndarray) -> float:
     return float(values.mean()) if len(values) else np.nan
 
 
+def free_for_alls(results: Results) -> list[RoundRobin]:
+    """The cells whose matches have three sides or more, each one player: every two of them met in
+    every match."""
+    log, robins = Folder(results.folder), []
+    for result in results.cells:
+        names = result.about.players
+        if len({*names}) >= FEWEST and result.about.seatings and len(result.outcomes):
+            seats = SeatedSides.of(result.about, log.description(result.about), names)
+            if seats and all(len(side) == 1 for side in seats.sides[0]):
+                sides = _free_sides(result, seats, log)
+                robins.append(RoundRobin(result.about, list(dict.fromkeys(names)), sides, True))
+    return robins
+
+
+def _free_sides(
+    result: CellResults, seats: SeatedSides, log: Folder
+) -> dict[tuple[str, str], Side]:
+    """Every player's results against each other, in the matches that count."""
+    about, rows = result.about, defaultdict[tuple[str, str], list[tuple[float, ...]]](list)
+    counted = {*result.outcomes.column("match").tolist()}
+    for record in log.matches(about.stem):
+        if record.match.encode() in counted:
+            own = add_match_score(record.measures, record.returns)[about.measure.name]
+            won = record.measures[WIN.name]
+            draw = float(not any(won) and not any(record.returns))
+            members = seats.sides[record.rotation // about.step]
+            wins, means = (
+                {side: float(np.mean([each[seat] for seat in held])) for side, held in
+                 members.items()}
+                for each in (won, own)
+            )  # fmt: skip
+            for one, other, score in seats.pairs(values_of(record, about)):
+                for a, b, x in ((one, other, score), (other, one, 1.0 - score)):
+                    row = (record.deal, wins[a], draw, wins[b], x, means[a])
+                    rows[a[0], b[0]].append(row)
+    found = {}
+    for pair, lines in rows.items():
+        deal, *columns = np.array(lines).T
+        found[pair] = Side(deal.astype(int), dict(zip(MEASURED, columns, strict=True)))
+    return found
+
+
 @table("standings", STANDINGS, [STANDINGS_VIEW], place=32)
 def standings(results: Results) -> Iterator[dict[str, Any]]:
-    """A row for each player of a round robin."""
-    for robin in results.cached(round_robins):
+    """A row for each player of a round robin, or of a free-for-all."""
+    for robin in (*results.cached(round_robins), *results.cached(free_for_alls)):
         for name in robin.players:
             yield _standing_row(robin, name)
 
@@ -228,13 +268,14 @@ def _standing_row(robin: RoundRobin, player: str) -> dict[str, Any]:
     about, opponents = robin.about, robin.others(player)
     sides = [robin.sides[player, other] for other in opponents]
     deals = reduce(np.intersect1d, (side.deals for side in sides))
+    matches = [int(np.isin(side.deals, deals).sum()) for side in sides]
     row: dict[str, Any] = {
         "experiment": about.experiment,
         "game": about.labels["game"],
         "player": player,
         "opponents": len(opponents),
         "deals": len(deals),
-        "matches": sum(int(np.isin(side.deals, deals).sum()) for side in sides),
+        "matches": max(matches) if robin.together else sum(matches),
         "measure": about.measure.name,
         "over": ", ".join(opponents),
     }
@@ -249,7 +290,7 @@ def _standing_row(robin: RoundRobin, player: str) -> dict[str, Any]:
 @table("shared_opponents", SHARED, [SHARED_VIEW], place=33)
 def shared_opponents(results: Results) -> Iterator[dict[str, Any]]:
     """A row for every two players, over the opponents that both have."""
-    for robin in results.cached(round_robins):
+    for robin in (*results.cached(round_robins), *results.cached(free_for_alls)):
         rows = list(_shared(robin))
         corrected = holm([row["p"] for row in rows]).tolist()
         yield from ({**row, "p_holm": p} for row, p in zip(rows, corrected, strict=True))
@@ -284,100 +325,3 @@ def _shared(robin: RoundRobin) -> Iterator[dict[str, Any]]:
             "measure": measure.name,
             **finite_bounds(measure),
         }
-
-
-# --- matches of any logs, for ratings
-
-
-@dataclass(frozen=True)
-class Contest:
-    """Matches of two sides with the names of their players and games, by the numbers in `matches`.
-
-    A player is identified by its settings in any cell, game or folder: its agent, method and model
-    with the hash of its weights. Players of one name with different settings have a number.
-    omitted: cells left out, as a side of theirs is several players or larger than the other.
-    """
-
-    players: Sequence[str]
-    games: Sequence[str]
-    matches: Matches
-    omitted: int = 0
-
-    def game_matches(self, number: int) -> Matches:
-        return self.matches.where(self.matches.games == number)
-
-    def check(self, ties: Ties) -> None:
-        """Raises UserError if there are fewer than two players with a match that counts, or if no
-        chain of matches connects all players."""
-        part_of = parts(self.matches.wins(ties))
-        rated = np.flatnonzero(part_of >= 0)
-        if len(rated) < 2:
-            count = f"{len(self.matches):,} matches of {counted(len(self.players), 'player')}"
-            raise UserError(f"ratings need two players who met in a match that counts, got {count}")
-        if part_of.max() > 0:
-            groups = "; ".join(
-                ", ".join(self.players[int(at)] for at in rated if part_of[at] == part)
-                for part in range(part_of.max() + 1)
-            )
-            raise UserError(
-                "no chain of matches joins these players, so they cannot be rated together: "
-                f"{groups}"
-            )
-
-
-MatchRow = tuple[str, str, str, tuple[str, str, int], float]
-"""First and second player, game, deal, and the first player's score."""
-
-
-def load_contest(folders: Sequence[Path], names: PlayerNames | None = None) -> Contest:
-    """The matches of the gap-free deals of all cells of some output_dirs, each once. names: takes
-    those of the players. Raises UserError if a folder holds no sweep."""
-    rows: dict[str, MatchRow] = {}
-    names, omitted = names or PlayerNames(), 0
-    for log in map(Folder, dict.fromkeys(path.resolve() for path in folders)):
-        abouts = log.sweep_cells()
-        outcomes = log.outcomes({about.key: MATCH_SCORE.name for about in abouts})
-        for result in stopping.cut_at_stop(log.path, collect(abouts, outcomes, log.failed_matches)):
-            about = result.about
-            if opponents(about) is None or not about.even:
-                omitted += 1
-                continue
-            seat = about.seats[0][0]
-            other = next(at for at in range(len(about.players)) if at not in about.seats[0])
-            one, two = (names.name(log.description(about), at) for at in (seat, other))
-            columns = (result.outcomes.column(name) for name in ("match", "deal", "figure"))
-            for match, deal, score in zip(*columns, strict=True):
-                place = (json.dumps(log.seed), about.deal_key, int(deal))
-                row = (one, two, about.labels["game"], place, float(score))
-                rows.setdefault(match.decode(), row)
-    return _contest(rows.values(), omitted)
-
-
-class PlayerNames:
-    """A name for each player's settings, with a number if several share it."""
-
-    def __init__(self) -> None:
-        self._names: dict[tuple[str, str], str] = {}
-        self._times: Counter[str] = Counter()
-
-    def name(self, description: Mapping[str, Any], number: int) -> str:
-        name = description["players"][number]
-        settings = json.dumps(description["identity"]["players"][number], sort_keys=True)
-        if (name, settings) not in self._names:
-            self._times[name] += 1
-            count = self._times[name]
-            self._names[name, settings] = name if count == 1 else f"{name} ({count})"
-        return self._names[name, settings]
-
-
-def _contest(rows: Iterable[MatchRow], omitted: int) -> Contest:
-    frame = pd.DataFrame(list(rows), columns=["first", "second", "game", "deal", "score"])
-    players = sorted({*frame["first"], *frame["second"]})
-    number = {name: at for at, name in enumerate(players)}
-    first, second = (frame[side].map(number).to_numpy(int) for side in ("first", "second"))
-    game, games = pd.factorize(frame["game"])
-    deal, _ = pd.factorize(frame["deal"])
-    scores = frame["score"].to_numpy(float)
-    return Contest(
-        players, list(games), Matches(len(players), first, second, scores, game, deal), omitted
-    )

@@ -24,6 +24,7 @@ SEARCH = {"class": "agents.search.Search", "playouts": 30, "policy": "random"}
 GAMES = {
     **dict.fromkeys(("lookahead", "lookahead_k1", "lookahead_noisy"), "tic_tac_toe"),
     **dict.fromkeys(("minimax", "minimax_d1", "minimax_eps"), "tic_tac_toe"),
+    **dict.fromkeys(("uct_4", "uct_16", "uct_64", "uct_256", "uct_1024"), "tic_tac_toe"),
     **dict.fromkeys(("caller", "holdem_search", "maniac", "neuron_random", "tight"), "holdem"),
     **dict.fromkeys(("bayes", "constant", "likeliest", "nearest"), "watch_rps"),
     **dict.fromkeys(("greedy", "one_ply"), "santorini"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +16,14 @@ from gauntlet.pipeline import ratings, run, track
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.tables import plot_style
+from gauntlet.pipeline.tables.contest import Contest, load_contest, seated_sides
+from gauntlet.pipeline.tables.rating_figures import interval_plot, rating_figures
 from gauntlet.pipeline.tables.ratings import (
     chance_matrix,
-    interval_plot,
     rate_contest,
-    rating_figures,
     rating_sheets,
     write_ratings,
 )
-from gauntlet.pipeline.tables.standings import Contest, load_contest
 from gauntlet.pipeline.tracking.rated import add_ratings
 from gauntlet.stats.matches import Matches
 from gauntlet.stats.ratings import rated
@@ -79,10 +79,131 @@ def test_a_folder_that_is_named_twice_counts_once(played: tuple[Path, Path]) -> 
     assert len(load_contest([small, small / ".." / "small"]).matches) == 36
 
 
-def test_cells_of_uneven_sides_are_left_out(sweep: Sweep, folder: Path) -> None:
-    assert sweep("game=uno", "seats=coop", "agent=random", "deals=2") == 0
+def test_who_helps_is_on_the_side_of_whom_it_helps(sweep: Sweep, folder: Path) -> None:
+    """Seat 2, random, helps seat 1: their side has its result, and is as strong as their mean."""
+    assert sweep("game=uno", "seats=coop", "agent=random", "deals=8") == 0
     found = load_contest([folder])
-    assert (len(found.matches), found.omitted) == (0, 1)
+    assert found.matches.teams is not None
+    assert found.matches.teams.tolist() == [[0.5, 0.5], [0, 1]]
+    apart = [record.returns[0] - record.returns[1] for record in Folder(folder).matches()]
+    assert found.matches.scores.tolist() == [(1 + np.sign(each)) / 2 for each in apart]
+    assert (found.matches.first == 1).all()
+    assert rated(found.matches).matches.tolist() == [8, 8]
+    with pytest.raises(UserError, match="nash rates single players"):
+        found.check("half", "nash")
+
+
+THREE = ("game=uno", "seats=three_random", "seats.0.player=random", "seats.1.player=rule",
+         "seats.2.player=first", "rotate=true", "deals=10")  # fmt: skip
+
+
+def test_a_league_of_three_seats_from_run_to_ratings(
+    sweep: Sweep, folder: Path, capsys: Capsys
+) -> None:
+    assert sweep(*THREE) == 0
+    records = list(Folder(folder).matches())
+    standings = pd.read_csv(folder / "standings.csv").set_index("player")
+    assert standings.index.tolist() == ["random", "rule", "first"]
+    assert standings["matches"].tolist() == [30] * 3 == [len(records)] * 3
+    names = ["random", "rule", "first"]
+    won = dict.fromkeys(names, 0)
+    for record in records:  # rotation r puts player p in seat p + r
+        (seat,) = np.flatnonzero(np.array(record.returns) > 0)
+        won[names[(seat - record.rotation) % 3]] += 1
+    for name in names:  # the winner is before two, the others tie
+        assert standings.loc[name, "win"] == pytest.approx(won[name] / 30)
+        lost = 30 - won[name]
+        assert standings.loc[name, "score"] == pytest.approx((won[name] + lost / 4) / 30)
+    fits = {}
+    for fit in ("pairs", "luce", "nash", "deviation"):
+        assert ratings.main([str(folder), *QUICK, "--fit", fit]) == 0
+        fits[fit] = read(folder / "ratings", "ratings").set_index("player")
+        assert fits[fit]["matches"].tolist() == [30] * 3
+        assert (fits[fit]["low"] <= fits[fit]["rating"]).all()
+        assert fits[fit].loc[names, "score"].tolist() == pytest.approx(standings["score"].tolist())
+    assert [*fits["luce"].index] == [*fits["pairs"].index]
+    assert fits["nash"]["rating"].max() == pytest.approx(0)
+    pairs, averages = capsys.readouterr().out.split("Ratings\n")[1::3][:2]
+    assert "log odds" in pairs
+    assert "log odds" not in averages
+    assert "a lottery over the players that nobody beats" in averages.replace("\n", "")
+
+
+@pytest.mark.parametrize(
+    ("seating", "team", "helps", "expected"),
+    [
+        ((0, 1, 2), (), {}, {("a",): [0], ("b",): [1], ("c",): [2]}),
+        ((2, 0, 1), (), {}, {("c",): [0], ("a",): [1], ("b",): [2]}),
+        ((0, 1, 3), (), {}, {("a",): [0, 2], ("b",): [1]}),
+        ((2, 3, 0, 1), (0, 1), {}, {("a", "c"): [0, 1], ("a", "b"): [2, 3]}),
+        ((0, 1, 2), (), {2: 1}, {("a",): [0], ("b", "c"): [1]}),
+    ],
+)
+def test_seats_make_sides(
+    seating: tuple[int, ...],
+    team: tuple[int, ...],
+    helps: dict[int, int],
+    expected: dict[tuple[str, ...], list[int]],
+) -> None:
+    """Players 0 and 3 are the same one."""
+    found = seated_sides(seating, team, "abca", [helps.get(player) for player in range(4)])
+    assert found == expected
+
+
+def test_older_logs_of_two_sides_are_rated_too(
+    played: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They do not say who sat where, beside the measured player."""
+    now, cells = load_contest(played), Folder.sweep_cells
+    monkeypatch.setattr(
+        Folder, "sweep_cells", lambda self: [replace(one, seatings=()) for one in cells(self)]
+    )
+    old = load_contest(played)
+    assert old.omitted == 0
+    assert old.matches.points.tolist() == now.matches.points.tolist()
+
+
+def test_scores_of_a_measure_are_shares_of_its_range(sweep: Sweep, folder: Path) -> None:
+    assert sweep(*THREE[:-1], "deals=2", "measure=win") == 0
+    ranked, shared = (load_contest([folder], scoring=way) for way in ("rank", "measure"))
+    assert ranked.matches.scores.tolist() == shared.matches.scores.tolist()
+    assert set(shared.matches.scores) <= {0.0, 0.5, 1.0}
+
+
+def test_a_field_that_goes_round_is_told_in_words(tmp_path: Path) -> None:
+    """p0 beats p1 beats p2 beats p0 in 19 of 20 deals; p3 loses to all."""
+    circle = [(0, 1), (1, 2), (2, 0)]
+    pairs = [*circle * 19, *((b, a) for a, b in circle), *((at, 3) for at in (0, 1, 2))] * 3
+    pairs += [(3, 0), (3, 1), (3, 2)]
+    found = rate_contest(contest_of_pairs(pairs, 4), rated)
+    table = found["ratings_cycles"].set_index("player")
+    assert table.loc["p3", "cycle"] == ""
+    assert {*table["cycle"][["p0", "p1", "p2"]]} == {"p0 beats p1 beats p2 beats p0"}
+    assert table["lottery"][["p0", "p1", "p2"]].tolist() == pytest.approx([1 / 3] * 3)
+    assert table["deviation"][["p0", "p1", "p2"]].tolist() == pytest.approx([0] * 3)
+    assert table.loc["p3", "deviation"] < -0.2
+    (sheet,) = (one for one in rating_sheets(found) if one.title == "Cycles")
+    assert sheet.foot.startswith("p0 beats p1 beats p2 beats p0.")
+    assert "ratings_cycles.csv" in [path.name for path in write_ratings(found, tmp_path)]
+    chance = rate_contest(contest_of_pairs(circle * 2, 3), rated)
+    assert chance["ratings_cycles"].empty, "two wins each show nothing"
+    assert "ratings_cycles.csv" not in [path.name for path in write_ratings(chance, tmp_path)]
+    assert not (tmp_path / "ratings_cycles.csv").exists()
+
+
+def test_strength_is_set_against_tokens(sweep: Sweep, folder: Path, capsys: Capsys) -> None:
+    players = "players=[random,minimax,cloze]"
+    assert sweep(*ROBIN[:2], players, "rotate=true", "deals=8") == 0
+    assert ratings.main([str(folder), *QUICK, "--cost", "tokens"]) == 0
+    table = read(folder / "ratings", "ratings_cost").set_index("player")
+    spent = sum(one.tokens for record in Folder(folder).matches() for one in record.decisions)
+    assert table.loc["cloze.fake", "cost"] == pytest.approx(spent / 32)
+    assert table.loc["minimax", ["cost", "front"]].tolist() == [0, 1]
+    assert table.loc["cloze.fake", "dominated_by"] == "minimax"
+    assert "Strength against cost" in capsys.readouterr().out
+    assert (folder / "ratings" / "figures" / "ratings_cost.png").exists()
+    assert ratings.main([str(folder), *QUICK, "--cost", "money"]) == 2
+    assert "the price of cloze.fake's model is not known" in capsys.readouterr().err
 
 
 def test_players_of_one_name_and_other_settings_are_two(
@@ -141,7 +262,11 @@ def test_of_one_folder_the_ratings_lie_in_it(played: tuple[Path, Path], capsys: 
 
 
 @pytest.mark.parametrize(
-    ("words", "message"), [(["DIR", "--level", "2"], "--level lies between 0 and 1, got 2")]
+    ("words", "message"),
+    [
+        (["DIR", "--level", "2"], "--level lies between 0 and 1, got 2"),
+        (["DIR", "--fit", "nash", "--cost", "tokens"], "--cost goes with --fit pairs"),
+    ],
 )
 def test_what_cannot_be_rated_is_one_line(
     words: list[str], message: str, played: tuple[Path, Path], capsys: Capsys

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from gauntlet.stats.bradley_terry import ALPHA, beats, parts, penalised, spectral
+from gauntlet.stats.bradley_terry import ALPHA, beats, penalised, spectral
+from gauntlet.stats.chains import parts
 from gauntlet.stats.checks import Floats
 
 Fit = Callable[[Floats], Floats]

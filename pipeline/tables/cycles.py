@@ -1,0 +1,88 @@
+"""Players who beat each other in a circle: no order of theirs says who beats whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from gauntlet.pipeline.tables.ratings import ContestRatings, contest_ratings
+from gauntlet.pipeline.tables.registry import Part, Results, table
+from gauntlet.pipeline.tables.sheets import Column, View, decimal, share, text
+from gauntlet.stats.lotteries import deviation_ratings, maximal_lottery
+from gauntlet.stats.ratings import clusters, rated, single_deal
+from gauntlet.stats.scores import PairScores, beats, cycles
+
+ALPHA = 0.05
+"""Of all sentences together that one player beats another."""
+CYCLES = {
+    "player": "the player",
+    "rating": "by pairs: log odds around the mean",
+    "deviation": "deviation rating: how much more than a half it would score by always playing, "
+    "against the joint play that makes this least for the best; 0 at most",
+    "lottery": "its chance in the maximal lottery: the mix of players that nobody beats on average",
+    "cycle": "who beats whom in its circle, each beyond chance (5% over all pairs, Holm); empty "
+    "outside any",
+}
+
+
+def _sentences(part: Part) -> str:
+    found = ". ".join(dict.fromkeys(filter(None, part.rows["cycle"])))
+    return (
+        f"{found}.\nEach beats the next beyond chance (5% over all pairs, by deals, Holm), so no "
+        "order says who beats whom. lottery: the mix of players that nobody beats on average; "
+        "deviation: mean score less 1/2 against the most even such mix."
+    )
+
+
+CYCLES_VIEW = View(
+    "Cycles",
+    (
+        Column("player", text("player")),
+        Column("rating", decimal("rating", "+.2f")),
+        Column("deviation", decimal("deviation", "+.3f")),
+        Column("lottery", share("lottery")),
+    ),
+    _sentences,
+)
+
+
+@table("ratings_cycles", CYCLES, [CYCLES_VIEW], place=95, file="ratings_cycles.csv")
+def cycle_rows(results: Results) -> Iterator[dict[str, Any]]:
+    """A row for each player, if some beat each other in a circle."""
+    found = results.cached(contest_ratings)
+    if found is None or found.contest.matches.teams is not None:
+        return
+    scores = _scores(found)
+    if scores is None:
+        return
+    names, margins = found.contest.players, scores.means - 0.5
+    circles = cycles(np.nan_to_num(beats(scores), nan=1.0) < ALPHA)
+    if not circles:
+        return
+    by_pairs = rated(found.contest.matches, "pairs", found.ties, found.by).fitted
+    lottery, deviation = maximal_lottery(margins), deviation_ratings(margins)[0]
+    for at in np.argsort(-by_pairs, kind="stable"):
+        own = [sentence(circle, names) for circle in circles if at in circle]
+        yield {
+            "player": names[at],
+            "rating": by_pairs[at],
+            "deviation": deviation[at],
+            "lottery": lottery[at],
+            "cycle": ". ".join(own),
+        }
+
+
+def _scores(found: ContestRatings) -> PairScores | None:
+    """Of every two players; None if two never met, or there are no deals to judge by."""
+    matches = found.contest.matches
+    if found.by == "deal" and single_deal(matches):
+        return None
+    scores = PairScores.of(matches, found.ties, clusters(matches, found.by))
+    return None if np.isnan(scores.means).any() else scores
+
+
+def sentence(circle: Sequence[int], names: Sequence[str]) -> str:
+    """ "A beats B beats C beats A"."""
+    return " beats ".join(names[at] for at in (*circle, circle[0]))

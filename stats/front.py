@@ -1,0 +1,159 @@
+"""Strength against cost: whose cost is lower and whose rating higher, and who is on the front.
+
+Player i dominates j if it is better and cheaper. The p-value of that is the larger of the two
+one-sided ones: both hypotheses must be rejected (intersection-union; R. L. Berger (1982),
+Technometrics 24, 295-300). Holm's correction is over all ordered pairs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from gauntlet.stats.bradley_terry import Ints, penalised
+from gauntlet.stats.checks import Floats
+from gauntlet.stats.matches import Matches, Ties, draw_by_deal
+from gauntlet.stats.multiple import holm
+from gauntlet.stats.profile import tails
+
+DRAWS = 10_000
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What players spent in their matches; each array has one entry per player and match.
+
+    games, deals: numbers as in `Matches`. amounts: 0 or more, in any unit.
+    """
+
+    players: Ints
+    games: Ints
+    deals: Ints
+    amounts: Floats
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Amounts and matches of each player by deal: (deals, players), deals as `Matches.units`.
+
+    games: of each deal.
+    """
+
+    amounts: Floats
+    counts: Floats
+    games: Ints
+
+    @classmethod
+    def of(cls, spent: Spent, matches: Matches) -> Costs:
+        """Raises ValueError for spending on a deal that has no match."""
+        places, unit = np.unique(np.stack((matches.games, matches.deals)), axis=1), dict[Any, int]()
+        for at, place in enumerate(places.T.tolist()):
+            unit[tuple(place)] = at
+        try:
+            where = zip(spent.games.tolist(), spent.deals.tolist(), strict=True)
+            rows = np.array([unit[place] for place in where], int)
+        except KeyError as error:
+            raise ValueError(f"no match has game and deal {error}") from error
+        amounts, counts = np.zeros((2, len(unit), matches.players))
+        np.add.at(amounts, (rows, spent.players), spent.amounts)
+        np.add.at(counts, (rows, spent.players), 1.0)
+        return cls(amounts, counts, places[0])
+
+    def means(self, weights: Floats) -> Floats:
+        """Return the mean cost of a match, every game that a player played weighing the same, for
+        each row of weights of deals: (rows, players)."""
+        total, played = np.zeros((2, len(weights), self.amounts.shape[1]))
+        for game in np.unique(self.games):
+            own = self.games == game
+            counts = weights[:, own] @ self.counts[own]
+            some = counts > 0
+            total += np.where(some, weights[:, own] @ self.amounts[own] / (counts + ~some), 0.0)
+            played += some
+        found: Floats = np.where(played > 0, total / np.maximum(played, 1), np.nan)
+        return found
+
+    @cached_property
+    def mean(self) -> Floats:
+        """The mean cost of a match of each player."""
+        found: Floats = self.means(np.ones((1, len(self.games))))[0]
+        return found
+
+    @cached_property
+    def moved(self) -> Floats:
+        """How far each deal moves these means: (deals, players), by linearisation."""
+        found, played = np.zeros(self.amounts.shape), np.zeros(self.amounts.shape[1])
+        for game in np.unique(self.games):
+            own = self.games == game
+            counts = self.counts[own].sum(0)
+            mean = self.amounts[own].sum(0) / np.maximum(counts, 1.0)
+            found[own] = (self.amounts[own] - self.counts[own] * mean) / np.maximum(counts, 1.0)
+            played += counts > 0
+        return found / np.maximum(played, 1.0)
+
+    def limits(self, level: float) -> tuple[Floats, Floats]:
+        """Limits of the means, by Student's t over deals; nan for a single deal."""
+        error, degrees = self._errors(self.moved)
+        width = stdtrit(degrees, (1.0 + level) / 2.0) * error
+        return self.mean - width, self.mean + width
+
+    def cheaper(self) -> Floats:
+        """Return the p-value that each row's player costs less than each column's, (k, k). It is 0
+        or 1 for costs whose difference never varies, as between players that cost nothing and
+        others that always cost the same."""
+        k = len(self.mean)
+        apart = self.mean[:, None] - self.mean
+        error, degrees = self._errors(self.moved[:, :, None] - self.moved[:, None, :])
+        t = apart / np.where(error > 0, error, 1.0)
+        found: Floats = np.where(error > 0, stdtr(degrees, t), (apart >= 0).astype(float))
+        return np.where(np.eye(k, dtype=bool), np.nan, found)
+
+    def _errors(self, moved: Floats) -> tuple[Floats, float]:
+        """Standard errors, and degrees of freedom."""
+        deals = len(self.games)
+        if deals < 2:
+            return np.full(moved.shape[1:], np.nan), 1.0
+        return np.sqrt((moved**2).sum(0) * deals / (deals - 1.0)), deals - 1.0
+
+
+@dataclass(frozen=True)
+class Front:
+    """Players by strength and cost.
+
+    dominates: p-values that each row's player is better and cheaper than each column's, after Holm;
+    nan where one has no match. share: of the draws in which nobody is both at least as good and at
+    most as dear, and one of these strictly.
+    """
+
+    costs: Costs
+    dominates: Floats
+    share: Floats
+
+
+def front(matches: Matches, spent: Spent, ties: Ties, draws: int = DRAWS, seed: int = 0) -> Front:
+    """Compare players by their ratings, `penalised`, and costs. Draws weigh every deal at random,
+    its results and its costs alike."""
+    costs, k = Costs.of(spent, matches), matches.players
+    better = np.full((k, k), np.nan)
+    one, other = np.triu_indices(k, 1)
+    below, above = tails(matches, ties, matches.units, one, np.eye(k)[other])
+    better[one, other], better[other, one] = below, above
+    better[matches.played == 0] = better[:, matches.played == 0] = np.nan
+    p = np.maximum(better, costs.cheaper())
+    dominates = holm(p.ravel()).reshape(k, k)
+    return Front(costs, dominates, _share(matches, costs, ties, draws, seed))
+
+
+def _share(matches: Matches, costs: Costs, ties: Ties, draws: int, seed: int) -> Floats:
+    on = np.zeros(matches.players)
+    for tables, weights in draw_by_deal(matches, ties, draws, np.random.default_rng(seed)):
+        ratings, spent = penalised(tables, teams=matches.teams), costs.means(weights)
+        for at in range(matches.players):
+            strength, price = ratings[:, at, None], spent[:, at, None]
+            strictly = (ratings > strength) | (spent < price)
+            on[at] += (~((ratings >= strength) & (spent <= price) & strictly).any(1)).sum()
+    found: Floats = np.where(matches.played > 0, on / draws, np.nan)
+    return found
