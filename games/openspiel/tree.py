@@ -61,9 +61,7 @@ def listed(game: OpenSpiel, most: int = MOST_NODES) -> Listed:
             following += _children(live, moves, number)
         level, depth = following, depth + 1
     arrays = {name: np.array(column) for name, column in nodes.columns.items()}
-    return Listed(
-        GameTree(**arrays, options=np.array(nodes.options)), nodes.states, nodes.of_row
-    )
+    return Listed(GameTree(**arrays, options=np.array(nodes.options)), nodes.states, nodes.of_row)
 
 
 def _check(game: OpenSpiel) -> None:
