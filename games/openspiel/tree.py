@@ -21,6 +21,11 @@ ALPHA = 1 / 3
 """How often player 0 bets the jack in the equilibrium of Kuhn poker; any number from 0 to 1/3."""
 
 
+_Moves = tuple[tuple[int, str], ...]
+_Waiting = tuple[Any, _Moves, int, int, float]
+"""OpenSpiel's state, the moves to it, its parent, and the place and chance of the last action."""
+
+
 @dataclass(frozen=True)
 class Listed:
     """A game in full. states: for each row of a policy, a state in which it applies; the seat to
@@ -49,12 +54,12 @@ def listed(game: OpenSpiel, most: int = MOST_NODES) -> Listed:
     simultaneous moves, secret chance or typed moves, or without information states."""
     _check(game)
     nodes = _Nodes()
-    level = [(game.engine.new_initial_state(), (), 0, 0, 1.0)]
+    level: list[_Waiting] = [(game.engine.new_initial_state(), (), 0, 0, 1.0)]
     depth = 0
     while level:
         if len(nodes.columns["parent"]) + len(level) > most:
             raise ValueError(f"{game.name} has over {most:,} positions; it cannot be listed")
-        following = []
+        following: list[_Waiting] = []
         for live, moves, parent, place, chance in level:
             number = len(nodes.columns["parent"])
             _add(nodes, game, live, moves, (parent, place, chance, depth))
@@ -78,7 +83,7 @@ def _add(
     nodes: _Nodes,
     game: OpenSpiel,
     live: Any,
-    moves: tuple[tuple[int, str], ...],
+    moves: _Moves,
     place: tuple[int, int, float, int],
 ) -> None:
     over, lucky = live.is_terminal(), live.is_chance_node()
@@ -90,9 +95,7 @@ def _add(
         nodes.columns[name].append(value)
 
 
-def _row(
-    nodes: _Nodes, game: OpenSpiel, live: Any, moves: tuple[tuple[int, str], ...], depth: int
-) -> tuple[int, int]:
+def _row(nodes: _Nodes, game: OpenSpiel, live: Any, moves: _Moves, depth: int) -> tuple[int, int]:
     """The numbers of the information state and of the row of a policy."""
     seat = live.current_player()
     known = (seat, live.information_state_string(seat))
@@ -112,14 +115,12 @@ def _row(
     return info, row
 
 
-def _children(
-    live: Any, moves: tuple[tuple[int, str], ...], number: int
-) -> list[tuple[Any, tuple[tuple[int, str], ...], int, int, float]]:
+def _children(live: Any, moves: _Moves, number: int) -> list[_Waiting]:
     if live.is_terminal():
         return []
     lucky, seat = live.is_chance_node(), live.current_player()
     pairs = live.chance_outcomes() if lucky else [(one, 1.0) for one in live.legal_actions()]
-    found = []
+    found: list[_Waiting] = []
     for place, (action, chance) in enumerate(pairs):
         told = moves if lucky else (*moves, (seat, engine.name(live, seat, action)))
         found.append((live.child(action), told, number, place, chance))
