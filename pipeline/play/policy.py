@@ -21,7 +21,7 @@ from gauntlet.agents.reordered import Reordered
 from gauntlet.common.errors import UserError
 from gauntlet.games.playouts import RANDOM
 from gauntlet.models.base import Model, ModelSource, Score
-from gauntlet.models.exchanges import Exchange
+from gauntlet.models.exchanges import Exchange, ScoreExchange
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.plan.cells import Cell, Player
 from gauntlet.pipeline.plan.rng import CHOICE, streams
@@ -39,9 +39,10 @@ class AskedPolicy:
 
     replies: for each state and reply the distribution of its move, shape (states, n, options): all
         on one option, or uniform after a fallback.
-    exact: whether the replies are the whole policy rather than a sample of it.
-    scores: of each option, shape (states, options); None if the player gives none for some state.
-        Of a state without a choice, or after a fallback, 1 for every option.
+    exact: whether the replies are the whole policy rather than a sample of it: no decision used
+        randomness, except for a fallback, or asked a model for text.
+    scores: of each option, shape (states, options), if exact; None if the player gives none for
+        some state. Of a state without a choice, or after a fallback, 1 for every option.
     asked, fallbacks: number of decisions with a choice, and of those by a fallback.
     requests, prompts: asked of the model.
     seconds: from the first question to the last reply.
@@ -59,7 +60,7 @@ class AskedPolicy:
 
 @dataclass(frozen=True)
 class Asking:
-    """How to ask. replies: decisions per state; None for one where it comes with scores, else
+    """How to ask. replies: decisions per state; None for one if that is the whole policy, else
     `default`. at_once: the most requests in a batch."""
 
     seed: Seed
@@ -67,6 +68,14 @@ class Asking:
     default: int
     at_once: int
     on_progress: Progress
+
+
+@dataclass(frozen=True)
+class _Decided:
+    """A decision, and whether it would be the same again (a fallback is uniform each time)."""
+
+    decision: Decision
+    exact: bool
 
 
 class _Count:
@@ -134,7 +143,7 @@ def policy_of(
 ) -> AskedPolicy:
     """Ask the players of a cell for their decision in each state. legal: shape (states, options).
 
-    A uniformly random player is not asked. Raises what a model raises.
+    A uniformly random player is not asked: its policy is known. Raises what a model raises.
     """
     uniform = legal / legal.sum(1, keepdims=True)
     if scripted_policy(cell.players[0].agent) == RANDOM:
@@ -142,19 +151,19 @@ def policy_of(
     started, count = time.perf_counter(), _Count(models, asking)
     ready = count.run(prepare(cell)).cell
     first = count.run(_decisions(ready, states, asking.seed, range(asking.replies or 1)))
-    scores = _scores(first, legal) if cell.players[0].model is not None else None
-    exact = scores is not None and asking.replies is None
+    exact = all(one.exact for one in first)
     if not exact and asking.replies is None:
         rest = range(1, asking.default)
         first += count.run(_decisions(ready, states, asking.seed, rest))
-    replies = np.array([_distribution(one, row, uniform) for one, row in _numbered(first, states)])
+    made = [one.decision for one in first]
+    replies = np.array([_distribution(one, row, uniform) for one, row in _numbered(made, states)])
     replies = replies.reshape(-1, len(states), legal.shape[1]).swapaxes(0, 1)
     return AskedPolicy(
         replies,
         exact,
-        scores if exact else None,
+        _scores(made, legal) if exact else None,
         asked=int((legal.sum(1) > 1).sum()) * replies.shape[1],
-        fallbacks=sum(one.fallback for one in first),
+        fallbacks=sum(one.fallback for one in made),
         requests=count.requests,
         prompts=count.prompts,
         seconds=time.perf_counter() - started,
@@ -163,7 +172,7 @@ def policy_of(
 
 def _decisions(
     cell: Cell, states: Sequence[Any], seed: Seed, replies: range
-) -> Chain[list[Decision]]:
+) -> Chain[list[_Decided]]:
     """The decisions in all states, reply by reply."""
     makers = [streams(seed, cell.game, reply) for reply in replies]
     pairs = [(make, row) for make in makers for row in range(len(states))]
@@ -172,16 +181,18 @@ def _decisions(
     )
 
 
-def _decision(cell: Cell, state: Any, rng: np.random.Generator) -> Chain[Decision]:
+def _decision(cell: Cell, state: Any, rng: np.random.Generator) -> Chain[_Decided]:
     """The decision in a state, as in a match."""
     game, (seat,) = cell.game, cell.game.to_move(state)
     player, options = cell.players[seat], game.legal(state, seat)
     if len(options) == 1:
-        return Decision(0)
+        return _Decided(Decision(0), exact=True)
     turn = Turn(game, options, Goal(), lambda: game.observe(state, seat))
-    unkept: list[Exchange] = []
+    asked, fresh = list[Exchange](), rng.bit_generator.state
     thinking = player.agent.decide(turn, rng)
-    return (yield from answer_questions(thinking, player.model, unkept, {}, thoughts=False))
+    decision = yield from answer_questions(thinking, player.model, asked, {}, thoughts=False)
+    settled = decision.fallback or rng.bit_generator.state == fresh
+    return _Decided(decision, settled and all(isinstance(one, ScoreExchange) for one in asked))
 
 
 def _numbered(decisions: Sequence[Decision], states: Sequence[Any]) -> list[tuple[Decision, int]]:
