@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gauntlet.agents.base import Decision, Goal, Turn, scripted_policy
+from gauntlet.agents.base import Decision, Turn, scripted_policy
 from gauntlet.agents.llm import LLM
 from gauntlet.agents.prompting.wording import WORDINGS, HasWording
 from gauntlet.agents.reordered import Reordered
@@ -187,7 +187,8 @@ def _decision(cell: Cell, state: Any, rng: np.random.Generator) -> Chain[_Decide
     player, options = cell.players[seat], game.legal(state, seat)
     if len(options) == 1:
         return _Decided(Decision(0), exact=True)
-    turn = Turn(game, options, Goal(), lambda: game.observe(state, seat))
+    goal = cell.goal(seat, 0)
+    turn = Turn(game, options, goal, lambda: game.observe(state, seat))
     asked, fresh = list[Exchange](), rng.bit_generator.state
     thinking = player.agent.decide(turn, rng)
     decision = yield from answer_questions(thinking, player.model, asked, {}, thoughts=False)
