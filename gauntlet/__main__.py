@@ -24,6 +24,7 @@ COMMANDS = {
     "replay": ("pipeline.replay", "show one match, move by move"),
     "compare": ("pipeline.compare", "compare the cells of two sweeps on shared deals"),
     "ratings": ("pipeline.ratings", "rate the players of any sweeps, across games"),
+    "exploit": ("pipeline.exploit", "what best responses gain against a policy"),
     "metrics": ("pipeline.metrics", "judge each decision by playouts"),
     "verify": ("pipeline.verify", "check every line of a folder's log"),
     "track": ("pipeline.track", "make MLflow runs from a sweep's records"),
