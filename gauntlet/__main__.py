@@ -25,6 +25,7 @@ COMMANDS = {
     "compare": ("pipeline.compare", "compare the cells of two sweeps on shared deals"),
     "place": ("pipeline.place", "place a player on a game's ladder of search players"),
     "ratings": ("pipeline.ratings", "rate the players of any sweeps, across games"),
+    "exploit": ("pipeline.exploit", "what best responses gain against a policy"),
     "metrics": ("pipeline.metrics", "judge each decision by playouts"),
     "verify": ("pipeline.verify", "check every line of a folder's log"),
     "track": ("pipeline.track", "make MLflow runs from a sweep's records"),

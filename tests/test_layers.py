@@ -47,7 +47,7 @@ COMMANDS_IN_ROOMS = {"pipeline.plan.__main__": "pipeline"}
 
 NARROW: dict[str, tuple[str, ...]] = {
     "stats": ("stats",),
-    "games": ("common", "games", "stats.observation"),
+    "games": ("common", "games", "stats.exploitability", "stats.observation"),
     "models": ("common", "models"),
     "agents": (
         *(

@@ -1,0 +1,35 @@
+"""The same player with the options listed backwards, to see whether their order matters."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gauntlet.agents.base import Agent, Answer, Goal, Prepared, Question, Thinking, Turn
+from gauntlet.games.base import Game
+
+
+@dataclass(frozen=True)
+class Reordered:
+    """Plays like `agent`, which sees the options in reverse order; its decisions name them in the
+    game's order."""
+
+    agent: Agent
+
+    def prepare(
+        self, game: Game[Any], seat: int, goal: Goal
+    ) -> Generator[Question, Answer, Reordered]:
+        if not isinstance(self.agent, Prepared):
+            return self
+        return Reordered((yield from self.agent.prepare(game, seat, goal)))
+
+    def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
+        seen = turn.observation
+        told = replace(seen, options=seen.options[::-1])
+        backwards = replace(turn, options=turn.options[::-1], observe=lambda: told)
+        decision = yield from self.agent.decide(backwards, rng)
+        option = len(turn.options) - 1 - decision.option
+        return replace(decision, option=option, scores=decision.scores[::-1])

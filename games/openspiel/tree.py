@@ -1,0 +1,153 @@
+"""A small OpenSpiel game as a tree: all histories, and a state for each question that a match could
+ask; policies of OpenSpiel for it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gauntlet.games.openspiel import engine, words
+from gauntlet.games.openspiel.engine import State
+from gauntlet.games.openspiel.game import OpenSpiel
+from gauntlet.stats.exploitability import CHANCE, TERMINAL, GameTree
+
+MOST_NODES = 3_000_000
+KUHN = "kuhn_poker"
+ALPHA = 1 / 3
+"""How often player 0 bets the jack in the equilibrium of Kuhn poker; any number from 0 to 1/3."""
+
+
+_Moves = tuple[tuple[int, str], ...]
+_Waiting = tuple[Any, _Moves, int, int, float]
+"""OpenSpiel's state, the moves to it, its parent, and the place and chance of the last action."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A game in full. states: for each row of a policy, a state in which it applies; the seat to
+    move is told the same in all of them. infos: the information state of each row."""
+
+    tree: GameTree
+    states: Sequence[State]
+    infos: Sequence[int]
+
+
+@dataclass
+class _Nodes:
+    """The nodes found so far, column by column, and the numbers of what was met."""
+
+    columns: defaultdict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
+    infos: dict[Any, int] = field(default_factory=dict)
+    rows: dict[Any, int] = field(default_factory=dict)
+    depths: dict[int, int] = field(default_factory=dict)
+    states: list[State] = field(default_factory=list)
+    of_row: list[int] = field(default_factory=list)
+    options: list[int] = field(default_factory=list)
+
+
+def listed(game: OpenSpiel, most: int = MOST_NODES) -> Listed:
+    """List a game's histories. Raises ValueError for a game that cannot be listed: too large, with
+    simultaneous moves, secret chance or typed moves, or without information states."""
+    _check(game)
+    nodes = _Nodes()
+    level: list[_Waiting] = [(game.engine.new_initial_state(), (), 0, 0, 1.0)]
+    depth = 0
+    while level:
+        if len(nodes.columns["parent"]) + len(level) > most:
+            raise ValueError(f"{game.name} has over {most:,} positions; it cannot be listed")
+        following: list[_Waiting] = []
+        for live, moves, parent, place, chance in level:
+            number = len(nodes.columns["parent"])
+            _add(nodes, game, live, moves, (parent, place, chance, depth))
+            following += _children(live, moves, number)
+        level, depth = following, depth + 1
+    arrays = {name: np.array(column) for name, column in nodes.columns.items()}
+    return Listed(GameTree(**arrays, options=np.array(nodes.options)), nodes.states, nodes.of_row)
+
+
+def _check(game: OpenSpiel) -> None:
+    kind, types = game.engine.get_type(), engine.spiel().GameType
+    if kind.dynamics != types.Dynamics.SEQUENTIAL:
+        raise ValueError(f"{game.name} has simultaneous moves; exploitability needs turns")
+    if game.secretive:
+        raise ValueError(f"{game.name} draws its chance in secret; its positions cannot be listed")
+    if not kind.provides_information_state_string:
+        raise ValueError(f"OpenSpiel does not tell the information states of {game.name}")
+
+
+def _add(
+    nodes: _Nodes,
+    game: OpenSpiel,
+    live: Any,
+    moves: _Moves,
+    place: tuple[int, int, float, int],
+) -> None:
+    over, lucky = live.is_terminal(), live.is_chance_node()
+    seat = TERMINAL if over else CHANCE if lucky else live.current_player()
+    info, row = (-1, -1) if seat < 0 else _row(nodes, game, live, moves, place[3])
+    payoffs = live.returns() if over else [0.0] * game.num_seats
+    names = ("parent", "place", "chance", "depth", "seat", "info", "row", "payoffs")
+    for name, value in zip(names, (*place, seat, info, row, payoffs), strict=True):
+        nodes.columns[name].append(value)
+
+
+def _row(nodes: _Nodes, game: OpenSpiel, live: Any, moves: _Moves, depth: int) -> tuple[int, int]:
+    """The numbers of the information state and of the row of a policy."""
+    seat = live.current_player()
+    known = (seat, live.information_state_string(seat))
+    info = nodes.infos.setdefault(known, len(nodes.infos))
+    if nodes.depths.setdefault(info, depth) != depth:
+        raise ValueError(f"{game.name}: a seat cannot always tell how many moves were made")
+    shown = words.situation(game.engine, game.notes, live, seat)
+    told = (info, shown, words.history(moves, game.open_to_all, game.notes))
+    row = nodes.rows.setdefault(told, len(nodes.rows))
+    if row == len(nodes.states):
+        count = len(live.legal_actions())
+        if count > game.listed:
+            raise ValueError(f"a move of {game.name} is typed; raise game.listed to {count}")
+        nodes.states.append(State(0, tuple(live.history()), moves, live))
+        nodes.of_row.append(info)
+        nodes.options.append(count)
+    return info, row
+
+
+def _children(live: Any, moves: _Moves, number: int) -> list[_Waiting]:
+    if live.is_terminal():
+        return []
+    lucky, seat = live.is_chance_node(), live.current_player()
+    pairs = live.chance_outcomes() if lucky else [(one, 1.0) for one in live.legal_actions()]
+    found: list[_Waiting] = []
+    for place, (action, chance) in enumerate(pairs):
+        told = moves if lucky else (*moves, (seat, engine.name(live, seat, action)))
+        found.append((live.child(action), told, number, place, chance))
+    return found
+
+
+def equilibrium(game: OpenSpiel, found: Listed, rounds: int) -> tuple[str, np.ndarray] | None:
+    """An equilibrium's name and policy, shape (rows, options): in closed form for Kuhn poker of two
+    seats, else the mean of `rounds` rounds of CFR+ by OpenSpiel. None if the game is not one of two
+    seats and zero sum, for which neither is known."""
+    if game.num_seats != 2 or not words.zero_sum(game.engine):
+        return None
+    if game.name == KUHN:
+        policy = engine.spiel().kuhn_poker.get_optimal_policy(ALPHA)
+        return "equilibrium (alpha = 1/3)", tabular(found, policy.action_probabilities)
+    solver = engine.spiel().CFRPlusSolver(game.engine)
+    for _ in range(rounds):
+        solver.evaluate_and_update_policy()
+    average = solver.average_policy()
+    return f"CFR+ ({rounds:,} rounds)", tabular(found, average.action_probabilities)
+
+
+def tabular(found: Listed, probabilities: Callable[[Any], Mapping[int, float]]) -> np.ndarray:
+    """A function of OpenSpiel's states as a policy, shape (rows, options)."""
+    policy = np.zeros(found.tree.legal.shape)
+    for row, state in enumerate(found.states):
+        told = probabilities(state.live)
+        chances = [told[action] for action in state.live.legal_actions()]
+        policy[row, : len(chances)] = chances
+    return policy
