@@ -52,8 +52,10 @@ GROUPS = ("deal", "draws", "moves")
 """Corrections for the cards at the start, for what is drawn later, and for scripted players' own
 random choices."""
 FAST, SLOW = 200, 40
-"""Games played on from a state, if the game plays on by itself, and if not. Any number is
+"""Games played on from a state, at most, if the game plays on by itself, and if not. Any number is
 unbiased."""
+FEWEST, A_MATCH = 20, 8_000
+"""Games played on from a state, at least, and over all states of a match where it is long."""
 FRESH = 100_000
 """Deals that measure the mean over all deals."""
 TRIED = 8
@@ -71,8 +73,13 @@ SAY_EVERY = 10.0
 
 def refusal(cell: Cell) -> str:
     """Why a cell's luck cannot be corrected; "" if it can."""
-    if not isinstance(cell.game, Redealt):
+    game: Any = cell.game
+    if not isinstance(game, Redealt):
         return f"{cell.labels['game']} has no `redealt`"
+    if isinstance(game, RolledOut) and cell.measure not in {one.name for one in measures_of(game)}:  # type: ignore[arg-type]
+        return f"its playouts do not judge by {cell.measure}"
+    if None not in scripted_policies(cell):
+        return "every player is scripted, so more deals cost less"
     if any(getattr(player.agent, "on_bad_reply", "") == "forfeit" for player in cell.players):
         return "a forfeited match has no end that playouts can judge"
     return ""
@@ -117,26 +124,28 @@ class Judge:
     ) -> tuple[float, float, float]:
         """A match's sums of corrections, by GROUPS. seed: determines the redeals and playouts."""
         dealt = drawn = moved = 0.0
+        every = [*turns]
         if self.expected:
-            dealt = self.expected[0] - float(self.values(start, (), seed << 16).mean())
-        for number, turn in enumerate(turns, start=1):
-            draws, own = self._turn(*turn, (seed << 16) + number)
+            dealt = self.expected[0] - float(self.values(start, (), seed << 16, FAST).mean())
+        count = max(FEWEST, min(FAST, A_MATCH // max(1, len(every))))
+        for number, turn in enumerate(every, start=1):
+            draws, own = self._turn(*turn, (seed << 16) + number, count)
             drawn, moved = drawn + draws, moved + own
         return dealt, drawn, moved
 
     def _turn(
-        self, state: Any, movers: Sequence[int], moves: Sequence[Action], seed: int
+        self, state: Any, movers: Sequence[int], moves: Sequence[Action], seed: int, count: int
     ) -> tuple[float, float]:
         """The corrections for what is drawn after a turn's moves, and for the mover's choice."""
         weights, after = self._chances(state, movers), self.game.play(state, moves)
         drawn = moved = 0.0
-        played = self.values(state, moves, seed) if weights else None
+        played = self.values(state, moves, seed, count) if weights else None
         if played is not None:
-            found = [self.values(state, (option,), seed) for option in weights]
+            found = [self.values(state, (option,), seed, count) for option in weights]
             moved = float((np.dot([*weights.values()], found) - played).mean())
         if self._draws(state, moves, after, seed):
-            played = self.values(state, moves, seed) if played is None else played
-            drawn = float((played - self.values(after, (), seed)).mean())
+            played = self.values(state, moves, seed, count) if played is None else played
+            drawn = float((played - self.values(after, (), seed, count)).mean())
         return drawn, moved
 
     def _draws(self, state: Any, moves: Sequence[Action], after: Any, seed: int) -> bool:
@@ -164,11 +173,12 @@ class Judge:
         game: Any = self.game
         return (game.redealt(state, np.random.default_rng((seed, at))) for at in range(count))
 
-    def values(self, state: Any, moves: Sequence[Action], seed: int) -> np.ndarray:
-        """The measured seats' mean result of each of several games from here: float64 (games,).
-        Equal seeds have equal luck, as far as the states allow."""
+    def values(self, state: Any, moves: Sequence[Action], seed: int, count: int) -> np.ndarray:
+        """The measured seats' mean result of each of some games from here: float64 (games,). Equal
+        seeds have equal luck, as far as the states allow. count: games of a game that plays on by
+        itself."""
         if isinstance(self.game, RolledOut):
-            asked = (state, moves, self.policies, FAST, seed, self.measure)
+            asked = (state, moves, self.policies, count, seed, self.measure)
             return np.asarray(self.game.rollouts(*asked)[:, self.measured].mean(axis=1))
         found = np.empty(SLOW)
         for at, dealt in enumerate(self.redeals(state, SLOW, seed)):

@@ -153,7 +153,7 @@ def _by_chance(
 ) -> Luck:
     """The adjustment that needs no scripted player; where there is none, with the reason."""
     if lack := chance.refusal(cell):
-        return Luck(f"{reason}, and {lack}")
+        return Luck(reason if lack in reason else f"{reason}; {lack}")
     before = read(folder, result.about) or Luck("")
     wanted = {outcome.match for outcome in result.outcomes}
     kept = {match: c for match, c in before.corrections.items() if match in wanted}

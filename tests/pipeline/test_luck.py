@@ -157,13 +157,25 @@ def test_references_of_several_stretches_bring_their_errors_by_share() -> None:
     ("overrides", "reason"),
     [
         (
+            ["agent=rule", "baseline=null"],
+            "there is no baseline to compare with; every player is scripted",
+        ),
+        (
+            ["agent=random", "game=holdem", "game.hands=2", "baseline=null"],
+            "a match goes on with what is left; every player is scripted",
+        ),
+        (
+            ["game=holdem_hands", "game.hands=2", "baseline=null", "measure=match_score"],
+            "and the cell is judged by match_score; its playouts do not judge by match_score",
+        ),
+        (
             ["agent=random", "game=air_land_sea", "baseline=null"],
-            "air_land_sea has no playouts to judge luck by, and air_land_sea has no `redealt`",
+            "air_land_sea has no playouts to judge luck by; air_land_sea has no `redealt`",
         ),
         (["agent=rule", "game=tic_tac_toe", "agent=random"], "tic_tac_toe has no playouts"),
         (
-            ["agent=random", "baseline=random", "agent.on_bad_reply=forfeit", "agent=llm"],
-            "a forfeited match has no end",
+            ["agent.on_bad_reply=forfeit", "seats.0.agent=llm"],
+            "not adjusted, as a forfeited match has no end that playouts can judge.",
         ),
     ],
 )
