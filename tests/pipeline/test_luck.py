@@ -175,7 +175,7 @@ def test_references_of_several_stretches_bring_their_errors_by_share() -> None:
         (["agent=rule", "game=tic_tac_toe", "agent=random"], "tic_tac_toe has no playouts"),
         (
             ["agent.on_bad_reply=forfeit", "seats.0.agent=llm"],
-            "not adjusted, as a forfeited match has no end that playouts can judge.",
+            "a forfeited match has no end that playouts can judge.",
         ),
     ],
 )
