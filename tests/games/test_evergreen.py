@@ -1,0 +1,142 @@
+"""Generated games: their text says how they are played, and their values are exact."""
+
+from __future__ import annotations
+
+from functools import reduce
+from itertools import product
+from operator import xor
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gauntlet.games.evergreen import Evergreen
+from gauntlet.games.evergreen.game import (
+    CLEAR,
+    FAMILIES,
+    HARD,
+    LEAST,
+    MOST,
+    signature,
+    solved,
+)
+from gauntlet.games.evergreen.mnk import Mnk
+from gauntlet.games.evergreen.solving import Solution, matrix_game
+from gauntlet.games.evergreen.takeaway import Heaps as Stones
+from gauntlet.games.evergreen.takeaway import TakeAway
+from tests.games import evergreen_reader as reader
+
+
+def reading(game: Evergreen, text: str) -> Any:
+    if game.family == "mnk":
+        return reader.Marks(text)
+    if game.family == "takeaway":
+        rules: Any = game.rules
+        return reader.Heaps(text, list(rules.heaps))
+    return reader.Prizes(text)
+
+
+def lockstep(game: Evergreen, rng: np.random.Generator) -> None:
+    """A random match by the game, and by a reader of its rules."""
+    state = game.deal(rng)
+    while state.position != game.rules.start():  # the reader knows the start alone
+        state = game.deal(rng)
+    other = reading(game, game.observe(state, game.to_move(state)[0]).rules)
+    while seats := game.to_move(state):
+        seen = [game.observe(state, seat) for seat in seats]
+        moves, names = [], []
+        for seat, one in zip(seats, seen, strict=True):
+            asked = other.options(seat) if len(seats) == 2 else other.options()
+            assert set(one.options) == asked, game
+            at = int(rng.integers(len(one.options)))
+            moves.append(game.legal(state, seat)[at])
+            names.append(one.options[at])
+        other.play([int(name.split()[1]) for name in names] if len(seats) == 2 else names[0])
+        state = game.play(state, moves)
+    assert game.returns(state)[0] == other.result(), game
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_reader_of_the_rules_plays_alike(family: str) -> None:
+    for seed in range(3):
+        for number in range(15):
+            lockstep(Evergreen(family=family, seed=seed), np.random.default_rng((seed, number)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_reader_of_the_rules_plays_many_games_alike(family: str) -> None:
+    for seed in range(120):
+        for number in range(10):
+            lockstep(Evergreen(family=family, seed=seed), np.random.default_rng((seed, number)))
+
+
+@pytest.mark.parametrize(("family", "seed"), [*product(FAMILIES, range(2))])
+def test_kept_games_tell_good_play_from_bad(family: str, seed: int) -> None:
+    found = solved(family, seed)
+    assert LEAST <= len(found.values) <= MOST
+    assert found.margin("perfect", "random") >= CLEAR
+    assert found.margin("one_ply", "random") <= HARD
+    assert signature(solved.__wrapped__(family, seed)) == signature(found)
+
+
+def test_tic_tac_toe_has_its_known_values() -> None:
+    """5,478 positions; a draw; of the first moves none loses."""
+    rules: Any = Mnk(3, 3, 3)
+    found = Solution(rules, MOST)
+    assert found.value(found.rules.start()) == 0.5
+    assert len(found.values) == 5_478
+    assert set(found.options(found.rules.start(), 0)) == {0.5}
+
+
+def test_nim_is_won_by_its_sums() -> None:
+    """C. L. Bouton (1901): the player to move loses at nim-sum 0."""
+    rules: Any = TakeAway((4, 3, 5), (1, 2, 3, 4, 5))
+    found = Solution(rules, MOST)
+    for heaps in product(range(5), range(4), range(6)):
+        value = found.value(Stones(heaps, 0, 0))
+        assert value == float(reduce(xor, heaps) != 0), heaps
+
+
+@pytest.mark.parametrize(
+    ("table", "value", "row"),
+    [
+        ([[0.5, 0.0, 1.0], [1.0, 0.5, 0.0], [0.0, 1.0, 0.5]], 0.5, [1 / 3, 1 / 3, 1 / 3]),
+        ([[1.0, 0.0], [0.0, 0.5]], 1 / 3, [1 / 3, 2 / 3]),
+        ([[0.3, 0.4], [0.1, 0.9]], 0.3, [1.0, 0.0]),
+    ],
+)
+def test_matrix_games(table: list[list[float]], value: float, row: list[float]) -> None:
+    found, mix, _ = matrix_game(np.array(table))
+    assert found == pytest.approx(value)
+    assert mix == pytest.approx(row)
+
+
+@pytest.mark.parametrize("family", ["mnk", "takeaway"])
+def test_what_both_gave_away_is_the_result(family: str) -> None:
+    """Seat 0's score is the value of the deal, less its losses, plus the other's."""
+    game = Evergreen(family=family, seed=1)
+    for number in range(30):
+        rng = np.random.default_rng(number)
+        state = game.deal(rng)
+        total = game.solution.value(state.position)
+        while seats := game.to_move(state):
+            legal = game.legal(state, seats[0])
+            move = legal[int(rng.integers(len(legal)))]
+            loss = game.solution.loss(state.position, seats[0], move)
+            total += loss if seats[0] else -loss
+            state = game.play(state, (move,))
+        assert total == pytest.approx((game.returns(state)[0] + 1) / 2)
+
+
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        ({"family": "mnks"}, "family is 'mnks'; did you mean 'mnk'"),
+        ({"seed": -1}, "seed is -1; it is a number from 0"),
+        ({"num_seats": 3}, "evergreen seats 2 players, got 3"),
+    ],
+)
+def test_a_wrong_setting_is_refused(settings: dict[str, Any], line: str) -> None:
+    with pytest.raises(ValueError, match=line):
+        Evergreen(**settings)
