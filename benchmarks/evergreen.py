@@ -2,7 +2,7 @@
 
     games      kept, a third of them of each family, of seeds from 0
     different  by positions, ends, values and margins (`games.evergreen.game.signature`)
-    seconds    of one core
+    seconds    of two processes
     positions  of a kept game, median
     perfect, one ply  what they lead random play by, a match, mean
 
@@ -15,6 +15,8 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 
 import numpy as np
 
@@ -22,17 +24,26 @@ from gauntlet.games.evergreen.game import FAMILIES, signature, solved
 from gauntlet.games.evergreen.rules import Position
 from gauntlet.games.evergreen.solving import POLICIES, Solution
 
+CORES = 2
 ROW = "| {} | {:,} | {:,} | {:,.0f} | {:,.0f} | {:.2f} | {:.2f} |"
 
 
-def family_row(family: str, games: int) -> str:
-    started = time.process_time()
-    found = [solved.__wrapped__(family, seed) for seed in range(games)]
-    seconds = time.process_time() - started
-    different = len({signature(one) for one in found})
-    positions = float(np.median([len(one.values) for one in found]))
-    leads = [np.mean([one.margin(name, "random") for one in found]) for name in POLICIES[:0:-1]]
-    return ROW.format(family, games, different, seconds, positions, *leads)
+def row_of(place: tuple[str, int]) -> tuple[tuple[float, ...], int, tuple[float, float]]:
+    """A game's signature, positions and leads."""
+    found = solved(*place)
+    leads = (found.margin("perfect", "random"), found.margin("one_ply", "random"))
+    return signature(found), len(found.values), leads
+
+
+def family_row(family: str, games: int, pool: ProcessPoolExecutor) -> str:
+    started = time.perf_counter()
+    found = [*pool.map(row_of, ((family, seed) for seed in range(games)), chunksize=4)]
+    seconds = time.perf_counter() - started
+    signatures, positions, leads = zip(*found, strict=True)
+    means = np.mean(leads, axis=0)
+    return ROW.format(
+        *(family, games, len({*signatures}), seconds, float(np.median(positions)), *means)
+    )
 
 
 def given_away(solution: Solution, policy: str) -> float:
@@ -42,7 +53,7 @@ def given_away(solution: Solution, policy: str) -> float:
         for seat, moves in zip(*_movers(solution, position), strict=True):
             if len(moves) > 1:
                 values = solution.options(position, seat)
-                own = solution.chances(policy, position, seat)
+                own = np.array(solution.chances(policy, position, seat))
                 total += chance * np.array([float(values.max() - own @ values), 1.0])
     return float(total[0] / total[1])
 
@@ -63,7 +74,9 @@ def reached(solution: Solution, policy: str) -> Iterator[tuple[Position, float]]
             yield position, chance
             node = solution.node(position)
             own = [solution.chances(policy, position, seat) for seat in node.seats]
-            chances = own[0] if len(own) == 1 else np.outer(*own).ravel() if own else np.zeros(0)
+            chances = np.ones(1) if own else np.zeros(0)
+        for one in own:
+            chances = np.outer(chances, one).ravel()
             after = node.after if len(own) < 2 else [one for row in node.after for one in row]
             for share, one in zip(chances, after, strict=True):
                 if share > 0:
@@ -71,13 +84,18 @@ def reached(solution: Solution, policy: str) -> Iterator[tuple[Position, float]]
         level = following
 
 
-def losses(family: str, games: int) -> str:
+def losses(family: str, games: int, pool: ProcessPoolExecutor) -> str:
     cells = []
     for policy in POLICIES:
-        values = np.array([given_away(solved(family, seed), policy) for seed in range(games)])
+        own = partial(lost_by, family, policy)
+        values = np.array([*pool.map(own, range(games), chunksize=4)])
         error = values.std(ddof=1) / np.sqrt(games)
         cells.append(f"{values.mean():.3f} +- {1.96 * error:.3f}")
     return f"| {family} | {games:,} | {' | '.join(cells)} |"
+
+
+def lost_by(family: str, policy: str, seed: int) -> float:
+    return given_away(solved(family, seed), policy)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -91,8 +109,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         print("| family | games | different | seconds | positions | perfect | one ply |")
         print("|---|---|---|---|---|---|---|")
-    for family in FAMILIES:
-        print(losses(family, each) if options.losses else family_row(family, each), flush=True)
+    with ProcessPoolExecutor(CORES) as pool:
+        for family in FAMILIES:
+            row = (losses if options.losses else family_row)(family, each, pool)
+            print(row, flush=True)
     return 0
 
 

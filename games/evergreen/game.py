@@ -24,10 +24,11 @@ from gauntlet.games.evergreen.takeaway import TakeAway
 
 FAMILIES: Mapping[str, Any] = {"mnk": Mnk, "takeaway": TakeAway, "bidding": Bidding}
 TITLES = {"mnk": "Marks", "takeaway": "Heaps", "bidding": "Prizes"}
-MOST, LEAST = 8_000, 200
+MOST, LEAST = 10_000, 200
 """Positions of a game that is kept."""
-CLEAR, HARD = 0.8, 0.5
-"""Perfect play leads random play by at least CLEAR a match, one ply of search by at most HARD."""
+CLEAR, HARD = 0.6, 0.5
+"""Perfect play leads random play by at least CLEAR a match, a score of .8; one ply by at most
+HARD."""
 OPENING = 2
 """The most moves that a deal makes at random."""
 DRAWN = 1_000
@@ -170,7 +171,7 @@ class Evergreen:
         if policy not in POLICIES:
             raise ValueError(f"evergreen has the policies {', '.join(POLICIES)}, not {policy!r}")
         state: State = observation.view
-        return tuple(self.solution.chances(policy, state.position, observation.seat).tolist())
+        return tuple(self.solution.chances(policy, state.position, observation.seat))
 
     def sample(self, observation: Observation, rng: np.random.Generator) -> State:
         state: State = observation.view

@@ -13,8 +13,11 @@ from gauntlet.games.base import Action, Fact
 EMPTY, HOLE = ".", "#"
 MARKS = "XO"
 FREE_CELLS, DROP_CELLS = 9, 12
-"""The most cells of a board whose positions can be listed, without and with gravity."""
+"""The most cells of a board whose positions can be listed, without gravity (one less if players
+choose marks) and with it."""
 
+HOLES, LINES = 3, 6
+"""Holes at most, and lines at least: with fewer lines, games are drawn."""
 TWISTS = 2
 """Of misere, gravity, torus, holes and either mark, at least: plain games are well known."""
 SIZES = ((2, 4), (3, 5), (3, 4))
@@ -44,12 +47,13 @@ class Mnk:
         while True:
             rows, columns, length = (int(rng.integers(low, high + 1)) for low, high in SIZES)
             misere, gravity, torus, either = (bool(rng.random() < 0.35) for _ in range(4))
-            cells = rows * columns
-            count = 0 if gravity else max(cells - FREE_CELLS, int(rng.integers(2)))
+            cells, most = rows * columns, FREE_CELLS - either
+            count = 0 if gravity else max(cells - most, int(rng.integers(2)))
             holes = tuple(sorted(int(one) for one in rng.permutation(cells)[:count]))
             game = cls(rows, columns, length, misere, gravity, torus, holes, either)
-            fits = not gravity or cells <= DROP_CELLS
-            if game.lines and fits and sum((misere, gravity, torus, either, count > 0)) >= TWISTS:
+            fits = cells <= (DROP_CELLS if gravity else most + HOLES)
+            twists = sum((misere, gravity, torus, either, count > 0))
+            if fits and twists >= TWISTS and len(game.lines) >= LINES:
                 return game
 
     @cached_property
@@ -114,12 +118,6 @@ class Mnk:
             return 0.5
         completed = 1 - self._turn(board)
         return float((completed == 0) != self.misere)
-
-    def at_once(self, board: Board, seat: int) -> tuple[float, ...]:
-        """1 for a move that wins, -1 for one that loses."""
-        sign = -1.0 if self.misere else 1.0
-        ends = (self._has_line(self.after(board, (move,))) for move in self.moves(board, seat))
-        return tuple(sign * over for over in ends)
 
     def name(self, move: Action) -> str:
         place, mark = divmod(int(move), 2)

@@ -30,10 +30,6 @@ class Rules(Protocol):
         """Seat 0's score of a finished game: 1 a win, 1/2 a draw, 0 a loss."""
         ...
 
-    def at_once(self, position: Position, seat: int) -> tuple[float, ...]:
-        """How good each move looks one ply ahead: more is better."""
-        ...
-
     def name(self, move: Action) -> str: ...
 
     def text(self) -> str:
@@ -41,3 +37,11 @@ class Rules(Protocol):
         ...
 
     def facts(self, position: Position) -> tuple[Fact, ...]: ...
+
+
+class Sealed(Rules, Protocol):
+    """Rules by which both seats move at once."""
+
+    def at_once(self, position: Position, seat: int) -> tuple[float, ...]:
+        """How good each move looks against a random one: more is better."""
+        ...

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.optimize import linprog
 
 from gauntlet.games.base import Action
-from gauntlet.games.evergreen.rules import Position, Rules
+from gauntlet.games.evergreen.rules import Position, Rules, Sealed
 
 NEAR = 1e-9
 POLICIES = ("random", "one_ply", "perfect")
@@ -104,20 +104,30 @@ class Solution:
         own = values[node.moves[node.seats.index(seat)].index(int(move))]
         return max(0.0, float(values.max() - own))
 
-    def chances(self, policy: str, position: Position, seat: int) -> np.ndarray:
+    def chances(self, policy: str, position: Position, seat: int) -> list[float]:
         """How a scripted player chooses among its moves. Raises KeyError for another name."""
         node = self.node(position)
-        count = len(node.moves[node.seats.index(seat)])
+        alone, count = len(node.seats) == 1, len(node.moves[node.seats.index(seat)])
         if policy == "random":
-            return np.full(count, 1.0 / count)
+            return [1.0 / count] * count
         if policy == "one_ply":
-            return _best(np.array(self.rules.at_once(position, seat)))
+            if alone:
+                return _best([self._end(one, seat) for one in node.after])
+            return _best(cast(Sealed, self.rules).at_once(position, seat))
         if policy != "perfect":
             raise KeyError(policy)
-        if len(node.seats) == 1:
-            return _best(self.options(position, seat))
+        if alone:
+            sign = 1.0 if seat == 0 else -1.0
+            return _best([sign * self.value(one) for one in node.after])
         self.value(position)
-        return self.mixes[position][seat]
+        return [*map(float, self.mixes[position][seat])]
+
+    def _end(self, position: Position, seat: int) -> float:
+        """1 if the game has ended with a win of `seat`, -1 with a loss, else 0."""
+        if self.node(position).seats:
+            return 0.0
+        lead = 2.0 * self.rules.score(position) - 1.0
+        return lead if seat == 0 else -lead
 
     def between(self, policies: Sequence[str]) -> float:
         """Seat 0's expected score from the start if these two meet."""
@@ -136,7 +146,7 @@ class Solution:
         node = self.node(position)
         if not node.seats:
             return self.rules.score(position)
-        chances = [self.chances(policies[seat], position, seat).tolist() for seat in node.seats]
+        chances = [self.chances(policies[seat], position, seat) for seat in node.seats]
         if len(chances) == 1:
             pairs = zip(chances[0], node.after, strict=True)
             return float(sum(chance * met(one) for chance, one in pairs if chance > 0))
@@ -151,10 +161,11 @@ class Solution:
         return float(ahead)
 
 
-def _best(values: np.ndarray) -> np.ndarray:
+def _best(values: Sequence[float]) -> list[float]:
     """Uniform over the best."""
-    best = values >= values.max() - NEAR
-    return np.asarray(best / best.sum(), float)
+    top = max(values) - NEAR
+    best = [value >= top for value in values]
+    return [one / sum(best) for one in best]
 
 
 def matrix_game(table: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:

@@ -77,12 +77,6 @@ class TakeAway:
     def score(self, position: Heaps) -> float:
         return float((position.seat == 1) != self.misere)
 
-    def at_once(self, position: Heaps, seat: int) -> tuple[float, ...]:
-        """1 for a move that wins, -1 for one that loses."""
-        sign = -1.0 if self.misere else 1.0
-        after = (self.after(position, (move,)) for move in self.moves(position, seat))
-        return tuple(sign * (not self.movers(one)) for one in after)
-
     def name(self, move: Action) -> str:
         at, number = divmod(int(move), A_HEAP)
         if number > SPLIT:

@@ -94,7 +94,7 @@ FILES = {"weights", "path", "records", "parameters"}
 NO_FILES = {
     *("base_url", "brake", "digest", "files", "guess", "mean", "name", "react", "revision"),
     *("policy", "texts", "version", "wording", "inputs", "names", "players", "catalogue"),
-    *("endpoint", "key_env", "headers", "extra_body", "effort"),
+    *("endpoint", "key_env", "headers", "extra_body", "effort", "family"),
     "cache",  # replies of a server, each under the hash of its request
 }
 """Settings that are or may be text: those that name files, and all others."""
@@ -185,6 +185,7 @@ SETTINGS: dict[str, Callable[[Path], Settings]] = {
     "games.obfuscated.game.Obfuscated": lambda _: {"of": BOARD},
     "games.watch.game.Watch": lambda _: {"of": BOARD, "num_seats": 1},
     "agents.noise.Noisy": lambda _: {"agent": RANDOM},
+    "agents.reordered.Reordered": lambda _: {"agent": RANDOM},
     "agents.epsilon_random.EpsilonRandom": conf("agent", "minimax_eps"),
     "agents.actors.LookAhead": conf("agent", "lookahead"),
     "agents.observers.Constant": conf("agent", "constant"),

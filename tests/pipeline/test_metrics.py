@@ -157,8 +157,8 @@ def test_everybody_at_a_table_of_five_has_rows(sweep: Sweep, folder: Path, rotat
         assert row["win_rate"] == sum(own) / len(own)
     (cell,) = pd.read_csv(folder / "summary.csv").to_dict("records")
     subject = players.loc[1]
-    assert subject["win_low"] == pytest.approx(cell["ci_low"])
-    assert subject["win_high"] == pytest.approx(cell["ci_high"])
+    assert subject["win_low"] == pytest.approx(cell["raw_low"])
+    assert subject["win_high"] == pytest.approx(cell["raw_high"])
     decided = {line["player"] for line in lines(folder)}
     assert decided == {0, 1, 2, 3, 4}
     trace = pd.read_csv(folder / "metrics" / "traces.csv")

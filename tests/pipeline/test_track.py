@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from gauntlet.pipeline import metrics, track
@@ -54,13 +55,15 @@ def test_a_parent_run_a_sweep_and_a_child_run_a_cell(
     assert {run.data.tags["mlflow.parentRunId"] for run in children} == {parent.info.run_id}
     assert {run.data.params["prompt"] for run in children} == {"cloze", "counterfactual"}
     client = client_of(store)
+    summary = pd.read_csv(folder / "summary.csv").set_index("prompt")
     for run in children:
         curve = client.get_metric_history(run.info.run_id, "running_win_rate")
         assert [point.step for point in curve] == [1, 2, 3, 4, 5, 6]
         assert curve[-1].value == pytest.approx(run.data.metrics["raw"])
         means = client.get_metric_history(run.info.run_id, "running_mean")
         assert [point.value for point in means] == [point.value for point in curve]
-        assert run.data.metrics["estimate"] == run.data.metrics["raw"]
+        row = summary.loc[run.data.params["prompt"]]
+        assert run.data.metrics["estimate"] == pytest.approx(row["estimate"])
         assert run.data.params["measure"] == "win"
         assert len(client.list_artifacts(run.info.run_id, "records")) == 1
     names = {item.path for item in client.list_artifacts(parent.info.run_id)}
