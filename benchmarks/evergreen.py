@@ -50,19 +50,13 @@ def given_away(solution: Solution, policy: str) -> float:
     """The mean loss of a decision with a choice, in games of the policy against itself."""
     total = np.zeros(2)
     for position, chance in reached(solution, policy):
-        for seat, moves in zip(*_movers(solution, position), strict=True):
+        node = solution.node(position)
+        for seat, moves in zip(node.seats, node.moves, strict=True):
             if len(moves) > 1:
                 values = solution.options(position, seat)
                 own = np.array(solution.chances(policy, position, seat))
                 total += chance * np.array([float(values.max() - own @ values), 1.0])
-    return float(total[0] / total[1])
-
-
-def _movers(
-    solution: Solution, position: Position
-) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
-    node = solution.node(position)
-    return node.seats, node.moves
+    return max(0.0, float(total[0] / total[1]))
 
 
 def reached(solution: Solution, policy: str) -> Iterator[tuple[Position, float]]:
@@ -74,9 +68,9 @@ def reached(solution: Solution, policy: str) -> Iterator[tuple[Position, float]]
             yield position, chance
             node = solution.node(position)
             own = [solution.chances(policy, position, seat) for seat in node.seats]
-            chances = np.ones(1) if own else np.zeros(0)
-        for one in own:
-            chances = np.outer(chances, one).ravel()
+            chances = np.ones(1 if own else 0)
+            for each in own:
+                chances = np.outer(chances, each).ravel()
             after = node.after if len(own) < 2 else [one for row in node.after for one in row]
             for share, one in zip(chances, after, strict=True):
                 if share > 0:

@@ -16,10 +16,10 @@ FREE_CELLS, DROP_CELLS = 9, 12
 """The most cells of a board whose positions can be listed, without gravity (one less if players
 choose marks) and with it."""
 
-HOLES, LINES = 3, 6
+HOLES, LINES = 4, 4
 """Holes at most, and lines at least: with fewer lines, games are drawn."""
-TWISTS = 2
-"""Of misere, gravity, torus, holes and either mark, at least: plain games are well known."""
+TWISTS = 1
+"""Of misere, gravity, torus, holes and either mark, at least: the plain game is well known."""
 SIZES = ((2, 4), (3, 5), (3, 4))
 """The least and the most rows, columns and marks in a line."""
 
