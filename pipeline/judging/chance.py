@@ -80,6 +80,8 @@ def refusal(cell: Cell) -> str:
         return f"its playouts do not judge by {cell.measure}"
     if None not in scripted_policies(cell):
         return "every player is scripted, so more deals cost less"
+    if cell.rotate and len({(one.agent, one.model) for one in cell.players}) == 1:
+        return "equal players in all seats share every deal evenly"
     if any(getattr(player.agent, "on_bad_reply", "") == "forfeit" for player in cell.players):
         return "a forfeited match has no end that playouts can judge"
     return ""

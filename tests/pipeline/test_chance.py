@@ -11,92 +11,28 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gauntlet.games.capabilities import values_with_score
-from gauntlet.games.holdem import Holdem
-from gauntlet.games.openspiel.game import OpenSpiel
-from gauntlet.games.playouts import scripted_move
-from gauntlet.games.uno import Uno
+from benchmarks.chance import ROWS, measured
 from gauntlet.pipeline import report
-from gauntlet.pipeline.judging.chance import Judge, Turn, fresh_mean
 from gauntlet.pipeline.tables.registry import load_cells
-from gauntlet.stats.control_variates import corrected
 from tests.pipeline.conftest import Capsys, Sweep
 
-ROWS = {
-    "leduc, unknown": (OpenSpiel(name="leduc_poker"), "utility", ("random", "random"), (), 1.0),
-    "leduc, both known": (
-        *(OpenSpiel(name="leduc_poker"), "utility", ("random", "random"), (0, 1)),
-        5.0,
-    ),
-    "kuhn, both known": (
-        *(OpenSpiel(name="kuhn_poker"), "utility", ("random", "random"), (0, 1)),
-        1.5,
-    ),
-    "holdem, unknown": (Holdem(mode="hands", hands=1), "bb_per_hand", ("tight", "random"), (), 1.5),
-    "holdem, one known": (
-        *(Holdem(mode="hands", hands=1), "bb_per_hand", ("maniac", "random"), (1,)),
-        1.5,
-    ),
-    "uno, unknown": (Uno(), "win", ("rule", "random"), (), 1.2),
-}
-"""Game, measure, players, those known to the method, and the least ratio of variances."""
+LEAST = {"Kuhn, both known": 1.5, "hold'em, a hand": 1.5}
+"""The least ratio of variances."""
 
 
-def deals(row: str, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Each deal's result of player 0 and its corrections, means over both seatings."""
-    game, measure, players, known, _ = ROWS[row]
-    judges = [judge(game, measure, players, known, seating) for seating in ((0, 1), (1, 0))]
-    found = np.array(
-        [[match(one, players, deal, s) for s, one in enumerate(judges)] for deal in range(count)]
-    ).mean(axis=1)
-    return found[:, 0], found[:, 1:]
-
-
-def judge(game: Any, measure: str, players: Any, known: Any, seating: tuple[int, int]) -> Judge:
-    reference = getattr(game, "references", ("random",))[0]
-    policies = tuple(players[player] if player in known else reference for player in seating)
-    scripted = frozenset(seat for seat, player in enumerate(seating) if player in known)
-    measured = (seating.index(0),)
-    mean = fresh_mean(game, policies, measured, measure)
-    return Judge(game, policies, scripted, measured, measure, mean)
-
-
-def match(one: Judge, players: Any, deal: int, rotation: int) -> tuple[float, ...]:
-    game, rng = one.game, np.random.default_rng((deal, rotation))
-    start = state = game.deal(np.random.default_rng(deal))
-    turns: list[Turn] = []
-    while seats := game.to_move(state):
-        played = [players[seat if rotation == 0 else 1 - seat] for seat in seats]
-        moves = [
-            scripted_move(game, state, seat, by, rng)
-            for seat, by in zip(seats, played, strict=True)
-        ]
-        turns.append((state, seats, moves))
-        state = game.play(state, moves)
-    result = values_with_score(game, state)[one.measure][one.measured[0]]
-    return result, *one.corrections(start, turns, 2 * deal + rotation)
-
-
-@pytest.mark.parametrize("row", ["kuhn, both known", "holdem, unknown"])
-def test_corrections_have_mean_0_and_take_luck_out(row: str) -> None:
-    check(row, 150)
+@pytest.mark.parametrize("name", LEAST)
+def test_corrections_have_mean_0_and_take_luck_out(name: str) -> None:
+    ratio, z = measured(ROWS[name], 150)
+    assert np.abs(z).max() < 4.5
+    assert ratio > LEAST[name]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("row", ROWS)
-def test_corrections_have_mean_0_over_many_deals(row: str) -> None:
-    z, ratio = check(row, 3_000)
-    print(f"luck out of 3,000 deals, {row}: z {z.round(1)}, variance ratio {ratio:.2f}")
-
-
-def check(row: str, count: int) -> tuple[np.ndarray, float]:
-    values, corrections = deals(row, count)
-    spread = corrections.std(axis=0)
-    z = corrections.mean(axis=0)[spread > 0] / spread[spread > 0] * np.sqrt(count)
-    assert np.abs(z).max() < 4.5, z
-    ratio = values.var() / corrected(values, corrections).var()
-    assert ratio > ROWS[row][-1]
-    return z, float(ratio)
+@pytest.mark.parametrize("name", ROWS)
+def test_corrections_have_mean_0_over_many_deals(name: str) -> None:
+    ratio, z = measured(ROWS[name], 3_000)
+    assert np.abs(z).max() < 4.5
+    assert ratio > 1.0
 
 
 LEDUC = ("game=openspiel", "game.name=leduc_poker", "seats.0.agent=llm", "prompt=cloze")

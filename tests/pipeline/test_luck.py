@@ -174,6 +174,10 @@ def test_references_of_several_stretches_bring_their_errors_by_share() -> None:
         ),
         (["agent=rule", "game=tic_tac_toe", "agent=random"], "tic_tac_toe has no playouts"),
         (
+            ["seats.0.agent=llm", "rotate=true"],
+            "equal players in all seats share every deal evenly",
+        ),
+        (
             ["agent.on_bad_reply=forfeit", "seats.0.agent=llm"],
             "a forfeited match has no end that playouts can judge.",
         ),
