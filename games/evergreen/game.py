@@ -6,6 +6,7 @@ from that family and seed. Cf. gg-bench (arXiv:2505.07215), whose games a langua
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -89,7 +90,8 @@ class Evergreen:
 
     @property
     def deal_key(self) -> str:
-        return f"{self.family}-{self.seed}"
+        drawn = hashlib.sha256(repr(self.rules).encode()).hexdigest()
+        return f"{self.family}-{drawn[:16]}"
 
     @property
     def perfect_information(self) -> bool:

@@ -87,7 +87,8 @@ class TakeAway:
         steps = ", ".join(map(str, self.steps))
         parts = [
             "Players 0 and 1 take turns; player 0 begins.",
-            f"There are {len(self.heaps)} heaps of stones, numbered from 1.",
+            f"There are {len(self.heaps)} heaps of stones, numbered from 1. Their stones at first: "
+            f"{', '.join(map(str, self.heaps))}.",
             f"A turn takes stones from one heap; the number must be one of: {steps}.",
         ]
         if self.no_repeat:

@@ -33,6 +33,7 @@ VARIANTS: dict[str, Sequence[dict[str, Any]]] = {
     "arctic_scavengers": ({"paper_bugs": True}, {"rounds": 6}),
     "are_you_the_traitor": ({"num_seats": 5}, {"paper_bugs": True, "exchanges": 1, "points": 4}),
     "codenames": ({"num_seats": 4}, {"paper_bugs": True}, {"paper_bugs": True, "num_seats": 4}),
+    "evergreen": ({"family": "takeaway"}, {"family": "bidding"}),
     "hive": ({"max_turns": 20, "paper_bugs": True},),
     "holdem": ({"stack": 7, "small_blind": 2, "big_blind": 5, "paper_bugs": True},),
     "holdem_hands": ({"raises": "neuron", "hands": 1},),

@@ -83,13 +83,15 @@ class Marks:
 
 
 class Heaps:
-    """heaps: the stones of each, which the table shows."""
-
-    def __init__(self, text: str, heaps: list[int]) -> None:
-        self.text, self.heaps, self.before, self.seat = text, heaps, 0, 0
+    def __init__(self, text: str) -> None:
+        self.text, self.before, self.seat = text, 0, 0
+        heaps = re.search(r"stones at first: ([\d, ]+)\.", text)
         steps = re.search(r"must be one of: ([\d, ]+)\.", text)
+        assert heaps
         assert steps
+        self.heaps = [int(one) for one in heaps[1].split(", ")]
         self.steps = [int(one) for one in steps[1].split(", ")]
+        assert len(self.heaps) == number(r"are (\d+) heaps", text)
 
     def options(self) -> set[str]:
         taking = {

@@ -31,8 +31,7 @@ def reading(game: Evergreen, text: str) -> Any:
     if game.family == "mnk":
         return reader.Marks(text)
     if game.family == "takeaway":
-        rules: Any = game.rules
-        return reader.Heaps(text, list(rules.heaps))
+        return reader.Heaps(text)
     return reader.Prizes(text)
 
 
