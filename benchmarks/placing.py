@@ -4,7 +4,7 @@
     python -m benchmarks.placing rungs [--within 75]
 
 `procedure` places made-up players of known Elo on a made-up ladder, without games: mean pairs of
-matches until the interval is within so many Elo, and how often it covers the truth (with its 95%
+matches until the interval is narrow enough, and how often it covers the truth (with its 95%
 limits). `rungs` places real players on two disjoint sets of rungs of one ladder: z is the
 difference over its standard error, in which the errors of the rungs count.
 """

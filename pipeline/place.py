@@ -2,8 +2,8 @@
 
 The player is named by the words of `pipeline.run`. It meets the ladder's rungs, graded UCT players
 (`games/ladder/`), in pairs of matches until its Elo is known well enough (`stats/placing.py`), and
-is said to play like UCT of so many playouts (docs/ladder.md). The matches are logged like those of
-any run, and a killed placement goes on with the same command and takes the same decisions.
+gets the number of playouts of a UCT player of equal strength (docs/ladder.md). The matches are
+logged like those of any run; a killed placement goes on with the same command, and decides alike.
 """
 
 from __future__ import annotations

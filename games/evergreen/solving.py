@@ -173,11 +173,8 @@ def matrix_game(table: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
     low, high = table.min(axis=1), table.max(axis=0)
     if low.max() >= high.min() - NEAR:  # a saddle point
         return float(low.max()), _only(len(low), low.argmax()), _only(len(high), high.argmin())
-    return _row_value(table), _mix(table), _mix(1.0 - table.T)
-
-
-def _row_value(table: np.ndarray) -> float:
-    return float((_mix(table) @ table).min())
+    mix = _mix(table)
+    return float((mix @ table).min()), mix, _mix(1.0 - table.T)
 
 
 def _mix(table: np.ndarray) -> np.ndarray:

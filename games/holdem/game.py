@@ -223,10 +223,7 @@ class Holdem:
 
     def redealt(self, state: State, rng: np.random.Generator) -> State:
         array = state.array.copy()
-        shown = rules.BOARD + rules.faceup(array.item(rules.STREET))
-        seen = array[rules.CARDS : shown]
-        deck = np.setdiff1d(np.arange(52), seen)
-        array[shown : rules.LOG] = rng.permutation(deck)[: rules.LOG - shown]
+        engine.redeal_board(array, np.uint64(rng.integers(2**63)))
         array[rules.SEED] = rng.integers(2**63)
         return State(array, state.history, state.start)
 

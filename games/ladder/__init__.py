@@ -1,6 +1,6 @@
 """The ladders: graded players of a fixed definition, and what they scored against each other.
 
-A rung is UCT (`agents/uct.py`) with so many playouts; one playout is random play. `ladders.yaml`
+A rung is UCT (`agents/uct.py`) by its number of playouts; one is random play. `ladders.yaml`
 lists the games, GAME.csv their matches, which `python -m benchmarks.ladder GAME` plays
 (docs/ladder.md). Both seats of an opening are played, and their two results are added up.
 """
@@ -15,6 +15,7 @@ from io import StringIO
 from pathlib import Path
 
 import yaml
+from msgspec import convert
 
 VERSION = 1
 """Of the rungs, the openings and the seed. Placements on ladders of different versions differ."""
@@ -72,10 +73,7 @@ def rows(ladder: Ladder) -> list[Row]:
     if not ladder.file.exists():
         return []
     with ladder.file.open(encoding="utf-8", newline="") as file:
-        read = [
-            Row(**{key: text if key == "code" else int(text) for key, text in line.items()})  # type: ignore[arg-type]
-            for line in csv.DictReader(file)
-        ]
+        read = [convert(line, Row, strict=False) for line in csv.DictReader(file)]
     return [row for row in read if row.version == VERSION]
 
 

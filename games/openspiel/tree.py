@@ -29,7 +29,7 @@ _Waiting = tuple[Any, _Moves, int, int, float]
 @dataclass(frozen=True)
 class Listed:
     """A game in full. states: for each row of a policy, a state in which it applies; the seat to
-    move is told the same in all of them. infos: the information state of each row."""
+    move sees the same in all of them. infos: the information state of each row."""
 
     tree: GameTree
     states: Sequence[State]

@@ -26,8 +26,6 @@ from gauntlet.games.uno.rules import (
     DRAW,
     DRAW_TWO,
     HANDS,
-    LOOSE,
-    ORDER,
     PILE,
     PLY,
     REVERSE,
@@ -252,7 +250,7 @@ def rollouts(
 def with_fresh_pile(state: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return a copy with the pile and all later shuffles drawn anew."""
     fresh = state.copy()
-    fresh[LOOSE], fresh[ORDER] = fresh[PILE], rng.integers(2**63)
+    loosen(fresh, np.uint64(rng.integers(2**63)))
     settle(fresh)
     fresh[SEED] = rng.integers(2**63)
     return fresh

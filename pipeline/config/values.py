@@ -3,7 +3,9 @@ its place, and what is allowed."""
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
+import math
 import types
 import typing
 from collections.abc import Mapping
@@ -127,3 +129,14 @@ def _range(meta: msgspec.Meta) -> str:
     if meta.ge is None:
         return ""
     return f" from {meta.ge} up" if meta.le is None else f" from {meta.ge} to {meta.le:,}"
+
+
+def positive_number(text: str) -> float:
+    """A command's argument as a finite number above 0. Raises argparse.ArgumentTypeError."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is not a number above 0")
+    return number

@@ -1,7 +1,7 @@
 """Corrections for luck that need no scripted player: luck out of model against model.
 
 For any function u of a state, E[u after the next piece of chance] - u(after it) has mean 0 given
-all that any seat has seen before, whoever plays and however (N. Burch et al., 2018,
+all that any seat has seen before, whatever the players do (N. Burch et al., 2018,
 arXiv:1612.06915, without its assumption of known players). So a match's result plus the sum of
 these differences has the mean of the result, and less variance the better u predicts it. The same
 holds for a move that is drawn from known probabilities.
@@ -16,9 +16,7 @@ it.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
@@ -40,7 +38,7 @@ from gauntlet.games.capabilities import (
 from gauntlet.games.playouts import RANDOM, play_on, policies_of, probabilities
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.judging.judge import choices
-from gauntlet.pipeline.judging.references import THREADS
+from gauntlet.pipeline.judging.references import judged
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.log.schema import MatchRecord
@@ -67,16 +65,13 @@ Say = Callable[[str], None]
 Turn = tuple[Any, Sequence[int], Sequence[Action]]
 """A state, the seats that move in it, and their moves."""
 
-SAY_EVERY = 10.0
-"""Seconds between progress lines."""
-
 
 def refusal(cell: Cell) -> str:
     """Why a cell's luck cannot be corrected; "" if it can."""
-    game: Any = cell.game
-    if not isinstance(game, Redealt):
+    if not isinstance(cell.game, Redealt):
         return f"{cell.labels['game']} has no `redealt`"
-    if isinstance(game, RolledOut) and cell.measure not in {one.name for one in measures_of(game)}:  # type: ignore[arg-type]
+    simulated = cell.measure in {one.name for one in measures_of(cell.game)}
+    if isinstance(cell.game, RolledOut) and not simulated:
         return f"its playouts do not judge by {cell.measure}"
     if None not in scripted_policies(cell):
         return "every player is scripted, so more deals cost less"
@@ -215,7 +210,8 @@ def fresh_mean(
 ) -> tuple[float, float] | None:
     """The measured seats' mean result over all deals, and its standard error; None if the game
     does not simulate itself by this measure."""
-    if isinstance(game, Scored) and measure in {one.name for one in measures_of(game)}:  # type: ignore[arg-type]
+    names = {one.name for one in measures_of(game)}
+    if isinstance(game, Scored) and measure in names:
         found = game.scores(policies, FRESH, FRESH, measure)[:, measured].mean(axis=1)
         return float(found.mean()), float(found.std(ddof=1) / math.sqrt(FRESH))
     if isinstance(game, RolledOut) and isinstance(game, Simulated) and measure == WIN.name:
@@ -237,13 +233,8 @@ def corrections(
     """Yield the id and the corrections of each wanted match, for a cell that `refusal` accepts."""
     judges = [Judge.of(cell, rotation) for rotation, _ in enumerate(cell.seatings)]
     records = [one for one in Folder(folder).matches(about.stem) if one.match in wanted]
-    pool, last_report = ThreadPoolExecutor(THREADS), time.monotonic()
-    found = pool.map(lambda one: of_record(judges[one.rotation % len(judges)], one, seed), records)
-    try:
-        for done, (record, sums) in enumerate(zip(records, found, strict=True)):
-            if time.monotonic() - last_report > SAY_EVERY:
-                last_report = time.monotonic()
-                say(f"luck-adjusting {cell.name}: {done:,} of {len(records):,} matches")
-            yield record.match, sums
-    finally:
-        pool.shutdown(cancel_futures=True)  # on interrupt, drop queued work
+
+    def judge(record: MatchRecord) -> tuple[float, float, float]:
+        return of_record(judges[record.rotation % len(judges)], record, seed)
+
+    return judged(cell, records, judge, say)

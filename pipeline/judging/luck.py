@@ -22,12 +22,11 @@ from __future__ import annotations
 
 import logging
 import math
-import time
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -38,11 +37,11 @@ from gauntlet.games.capabilities import Adjustable
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.judging import chance
 from gauntlet.pipeline.judging.references import (
-    THREADS,
     PlayedMatch,
     Reference,
     against,
     games_of,
+    judged,
     references,
 )
 from gauntlet.pipeline.log.metadata_files import parse_object, to_bytes
@@ -63,9 +62,6 @@ CHANCE = "chance"
 
 LEARNT = "habits"
 """The name in tables for learnt references."""
-
-SAY_EVERY = 10.0
-"""Seconds between progress lines."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +135,8 @@ def adjust(
         games = games_of(folder, result.about, wanted) if wanted else []
         for reference in fresh.references:
             own = [game for game in games if fresh.reference_of(game.deal) == reference]
-            by_match |= advantages(against(cell, reference.policy), own, seed, say)
+            judge = partial(advantage, against(cell, reference.policy), seed=seed)
+            by_match |= judged(cell, own, judge, say)
         keep(folder, result.about, replace(fresh, advantages=by_match))
 
 
@@ -172,26 +169,6 @@ def reusable_advantages(before: Luck, fresh: Luck, result: CellResults) -> dict[
         if outcome.match in before.advantages
         and before.reference_of(outcome.deal).policy == fresh.reference_of(outcome.deal).policy
     }
-
-
-def advantages(
-    cell: Cell,
-    games: Sequence[PlayedMatch],
-    seed: Seed,
-    say: Callable[[str], None] = lambda text: None,
-) -> Iterator[tuple[str, float]]:
-    """Yield match id and advantage over the cell's baseline, for a cell that `refusal` accepts."""
-    last_report = time.monotonic()
-    pool = ThreadPoolExecutor(THREADS)
-    found = pool.map(lambda game: advantage(cell, game, seed), games)
-    try:
-        for done, (game, value) in enumerate(zip(games, found, strict=True)):
-            if time.monotonic() - last_report > SAY_EVERY:
-                last_report = time.monotonic()
-                say(f"luck-adjusting {cell.name}: {done:,} of {len(games):,} matches")
-            yield game.match, value
-    finally:
-        pool.shutdown(cancel_futures=True)  # on interrupt, drop queued work
 
 
 def advantage(cell: Cell, match: PlayedMatch, seed: Seed) -> float:

@@ -11,10 +11,12 @@ depends on no later deal; it is the same however far a sweep has progressed.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -37,6 +39,11 @@ CHUNK = 1_000
 """Deals per call; a signal waits until a call returns."""
 
 THREADS = 2
+
+SAY_EVERY = 10.0
+"""Seconds between progress lines."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,9 @@ class PlayedMatch:
         return cls(record.match, record.deal, record.rotation, moves)
 
 
+M = TypeVar("M", PlayedMatch, MatchRecord)
+
+
 def games_of(folder: Path, about: CellInfo, matches: set[str]) -> list[PlayedMatch]:
     """The wanted matches in order, without duplicates."""
     records = Folder(folder).matches(about.stem)
@@ -76,6 +86,24 @@ def games_of(folder: Path, about: CellInfo, matches: set[str]) -> list[PlayedMat
         if record.match in matches
     }
     return sorted(games.values(), key=lambda game: (game.deal, game.rotation))
+
+
+def judged(
+    cell: Cell, matches: Sequence[M], judge: Callable[[M], T], say: Callable[[str], None]
+) -> Iterator[tuple[str, T]]:
+    """Yield each match's id and what `judge` finds of it, in order, from THREADS at once. `say`
+    gets progress lines."""
+    last_report = time.monotonic()
+    pool = ThreadPoolExecutor(THREADS)
+    try:
+        found = zip(matches, pool.map(judge, matches), strict=True)
+        for done, (match, value) in enumerate(found):
+            if time.monotonic() - last_report > SAY_EVERY:
+                last_report = time.monotonic()
+                say(f"luck-adjusting {cell.name}: {done:,} of {len(matches):,} matches")
+            yield match.match, value
+    finally:
+        pool.shutdown(cancel_futures=True)  # on interrupt, drop queued work
 
 
 def against(cell: Cell, policy: str) -> Cell:

@@ -8,7 +8,6 @@ imports it.
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,18 +15,9 @@ from gauntlet.common.process import as_process
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.config.compose import compose
 from gauntlet.pipeline.config.read import CellConfig, SweepConfig
+from gauntlet.pipeline.config.values import positive_number
 from gauntlet.pipeline.sizing.pilot import show_pilot
 from gauntlet.pipeline.sizing.planner import DISK, EFFICIENCY, Pace, show
-
-
-def _positive(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not 0 < number < math.inf:
-        raise argparse.ArgumentTypeError(f"{text} is not a number above 0")
-    return number
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,11 +33,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--pilot", type=Path, metavar="DIR", help="the deals needed, by this folder's results"
     )
     parser.add_argument(
-        "--efficiency", type=_positive, default=EFFICIENCY, help="share of the data sheet's rate"
+        "--efficiency",
+        type=positive_number,
+        default=EFFICIENCY,
+        help="share of the data sheet's rate",
     )
     parser.add_argument(
         "--disk",
-        type=_positive,
+        type=positive_number,
         default=DISK,
         help="GB/s, for model.offload=disk (default %(default)g)",
     )

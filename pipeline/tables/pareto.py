@@ -31,8 +31,8 @@ COST = {
     "rating": "log odds around the mean",
     "low": "lower end of its interval; -inf where nothing bounds it",
     "high": "upper end of its interval; inf where nothing bounds it",
-    "front": "the share of draws, which weigh deals at random, in which nobody is as good and as "
-    "cheap, or better in either",
+    "front": "the share of draws, which weigh deals at random, in which no other player is at "
+    "least as good and as cheap, and ahead in one of both",
     "dominated_by": "players that are both better and cheaper, each beyond chance (5% over all "
     "ordered pairs, Holm)",
 }
@@ -50,8 +50,8 @@ def _amount(*names: str) -> Format:
 def _foot(part: Part) -> str:
     return (
         f"cost: {part.rows['unit'].iloc[0]}, a match. front: share of {DRAWS:,} draws in which "
-        "nobody is as good and as cheap, or better in either. dominated by: who is better and "
-        "cheaper, each beyond chance (5% over all pairs, Holm)."
+        "no other is at least as good and as cheap, and ahead in one of both. dominated by: who is "
+        "better and cheaper, each beyond chance (5% over all pairs, Holm)."
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -48,6 +50,6 @@ def test_what_comes_later_changes_nothing_earlier() -> None:
         ([1.0], [[np.inf]], "corrections must be finite"),
     ],
 )
-def test_what_does_not_fit_is_refused(values: object, corrections: object, line: str) -> None:
+def test_what_does_not_fit_is_refused(values: Any, corrections: Any, line: str) -> None:
     with pytest.raises(ValueError, match=line):
-        corrected(values, corrections)  # type: ignore[arg-type]
+        corrected(values, corrections)

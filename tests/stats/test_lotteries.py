@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -104,9 +106,9 @@ def test_limits_against_one_who_beats_everybody_are_those_of_a_mean() -> None:
         (lambda: deviation_ratings(np.ones((2, 3))), "one finite table side per seat"),
     ],
 )
-def test_other_tables_are_refused(call: object, message: str) -> None:
+def test_other_tables_are_refused(call: Callable[[], object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        call()  # type: ignore[operator]
+        call()
 
 
 @pytest.mark.parametrize(
