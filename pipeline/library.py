@@ -97,7 +97,8 @@ class Shelf(Status):
     def results(self) -> list[CellResults]:
         """The current cells as the tables would have them. Raises UserError."""
         abouts = self.folder.sweep_cells() if self.folder.has_cells else []
-        found = collect(abouts, dict(self.outcomes), self.folder.failed_matches)
+        log = self.folder
+        found = collect(abouts, dict(self.outcomes), log.failed_matches, log.rounds)
         return stopping.cut_at_stop(self.folder.path, found)
 
     def match(self, match: str) -> MatchView:

@@ -27,6 +27,7 @@ from gauntlet.common.errors import UserError, counted
 from gauntlet.common.process import as_process
 from gauntlet.common.sanitize import visible
 from gauntlet.common.terminal import WrappedTable, console, duration, rate, short
+from gauntlet.pipeline.judging.tournament import read_rounds
 from gauntlet.pipeline.log.folder import Folder, damaged_lines_warning
 from gauntlet.pipeline.log.follow import LinePosition, RecordFollower
 from gauntlet.pipeline.log.live import CellProgress
@@ -83,6 +84,7 @@ class Status:
     left_out: int = 0
     _tail: RecordFollower = field(init=False)
     _running: dict[str, CellProgress] = field(default_factory=dict)
+    _rounds: int = 0
 
     def __post_init__(self) -> None:
         self._tail = RecordFollower(self.folder)
@@ -97,6 +99,7 @@ class Status:
             if record.cell in self._running:
                 self._take(record, place, outcome(record, measure_names))
         self.left_out = self._tail.left_out
+        self._skip_unplanned()
         aside = {entry["match"]: entry["cell"] for entry in self.folder.failed_matches}
         failed = [cell for match, cell in aside.items() if match not in self._tail.seen]
         stops = self.folder.stop.get("cells", {})
@@ -109,6 +112,15 @@ class Status:
             self._row(name, about, failed, stops)
             for name, about in zip(short_names(labels), abouts, strict=True)
         ]
+
+    def _skip_unplanned(self) -> None:
+        """Count the deals of an adaptive sweep that its cells do not play."""
+        rounds = read_rounds(self.folder.rounds)
+        for new in rounds[self._rounds :]:
+            for key, running in self._running.items():
+                if key not in new.cells:
+                    running.skip_deals(new.deals)
+        self._rounds = len(rounds)
 
     def _take(self, record: MatchRecord, place: LinePosition, ended: Outcome) -> None:
         self._running[record.cell].add(ended)
@@ -230,7 +242,8 @@ def _figures(row: Row, named: bool) -> Iterator[str]:
 
 def _verdict(status: Status) -> Iterator[str]:
     """What was found: by the deals so far while a run plays, else by its tables."""
-    paragraphs = so_far(status.rows) if status.playing else saved_verdict(status.folder.path)
+    playing = tuple(status.run.get("found", ())) or so_far(status.rows)
+    paragraphs = playing if status.playing else saved_verdict(status.folder.path)
     if paragraphs:
         yield ""
         yield from paragraphs

@@ -29,6 +29,8 @@ STEPS, NEAR = 200, 1e-4
 its square."""
 FAR = 300.0
 """Ratings beyond this are diverging, and the fit stops there."""
+FEW = 8
+"""Tables up to which LAPACK, one at a time, beats an elimination of all at once."""
 AT_ONCE = 200_000
 """Table entries processed per batch."""
 
@@ -185,17 +187,15 @@ def _newton(
 def _derivatives(b: Floats, left: Ints, right: Ints, played: Floats) -> tuple[Floats, Floats]:
     """Return minus the expected wins at strengths b, (k, tables), and the upper half of minus the
     second derivative. left, right: pairs that met, `played` between each."""
-    worths = np.exp(b)
+    worths, k = np.exp(b), len(b)
     first = worths[left] / (worths[left] + worths[right])
     expected = played * first
     spread = expected * (1.0 - first)
-    slope, bend = np.zeros(b.shape), np.zeros((len(b), *b.shape))
-    for at, (i, j) in enumerate(zip(left, right, strict=True)):
-        slope[i] -= expected[at]
-        slope[j] -= played[at] - expected[at]
-        bend[i, j] = -spread[at]
-        bend[i, i] += spread[at]
-        bend[j, j] += spread[at]
+    ones, others = np.eye(k)[:, left], np.eye(k)[:, right]
+    slope = -(ones @ expected) - others @ (played - expected)
+    bend = np.zeros((k, *b.shape))
+    bend[left, right] = -spread
+    bend[range(k), range(k)] = (ones + others) @ spread
     return slope, bend
 
 
@@ -208,8 +208,12 @@ def _of_members(bend: Floats, teams: Floats) -> Floats:
 
 def _solved(table: Floats, right: Floats) -> Floats:
     """Solve table x = right by elimination, for symmetric positive definite tables of which only
-    the upper half is used: (k, k, tables) and (k, tables). Overwrites both."""
+    the upper half is used: (k, k, tables) and (k, tables). May overwrite both."""
     k = len(right)
+    if right.shape[-1] <= FEW:
+        upper = np.moveaxis(table, -1, 0)
+        found = np.linalg.solve(upper + np.triu(upper, 1).swapaxes(1, 2), right.T[..., None])
+        return np.ascontiguousarray(found[..., 0].T)
     for row in range(k):
         parts = table[row, row + 1 :] / table[row, row]
         for below in range(row + 1, k):

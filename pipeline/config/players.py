@@ -97,14 +97,14 @@ def unmeasured_seats(measured: Sequence[int], seats: int) -> list[int]:
     """The unmeasured seats, where a pair's second player sits. Raises UserError."""
     rest = [seat for seat in range(seats) if seat not in measured]
     if not rest:
-        raise UserError("pairing=round_robin needs a seat beside seats.measured, for the opponent")
+        raise UserError("pairs of players need a seat beside seats.measured, for the opponent")
     return rest
 
 
 def _name_list(value: Any) -> list[str]:
     names = [str(name) for name in value] if isinstance(value, list) else []
     if len(names) < 2:
-        raise UserError(f"players is {value!r}; pairing=round_robin needs two or more of them")
+        raise UserError(f"players is {value!r}; a pair needs two or more of them")
     (name, times), *_ = Counter(names).most_common(1)
     if times > 1:
         raise UserError(f"players names {name} twice")

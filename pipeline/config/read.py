@@ -28,6 +28,7 @@ from gauntlet.pipeline.config.players import Node as Node
 from gauntlet.pipeline.config.values import MOST_PLAYED as MOST_PLAYED
 from gauntlet.pipeline.config.values import check_value, format_value, settings
 from gauntlet.pipeline.config.yaml_files import CONF
+from gauntlet.stats.tournament import Verdict
 
 GROUPS = ("game", "agent", "model", "prompt", "seats")
 """The config groups that make a cell."""
@@ -53,6 +54,7 @@ Count = Annotated[int, Meta(ge=1)]
 Deals = Annotated[int, Meta(ge=1, le=MOST)] | Literal["auto"]
 TestName = Literal["two_sided", "above", "non_inferior"]
 Stop = Literal["fixed", "sprt", "precision"]
+Pairing = Literal["seats", "round_robin", "adaptive"]
 
 
 class Keys(TypedDict):
@@ -77,8 +79,11 @@ class Keys(TypedDict):
     baseline: Text | None
     stop: Stop
     expect: Any
-    pairing: Literal["seats", "round_robin"]
+    pairing: Pairing
     players: Any
+    verdict: Verdict
+    round_deals: Annotated[int, Meta(ge=1, le=100_000)]
+    budget: Any
     controls: Any
     test: TestName
     margin: Share
@@ -185,10 +190,35 @@ class Expect:
 
 
 @dataclass(frozen=True)
+class Budget:
+    """What an adaptive sweep may spend, over all its runs; it stops after the round that reaches
+    it. money: US dollars at list prices. None: no limit."""
+
+    matches: Count | None
+    tokens: Count | None
+    money: Annotated[float, Meta(gt=0)] | None
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    """How `pairing=adaptive` chooses what to play, see `stats.tournament`.
+
+    margin: players whose mean shares of a deal are within 1/2 +- margin are level. round_deals:
+    deals of a round.
+    """
+
+    verdict: Verdict
+    alpha: float
+    margin: float
+    round_deals: int
+    budget: Budget
+
+
+@dataclass(frozen=True)
 class SweepConfig:
     """The settings that all jobs of a sweep share.
 
-    deals: per seed.
+    deals: per seed; the most of an adaptive sweep.
     controls: positions for `agents.fixed.Fixed` players that replace the subjects; "auto" is the
     first and the last, if that needs no model.
     noise_floor: also ask the subjects with prompts that have only irrelevant differences.
@@ -213,10 +243,12 @@ class SweepConfig:
     allow_code_change: bool = False
     comparisons: str = "auto"
     max_failures: int | None = 5
+    adaptive: Adaptive | None = None
     config: Node = field(default_factory=dict)
 
 
 EXPECT = get_type_hints(Expect, include_extras=True)
+BUDGET = get_type_hints(Budget, include_extras=True)
 UNLABELLED = (
     *("base_url", "limit", "in_flight", "batch", "timeout", "patience", "slots", "threads"),
     *("price_in", "price_out", "price_cached", "cap", "cache", "key_env", "headers", "stream"),
@@ -239,14 +271,16 @@ def read_cells(composed: Composed, find: FindNode) -> tuple[CellConfig, ...]:
         labels["game"] = f"{labels['game']}[paper_bugs=true]"
     job = Job(values, labels, composed.overrides, find)
     entries, measured = _seating(values["seats"])
-    if values["pairing"] == "round_robin":
+    if values["pairing"] != "seats":
         opponent = unmeasured_seats(measured, len(entries))[0]
         if composed.without:
             raise UserError("ablate is for pairing=seats, where a cell has one player under study")
         seatings = pairs(job, entries, measured)
         return tuple(_cell(job, seats, measured, opponent) for seats in seatings)
     if values["players"]:
-        raise UserError("players is for pairing=round_robin; pairing=seats takes those of `seats`")
+        raise UserError(
+            "players is for pairing=round_robin or adaptive; pairing=seats takes those of `seats`"
+        )
     seats = tuple(read_seat(number, entry, job) for number, entry in enumerate(entries))
     return (replace(_cell(job, seats, measured, None), without=composed.without),)
 
@@ -320,6 +354,7 @@ def _cell(
     if opponent is not None or not any(seat.subject for seat in seats):
         _refuse_agent(job)
         labels.update(seats[measured[0]].labels)
+    adaptive = values["pairing"] == "adaptive"  # seats are unequal, so both players take each
     margin = values["margin"] if values["test"] == "non_inferior" else 0.0
     same = (
         *("game", "rotate", "paper_bugs", "baseline", "packages", "measure", "samples"),
@@ -332,7 +367,7 @@ def _cell(
         measured=measured,
         opponent=opponent,
         test=DeclaredTest(values["test"], margin),
-        **{key: values[key] for key in same},
+        **{key: values[key] for key in same} | {"rotate": adaptive or values["rotate"]},
     )
 
 
@@ -364,11 +399,9 @@ def _refuse_agent(job: Job) -> None:
     """Raises UserError if an agent was chosen but no seat uses it."""
     for override in job.overrides:
         if override.startswith(("agent=", "agent.")):
-            where = "pairing=round_robin" if job.config["pairing"] == "round_robin" else ""
-            raise UserError(
-                f"{override}: {where or 'seats=' + job.labels['seats']} has no seat whose agent "
-                f"is `{SUBJECT}`"
-            )
+            pairing = job.config["pairing"]
+            where = f"seats={job.labels['seats']}" if pairing == "seats" else f"pairing={pairing}"
+            raise UserError(f"{override}: {where} has no seat whose agent is `{SUBJECT}`")
 
 
 def _sweep(values: Node) -> SweepConfig:
@@ -378,9 +411,25 @@ def _sweep(values: Node) -> SweepConfig:
         "expect": Expect(**settings(values["expect"], EXPECT, "expect.")),
         "controls": _controls(values["controls"]),
         "comparisons": str(values["comparisons"]),
+        "adaptive": _adaptive(values) if values["pairing"] == "adaptive" else None,
     }
     names = [own.name for own in fields(SweepConfig) if own.name != "config"]
     return SweepConfig(**{name: every[name] for name in names})
+
+
+def _adaptive(values: Node) -> Adaptive:
+    """The settings of an adaptive sweep. Raises UserError for others that do not go with it."""
+    usual = {"stop": "fixed", "test": "two_sided", "noise_floor": False, "simulate": False}
+    for key, value in usual.items():
+        if values[key] != value:
+            raise UserError(f"pairing=adaptive takes {key}={str(value).lower()} only")
+    if values["deals"] == "auto":
+        raise UserError("pairing=adaptive plays until it is settled: give the most deals, not auto")
+    if values["controls"] not in ("auto", []):
+        raise UserError("pairing=adaptive plays no controls")
+    own = {key: values[key] for key in ("verdict", "margin", "round_deals")}
+    budget = Budget(**settings(values["budget"], BUDGET, "budget."))
+    return Adaptive(**own, alpha=Expect(**values["expect"]).alpha, budget=budget)
 
 
 def _label(group: str, job: Composed) -> str:

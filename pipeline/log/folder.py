@@ -6,6 +6,7 @@
     code.jsonl, accepted.jsonl   the code that played, and accepted changes, see `code.py`
     failed_matches.jsonl    matches that failed three times, with their errors
     runs.jsonl              each run's time, command, versions and machine
+    rounds.jsonl            the rounds of an adaptive sweep: which cells play which deals, and why
     stop.json               where a stopping rule stopped each cell
     status.json             status of the latest run
     run.log                 notable events
@@ -230,6 +231,11 @@ class Folder:
     @property
     def failed_matches(self) -> list[dict[str, Any]]:
         return self.lines("failed_matches")
+
+    @property
+    def rounds(self) -> list[dict[str, Any]]:
+        """The rounds of an adaptive sweep; [] of others."""
+        return self.lines("rounds")
 
     @property
     def stop(self) -> dict[str, Any]:

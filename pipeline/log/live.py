@@ -13,7 +13,7 @@ import os
 import socket
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -66,6 +66,12 @@ class CellProgress:
         """Count a failed match of the deal: it has no result but does not hold up later deals."""
         self._end(deal, None)
 
+    def skip_deals(self, deals: Iterable[int]) -> None:
+        """Count deals that the cell does not play."""
+        for deal in deals:
+            for _ in range(self.rotations):
+                self.skip(deal)
+
     def _end(self, deal: int, result: Result | None) -> None:
         self._open[deal].append(result)
         while len(self._open.get(self.deals, ())) >= self.rotations:
@@ -101,7 +107,10 @@ class Outlook:
 
 
 class RunStatus:
-    """The status of one run, written while it goes; as a context manager it marks a failure."""
+    """The status of one run, written while it goes; as a context manager it marks a failure.
+
+    found: what an adaptive sweep has settled, and what is open, in sentences.
+    """
 
     def __init__(
         self,
@@ -110,7 +119,7 @@ class RunStatus:
         outcomes: Iterable[Outcome],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._path, self._plan, self._clock = Folder(folder).status_file, plan, clock
+        self._path, self.plan, self._clock = Folder(folder).status_file, plan, clock
         self.cells: dict[str, CellProgress] = {}
         self._planned: dict[str, int] = {}
         self.add(plan, outcomes)
@@ -118,6 +127,7 @@ class RunStatus:
         self.stopped: frozenset[str] = frozenset()
         self.workers = 0
         self.error: str | None = None
+        self.found: Sequence[str] = ()
         self._played = self._failed = 0
         self._began = self._device_seconds()
         self._started, self._written = time.time(), -WRITE_SECONDS
@@ -126,11 +136,19 @@ class RunStatus:
     def add(self, plan: Plan, outcomes: Iterable[Outcome]) -> None:
         """Add the cells of this plan; `outcomes` are already in the log."""
         cells = {cell.key: CellProgress(len(cell.rotations)) for cell in plan.cells}
-        self._planned |= {cell.key: plan.deals * len(cell.rotations) for cell in plan.cells}
-        for outcome in outcomes:
-            if outcome.cell in cells and outcome.deal < plan.deals:
-                cells[outcome.cell].add(outcome)
         self.cells |= cells
+        self.follow(plan, range(plan.deals))
+        planned = {key: {*plan.deals_of(key)} for key in cells}
+        for outcome in outcomes:
+            if outcome.deal in planned.get(outcome.cell, ()):
+                cells[outcome.cell].add(outcome)
+
+    def follow(self, plan: Plan, new: range) -> None:
+        """Take over a plan's numbers of matches. new: the deals that it adds."""
+        self._planned |= {cell.key: plan.matches_of(cell) for cell in plan.cells}
+        for cell in plan.cells if plan.rounds is not None else ():
+            own = {*plan.deals_of(cell.key)}
+            self.cells[cell.key].skip_deals(deal for deal in new if deal not in own)
 
     def __enter__(self) -> RunStatus:
         self.write()
@@ -164,7 +182,7 @@ class RunStatus:
         """What is planned, and where it runs."""
         keys = ("experiment", "deals", "host", "process")
         data = self._data()
-        return {**{key: data[key] for key in keys}, "cells": len(self._plan.cells)}
+        return {**{key: data[key] for key in keys}, "cells": len(self.plan.cells)}
 
     def finished(self, outcome: Outcome) -> None:
         self._played += 1
@@ -235,8 +253,8 @@ class RunStatus:
             "updated": time.time(),
             "host": socket.gethostname(),
             "process": os.getpid(),
-            "experiment": self._plan.cells[0].experiment,
-            "deals": self._plan.deals,
+            "experiment": self.plan.cells[0].experiment,
+            "deals": self.plan.deals,
             "cells": self._planned,
             "stopped": sorted(self.stopped),
             "workers": self.workers,
@@ -244,4 +262,5 @@ class RunStatus:
             "failed": self._failed,
             "rate": self.rate,
             "error": self.error,
+            "found": [*self.found],
         }

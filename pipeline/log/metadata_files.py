@@ -15,6 +15,7 @@ from gauntlet.common.disk import add_checksum, strip_checksum
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.log.schema import Deal, MatchId, Rotation
 from gauntlet.pipeline.plan.cells import match_id
+from gauntlet.stats.tournament import Verdict
 
 Time = Annotated[float, Meta(ge=0, lt=10**11)]
 """Seconds since 1970."""
@@ -64,6 +65,15 @@ class CellDescription(TypedDict):
     players: list[str]
 
 
+class Rule(TypedDict):
+    """What the rounds of an adaptive sweep settle, see `stats.tournament`."""
+
+    verdict: Verdict
+    alpha: float
+    margin: float
+    players: list[str]
+
+
 class StoppedAt(TypedDict):
     deals: Deal
     above: bool
@@ -110,6 +120,16 @@ class RunInfo(TypedDict):
     versions: dict[str, str]
 
 
+class RoundLine(TypedDict):
+    """A line of rounds.jsonl: a round of an adaptive sweep, its deals from the first to before the
+    last number. pairs: why each of its cells plays, by key. rule: what all rounds have in
+    common."""
+
+    deals: Annotated[list[Deal], Meta(min_length=2, max_length=2)]
+    pairs: dict[str, str]
+    rule: Rule
+
+
 class FailedMatch(TypedDict):
     """A line of failed_matches.jsonl."""
 
@@ -138,6 +158,7 @@ class AcceptedChange(TypedDict):
 
 LOGS: Mapping[str, type] = {
     "runs": RunInfo,
+    "rounds": RoundLine,
     "failed_matches": FailedMatch,
     "code": CodeVersion,
     "accepted": AcceptedChange,

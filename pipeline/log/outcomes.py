@@ -202,15 +202,27 @@ class Outcomes:
         """The outcomes of the first `deals` deals; shares memory."""
         return Outcomes(self.cell, self._rows[:deals])
 
+    def only(self, deals: Sequence[int]) -> Outcomes:
+        """The outcomes of these deals."""
+        rows = self._rows.copy()
+        rows[np.setdiff1d(np.arange(len(rows)), deals)] = np.zeros((), ROW)
+        return Outcomes(self.cell, rows)
+
     def complete_deals(
-        self, rotations: int, aside: Collection[tuple[int, int]] = (), step: int = 1
+        self,
+        rotations: int,
+        aside: Collection[tuple[int, int]] = (),
+        step: int = 1,
+        unplanned: Sequence[int] = (),
     ) -> int:
         """The number of leading deals that have all their `rotations` matches, numbered in steps of
-        `step`. A (deal, rotation) in `aside` counts as played."""
-        places = max([len(self._rows), *(deal + 1 for deal, _ in aside)])
+        `step`. A (deal, rotation) in `aside` and the `unplanned` deals count as played."""
+        last = [*(deal for deal, _ in aside), *unplanned[-1:]]
+        places = max([len(self._rows), *(deal + 1 for deal in last)])
         ended = np.zeros((places, rotations), bool)
         played = self._played[:, : rotations * step : step]
         ended[: played.shape[0], : played.shape[1]] = played
+        ended[list(unplanned)] = True
         for deal, rotation in aside:
             ended[deal, rotation // step] = True
         gaps = np.flatnonzero(~ended.all(axis=1))

@@ -24,7 +24,8 @@ class Bar:
     """A progress bar with matches per second and time left; plain lines if not on a terminal.
 
     quiet: print nothing, because a person plays in this terminal. doing, done: the verb. unit: what
-    is counted. outlook: given the seconds so far, how far models are, by decisions; None: unknown.
+    is counted. total: how many of it, which may change. outlook: given the seconds so far, how far
+    models are, by decisions; None: unknown.
     """
 
     def __init__(
@@ -37,7 +38,7 @@ class Bar:
         unit: str = "matches",
         outlook: Callable[[float], Outlook | None] = lambda seconds: None,
     ) -> None:
-        self._out, self._total, self._verb, self._unit = out, total, done, unit
+        self._out, self.total, self._verb, self._unit = out, total, done, unit
         self._outlook = outlook
         self._done = self._failed = 0
         self._lines = not (quiet or out.is_terminal)
@@ -63,11 +64,11 @@ class Bar:
 
     def advance(self, failed: bool = False) -> None:
         self._failed += failed
-        self.reach(self._done + (not failed), self._total)
+        self.reach(self._done + (not failed), self.total)
 
     def reach(self, done: int, total: int) -> None:
         """Set the number done and the total, which may have changed."""
-        self._done, self._total = done, total
+        self._done, self.total = done, total
         self._progress.update(
             self._task,
             completed=done + self._failed,
@@ -108,12 +109,12 @@ class Bar:
             )
         if not ended:
             return f"{self._rate()}, {self._under_way()}"
-        rest = (self._total - ended) * self._seconds / ended
+        rest = (self.total - ended) * self._seconds / ended
         return f"{self._rate()}, {duration(rest)} left"
 
     def _say(self, pace: str = "") -> None:
         self._said = time.monotonic()
-        reached = f"{self._verb} {self._done:,} of {self._total:,} {self._unit}"
+        reached = f"{self._verb} {self._done:,} of {self.total:,} {self._unit}"
         self._out.print(f"{reached}{self._failures()}, {pace or self._rate()}", soft_wrap=True)
 
 

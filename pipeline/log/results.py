@@ -10,6 +10,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -120,6 +121,18 @@ class CellInfo:
         return self.rotations > 1 or self.measured > 1
 
     @property
+    def sides(self) -> tuple[str, str] | None:
+        """The measured player and its opponent, if either side is one player in all its seats."""
+        if not (self.players and self.seats):
+            return None
+        seats = self.seats[0]  # without rotation player i sits in seat i
+        measured = {self.players[seat] for seat in seats if seat < len(self.players)}
+        others = {name for seat, name in enumerate(self.players) if seat not in seats}
+        if len(measured) != 1 or len(others) != 1 or measured == others:
+            return None
+        return measured.pop(), others.pop()
+
+    @property
     def even(self) -> bool:
         """Whether half of the seats are measured: two players, or two teams."""
         return 2 * self.measured == len(self.players)
@@ -228,23 +241,36 @@ def collect(
     abouts: Sequence[CellInfo],
     outcomes: Mapping[str, Outcomes],
     failed_matches: Iterable[Mapping[str, Any]],
+    rounds: Sequence[Mapping[str, Any]] = (),
 ) -> list[CellResults]:
     """Cut each cell's outcomes, found by key, to the gap-free prefix of its deals.
 
-    A failed match fills its place in the prefix but has no outcome.
+    A failed match fills its place in the prefix but has no outcome. rounds: of an adaptive sweep;
+    the deals that they do not give to a cell have no outcomes, and are no gaps.
     """
     failed: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
     for entry in failed_matches:
         failed[entry["cell"]].add((entry["deal"], entry["rotation"]))
     return [
-        _prefix(about, outcomes.get(about.key, Outcomes(about.key)), failed[about.key])
+        _prefix(about, outcomes.get(about.key, Outcomes(about.key)), failed[about.key], rounds)
         for about in abouts
     ]
 
 
-def _prefix(about: CellInfo, outcomes: Outcomes, failed: set[tuple[int, int]]) -> CellResults:
+def _prefix(
+    about: CellInfo,
+    outcomes: Outcomes,
+    failed: set[tuple[int, int]],
+    rounds: Sequence[Mapping[str, Any]],
+) -> CellResults:
+    unplanned = list[int]()
+    if rounds:
+        own = [range(*one["deals"]) for one in rounds if about.key in one["pairs"]]
+        planned = {*chain.from_iterable(own)}
+        unplanned = [deal for deal in range(rounds[-1]["deals"][1]) if deal not in planned]
+        outcomes = outcomes.only([*planned])
     empty = {place for place in failed if not outcomes.has(*place)}
-    complete = outcomes.complete_deals(about.rotations, empty, about.step)
+    complete = outcomes.complete_deals(about.rotations, empty, about.step, unplanned)
     return CellResults(
         about, outcomes.first(complete), complete, sum(deal < complete for deal, _ in empty)
     )

@@ -105,6 +105,7 @@ def status_of_run(name: str, shelf: Shelf) -> RunStatus:
     messages = [shelf.fault] if shelf.fault else []
     if shelf.left_out:
         messages.append(damaged_lines_warning(shelf.left_out, shelf.folder.path))
+    live = shelf.run.get("state") in LIVE
     return RunStatus(
         name=name,
         state=state_of(shelf),
@@ -114,7 +115,7 @@ def status_of_run(name: str, shelf: Shelf) -> RunStatus:
         estimates=tuple(estimates(shelf)) if not shelf.fault else (),
         warnings=tuple(messages),
         title=_title(shelf),
-        verdict=_verdict(shelf) if shelf.run.get("state") not in LIVE else (),
+        verdict=tuple(shelf.run.get("found", ())) if live else _verdict(shelf),
     )
 
 

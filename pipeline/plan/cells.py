@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import merge
 from operator import attrgetter
@@ -139,12 +139,34 @@ class Task:
 
 
 @dataclass(frozen=True)
+class Round:
+    """Deals that some cells of an adaptive sweep play. cells: their keys, and why each plays."""
+
+    deals: range
+    cells: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class Plan:
-    """The cells of a sweep, and the number of deals that each plays over all seeds."""
+    """The cells of a sweep, and the number of deals that each plays over all seeds.
+
+    rounds: of an adaptive sweep so far, which give each cell some of the deals; None: all do all.
+    """
 
     cells: tuple[Cell, ...]
     deals: int
     seed: Seed
+    rounds: tuple[Round, ...] | None = field(default=None, kw_only=True)
+
+    def deals_of(self, cell: str) -> Sequence[int]:
+        """The deals that the cell with this key plays, in order."""
+        if self.rounds is None:
+            return range(self.deals)
+        return [deal for each in self.rounds if cell in each.cells for deal in each.deals]
+
+    def matches_of(self, cell: Cell) -> int:
+        """How many matches the cell plays."""
+        return len(self.deals_of(cell.key)) * len(cell.rotations)
 
     def tasks(self) -> Iterator[Task]:
         """All matches in deal order, so that all cells share the deals played so far."""
@@ -152,7 +174,7 @@ class Plan:
 
     def tasks_of(self, cell: Cell) -> Iterator[Task]:
         """The cell's matches in deal order."""
-        for deal in range(self.deals):
+        for deal in self.deals_of(cell.key):
             for rotation in cell.rotations:
                 yield Task(cell.key, deal, rotation, match_id(cell.key, self.seed, deal, rotation))
 

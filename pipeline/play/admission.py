@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 
 from gauntlet.pipeline.plan.cells import Task
 
+Refill = Callable[[], Sequence[Iterator[Task]] | None]
 Head = tuple[int, int, Task]
 """A cell's next task, after its deal and the cell's place, which alone order the heap."""
 
@@ -24,6 +25,8 @@ class Admission:
 
     queues: the tasks of each cell, in deal order. careful: keys of the cells that start with one
     match. max_failures: None stops no cell.
+    refill: returns new queues once all are empty, None while it waits for matches under way, and
+    none for the end.
     stopped: keys of the stopped cells. trying: the current limit of each cell that is still
     restricted.
     """
@@ -33,19 +36,33 @@ class Admission:
         queues: Sequence[Iterator[Task]],
         careful: Collection[str] = (),
         max_failures: int | None = None,
+        refill: Refill = lambda: (),
     ) -> None:
         self.stopped: set[str] = set()
         self.trying: dict[str, float] = dict.fromkeys(careful, 1)
-        self._queues, self._most = queues, max_failures
+        self._most, self._refill = max_failures, refill
         self._played: set[str] = set()
         self._given: Counter[str] = Counter()
         self._failures: defaultdict[str, dict[str, str]] = defaultdict(dict)
         self._held: dict[str, Head] = {}
+        self._fill(queues)
+
+    def _fill(self, queues: Sequence[Iterator[Task]]) -> None:
+        self._queues = queues
         self._ready = [head for place in range(len(queues)) for head in self._head(place)]
         heapify(self._ready)
 
     def tasks(self) -> Iterator[Task | None]:
         """Yield every admitted task; None if the remaining ones must wait for others to end."""
+        yield from self._admitted()
+        while (queues := self._refill()) is None or queues:
+            if queues is None:
+                yield None
+            else:
+                self._fill(queues)
+                yield from self._admitted()
+
+    def _admitted(self) -> Iterator[Task | None]:
         while self._ready or self._held:
             if not self._ready:
                 yield None

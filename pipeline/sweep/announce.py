@@ -61,6 +61,25 @@ def announce(
         )
 
 
+def announce_rounds(out: Console, plan: Plan, sweep: SweepConfig, most: int) -> None:
+    """Print what an adaptive sweep settles, and how far it is. most: deals at most."""
+    assert sweep.adaptive is not None
+    assert plan.rounds is not None
+    own, players = sweep.adaptive, {p.name for cell in plan.cells for p in cell.players}
+    aims = {
+        "order": "in which order they are",
+        "top1": "which is the best",
+        "pair": "which of the first two is better",
+        "all": "which of every two is better",
+    }
+    out.print(
+        f"{plan.cells[0].experiment}: {len(players)} players, {aims[own.verdict]}; rounds of "
+        f"{counted(own.round_deals, 'deal')}, {most:,} deals at most; {_seeds(plan.seed)}"
+    )
+    if plan.rounds:
+        out.print(f"{counted(len(plan.rounds), 'round')} are already in the log")
+
+
 def _seeds(seed: Seed) -> str:
     return f"seeds {', '.join(map(str, seed))}" if isinstance(seed, tuple) else f"seed {seed}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 
 from rich.console import Console
 
@@ -19,6 +19,7 @@ from gauntlet.pipeline.plan.cells import Plan, Task
 from gauntlet.pipeline.play.driver import Driver, leases
 from gauntlet.pipeline.play.scheduler import Finished
 from gauntlet.pipeline.sweep.preflight import Preflight
+from gauntlet.pipeline.sweep.rounds import Rounds
 from gauntlet.pipeline.sweep.signals import stop_event
 from gauntlet.pipeline.tracking.follow import live_tracking
 
@@ -28,7 +29,7 @@ VERBS = ("playing", "played")
 def missing(plan: Plan, log: Log, stopped: Collection[str] = ()) -> int:
     """How many matches the log lacks, outside the cells whose keys are in `stopped`."""
     return sum(
-        plan.deals * len(cell.rotations) - len(log.outcomes_of(cell.key).first(plan.deals))
+        plan.matches_of(cell) - len(log.outcomes_of(cell.key).first(plan.deals))
         for cell in plan.cells
         if cell.key not in stopped
     )
@@ -43,10 +44,11 @@ def play_missing(
     live: RunStatus,
     command: str | None,
     verbs: tuple[str, str] = VERBS,
+    rounds: Rounds | None = None,
 ) -> bool:
     """Play what the log lacks. Returns whether it was interrupted. command: the command line for
     runs.jsonl; None if the run is already listed there. verbs: the progress bar's labels during
-    play and afterwards."""
+    play and afterwards. rounds: of an adaptive sweep, which `plan` has so far."""
     for cell in plan.cells:
         rule.check(cell.key)
     missing_tasks = missing(plan, log, rule.stopped)
@@ -59,6 +61,9 @@ def play_missing(
         outcome = log.append(cells[result.task.cell], result.record)
         live.finished(outcome)
         preflight.played(result.record, outcome)
+        if rounds:
+            rounds.played(result.record)
+            bar.total = missing_tasks + rounds.added - added
         rule.note(result.task.cell)
         bar.advance()
 
@@ -69,6 +74,8 @@ def play_missing(
         )
         live.give_up(task, error)
         preflight.failed(task, error)
+        if rounds:
+            rounds.given_up.add(task.match)
         rule.note(task.cell)
         bar.advance(failed=True)
 
@@ -84,12 +91,17 @@ def play_missing(
     if command is not None:
         log.append_line("runs", run_entry(plan, missing_tasks, command))
     event("start", matches=missing_tasks, launch=sweep.launch, **live.summary())
-    preflight = Preflight(out, plan, log, sweep, rule.stopped)
+
+    def refill() -> Sequence[Iterator[Task]] | None:
+        return rounds.queues(admission.stopped) if rounds else ()
+
+    preflight = Preflight(out, plan, log, sweep, rule.stopped, refill)
     admission = preflight.admission
     try:
         with live_tracking(sweep.tracking, log.folder, plan.cells) as follower:
             for stage in stages(sweep.launch, plan.sources, admission.tasks()):
-                missing_tasks = missing(plan, log, rule.stopped)
+                missing_tasks = missing(rounds.plan if rounds else plan, log, rule.stopped)
+                added = rounds.added if rounds else 0
                 with (
                     start_workers(stage.launch, plan, sweep.concurrent_matches) as workers,
                     stop_event() as stop,

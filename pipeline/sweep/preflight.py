@@ -26,7 +26,7 @@ from gauntlet.pipeline.log.outcomes import Outcome, calls
 from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.plan.cells import Cell, Plan, Task
-from gauntlet.pipeline.play.admission import Admission
+from gauntlet.pipeline.play.admission import Admission, Refill
 from gauntlet.pipeline.tables.formatting import amount
 
 NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
@@ -45,8 +45,9 @@ First = tuple[Cell, MatchRecord, Outcome]
 class Preflight:
     """Admits the matches that the log lacks, and reports on the first ones.
 
-    stopped: cells that need no more matches. Cells that ask a model and have no match yet start
-    with one, unless a reply comes in a batch, after hours. workers: how many play.
+    stopped: cells that need no more matches. refill: see `Admission`. Cells that ask a model and
+    have no match yet start with one, unless a reply comes in a batch, after hours. workers: how
+    many play.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class Preflight:
         log: Log,
         sweep: SweepConfig,
         stopped: Collection[str] = (),
+        refill: Refill = lambda: (),
     ) -> None:
         def lacking(cell: Cell) -> Iterator[Task]:
             tasks = plan.tasks_of(cell)
@@ -68,10 +70,10 @@ class Preflight:
         self._due = {
             cell.key
             for cell in plan.cells
-            if careful and cell.key not in stopped and _is_new(cell, log)
+            if careful and cell.key not in stopped and plan.matches_of(cell) and _is_new(cell, log)
         }
         queues = [lacking(cell) for cell in plan.cells]
-        self.admission = Admission(queues, self._due, sweep.max_failures)
+        self.admission = Admission(queues, self._due, sweep.max_failures, refill)
         self._paid, self._started = bool(paid_models(plan.sources)), 0.0
         self._told: set[str] = set()
         self._first: list[First] = []
@@ -132,7 +134,7 @@ class Preflight:
         that the others are like it."""
         total = seconds = tokens = cost = 0.0
         for cell, record, outcome in self._first:
-            matches = self._plan.deals * len(cell.rotations)
+            matches = self._plan.matches_of(cell)
             total += matches
             seconds += matches * self._seconds(cell, record)
             tokens += matches * outcome.all_tokens

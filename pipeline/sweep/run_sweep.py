@@ -32,8 +32,9 @@ from gauntlet.pipeline.plan.control_cells import controls_and_noise
 from gauntlet.pipeline.plan.deals import planned_deals
 from gauntlet.pipeline.plan.time_budget import ProgressCallbacks, enough_slow_deals
 from gauntlet.pipeline.sweep import controls
-from gauntlet.pipeline.sweep.announce import announce
+from gauntlet.pipeline.sweep.announce import announce, announce_rounds
 from gauntlet.pipeline.sweep.play import missing, play_missing
+from gauntlet.pipeline.sweep.rounds import Rounds, so_far
 from gauntlet.pipeline.tables import claims
 from gauntlet.pipeline.tables.claims import planned_tests
 
@@ -64,7 +65,8 @@ def run(
 
         simulate.run(out, cells, sweep)
         return 0
-    named_controls = [controls_and_noise(cell, sweep) for cell in cells]
+    adaptive = sweep.adaptive is not None
+    named_controls = [{} if adaptive else controls_and_noise(cell, sweep) for cell in cells]
     control_cells = controls.distinct(cells, named_controls)
     every = (*cells, *control_cells)
     changed = code.compare(sweep.output_dir, every, sweep.allow_code_change)
@@ -84,7 +86,11 @@ def run(
     with (
         Log(sweep.output_dir, sweep.seed, infos=every_about) as log,
         log_events(log.folder),
-        RunStatus(log.folder, plan, chain.from_iterable(log.outcomes.values())) as live,
+        RunStatus(
+            log.folder,
+            so_far(plan, sweep, abouts, Folder(log.folder)),
+            chain.from_iterable(log.outcomes.values()),
+        ) as live,
     ):
         for note in log.notes:
             out.print(note)
@@ -101,10 +107,17 @@ def run(
         config = resolved.as_yaml(redact_data(sweep.config))
         write_atomically(Folder(log.folder).config_file, config)
         played = max(result.complete_deals for result in logged_results(abouts, log))
-        announce(out, plan, sweep, baselines, missing(plan, log), played)
+        if sweep.adaptive is None:
+            rounds = None
+            announce(out, plan, sweep, baselines, missing(plan, log), played)
+        else:
+            rounds = Rounds(out, sweep.adaptive, live.plan, deals, abouts, log, live)
+            announce_rounds(out, live.plan, sweep, deals)
+            rounds.begin()
         rule = stopping.StopRule(sweep, plan, abouts, log)
         try:
-            interrupted = play_missing(out, plan, sweep, log, rule, live, command)
+            first = rounds.plan if rounds else plan
+            interrupted = play_missing(out, first, sweep, log, rule, live, command, rounds=rounds)
         except Halted as error:
             interrupted, halted = True, error
         log.sync()
@@ -132,7 +145,7 @@ def run(
         live.ended("interrupted" if interrupted else "failed" if failure else "finished", failure)
         if interrupted:
             hint = "" if halted else "; running the same command again continues"
-            left = missing(plan, log) + left_controls
+            left = missing(rounds.plan if rounds else plan, log) + left_controls
             out.print(
                 f"\ninterrupted: {left:,} matches are left, all others are safe in "
                 f"{log.folder}{hint}"
@@ -162,4 +175,5 @@ def measure_baselines(
 def logged_results(abouts: Sequence[CellInfo], log: Log) -> list[CellResults]:
     """The cells with all their gap-free deals, including those beyond what this run asks for: the
     same as `views.results_of` for later readers of the folder."""
-    return collect(abouts, log.outcomes, Folder(log.folder).failed_matches)
+    folder = Folder(log.folder)
+    return collect(abouts, log.outcomes, folder.failed_matches, folder.rounds)

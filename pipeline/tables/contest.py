@@ -191,7 +191,7 @@ def seen_matches(
         seen.setdefault(record.match, found)
 
     outcomes = log.outcomes(dict.fromkeys(abouts, MATCH_SCORE.name), see)
-    found = collect([*abouts.values()], outcomes, log.failed_matches)
+    found = collect([*abouts.values()], outcomes, log.failed_matches, log.rounds)
     for result in stopping.cut_at_stop(log.path, found):
         columns = (result.outcomes.column(name) for name in ("match", "deal"))
         kept = ((match.decode(), int(deal)) for match, deal in zip(*columns, strict=True))

@@ -50,7 +50,10 @@ COLUMNS = {
 
 
 def pairing(results: Results) -> Pairing:
-    """Which cells are compared with each other."""
+    """Which cells are compared with each other; none of an adaptive sweep, whose cells differ in
+    deals."""
+    if Folder(results.folder).rounds:
+        return Pairing("all", (), 0)
     return choose_pairs(results.cells, Folder(results.folder).comparisons)
 
 

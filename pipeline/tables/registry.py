@@ -135,7 +135,8 @@ def load_cells(folder: Path) -> list[CellResults]:
     UserError."""
     log = Folder(folder)
     abouts = log.sweep_cells()
-    cells = collect(abouts, log.outcomes(measures(abouts)), log.failed_matches)
+    outcomes = log.outcomes(measures(abouts))
+    cells = collect(abouts, outcomes, log.failed_matches, log.rounds)
     return luck.with_adjustment(folder, stopping.cut_at_stop(folder, cells))
 
 

@@ -164,17 +164,20 @@ class RoundRobin:
 
 
 def round_robins(results: Results) -> list[RoundRobin]:
-    """The complete round robins among the cells of a folder."""
+    """The complete round robins among the cells of a folder; none of an adaptive sweep, whose cells
+    differ in deals."""
+    if Folder(results.folder).rounds:
+        return []
     groups: defaultdict[Hashable, list[CellResults]] = defaultdict(list)
     for result in results.cells:
         about = result.about
-        if opponents(about) and len(result.outcomes):
+        if about.sides and len(result.outcomes):
             seats = about.labels["seats"].partition(" against ")[0]
             group = (about.experiment, about.labels["game"], seats, about.measure)
             groups[*group, about.deal_key, about.rotations, about.step].append(result)
     robins = []
     for cells in groups.values():
-        pairs = [opponents(cell.about) or ("", "") for cell in cells]
+        pairs = [cell.about.sides or ("", "") for cell in cells]
         players = list(dict.fromkeys(name for pair in pairs for name in pair))
         every = math.comb(len(players), 2)
         if len(players) >= FEWEST and len(pairs) == every == len(set(map(frozenset, pairs))):
@@ -187,24 +190,12 @@ def round_robins(results: Results) -> list[RoundRobin]:
     return robins
 
 
-def opponents(about: CellInfo) -> tuple[str, str] | None:
-    """The measured player and its opponent, if either side is one player in all its seats."""
-    if not (about.players and about.seats):
-        return None
-    seats = about.seats[0]  # without rotation player i sits in seat i
-    measured = {about.players[seat] for seat in seats if seat < len(about.players)}
-    opponent_names = {name for seat, name in enumerate(about.players) if seat not in seats}
-    if len(measured) != 1 or len(opponent_names) != 1 or measured == opponent_names:
-        return None
-    return measured.pop(), opponent_names.pop()
-
-
 def _side(cell: CellResults, player: str) -> Side:
     outcomes, about = cell.outcomes, cell.about
     others = len(about.players) - about.measured
     won, lost = outcomes.won, outcomes.column("others_won") / others
     value, draws = outcomes.column("figure"), (outcomes.draws & (lost == 0)).astype(float)
-    if (opponents(about) or ("",))[0] != player:
+    if (about.sides or ("",))[0] != player:
         won, lost, value = lost, won, outcomes.column("others_figure")
     values = {"win": won, "draw": draws, "loss": lost, "score": won + draws / 2, "mean": value}
     return Side(outcomes.column("deal"), values)

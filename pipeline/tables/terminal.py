@@ -22,6 +22,7 @@ from gauntlet.pipeline.tables.registry import (
     Sheet,
     sheets,
     short_names,
+    tables,
 )
 from gauntlet.pipeline.tables.summary import BRIEF_VIEW
 from gauntlet.pipeline.tables.verdict import verdict
@@ -40,7 +41,7 @@ def show(results: Results) -> None:
     for paragraph in results.cached(verdict):
         out.print(Text(paragraph, style="bold"))
     brief = Part(results, results["summary"], BRIEF, "summary.csv")
-    for sheet in BRIEF_VIEW(brief):
+    for sheet in [*tables()["tournament"].sheets(results, TERMINAL)] or BRIEF_VIEW(brief):
         out.print()
         out.print(sheet_view(sheet))
     brief_warnings = results["summary"]["warning"].map(_short)

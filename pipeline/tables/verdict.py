@@ -16,7 +16,7 @@ from scipy.special import ndtri
 
 from gauntlet.common.errors import UserError
 from gauntlet.pipeline.log.results import CellResults
-from gauntlet.pipeline.tables import stopped
+from gauntlet.pipeline.tables import stopped, tournament
 from gauntlet.pipeline.tables.claims import ALPHA, comparison_group, null_value
 from gauntlet.pipeline.tables.conditions import family_size, tested
 from gauntlet.pipeline.tables.controls import rivals
@@ -37,6 +37,10 @@ BETTER, WORSE, OPEN, UNREAD = "better", "worse", "open", "unread"
 @table("verdict", {"cells": "the cells that it is about", "verdict": "what was found"}, place=2)
 def paragraphs(results: Results) -> Iterator[dict[str, str]]:
     """A row for each group of comparable cells, and each round robin."""
+    if settled := tournament.found(results):
+        game = results.cells[0].about.labels["game"]
+        yield {"cells": game, "verdict": f"{game}: {' '.join(settled)}"}
+        return
     robins = results.cached(round_robins)
     met = {(robin.about.experiment, robin.about.labels["game"]) for robin in robins}
     rest = [cell for cell in results.cells if comparison_group(cell.about)[:2] not in met]

@@ -1,0 +1,139 @@
+"""An adaptive sweep's evidence, from the log: what is settled, what is open, in words.
+
+Only raw results enter: the tests need bounded values, and luck-adjusted ones have no bounds.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gauntlet.common.errors import UserError
+from gauntlet.pipeline.config.read import Adaptive
+from gauntlet.pipeline.log.results import CellInfo, CellResults
+from gauntlet.pipeline.plan.cells import Round
+from gauntlet.stats.tournament import Pair, Tournament
+
+REASONS = {
+    "neighbours": "neighbours in the order so far",
+    "leader": "the leader against a rival",
+    "pair": "the verdict asks for them",
+    "connect": "to join the field",
+}
+"""Why a pair plays."""
+NAMED = 3
+"""Most pairs in a sentence."""
+
+
+def rule_of(adaptive: Adaptive, abouts: Sequence[CellInfo]) -> dict[str, Any]:
+    """What all rounds of a sweep have in common. Raises UserError for cells that are not of two
+    players, of several games, or judged by a measure without a range."""
+    players: dict[str, None] = {}
+    for about in abouts:
+        if about.sides is None:
+            raise UserError(f"pairing=adaptive: both sides of {about.name} are the same player")
+        if not math.isfinite(about.measure.high - about.measure.low):
+            raise UserError(
+                f"pairing=adaptive needs a measure with a range, and {about.measure.name} has none"
+            )
+        players |= dict.fromkeys(about.sides)
+    if len(abouts) != math.comb(len(players), 2):
+        raise UserError(
+            "pairing=adaptive ranks the players of one game by one model and prompt each; this "
+            f"sweep has {len(abouts):,} cells, and {len(players)} players make "
+            f"{math.comb(len(players), 2)}"
+        )
+    settings = {key: getattr(adaptive, key) for key in ("verdict", "alpha", "margin")}
+    return {**settings, "players": [*players]}
+
+
+def read_rounds(lines: Sequence[Mapping[str, Any]]) -> tuple[Round, ...]:
+    """The rounds in rounds.jsonl."""
+    return tuple(Round(range(*line["deals"]), line["pairs"]) for line in lines)
+
+
+def evidence(rule: Mapping[str, Any], results: Sequence[CellResults]) -> Tournament:
+    """What the cells' deals show, each cell's in order."""
+    players = rule["players"]
+    settings = {key: rule[key] for key in ("verdict", "alpha", "margin")}
+    found = Tournament(len(players), **settings)
+    for result in results:
+        found.add(*pair_of(rule, result.about), shares(result))
+    return found
+
+
+def pair_of(rule: Mapping[str, Any], about: CellInfo) -> Pair:
+    """The numbers of the cell's two players."""
+    first, second = about.sides or ("", "")
+    return rule["players"].index(first), rule["players"].index(second)
+
+
+def shares(result: CellResults) -> np.ndarray:
+    """The measured player's share of each deal, 0 to 1, over all its matches; deals without one of
+    them are left out, as seats are unequal."""
+    outcomes, about = result.outcomes, result.about
+    lead = outcomes.column("figure") - outcomes.column("others_figure")
+    _deals, places, times = np.unique(
+        outcomes.column("deal"), return_inverse=True, return_counts=True
+    )
+    means = np.bincount(places, (1 + lead / about.span) / 2) / times
+    whole: np.ndarray = means[times == about.rotations]
+    return whole.clip(0.0, 1.0)
+
+
+# --- in words
+
+
+def sentences(rule: Mapping[str, Any], found: Tournament, rounds: int) -> Iterator[str]:
+    """The verdict, or how far it is, in one to three sentences."""
+    names, matches = rule["players"], "after 1 round" if rounds == 1 else f"after {rounds:,} rounds"
+    if rounds == 0:
+        yield "No round has ended yet."
+        return
+    if found.cycle:
+        yield f"No order {matches}: {_cycle(names, found)}."
+    elif found.open:
+        yield f"Open {matches}: {_pairs(names, found.open)}."
+        yield f"By rating so far: {', '.join(names[one] for one in found.order)}."
+    else:
+        yield f"Settled {matches}: {_verdict(names, found)}."
+    yield f"Claims hold at every look, {1 - found.alpha:.0%} for all together."
+
+
+def _verdict(names: Sequence[str], found: Tournament) -> str:
+    order = found.order
+    if found.verdict == "top1":
+        return f"{names[order[0]]} is the best of {len(names)}"
+    if found.verdict == "pair":
+        order = [one for one in order if one < 2]
+    signs = [
+        " = " if found.level[one, other] else " > " for one, other in itertools.pairwise(order)
+    ]
+    parts = zip((names[one] for one in order), [*signs, ""], strict=True)
+    return "".join(part for pair in parts for part in pair)
+
+
+def _cycle(names: Sequence[str], found: Tournament) -> str:
+    """A shortest cycle of claims: A beats B beats C beats A."""
+    claims = found.claims
+    paths = [[one] for one in range(found.players) if (found.known & found.known.T)[one].any()]
+    while True:
+        for path in paths:
+            if len(path) > 1 and claims[path[-1], path[0]]:
+                return " beats ".join(names[one] for one in (*path, path[0]))
+        paths = [
+            [*path, int(other)]
+            for path in paths
+            for other in np.flatnonzero(claims[path[-1]])
+            if other not in path
+        ]
+
+
+def _pairs(names: Sequence[str], pairs: Sequence[Pair]) -> str:
+    """The first pairs, and how many more there are."""
+    more = f" and {len(pairs) - NAMED} more" if len(pairs) > NAMED else ""
+    return ", ".join(f"{names[a]} or {names[b]}" for a, b in pairs[:NAMED]) + more

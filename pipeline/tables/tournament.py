@@ -1,0 +1,114 @@
+"""What an adaptive sweep has settled: a row for each two players."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from gauntlet.common.errors import counted
+from gauntlet.pipeline.judging.tournament import evidence, pair_of, sentences, shares
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.tables import sheets
+from gauntlet.pipeline.tables.registry import Part, Results, columns, table
+from gauntlet.pipeline.tables.sheets import Column, View
+from gauntlet.stats.tournament import Pair, Tournament, limits
+
+TOURNAMENT = {
+    **columns("experiment"),
+    "game": "the game",
+    "player_a": "the player who leads by rating",
+    "player_b": "the other player",
+    "rounds": "rounds in which they met",
+    "deals": "deals that they finished, each in every seat",
+    **columns("matches"),
+    "share": "A's mean share of a deal: 1/2 if they are equal",
+    "low": "lower end of its 95% confidence sequence, which holds at every look, for this pair",
+    "high": "upper end of it",
+    "p_holm": "of A not being better, at every look, after Holm over both directions of all pairs",
+    "verdict": "of A: `better` than B; `transitive`: better by matches with others; "
+    "`worse` and `transitive_worse`, though A leads by rating; `level` within the margin; `open`: "
+    "still needed; `unneeded` by the verdict",
+}
+
+
+def _title(part: Part) -> str:
+    rule, rounds = part.results.cached(tournament), Folder(part.results.folder).rounds
+    assert rule is not None
+    return f"verdict={rule.verdict} after {counted(len(rounds), 'round')}"
+
+
+VIEW = View(
+    _title,
+    (
+        Column(
+            "A and B", lambda row: f"{sheets.text('player_a')(row)}, {sheets.text('player_b')(row)}"
+        ),
+        Column("deals", sheets.count("deals")),
+        Column("share of A", sheets.mean("share")),
+        Column("95%", sheets.span("low", "high")),
+        Column("p Holm", sheets.p("p_holm")),
+        Column("A is", sheets.text("verdict")),
+    ),
+    "All of it holds at every look. Intervals and p of other tables take the deals as fixed, and "
+    "do\nnot; nor do they allow for the choice of pairs, by which all means are biased.",
+)
+
+
+def tournament(results: Results) -> Tournament | None:
+    """The evidence of an adaptive sweep; None for others."""
+    rounds = Folder(results.folder).rounds
+    return evidence(rounds[0]["rule"], results.cells) if rounds else None
+
+
+def found(results: Results) -> list[str]:
+    """What an adaptive sweep found, in sentences; [] for others."""
+    rounds, own = Folder(results.folder).rounds, results.cached(tournament)
+    return [*sentences(rounds[0]["rule"], own, len(rounds))] if own else []
+
+
+@table("tournament", TOURNAMENT, [VIEW], metrics=(), place=4)
+def rows(results: Results) -> Iterator[dict[str, Any]]:
+    """A row for each two players, in order of rating."""
+    if (own := results.cached(tournament)) is None:
+        return
+    rounds = Folder(results.folder).rounds
+    rule = rounds[0]["rule"]
+    cells = {frozenset(pair_of(rule, cell.about)): cell for cell in results.cells}
+    for pair in combinations(own.order, 2):
+        cell = cells[frozenset(pair)]
+        yield {
+            "experiment": cell.about.experiment,
+            "game": cell.about.labels["game"],
+            **dict(
+                zip(("player_a", "player_b"), (rule["players"][one] for one in pair), strict=True)
+            ),
+            "rounds": sum(cell.about.key in one["pairs"] for one in rounds),
+            "matches": len(cell.outcomes),
+            **_figures(cell, pair == pair_of(rule, cell.about)),
+            "p_holm": own.p_values[pair],
+            "verdict": _verdict(own, pair),
+        }
+
+
+def _figures(cell: CellResults, first: bool) -> dict[str, float]:
+    """first: whether player A is the measured one."""
+    x = shares(cell) if first else 1 - shares(cell)
+    if not x.size:
+        return {"deals": 0, "share": np.nan, "low": np.nan, "high": np.nan}
+    low, high = limits(x)
+    return {"deals": x.size, "share": x.mean(), "low": low, "high": high}
+
+
+def _verdict(own: Tournament, pair: Pair) -> str:
+    for (one, other), suffix in ((pair, ""), (pair[::-1], "worse")):
+        if own.claims[one, other]:
+            return suffix or "better"
+        if own.known[one, other]:
+            return f"transitive{'_worse' * bool(suffix)}"
+    if own.level[pair]:
+        return "level"
+    return "open" if pair in own.open or pair[::-1] in own.open else "unneeded"

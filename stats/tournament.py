@@ -1,0 +1,209 @@
+"""Adaptive tournaments: who beats whom, known at any time, and which pairs to play next.
+
+x is a player's share of a deal against another: its mean over the seats, 0 to 1. A hypothesis "the
+mean of x is at most m" is tested by betting against it: the capital of a bet b is the product of
+1 + b (x - m), and the e-process is the mean capital of several bets. Under the hypothesis it stays
+below 1 / p for ever with probability 1 - p (Ville's inequality), so 1 over its maximum is a p-value
+at every look: I. Waudby-Smith and A. Ramdas (2024), J. R. Stat. Soc. B 86, 1-27. This needs each
+x to have the same mean whatever was seen before, so no pair may be chosen after any result on a
+deal that it is then to play.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, pairwise, permutations
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import bisect
+from scipy.special import logsumexp
+
+from gauntlet.stats import checks
+from gauntlet.stats.bradley_terry import Ints, penalised
+from gauntlet.stats.chains import Truths, reached
+from gauntlet.stats.checks import Floats
+from gauntlet.stats.multiple import holm
+
+Verdict = Literal["order", "top1", "pair", "all"]
+"""What is to be settled: how all players rank; which is the best; which of the first two is better;
+who is better in every pair, each by its own matches."""
+Reason = Literal["neighbours", "leader", "pair", "connect"]
+"""Why a pair plays: neighbours in the order so far; the leader against a rival; asked for by the
+verdict; to join the field."""
+Pair = tuple[int, int]
+
+BETS = np.array([0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.4])
+RIVALS = 2
+"""Opponents that everybody meets, so that ratings join all players."""
+
+
+def evidence(shares: Floats, mean: float) -> float:
+    """Return the log of the highest mean capital of bets that the mean of some shares, n in order,
+    is above `mean`. Bets grow as 1 / mean, and are BETS at 1/2."""
+    paths = np.log1p(BETS[:, None] * (shares / (2 * mean) - 0.5)).cumsum(-1)
+    return float(max(0.0, (logsumexp(paths, axis=0) - np.log(len(BETS))).max(initial=0.0)))
+
+
+def limits(shares: ArrayLike, alpha: float = 0.05) -> tuple[float, float]:
+    """Return limits of the mean of shares, 0 to 1, in order: those means that the e-process of
+    neither side refutes at alpha / 2. They hold at every look at once."""
+    x = checks.probabilities(checks.finite(np.asarray(shares, float), "shares"), "shares")
+    most = np.log(2 / checks.inside(alpha, "alpha"))
+    low, high = (
+        bisect(lambda mean, own=own: evidence(own, mean) - most, 1e-9, 1.0)
+        if x.size and evidence(own, 1e-9) > most
+        else 0.0
+        for own in (x, 1.0 - x)
+    )
+    return low, 1.0 - high
+
+
+@dataclass
+class Tournament:
+    """What the deals so far show of k players, numbered from 0.
+
+    alpha: the probability that any claim "A beats B" is ever wrong, however often one looks (Holm
+    over both directions of all pairs). margin: a mean share within 1/2 +- margin counts as level, 0
+    to below 1/2; 0 for never. Claims that two are level have the same error rate, as a family of
+    their own.
+    totals, deals: (k, k), the sum of each row's shares against each column, and their number.
+    """
+
+    players: int
+    verdict: Verdict = "order"
+    alpha: float = 0.05
+    margin: float = 0.0
+    totals: Floats = field(init=False)
+    deals: Ints = field(init=False)
+
+    def __post_init__(self) -> None:
+        k = self.players
+        if k < 2:
+            raise ValueError(f"a tournament has two players or more, got {k}")
+        checks.inside(self.alpha, "alpha")
+        if not 0 <= self.margin < 0.5:
+            raise ValueError(f"margin lies from 0 to below 1/2, got {self.margin:g}")
+        self.totals, self.deals = np.zeros((k, k)), np.zeros((k, k), np.int64)
+        self._means = np.array([0.5, 0.5 - self.margin])
+        self._capital = np.zeros((len(BETS), 2, k, k))
+        self._most = np.zeros((2, k, k))
+
+    def add(self, first: int, second: int, shares: ArrayLike) -> None:
+        """Add deals in the order they were planned. shares: the first player's. Raises ValueError
+        for shares outside 0 to 1."""
+        x = checks.probabilities(checks.finite(np.asarray(shares, float), "shares"), "shares")
+        if not x.size:
+            return
+        for one, other, own in ((first, second, x), (second, first, 1.0 - x)):
+            self.totals[one, other] += own.sum()
+            self.deals[one, other] += own.size
+            gains = np.log1p(BETS[:, None, None] * (own - self._means[:, None]))
+            paths = self._capital[:, :, one, other, None] + gains.cumsum(-1)
+            self._capital[:, :, one, other] = paths[..., -1]
+            evidence = logsumexp(paths, axis=0).max(-1) - np.log(len(BETS))
+            self._most[:, one, other] = np.maximum(self._most[:, one, other], evidence)
+
+    @property
+    def p_values(self) -> Floats:
+        """(k, k): of "the row's player does not beat the column's", after Holm; 1 on the
+        diagonal."""
+        found = np.ones((self.players, self.players))
+        rows, columns = np.array([*permutations(range(self._asked), 2)]).T
+        found[rows, columns] = holm(np.exp(-self._most[0, rows, columns]))
+        return found
+
+    @property
+    def claims(self) -> Truths:
+        """(k, k): whether the row's player is shown to beat the column's, by their own matches."""
+        found: Truths = self.p_values <= self.alpha
+        return found
+
+    @property
+    def known(self) -> Truths:
+        """The claims and, unless the verdict is about every pair, what follows by transitivity."""
+        claims = self.claims
+        if self.verdict == "all":
+            return claims
+        found: Truths = reached(claims) & ~np.eye(self.players, dtype=bool)
+        return found
+
+    @property
+    def level(self) -> Truths:
+        """(k, k): whether two are shown to be within the margin of each other."""
+        found = np.zeros((self.players, self.players), bool)
+        if self.margin:
+            rows, columns = np.array([*combinations(range(self._asked), 2)]).T
+            weakest = np.minimum(self._most[1], self._most[1].T)[rows, columns]
+            found[rows, columns] = holm(np.exp(-weakest)) <= self.alpha
+        return found | found.T
+
+    @property
+    def ratings(self) -> Floats:
+        """Bradley-Terry ratings in log odds, centred on 0; after an adaptive stop they are biased,
+        so they only order the players."""
+        return penalised(self.totals)
+
+    @property
+    def order(self) -> list[int]:
+        """The players, best first: by rating, corrected where it contradicts what is known."""
+        ratings, known = self.ratings, self.known
+        left, found = set(range(self.players)), list[int]()
+        while left:
+            unbeaten = [one for one in left if not any(known[other, one] for other in left)]
+            best = max(unbeaten or left, key=lambda one: (ratings[one], -one))
+            found.append(best)
+            left.remove(best)
+        return found
+
+    @property
+    def cycle(self) -> bool:
+        """Whether the claims contradict an order: A beats B beats C beats A."""
+        return bool((self.known & self.known.T).any())
+
+    @property
+    def open(self) -> list[Pair]:
+        """The pairs that the verdict still needs, better player first."""
+        settled = self.known | self.known.T | self.level
+        return [pair for pair in self._needed() if not settled[pair]]
+
+    def next_pairs(self) -> dict[Pair, Reason]:
+        """The pairs of the next round, and why; none once the verdict is settled."""
+        reasons: dict[Verdict, Reason] = {"order": "neighbours", "top1": "leader"}
+        found: dict[Pair, Reason] = dict.fromkeys(self.open, reasons.get(self.verdict, "pair"))
+        if found and self.verdict in ("order", "top1"):
+            found.update(dict.fromkeys(self._connecting([*found]), "connect"))
+        return found
+
+    @property
+    def _asked(self) -> int:
+        """How many players the tests are about."""
+        return 2 if self.verdict == "pair" else self.players
+
+    def _needed(self) -> list[Pair]:
+        order = self.order
+        if self.verdict == "order":
+            return list(pairwise(order))
+        if self.verdict == "top1":
+            beaten = np.asarray(self.known.any(axis=0))
+            return [(order[0], other) for other in order[1:] if not beaten[other]]
+        if self.verdict == "pair":
+            return [(0, 1)]
+        return list(combinations(order, 2))
+
+    def _connecting(self, chosen: Sequence[Pair]) -> list[Pair]:
+        """More pairs, until everybody has met `RIVALS` others."""
+        met, found = self.deals > 0, list[Pair]()
+        for one, other in chosen:
+            met[one, other] = met[other, one] = True
+        fewest = min(RIVALS, self.players - 1)
+        for one in self.order:
+            while met[one].sum() < fewest:
+                free = [other for other in range(self.players) if other != one]
+                rivals = [other for other in free if not met[one, other]]
+                other = min(rivals, key=lambda each: (met[each].sum(), each))
+                met[one, other] = met[other, one] = True
+                found.append((one, other))
+        return found

@@ -1,0 +1,174 @@
+"""Adaptive sweeps: rounds of the pairs that the verdict still needs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from gauntlet.pipeline.judging.tournament import evidence, read_rounds, shares
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.status import Status, view
+from gauntlet.pipeline.tables.contest import load_contest
+from gauntlet.pipeline.tables.registry import Results
+from tests.pipeline.conftest import Capsys, Once, Refusal, Sweep
+from tests.pipeline.logs import matches
+
+FIELD = (
+    *("pairing=adaptive", "game=tic_tac_toe", "players=[random,first,minimax]"),
+    *("deals=400", "round_deals=4", "margin=.2", "controls=auto"),
+)
+
+
+@pytest.fixture
+def settled(once: Once) -> Folder:
+    return Folder(once(*FIELD))
+
+
+def test_rounds_have_fresh_deals_and_only_open_pairs(settled: Folder) -> None:
+    rounds, cells = read_rounds(settled.rounds), settled.sweep_cells()
+    assert [one.deals.start for one in rounds] == [0, *(one.deals.stop for one in rounds[:-1])]
+    assert len(rounds[0].cells) == 3
+    assert len(rounds[-1].cells) < 3
+    played = {(one.cell, one.deal) for one in matches(settled.path).values()}
+    assert played == {(key, deal) for one in rounds for key in one.cells for deal in one.deals}
+    assert all(about.rotations == 2 for about in cells)
+
+
+def test_each_round_follows_from_the_rounds_before(settled: Folder) -> None:
+    lines, cells = settled.rounds, Results.load(settled.path).cells
+    rule = lines[0]["rule"]
+    for number, line in enumerate(lines):
+        before = [_first(cell, line["deals"][0]) for cell in cells]
+        found = evidence(rule, before)
+        asked = {frozenset(rule["players"][one] for one in pair) for pair in found.next_pairs()}
+        chosen = {
+            frozenset(cell.about.sides or ()) for cell in cells if cell.about.key in line["pairs"]
+        }
+        assert asked == chosen, number
+    assert not evidence(rule, cells).next_pairs()
+
+
+def _first(cell: Any, deals: int) -> Any:
+    return replace(cell, outcomes=cell.outcomes.first(deals))
+
+
+def test_a_share_is_the_mean_over_both_seats(settled: Folder) -> None:
+    for cell in Results.load(settled.path).cells:
+        own: dict[int, list[float]] = {}
+        for record in settled.matches(cell.about.stem):
+            (seat,) = record.measured
+            win, lost = (record.measures["win"][at] for at in (seat, 1 - seat))
+            own.setdefault(record.deal, []).append((1 + win - lost) / 2)
+        assert shares(cell).tolist() == [sum(own[deal]) / 2 for deal in sorted(own)]
+
+
+@pytest.mark.parametrize("lost", [1, 5])
+def test_a_killed_run_makes_the_same_rounds(
+    settled: Folder, sweep: Sweep, tmp_path: Path, lost: int
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(settled.path, copy)
+    rounds = (copy / "rounds.jsonl").read_bytes().splitlines(keepends=True)
+    (copy / "rounds.jsonl").write_bytes(b"".join(rounds[:-lost]) + rounds[-lost][:20])
+    end = json.loads(rounds[-lost - 1])["deals"][1]
+    for file in (copy / "records").iterdir():
+        kept = [
+            line for line in file.read_bytes().splitlines(keepends=True) if _deal(line) < end - 1
+        ]
+        file.write_bytes(b"".join(kept))
+    assert sweep(*FIELD, f"output_dir={copy}") == 0
+    assert (copy / "rounds.jsonl").read_bytes() == b"".join(rounds)
+    assert matches(copy).keys() == matches(settled.path).keys()
+    assert sweep(*FIELD, f"output_dir={copy}") == 0, "nothing is left to play"
+    assert (copy / "rounds.jsonl").read_bytes() == b"".join(rounds)
+
+
+def _deal(line: bytes) -> int:
+    return int(json.loads(line).get("deal", 0))
+
+
+def test_the_verdict_leads(settled: Folder) -> None:
+    verdict = pd.read_csv(settled.path / "verdict.csv")["verdict"]
+    assert len(verdict) == 1
+    assert "Settled after" in verdict[0]
+    assert "minimax > " in verdict[0]
+    rows = pd.read_csv(settled.path / "tournament.csv")
+    assert rows["player_a"][0] == "minimax"
+    assert len(rows) == 3
+    assert set(rows["verdict"]) <= {"better", "transitive", "level", "unneeded"}
+    assert not (settled.path / "pairs.csv").exists()
+    assert not (settled.path / "standings.csv").exists()
+
+
+def test_ratings_take_unequal_deals(settled: Folder) -> None:
+    contest = load_contest([settled.path])
+    assert contest.matches.count == len(matches(settled.path))
+    assert set(contest.players) == {"random", "first", "minimax"}
+
+
+def test_status_shows_what_is_settled(settled: Folder) -> None:
+    status = Status(settled)
+    status.look()
+    assert status.left == 0
+    assert all(row.running.judged * 2 == row.running.matches for row in status.rows)
+    assert view(status)
+    found = (settled.status or {})["found"]
+    assert found[0].startswith("Settled after")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "line"),
+    [("top1", "minimax is the best of 3"), ("pair", "first"), ("all", "minimax > ")],
+)
+def test_other_verdicts(sweep: Sweep, folder: Path, verdict: str, line: str) -> None:
+    assert sweep(*FIELD, f"verdict={verdict}", "margin=.3") == 0
+    found = pd.read_csv(folder / "verdict.csv")["verdict"][0]
+    assert "Settled" in found
+    assert line in found
+
+
+@pytest.mark.parametrize(
+    ("budget", "line"),
+    [
+        ("deals=8", "all 8 deals are played"),
+        ("budget.matches=20", "budget.matches=20 is spent"),
+    ],
+)
+def test_a_limit_leaves_the_verdict_open(
+    sweep: Sweep, folder: Path, capsys: Capsys, budget: str, line: str
+) -> None:
+    assert sweep(*FIELD, "margin=.01", budget) == 0
+    assert line in capsys.readouterr().out
+    assert "Open after" in pd.read_csv(folder / "verdict.csv")["verdict"][0]
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("stop=precision",), "stop=fixed"),
+        (("deals=auto",), "most deals"),
+        (("noise_floor=true",), "noise_floor=false"),
+        (("controls=[first]",), "no controls"),
+        (("model.seed=1,2", "players=[vanilla,first]"), "one model and prompt"),
+        (("verdict=best",), "verdict"),
+        (("round_deals=0",), "round_deals"),
+        (("budget.matches=0",), "budget.matches"),
+        (("budget.hours=1",), "budget.hours"),
+    ],
+)
+def test_what_does_not_go_with_rounds_is_refused(
+    sweep: Sweep, refusal: Refusal, folder: Path, words: tuple[str, ...], line: str
+) -> None:
+    assert line in refusal(sweep(*FIELD, *words))
+    assert not (folder / "rounds.jsonl").exists()
+
+
+def test_a_folder_keeps_its_rule(settled: Folder, sweep: Sweep, refusal: Refusal) -> None:
+    assert "verdict=order" in refusal(sweep(*FIELD, "verdict=top1"))
+    assert "pairing=adaptive" in refusal(sweep(*FIELD, "pairing=round_robin"))
