@@ -91,7 +91,7 @@ class Mnk:
             : 2 if self.way == "straight" else None
         ]
         if self.way == "square":
-            shapes = [[*product(range(2), repeat=2)]]
+            shapes = [[(0, 0), (0, 1), (1, 0), (1, 1)]]
         cells = product(range(self.rows), range(self.columns))
         found = (self._shifted(shape, *cell) for cell, shape in product(cells, shapes))
         return tuple(sorted({line for line in found if line and not {*line} & {*self.holes}}))
