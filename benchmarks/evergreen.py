@@ -1,49 +1,91 @@
-"""How many games can be drawn, solved and kept: `python -m benchmarks.evergreen [--games N]`.
+"""Draw, solve and keep the games of the lowest seeds: `python -m benchmarks.evergreen`.
 
-    games      kept, a third of them of each family, of seeds from 0
+    games      a third of them of each family, of seeds from 0
     different  by positions, ends, values and margins (`games.evergreen.game.signature`)
-    seconds    of two processes
-    positions  of a kept game, median
+    tried      draws
+    seconds    of one processor; two are used
+    positions  of a game, median
     perfect, one ply  what they lead random play by, a match, mean
 
-`--losses` prints instead what players of the first seeds of each family give away a decision, with
-exact values: a mean over games with its 95% interval. The random player's is known exactly.
+It ends with status 1 if these are not the games that `games/evergreen/accepted.csv` lists;
+`--write` writes them there. `--losses` prints instead what players give away a decision in the
+games of the lowest seeds, with exact values: a mean over games with its 95% interval. `--example`
+plays a game and shows what each move gives away.
 """
 
 from __future__ import annotations
 
 import argparse
+import textwrap
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
-from gauntlet.games.evergreen.game import FAMILIES, signature, solved
+from gauntlet.common.disk import write_atomically
+from gauntlet.games.evergreen.game import (
+    ACCEPTED,
+    FAMILIES,
+    Evergreen,
+    State,
+    candidates,
+    digest,
+    solved,
+)
 from gauntlet.games.evergreen.rules import Position
 from gauntlet.games.evergreen.solving import POLICIES, Solution
 
 CORES = 2
-ROW = "| {} | {:,} | {:,} | {:,.0f} | {:,.0f} | {:.2f} | {:.2f} |"
+FEW = 3
+"""The most moves that an example names."""
+ROW = "| {} | {:,} | {:,} | {:,} | {:,.0f} | {:,.0f} | {:.2f} | {:.2f} |"
 
 
-def row_of(place: tuple[str, int]) -> tuple[tuple[float, ...], int, tuple[float, float]]:
-    """A game's signature, positions and leads."""
-    found = solved(*place)
+class Kept(NamedTuple):
+    """A game of a seed: the number of its draw, its digest, positions, leads, and the seconds that
+    it took to find."""
+
+    draw: int
+    digest: str
+    positions: int
+    leads: tuple[float, float]
+    seconds: float
+
+
+def first_kept(family: str, seed: int, start: int = 0) -> Kept:
+    started = time.process_time()
+    draw, found = next(candidates(family, seed, start))
     leads = (found.margin("perfect", "random"), found.margin("one_ply", "random"))
-    return signature(found), len(found.values), leads
+    own = digest(found)
+    return Kept(draw, own, len(found.values), leads, time.process_time() - started)
 
 
-def family_row(family: str, games: int, pool: ProcessPoolExecutor) -> str:
-    started = time.perf_counter()
-    found = [*pool.map(row_of, ((family, seed) for seed in range(games)), chunksize=4)]
-    seconds = time.perf_counter() - started
-    signatures, positions, leads = zip(*found, strict=True)
+def kept_games(family: str, games: int, pool: ProcessPoolExecutor) -> list[Kept]:
+    """For each seed the first game that no lower seed has."""
+    taken = dict[str, Kept]()
+    for seed, one in enumerate(pool.map(partial(first_kept, family), range(games), chunksize=4)):
+        while one.digest in taken:
+            one = first_kept(family, seed, one.draw + 1)
+        taken[one.digest] = one
+    return [*taken.values()]
+
+
+def family_row(family: str, found: Sequence[Kept]) -> str:
+    draws, digests, positions, leads, seconds = zip(*found, strict=True)
+    tried = sum(draws) + len(draws)
     means = np.mean(leads, axis=0)
-    return ROW.format(
-        *(family, games, len({*signatures}), seconds, float(np.median(positions)), *means)
-    )
+    middle = float(np.median(positions))
+    return ROW.format(family, len(found), len({*digests}), tried, sum(seconds), middle, *means)
+
+
+def as_text(found: Mapping[str, Sequence[Kept]]) -> str:
+    """The file `accepted.csv`."""
+    cells = ([f"{one.draw}:{one.digest}" for one in games] for games in found.values())
+    rows = (",".join(row) for row in zip(*cells, strict=True))
+    return "\n".join((",".join(found), *rows, ""))
 
 
 def given_away(solution: Solution, policy: str) -> float:
@@ -92,22 +134,65 @@ def lost_by(family: str, policy: str, seed: int) -> float:
     return given_away(solved(family, seed), policy)
 
 
+def example(game: Evergreen) -> None:
+    """Print a game's rules, and a match of one ply of search against perfect play."""
+    rng, rules, found = np.random.default_rng(1), game.rules, game.solution
+    print(f"```\n{textwrap.fill(rules.text(), 80)}\n```\n")
+    print("| move | player 0 scores | best | gives away |\n|---|---:|---|---:|")
+    state = State(rules.start(), (), rules.start())
+    while seats := game.to_move(state):
+        (seat,) = seats
+        value, legal = found.value(state.position), game.legal(state, seat)
+        chances = found.chances(("one_ply", "perfect")[seat], state.position, seat)
+        move = legal[int(rng.choice(len(legal), p=chances))]
+        perfect = found.chances("perfect", state.position, seat)
+        best = [rules.name(one) for one, chance in zip(legal, perfect, strict=True) if chance]
+        named = ", ".join(best) if len(best) <= FEW else f"{len(best)} of {len(legal)}"
+        lost = found.loss(state.position, seat, move)
+        print(f"| player {seat}: {rules.name(move)} | {value:g} | {named} | {lost:g} |")
+        state = game.play(state, (move,))
+    print(f"\n```\n{game.show(state)}\n```\n")
+    kept = ", ".join(f"{one:.3g}" for one in game.measure(state)["value_kept"])
+    print(f"Player 0 scores {rules.score(state.position):g}; `value_kept`: {kept}.")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.evergreen", description=__doc__)
-    parser.add_argument("--games", type=int, default=999, metavar="N")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.evergreen",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--games", type=int, default=999, metavar="N", help="default: %(default)s")
+    parser.add_argument("--write", action="store_true", help="write accepted.csv")
     parser.add_argument("--losses", action="store_true")
+    parser.add_argument("--example", action="store_true")
     options = parser.parse_args(arguments)
+    if options.example:
+        example(Evergreen(family="mnk", seed=7))
+        return 0
     each = max(2, options.games // len(FAMILIES))
-    if options.losses:
-        print(f"| family | games | {' | '.join(POLICIES)} |\n|---|---|---|---|---|")
-    else:
-        print("| family | games | different | seconds | positions | perfect | one ply |")
-        print("|---|---|---|---|---|---|---|")
     with ProcessPoolExecutor(CORES) as pool:
-        for family in FAMILIES:
-            row = (losses if options.losses else family_row)(family, each, pool)
-            print(row, flush=True)
-    return 0
+        if options.losses:
+            print(f"| family | games | {' | '.join(POLICIES)} |\n|---|---|---|---|---|")
+            for family in FAMILIES:
+                print(losses(family, each, pool), flush=True)
+            return 0
+        text = as_text(measured(each, pool))
+    if options.write:
+        write_atomically(ACCEPTED, text)
+    listed = ACCEPTED.read_text(encoding="utf-8")
+    return int(not listed.startswith(text))
+
+
+def measured(games: int, pool: ProcessPoolExecutor) -> dict[str, list[Kept]]:
+    """The games of each family; prints their rows."""
+    print("| family | games | different | tried | seconds | positions | perfect | one ply |")
+    print("|---|---|---|---|---|---|---|---|")
+    found = {}
+    for family in FAMILIES:
+        found[family] = kept_games(family, games, pool)
+        print(family_row(family, found[family]), flush=True)
+    return found
 
 
 if __name__ == "__main__":

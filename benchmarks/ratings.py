@@ -1,6 +1,7 @@
 """Ratings: speed, agreement with choix, and power.
 
     python -m benchmarks.ratings [--tournaments 1000] [--json FILE]
+    python -m benchmarks.ratings --lotteries 200
 
     seconds_limits        ratings of 277 matches like GameBench's, seven players in nine games, with
                           limits of all ratings and all win probabilities, on one core
@@ -17,6 +18,8 @@
                           list of who won against whom, and ilsr_pairwise
     choix_dense_ratio     the same with a table of wins and ilsr_pairwise_dense, its fastest form
     max_abs_diff_choix    largest difference of a rating from choix's, over the draws it rated
+    cover_FIT_KIND        share of ratings by a lottery, in fields that somebody leads or that go
+                          round, whose 90% limits hold; `outside`: of players outside the lottery
     power, power_*        share of tournaments in which the better of two neighbours is found: ours,
                           and other methods
 
@@ -41,10 +44,10 @@ from scipy.special import expit, logit
 from threadpoolctl import threadpool_limits
 
 from gauntlet.stats.bradley_terry import ALPHA, penalised, spectral
-from gauntlet.stats.lotteries import deviation_ratings
+from gauntlet.stats.lotteries import deviation_ratings, maximal_lottery
 from gauntlet.stats.luce import luce
 from gauntlet.stats.matches import Matches, draw_by_deal
-from gauntlet.stats.ratings import DRAWS, By, as_gamebench, rated
+from gauntlet.stats.ratings import DRAWS, By, Fit, as_gamebench, rated
 
 SIZES = (49, 41, 40, 39, 27, 25, 21, 18, 17)
 SHARES, TIES = (1, 7, 8), 6
@@ -72,6 +75,10 @@ LEAGUES, RANKED, SEATS = 100, 60, 4
 FIELDS, MEMBERS = 20, 8
 """Fields of players with random margins, and players of each."""
 
+FIELD, FIELD_DEALS, SPREAD = 5, 40, 0.8
+"""Players of a field rated by a lottery, its deals, and the spread of log odds."""
+ROUNDING = 1e-9
+
 Z = Callable[[Matches, int], float]
 """The difference of PAIR's second and first, in errors; the integer seeds the draws."""
 
@@ -80,12 +87,17 @@ def tournament(
     rng: np.random.Generator, strengths: np.ndarray, games: int = GAMES, deals: int = DEALS
 ) -> Matches:
     """Return a match of every two players in every deal, from both seats."""
-    one, other = np.triu_indices(len(strengths), 1)
+    return round_robin(rng, strengths[:, None] - strengths, games, deals)
+
+
+def round_robin(rng: np.random.Generator, odds: np.ndarray, games: int, deals: int) -> Matches:
+    """The same of players with these log odds, (k, k), on a deal without luck."""
+    one, other = np.triu_indices(len(odds), 1)
     cards = LUCK * rng.standard_normal((games, deals, 1, 1)) * (1, -1)
-    chances = expit((strengths[one] - strengths[other])[:, None] + cards)
+    chances = expit(odds[one, other][:, None] + cards)
     game, deal, pair, _ = (place.ravel() for place in np.indices(chances.shape))
     won = (rng.random(chances.shape) < chances).astype(float).ravel()
-    return Matches(len(strengths), one[pair], other[pair], won, game, deal)
+    return Matches(len(odds), one[pair], other[pair], won, game, deal)
 
 
 def published_like(rng: np.random.Generator) -> Matches:
@@ -322,6 +334,45 @@ def copies(seed: int = 4) -> dict[str, float]:
     return {"copy_deviation": float(max(deviation)), "copy_mean_score": float(np.mean(mean))}
 
 
+# --- limits of scores against a lottery
+
+
+def lotteries(fields: int, seed: int = 6) -> dict[str, float]:
+    """Count how often limits hold in fields with a player who beats all others, and without."""
+    found: dict[str, float] = {}
+    for kind in ("order", "cycle"):
+        for fit in ("nash", "deviation"):
+            rng = np.random.default_rng((seed, kind == "cycle"))
+            held = np.concatenate([limits_held(rng, kind, fit) for _ in range(fields)])
+            outside = held[:, 1] == 0
+            found[f"cover_{fit}_{kind}"] = float(held[:, 0].mean())
+            found[f"cover_{fit}_{kind}_outside"] = float(held[outside, 0].mean())
+    return found
+
+
+def limits_held(rng: np.random.Generator, kind: str, fit: Fit) -> np.ndarray:
+    """For each player of a new field whether its limits hold, and whether the lottery has it."""
+    odds, margins = field_of(rng, kind)
+    lottery = maximal_lottery(margins)
+    truth = np.minimum(margins @ lottery, 0.0)
+    low, high = rated(round_robin(rng, odds, 1, FIELD_DEALS), fit).limits
+    held = (low <= truth + ROUNDING) & (truth - ROUNDING <= high)
+    return np.stack((held, lottery > ROUNDING), 1)
+
+
+def field_of(rng: np.random.Generator, kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """Log odds without luck of every two of FIELD players, and their margins with it."""
+    points, weights = np.polynomial.hermite_e.hermegauss(31)
+    while True:
+        strengths = SPREAD * rng.standard_normal(FIELD)
+        odds = SPREAD * rng.standard_normal((FIELD, FIELD))
+        odds = (odds - odds.T) / np.sqrt(2)
+        odds = strengths[:, None] - strengths if kind == "order" else odds
+        margins = expit(odds[..., None] + LUCK * points) @ weights / weights.sum() - 0.5
+        if ((margins > 0).sum(1) == FIELD - 1).any() == (kind == "order"):
+            return odds, (margins - margins.T) / 2
+
+
 def draws_of_twelve(seed: int = 5) -> dict[str, float]:
     """Time draws and deviation ratings, on one core."""
     rng = np.random.default_rng(seed)
@@ -341,11 +392,14 @@ def draws_of_twelve(seed: int = 5) -> dict[str, float]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--tournaments", type=int, default=1000, help="(default %(default)s)")
+    parser.add_argument("--lotteries", type=int, metavar="FIELDS", help="only cover_*")
     parser.add_argument("--json", type=Path, help="file for the figures")
     args = parser.parse_args()
-    figures: dict[str, float | int] = {**speed(), **draws_of_twelve(), **rankings(), **copies()}
-    figures |= powers(args.tournaments, seed=2)
-    figures["tournaments"] = args.tournaments
+    if args.lotteries:
+        figures: dict[str, float | int] = {**lotteries(args.lotteries)}
+    else:
+        figures = {**speed(), **draws_of_twelve(), **rankings(), **copies()}
+        figures |= {**powers(args.tournaments, seed=2), "tournaments": args.tournaments}
     for name, value in figures.items():
         print(f"{name:<24} {value:.3g}")
     if args.json:

@@ -21,6 +21,8 @@ from gauntlet.stats.multiple import holm
 
 HALVES = 2
 """Parts of the deals: a lottery from one is judged by the other."""
+MEMBER = 1e-9
+"""The chance from which a player is in a lottery, as these are rounded."""
 
 
 @dataclass(frozen=True)
@@ -125,24 +127,42 @@ def against_lottery(
 ) -> tuple[Floats, Floats]:
     """Return limits of each player's mean score, less 1/2, against a lottery that nobody beats:
     from each half of the deals comes the lottery that the other half is scored against, as
-    lotteries jump where scores change little. No limit exceeds 0. nan if two players did not meet
-    in both halves, or these have fewer than two deals.
+    lotteries jump where scores change little.
+
+    A deal also moves the lottery of its half, and with it the scores of players outside it; that
+    counts to first order, as if the lottery kept its members (the delta method). No limit exceeds
+    0. nan if two players did not meet in both halves, or these have fewer than two deals.
 
     lottery: from margins (k, k) to chances (k,).
     """
     halves = [scores.half(number) for number in range(HALVES)]
-    means = [half.means for half in halves]
+    margins = [half.means - 0.5 for half in halves]
     k = len(scores.means)
-    if np.isnan(means).any() or min(len(half.order) for half in halves) < 2:
+    if np.isnan(margins).any() or min(len(half.order) for half in halves) < 2:
         return np.full(k, np.nan), np.full(k, np.nan)
+    chosen = [lottery(own) for own in margins]
     values = []
-    for half, mean, other in zip(halves, means, means[::-1], strict=True):
-        p = lottery(other - 0.5)
-        values.append((mean - 0.5) @ p + len(half.order) * (half.moved @ p))
+    for half, own, p, other, q in zip(
+        halves, margins, chosen, margins[::-1], chosen[::-1], strict=True
+    ):
+        moved = len(half.order) * half.moved
+        values.append(own @ q + moved @ q + _lottery_moved(own, moved, p) @ other.T)
     deals = np.concatenate(values)
     ends = [limits(column, _span(column, -0.5), level) for column in deals.T]
     low, high = np.minimum(np.array(ends, float), 0.0).T
     return low, high
+
+
+def _lottery_moved(margins: Floats, moved: Floats, p: Floats) -> Floats:
+    """Return how a small move of the margins, (n, k, k), moves their maximal lottery p, (n, k): its
+    members' margins against it stay 0, and its sum 1."""
+    members = np.flatnonzero(p > MEMBER)
+    square = np.ix_(members, members)
+    fixed = np.vstack((margins[square], np.ones(len(members))))
+    off = np.array([one[square] @ p[members] for one in moved])
+    found = np.zeros((len(moved), len(p)))
+    found[:, members] = np.hstack((-off, np.zeros((len(off), 1)))) @ np.linalg.pinv(fixed).T
+    return found
 
 
 def chances(scores: PairScores, level: float) -> tuple[Floats, Floats, Floats]:

@@ -1,15 +1,20 @@
 """Generated games, so that a model plays what it cannot have read about.
 
-`game=evergreen game.family=mnk game.seed=7` is the first game that meets `kept` among those drawn
-from that family and seed. Cf. gg-bench (arXiv:2505.07215), whose games a language model writes.
+`game=evergreen game.family=mnk game.seed=7` is the first game that meets `kept`, and that no lower
+seed has, among those drawn from that family and seed. `accepted.csv` lists these, so that nobody
+solves the games of all lower seeds; higher seeds than it has differ from all that it lists. Cf.
+gg-bench (arXiv:2505.07215), whose games a language model writes.
 """
 
 from __future__ import annotations
 
+import csv
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import islice
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,14 +32,17 @@ FAMILIES: Mapping[str, Any] = {"mnk": Mnk, "takeaway": TakeAway, "bidding": Bidd
 TITLES = {"mnk": "Marks", "takeaway": "Heaps", "bidding": "Prizes"}
 MOST, LEAST = 10_000, 200
 """Positions of a game that is kept."""
-CLEAR, HARD = 0.6, 0.5
-"""Perfect play leads random play by at least CLEAR a match, a score of .8; one ply by at most
+CLEAR, HARD = 0.8, 0.5
+"""Perfect play leads random play by at least CLEAR a match, a score of .9; one ply by at most
 HARD."""
 OPENING = 2
 """The most moves that a deal makes at random."""
 DRAWN = 1_000
 """Draws before a seed is given up."""
 KEPT = "value_kept"
+ACCEPTED = Path(__file__).with_name("accepted.csv")
+"""A row for each seed from 0, a column for each family: the number of the draw that is its game,
+and the game's digest. `python -m benchmarks.evergreen --write` makes it."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +98,8 @@ class Evergreen:
 
     @property
     def deal_key(self) -> str:
-        drawn = hashlib.sha256(repr(self.rules).encode()).hexdigest()
-        return f"{self.family}-{drawn[:16]}"
+        own = hashlib.sha256(repr(self.rules).encode()).hexdigest()
+        return f"{self.family}-{own[:16]}"
 
     @property
     def perfect_information(self) -> bool:
@@ -182,12 +190,33 @@ class Evergreen:
 
 @lru_cache(maxsize=512)
 def solved(family: str, seed: int) -> Solution:
-    """The first game of a family and seed that is kept, with its values. Raises ValueError."""
+    """The game of a family and seed, with its values. Raises ValueError."""
+    known = accepted(family)
+    if seed < len(known):
+        return Solution(next(islice(drawn(family, seed), known[seed][0], None)), MOST)
+    others = {one for _, one in known}
+    return next(found for _, found in candidates(family, seed) if digest(found) not in others)
+
+
+@cache
+def accepted(family: str) -> Sequence[tuple[int, str]]:
+    """The number of the draw and the digest of each listed seed."""
+    with ACCEPTED.open(encoding="utf-8", newline="") as file:
+        cells = [row[family].split(":") for row in csv.DictReader(file)]
+    return [(int(draw), own) for draw, own in cells]
+
+
+def drawn(family: str, seed: int) -> Iterator[Rules]:
     rng = np.random.default_rng((seed, sorted(FAMILIES).index(family)))
-    for _ in range(DRAWN):
-        solution = Solution(FAMILIES[family].drawn(rng), MOST)
-        if kept(solution):
-            return solution
+    while True:
+        yield FAMILIES[family].drawn(rng)
+
+
+def candidates(family: str, seed: int, start: int = 0) -> Iterator[tuple[int, Solution]]:
+    """The draws of a seed that are kept, from a number on. Raises ValueError after DRAWN."""
+    for draw, rules in enumerate(islice(drawn(family, seed), DRAWN)):
+        if draw >= start and kept(solution := Solution(rules, MOST)):
+            yield draw, solution
     raise ValueError(f"no game of {DRAWN:,} drawn with seed {seed} is worth playing; try another")
 
 
@@ -206,10 +235,15 @@ def kept(solution: Solution) -> bool:
 
 def signature(solution: Solution) -> tuple[float, ...]:
     """Numbers that equal games under other names share: positions, ends, values, margins."""
+    start = solution.value(solution.rules.start())
     ends = sum(not solution.rules.movers(one) for one in solution.values)
-    values = [
-        round(sum(solution.values.values()), 6),
-        round(solution.value(solution.rules.start()), 6),
+    margins = (solution.margin(one, "random") for one in ("perfect", "one_ply"))
+    rounded = [
+        round(float(one), 6) + 0.0 for one in (sum(solution.values.values()), start, *margins)
     ]
-    margins = [round(solution.margin(one, "random"), 6) for one in ("perfect", "one_ply")]
-    return (len(solution.values), ends, *values, *margins)
+    return (len(solution.values), ends, *rounded)
+
+
+def digest(solution: Solution) -> str:
+    """A hash of the signature: if it differs, so do the games."""
+    return hashlib.sha256(repr(signature(solution)).encode()).hexdigest()[:6]

@@ -1,11 +1,16 @@
-"""Plays generated games from the sentences of their rules alone, written apart from the games."""
+"""Plays generated games from what a seat is told alone, written apart from the games.
+
+text: the rules. facts: those of the position after the deal, by name; none at the start of a game,
+which the text tells. seat: who moves first.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from itertools import product
 
-Cells = dict[tuple[int, int], str]
+Told = Mapping[str, str]
 
 
 def number(pattern: str, text: str) -> int:
@@ -17,17 +22,22 @@ def number(pattern: str, text: str) -> int:
 class Marks:
     """A board of columns and rows, from 1, the first row on top."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.columns, self.rows = (
-            number(r"has (\d+) columns", text),
-            number(r"and (\d+) rows", text),
-        )
+    def __init__(self, text: str, facts: Told, seat: int) -> None:
+        self.text, self.seat = text, seat
+        self.columns = number(r"has (\d+) columns", text)
+        self.rows = number(r"and (\d+) rows", text)
         self.length = number(r"completes (\d+) equal marks", text)
-        holes = re.search(r"no line runs: ([^.]*)\.", text)
+        holes = re.search(r"no mark can be: ([^.]*)\.", text)
         self.holes = set(holes[1].split(", ")) if holes else set[str]()
+        barred = re.search(r"must not go to: ([^.]*)\.", text)
+        self.barred = set(barred[1].split(", ")) if barred else set[str]()
+        self.left = int(facts.get("Moves left in this turn", "1"))
         self.board: dict[str, str] = {}
-        self.seat = 0
+        for row, line in enumerate(facts.get("Board", "").splitlines()[1:], 1):
+            for column, mark in enumerate(line.split()[1:], 1):
+                assert (mark == "#") == (self.place(column, row) in self.holes)
+                if mark in "XO":
+                    self.board[self.place(column, row)] = mark
         self.winner: int | None = None
 
     def place(self, column: int, row: int) -> str:
@@ -53,7 +63,8 @@ class Marks:
         places = self.free()
         if "drops" in self.text:
             places = [f"column {c}" for c in range(1, self.columns + 1) if self.landing(c)]
-        return {f"{mark} in {place}" for mark, place in product(marks, places)}
+        barred = set[str]() if self.board else self.barred
+        return {f"{mark} in {place}" for mark, place in product(marks, {*places} - barred)}
 
     def play(self, option: str) -> None:
         mark, where = option.split(" in ")
@@ -61,37 +72,53 @@ class Marks:
         cell = self.landing(int(column[1])) if column else where
         assert cell is not None
         self.board[cell] = mark
-        if any(self.completed(mark, c, r, step) for c, r, step in self.lines()):
-            self.winner = 1 - self.seat if "diagonal, loses" in self.text else self.seat
-        self.seat = 1 - self.seat
+        if any(self.completed(mark, c, r) for c, r in self.corners()):
+            self.winner = 1 - self.seat if " loses." in self.text else self.seat
+        elif not self.free() and (full := re.search(r"full without them, player (\d)", self.text)):
+            self.winner = int(full[1])
+        self.left -= 1
+        if self.left == 0:
+            self.seat = 1 - self.seat
+            self.left = 2 if "every later turn two" in self.text else 1
 
-    def lines(self) -> list[tuple[int, int, tuple[int, int]]]:
-        columns, rows = range(1, self.columns + 1), range(1, self.rows + 1)
-        return [*product(columns, rows, ((1, 0), (0, 1), (1, 1), (-1, 1)))]
+    def corners(self) -> list[tuple[int, int]]:
+        return [*product(range(1, self.columns + 1), range(1, self.rows + 1))]
 
-    def completed(self, mark: str, column: int, row: int, step: tuple[int, int]) -> bool:
-        cells = []
-        for at in range(self.length):
-            c, r = column + at * step[0], row + at * step[1]
-            if "over an edge" in self.text:
-                c, r = (c - 1) % self.columns + 1, (r - 1) % self.rows + 1
-            cells.append(self.place(c, r))
-        return len({*cells}) == self.length and all(self.board.get(one) == mark for one in cells)
+    def completed(self, mark: str, column: int, row: int) -> bool:
+        if "in a square" in self.text:
+            assert self.length == 4
+            return self.marked(mark, [(column + c, row + r) for c in (0, 1) for r in (0, 1)])
+        steps = [(1, 0), (0, 1)]
+        if "not a diagonal" not in self.text:
+            steps += [(1, 1), (-1, 1)]
+        every = range(self.length)
+        return any(
+            self.marked(mark, [(column + at * c, row + at * r) for at in every]) for c, r in steps
+        )
+
+    def marked(self, mark: str, cells: list[tuple[int, int]]) -> bool:
+        if "over an edge" in self.text:
+            cells = [((c - 1) % self.columns + 1, (r - 1) % self.rows + 1) for c, r in cells]
+        names = {self.place(c, r) for c, r in cells}
+        return len(names) == self.length and all(self.board.get(one) == mark for one in names)
 
     def result(self) -> float:
         return 0.0 if self.winner is None else 1.0 if self.winner == 0 else -1.0
 
 
 class Heaps:
-    def __init__(self, text: str) -> None:
-        self.text, self.before, self.seat = text, 0, 0
-        heaps = re.search(r"stones at first: ([\d, ]+)\.", text)
+    def __init__(self, text: str, facts: Told, seat: int) -> None:
+        self.text, self.seat = text, seat
+        before = facts.get("Taken in the turn before", "none")
+        self.before = 0 if before == "none" else int(before)
+        first = re.search(r"stones at first: ([\d, ]+)\.", text)
         steps = re.search(r"must be one of: ([\d, ]+)\.", text)
-        assert heaps
+        assert first
         assert steps
-        self.heaps = [int(one) for one in heaps[1].split(", ")]
+        assert first[1].count(",") + 1 == number(r"are (\d+) heaps", text)
+        heaps = first[1] if not facts else ", ".join(re.findall(r": (\d+)", facts["Heaps"]))
+        self.heaps = [int(one) for one in heaps.split(", ")]
         self.steps = [int(one) for one in steps[1].split(", ")]
-        assert len(self.heaps) == number(r"are (\d+) heaps", text)
 
     def options(self) -> set[str]:
         taking = {
@@ -121,14 +148,24 @@ class Heaps:
 
 
 class Prizes:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, facts: Told, _: int) -> None:
         self.text = text
-        prizes = re.search(r"in this order: ([\d, ]+)\.", text)
-        assert prizes
-        self.prizes = [float(one) for one in prizes[1].split(", ")]
-        assert len(self.prizes) == number(r"are (\d+) rounds", text)
+        every = re.search(r"in this order: ([\d, ]+)\.", text)
+        assert every
+        prizes = [float(one) for one in every[1].split(", ")]
+        assert len(prizes) == number(r"are (\d+) rounds", text)
+        self.prizes, self.points = prizes, [0.0, 0.0]
         self.coins = [number(r"has (\d+) coins", text)] * 2
-        self.points = [0.0, 0.0]
+        if facts:
+            self.begin_at(facts)
+
+    def begin_at(self, facts: Told) -> None:
+        self.prizes = self.prizes[len(self.prizes) - int(facts["Rounds left"]) :]
+        assert facts["Prizes to come"] == ", ".join(f"{one:g}" for one in self.prizes)
+        self.prizes[0] += float(facts.get("Added to this prize", "0"))
+        self.coins = [int(one) for one in re.findall(r"has (\d+)", facts["Coins"])]
+        if ahead := re.fullmatch(r"player (\d), by ([\d.]+)", facts["Ahead in points"]):
+            self.points[int(ahead[1])] = float(ahead[2])
 
     def options(self, seat: int) -> set[str]:
         return {f"bid {n}" for n in range(self.coins[seat] + 1)} if self.prizes else set()

@@ -17,7 +17,10 @@ from gauntlet.games.evergreen.game import (
     HARD,
     LEAST,
     MOST,
-    signature,
+    accepted,
+    candidates,
+    digest,
+    kept,
     solved,
 )
 from gauntlet.games.evergreen.mnk import Mnk
@@ -26,21 +29,17 @@ from gauntlet.games.evergreen.takeaway import Heaps as Stones
 from gauntlet.games.evergreen.takeaway import TakeAway
 from tests.games import evergreen_reader as reader
 
-
-def reading(game: Evergreen, text: str) -> Any:
-    if game.family == "mnk":
-        return reader.Marks(text)
-    if game.family == "takeaway":
-        return reader.Heaps(text)
-    return reader.Prizes(text)
+READERS = {"mnk": reader.Marks, "takeaway": reader.Heaps, "bidding": reader.Prizes}
 
 
 def lockstep(game: Evergreen, rng: np.random.Generator) -> None:
-    """A random match by the game, and by a reader of its rules."""
+    """A random match by the game, and by a reader of its rules and of the position dealt."""
     state = game.deal(rng)
-    while state.position != game.rules.start():  # the reader knows the start alone
-        state = game.deal(rng)
-    other = reading(game, game.observe(state, game.to_move(state)[0]).rules)
+    seat = game.to_move(state)[0]
+    told = game.observe(state, seat)
+    begun = state.position != game.rules.start()
+    facts = {fact.name: fact.text for fact in told.facts if begun}
+    other: Any = READERS[game.family](told.rules, facts, seat)
     while seats := game.to_move(state):
         seen = [game.observe(state, seat) for seat in seats]
         moves, names = [], []
@@ -73,10 +72,43 @@ def test_a_reader_of_the_rules_plays_many_games_alike(family: str) -> None:
 @pytest.mark.parametrize(("family", "seed"), [*product(FAMILIES, range(2))])
 def test_kept_games_tell_good_play_from_bad(family: str, seed: int) -> None:
     found = solved(family, seed)
+    assert digest(found) == accepted(family)[seed][1]
     assert LEAST <= len(found.values) <= MOST
     assert found.margin("perfect", "random") >= CLEAR
     assert found.margin("one_ply", "random") <= HARD
-    assert signature(solved.__wrapped__(family, seed)) == signature(found)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_listed_games_differ_and_are_the_first_kept(family: str) -> None:
+    """Of a few seeds, the draws before the listed one are not kept, or are a lower seed's game."""
+    digests = [own for _, own in accepted(family)]
+    assert len(digests) == len({*digests})
+    for seed in (2, len(digests) - 1):
+        last, own = accepted(family)[seed]
+        tried = dict[int, str]()
+        for draw, found in candidates(family, seed):
+            tried[draw] = digest(found)
+            if draw >= last:
+                break
+        assert tried.pop(last) == own
+        assert {*tried.values()} <= {*digests[:seed]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_listed_game_has_its_digest(family: str) -> None:
+    for seed, (_, own) in enumerate(accepted(family)):
+        found = Solution(solved(family, seed).rules, MOST)
+        assert kept(found)
+        assert digest(found) == own, seed
+
+
+def test_a_seed_beyond_the_list_has_a_game_that_is_not_listed() -> None:
+    seed = 4_611_686_018_427_387_903  # 62 bits
+    found = solved("bidding", seed)
+    assert kept(found)
+    assert digest(found) not in {own for _, own in accepted("bidding")}
+    assert Evergreen(family="bidding", seed=seed).deal_key != Evergreen(family="bidding").deal_key
 
 
 def test_tic_tac_toe_has_its_known_values() -> None:
