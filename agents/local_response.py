@@ -44,7 +44,9 @@ class LocalBestResponse:
         if not isinstance(game, Ranged):
             raise ValueError(f"{type(game).__name__} has no local best response")
         if win_or_score(judged := measures_of(game)[0].name):
-            raise ValueError(f"a local best response wins points; this game is judged by {judged}")
+            raise ValueError(
+                f"it wins points, and this game is judged by {judged} (hold'em: game=holdem_hands)"
+            )
 
     def prepare(
         self, game: Game[Any], seat: int, goal: Goal

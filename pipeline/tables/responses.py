@@ -43,14 +43,18 @@ def response_row(won: Won) -> dict[str, Any]:
 def response_verdict(rows: pd.DataFrame) -> Iterator[str]:
     """A sentence for each player and responder."""
     for row in rows.to_dict("records"):
-        who = row["responder"] + (f" that believes {row['believed']}" if row["believed"] else "")
-        told = f"{amount(row['won'], '+')} {row['unit']} ({_span(row)})"
+        who = row["responder"]
+        if row["believed"]:
+            who = f"a {who} that believes {row['believed']}"
+        span = f"({_span(row)})"
         if row["low"] > 0:
-            yield f"{row['game']}: {row['cell']} loses {told} to {who}: a best response wins more."
+            lost = f"{amount(row['won'])} {row['unit']} {span}"
+            yield f"{row['game']}: {row['cell']} loses {lost} to {who}; to a best response, more."
         else:
+            told = f"{amount(row['won'], '+')} {row['unit']} {span}"
             yield (
-                f"{row['game']}: {who} is not shown to win against {row['cell']}: {told}. That "
-                "does not show the player to be safe."
+                f"{row['game']}: {who} is not shown to win against {row['cell']}, {told}. Others "
+                "may."
             )
 
 
