@@ -77,7 +77,7 @@ class LocalBestResponse:
 def _asked(
     agent: Agent, own: Turn, state: Any, holdings: np.ndarray, seed: int
 ) -> Generator[Question, Answer, np.ndarray]:
-    """The agent's decision with each holding, as `Ranged.shares`; a fallback is uniform."""
+    """The agent's decision with each holding, as `Ranged.shares`."""
     game: Any = own.game
     (seat,) = game.to_move(state)
     options, thoughts = game.legal(state, seat), []
@@ -88,6 +88,5 @@ def _asked(
     decisions = yield from gather_all(thoughts)
     found: np.ndarray = np.zeros_like(game.shares(RANDOM, state))
     for holding, decision in zip(holdings.tolist(), decisions, strict=True):
-        played = list(options) if decision.fallback else [options[decision.option]]
-        found[holding, played] = 1 / len(played)
+        found[holding, options[decision.option]] = 1
     return found
