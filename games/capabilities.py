@@ -369,6 +369,42 @@ class Imitating(Protocol):
 
 
 @runtime_checkable
+class Ranged(Protocol[S]):
+    """A game of two seats in which a seat hides one of few holdings, so that its moves are answered
+    by a local best response (Lisy and Bowling 2017, 1612.07547)."""
+
+    def holdings(self, observation: Observation) -> np.ndarray:
+        """Return the holdings that the other seat may have, as numbers: int64 (possible,)."""
+        ...
+
+    def hold(self, state: S, seat: int, holding: int) -> S:
+        """Return the state with this holding of the seat."""
+        ...
+
+    def questions(self, observation: Observation) -> tuple[Sequence[S], Sequence[S]]:
+        """Return the states in which the other seat made the moves that tell of its holding, and
+        those that it has to answer if this seat raises now. Its holding in them is arbitrary."""
+        ...
+
+    def shares(self, policy: str, state: S) -> np.ndarray:
+        """Return how often a policy, or habits of `Imitating.imitate`, takes each action with each
+        holding: float64 (holdings, actions), rows of sum 1."""
+        ...
+
+    def local_values(
+        self,
+        observation: Observation,
+        past: Sequence[np.ndarray],
+        later: Sequence[np.ndarray],
+        seed: int,
+    ) -> np.ndarray:
+        """Return what each option wins if nobody raises after it and the other seat folds as it is
+        believed to, in the points of the first measure: float64 (options,). past, later: `shares`
+        in each of `questions`; a row of zeros rules a holding out. seed: of chance drawn."""
+        ...
+
+
+@runtime_checkable
 class HasRuleHeadings(Protocol):
     """A game whose rules are a summary plus headings whose text a player may request.
 

@@ -29,6 +29,7 @@ NOT_RUN = {
     r"pipeline.(pages|ui)|gauntlet (pages|ui)": "serves until it is ended",
     r"--help|--watch|--hardware|MATCHES": "waits, reckons, or wants a file from elsewhere",
     r"pipeline.place": "writes to its own folder; played in tests/pipeline/test_place.py",
+    r"pipeline.exploit": "minutes; played in tests/pipeline/test_exploit.py",
     r"game=(openspiel|textarena|pettingzoo)": "played in the tests of these games",
 }
 """Commands that are only composed or parsed, and why."""

@@ -12,7 +12,7 @@ import numpy as np
 from gauntlet.common.errors import IllegalAction
 from gauntlet.games.base import Action, Fact, Observation
 from gauntlet.games.capabilities import WIN, Measure
-from gauntlet.games.holdem import luck, policies, rules, words
+from gauntlet.games.holdem import luck, policies, response, rules, words
 from gauntlet.games.holdem import playouts as engine
 from gauntlet.games.holdem.playouts import make_belief
 from gauntlet.games.holdem.policies import CODES, habits, learn, make_room
@@ -308,6 +308,41 @@ class Holdem:
 
     def _desk(self) -> luck.Desk:
         return luck.make_desk(self.settings)
+
+    def holdings(self, observation: Observation) -> np.ndarray:
+        return np.flatnonzero(response.possible(np.array(observation.view.cells)))
+
+    def hold(self, state: State, seat: int, holding: int) -> State:
+        array = state.array.copy()
+        array[rules.hole_slice(seat)] = policies.PAIRS[holding]
+        return State(array, state.history, state.start)
+
+    def questions(self, observation: Observation) -> tuple[list[State], list[State]]:
+        now, seat = self.sample(observation, np.random.default_rng(0)), observation.seat
+        clauses = now.history[: now.start + 1]
+        state, past = State(response.first_decision(now.array), clauses, now.start), []
+        for action in now.array[rules.LOG : rules.LOG + now.array.item(rules.PLY)].tolist():
+            past += [] if self.to_move(state) == (seat,) else [state]
+            state = self.play(state, (action,))
+        raises = [one for one in distinct(now.array) if one > rules.CALL]
+        return past, [self.play(now, (one,)) for one in raises]
+
+    def shares(self, policy: str, state: State) -> np.ndarray:
+        known = habits(policy)
+        code = self.code(self.references[0] if known.counts.size else policy)
+        return response.shares(state.array, code, known)
+
+    def local_values(
+        self,
+        observation: Observation,
+        past: Sequence[np.ndarray],
+        later: Sequence[np.ndarray],
+        seed: int,
+    ) -> np.ndarray:
+        array = np.array(observation.view.cells)
+        raises = [one for one in distinct(array) if one > rules.CALL]
+        answers = dict(zip(raises, later, strict=True))
+        return response.values(array, past, answers, seed) / self.big_blind
 
     def outcomes(
         self,

@@ -6,30 +6,30 @@ move then, so the policy is uniform there.
 
 from __future__ import annotations
 
-import queue
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from itertools import count
+from typing import Any
 
 import numpy as np
 
 from gauntlet.agents.base import Decision, Turn, scripted_policy
+from gauntlet.agents.human import Human
 from gauntlet.agents.llm import LLM
 from gauntlet.agents.prompting.wording import WORDINGS, HasWording
 from gauntlet.agents.reordered import Reordered
 from gauntlet.common.errors import UserError
 from gauntlet.games.playouts import RANDOM
-from gauntlet.models.base import Model, ModelSource, Score
+from gauntlet.models.base import Model, ModelSource
 from gauntlet.models.exchanges import Exchange, ScoreExchange
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.plan.cells import Cell, Player
 from gauntlet.pipeline.plan.rng import CHOICE, streams
-from gauntlet.pipeline.play.chains import Answered, Ask, Chain, answer_questions, run_concurrently
+from gauntlet.pipeline.play.chains import Chain, answer_questions, run_concurrently
 from gauntlet.pipeline.play.prepare import prepare
-from gauntlet.pipeline.play.queues import Delivery, queue_for
+from gauntlet.pipeline.play.queues import run_queued
 
-Result = TypeVar("Result")
 Progress = Callable[[int, int], None]
 
 
@@ -72,63 +72,20 @@ class Asking:
 
 @dataclass(frozen=True)
 class _Decided:
-    """A decision, and whether it would be the same again (a fallback is uniform each time)."""
+    """A decision, whether it would be the same again (a fallback is uniform each time), and what
+    was asked for it."""
 
     decision: Decision
     exact: bool
-
-
-class _Count:
-    """Counts what the models are asked, and reports progress."""
-
-    def __init__(self, models: Mapping[ModelSource, Model], asking: Asking) -> None:
-        self.models, self.asking = models, asking
-        self.requests = self.prompts = 0
-
-    def run(self, chain: Chain[Result]) -> Result:
-        """Run a chain; its asks wait in one queue per model."""
-        arrivals: queue.SimpleQueue[Sequence[Delivery]] = queue.SimpleQueue()
-        queues = {
-            source: queue_for(model, self.asking.at_once, arrivals.put)
-            for source, model in self.models.items()
-        }
-        done = asked = 0
-        try:
-            asks: tuple[Ask, ...] = next(chain)
-            while True:
-                asked += self._put(asks, queues)
-                for each in queues.values():
-                    each.flush()
-                deliveries = arrivals.get()
-                done += len(deliveries)
-                self.asking.on_progress(done, asked)
-                asks = ()
-                for delivery in deliveries:  # a loop: the chain's end passes through no generator
-                    asks += _resumed(chain, delivery)
-        except StopIteration as stop:
-            result: Result = stop.value
-            return result
-        finally:
-            for each in queues.values():
-                each.close()
-
-    def _put(self, asks: Sequence[Ask], queues: Mapping[ModelSource, Any]) -> int:
-        for ask in asks:
-            self.requests += 1
-            self.prompts += len(ask.request.prompts) if isinstance(ask.request, Score) else 1
-            queues[ask.source].put(ask)
-        return len(asks)
-
-
-def _resumed(chain: Chain[Any], delivery: Delivery) -> tuple[Ask, ...]:
-    if isinstance(delivery.reply, Exception):
-        raise delivery.reply
-    return chain.send(Answered(delivery.ask, delivery.reply))
+    asked: Sequence[Exchange] = ()
 
 
 def subject_cell(cell: Cell) -> Cell:
-    """The cell with its subject in every seat. Raises UserError if it plays for another seat."""
+    """The cell with its subject in every seat. Raises UserError if it plays for another seat or is
+    a person."""
     player = cell.players[cell.subjects[0]]
+    if isinstance(player.agent, Human):
+        raise UserError("agent=human: no person answers so many questions; name another agent")
     if player.helps is not None:
         raise UserError(f"{player.name} plays for another seat; exploitability is of its own win")
     return replace(cell, players=(player,) * len(cell.players))
@@ -148,14 +105,20 @@ def policy_of(
     uniform = legal / legal.sum(1, keepdims=True)
     if scripted_policy(cell.players[0].agent) == RANDOM:
         return AskedPolicy(uniform[:, None], exact=True)
-    started, count = time.perf_counter(), _Count(models, asking)
-    ready = count.run(prepare(cell)).cell
-    first = count.run(_decisions(ready, states, asking.seed, range(asking.replies or 1)))
-    exact = all(one.exact for one in first)
+    started = time.perf_counter()
+    ready = run_queued(prepare(cell), models, asking.at_once)
+
+    def decided(replies: range) -> list[_Decided]:
+        deciding = _decisions(ready.cell, states, asking, replies)
+        return run_queued(deciding, models, asking.at_once)
+
+    found = decided(range(asking.replies or 1))
+    exact = all(one.exact for one in found)
     if not exact and asking.replies is None:
-        rest = range(1, asking.default)
-        first += count.run(_decisions(ready, states, asking.seed, rest))
-    made = [one.decision for one in first]
+        found += decided(range(1, asking.default))
+    made = [one.decision for one in found]
+    exchanges = [each for prepared in ready.asked for each in prepared.asked]
+    exchanges += [each for one in found for each in one.asked]
     replies = np.array([_distribution(one, row, uniform) for one, row in _numbered(made, states)])
     replies = replies.reshape(-1, len(states), legal.shape[1]).swapaxes(0, 1)
     return AskedPolicy(
@@ -164,21 +127,26 @@ def policy_of(
         _scores(made, legal) if exact else None,
         asked=int((legal.sum(1) > 1).sum()) * replies.shape[1],
         fallbacks=sum(one.fallback for one in made),
-        requests=count.requests,
-        prompts=count.prompts,
+        requests=len(exchanges),
+        prompts=sum(_prompts(one) for one in exchanges),
         seconds=time.perf_counter() - started,
     )
 
 
 def _decisions(
-    cell: Cell, states: Sequence[Any], seed: Seed, replies: range
+    cell: Cell, states: Sequence[Any], asking: Asking, replies: range
 ) -> Chain[list[_Decided]]:
-    """The decisions in all states, reply by reply."""
-    makers = [streams(seed, cell.game, reply) for reply in replies]
+    """The decisions in all states, reply by reply; tells the number of states as they are done."""
+    makers = [streams(asking.seed, cell.game, reply) for reply in replies]
     pairs = [(make, row) for make in makers for row in range(len(states))]
-    return run_concurrently(
-        [_decision(cell, states[row], make(CHOICE, row)) for make, row in pairs]
-    )
+    done = count(1)
+
+    def decision(row: int, rng: np.random.Generator) -> Chain[_Decided]:
+        found = yield from _decision(cell, states[row], rng)
+        asking.on_progress(next(done), len(pairs))
+        return found
+
+    return run_concurrently([decision(row, make(CHOICE, row)) for make, row in pairs])
 
 
 def _decision(cell: Cell, state: Any, rng: np.random.Generator) -> Chain[_Decided]:
@@ -193,7 +161,12 @@ def _decision(cell: Cell, state: Any, rng: np.random.Generator) -> Chain[_Decide
     thinking = player.agent.decide(turn, rng)
     decision = yield from answer_questions(thinking, player.model, asked, {}, thoughts=False)
     settled = decision.fallback or rng.bit_generator.state == fresh
-    return _Decided(decision, settled and all(isinstance(one, ScoreExchange) for one in asked))
+    exact = settled and all(isinstance(one, ScoreExchange) for one in asked)
+    return _Decided(decision, exact, asked)
+
+
+def _prompts(asked: Exchange) -> int:
+    return len(asked.logprobs) if isinstance(asked, ScoreExchange) else 1
 
 
 def _numbered(decisions: Sequence[Decision], states: Sequence[Any]) -> list[tuple[Decision, int]]:

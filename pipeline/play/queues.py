@@ -12,16 +12,24 @@ import math
 import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from gauntlet.common.errors import Stopped
 from gauntlet.models.answering import answer_each, checked
-from gauntlet.models.base import Concurrent, Continuous, Generate, Model, Reply, Request
-from gauntlet.pipeline.play.chains import Ask
+from gauntlet.models.base import (
+    Concurrent,
+    Continuous,
+    Generate,
+    Model,
+    ModelSource,
+    Reply,
+    Request,
+)
+from gauntlet.pipeline.play.chains import Answered, Ask, Chain
 from gauntlet.pipeline.play.cost import split_cost
 
 
@@ -38,6 +46,7 @@ class Delivery:
     ended: float
 
 
+Result = TypeVar("Result")
 Deliver = Callable[[Sequence[Delivery]], None]
 
 
@@ -203,6 +212,31 @@ class _Stream:
         now = time.perf_counter()
         self._share += (now - self._clock) / max(1, len(self._open))
         self._clock = now
+
+
+def run_queued(chain: Chain[Result], models: Mapping[ModelSource, Model], at_most: int) -> Result:
+    """Run a chain to its end, its asks in one queue per model. at_most: requests per batch. Raises
+    what a model raises; the models stay open."""
+    arrivals: queue.SimpleQueue[Sequence[Delivery]] = queue.SimpleQueue()
+    queues = {one: queue_for(model, at_most, arrivals.put) for one, model in models.items()}
+    try:
+        asks = next(chain)
+        while True:
+            for ask in asks:
+                queues[ask.source].put(ask)
+            for each in queues.values():
+                each.flush()
+            asks = ()
+            for delivery in arrivals.get():
+                if isinstance(delivery.reply, Exception):
+                    raise delivery.reply
+                asks += chain.send(Answered(delivery.ask, delivery.reply))
+    except StopIteration as stop:
+        result: Result = stop.value
+        return result
+    finally:
+        for each in queues.values():
+            each.close()
 
 
 def answer_batch(model: Model, asks: Sequence[Ask]) -> list[Delivery]:
