@@ -10,16 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from gauntlet.games.openspiel import engine, words
+from gauntlet.games.openspiel import engine, poker, words
 from gauntlet.games.openspiel.engine import State
 from gauntlet.games.openspiel.game import OpenSpiel
 from gauntlet.stats.exploitability import CHANCE, TERMINAL, GameTree
 
 MOST_NODES = 3_000_000
-KUHN = "kuhn_poker"
-ALPHA = 1 / 3
-"""How often player 0 bets the jack in the equilibrium of Kuhn poker; any number from 0 to 1/3."""
-
 
 _Moves = tuple[tuple[int, str], ...]
 _Waiting = tuple[Any, _Moves, int, int, float]
@@ -133,14 +129,9 @@ def equilibrium(game: OpenSpiel, found: Listed, rounds: int) -> tuple[str, np.nd
     seats and zero sum, for which neither is known."""
     if game.num_seats != 2 or not words.zero_sum(game.engine):
         return None
-    if game.name == KUHN:
-        policy = engine.spiel().kuhn_poker.get_optimal_policy(ALPHA)
-        return "equilibrium (alpha = 1/3)", tabular(found, policy.action_probabilities)
-    solver = engine.spiel().CFRPlusSolver(game.engine)
-    for _ in range(rounds):
-        solver.evaluate_and_update_policy()
-    average = solver.average_policy()
-    return f"CFR+ ({rounds:,} rounds)", tabular(found, average.action_probabilities)
+    policy = poker.solved(game.engine, rounds)
+    name = "equilibrium (alpha = 1/3)" if game.name == poker.KUHN else f"CFR+ ({rounds:,} rounds)"
+    return name, tabular(found, policy)
 
 
 def tabular(found: Listed, probabilities: Callable[[Any], Mapping[int, float]]) -> np.ndarray:

@@ -78,18 +78,21 @@ class _Decided:
     exact: bool
 
 
-class _Count:
-    """Counts what the models are asked, and reports progress."""
+class Counted:
+    """Runs chains and counts what the models are asked. at_once: the most requests in a batch.
+    on_progress: called with the replies received and the requests made so far."""
 
-    def __init__(self, models: Mapping[ModelSource, Model], asking: Asking) -> None:
-        self.models, self.asking = models, asking
+    def __init__(
+        self, models: Mapping[ModelSource, Model], at_once: int, on_progress: Progress
+    ) -> None:
+        self.models, self.at_once, self.on_progress = models, at_once, on_progress
         self.requests = self.prompts = 0
 
     def run(self, chain: Chain[Result]) -> Result:
         """Run a chain; its asks wait in one queue per model."""
         arrivals: queue.SimpleQueue[Sequence[Delivery]] = queue.SimpleQueue()
         queues = {
-            source: queue_for(model, self.asking.at_once, arrivals.put)
+            source: queue_for(model, self.at_once, arrivals.put)
             for source, model in self.models.items()
         }
         done = asked = 0
@@ -101,7 +104,7 @@ class _Count:
                     each.flush()
                 deliveries = arrivals.get()
                 done += len(deliveries)
-                self.asking.on_progress(done, asked)
+                self.on_progress(done, asked)
                 asks = ()
                 for delivery in deliveries:  # a loop: the chain's end passes through no generator
                     asks += _resumed(chain, delivery)
@@ -148,7 +151,8 @@ def policy_of(
     uniform = legal / legal.sum(1, keepdims=True)
     if scripted_policy(cell.players[0].agent) == RANDOM:
         return AskedPolicy(uniform[:, None], exact=True)
-    started, count = time.perf_counter(), _Count(models, asking)
+    count = Counted(models, asking.at_once, asking.on_progress)
+    started = time.perf_counter()
     ready = count.run(prepare(cell)).cell
     first = count.run(_decisions(ready, states, asking.seed, range(asking.replies or 1)))
     exact = all(one.exact for one in first)
