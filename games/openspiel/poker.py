@@ -86,6 +86,7 @@ class Poker:
 
     def __init__(self, game: Any) -> None:
         self.game = game
+        self._posteriors: dict[Any, np.ndarray | None] = {}
 
     def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
         live = self.game.live(observation.view.state)
@@ -125,9 +126,23 @@ class Poker:
         question: BeliefQuestion,
         policies: Sequence[str | None],
     ) -> np.ndarray | None:
-        shares, policy = np.zeros(len(question.answers)), policies[question.about]
-        if question.kind == "win" or (question.kind == "move" and policy is None):
+        if question.kind == "win" or (question.kind == "move" and not policies[question.about]):
             return None
+        seen = self.game.live(state).information_state_string(seat)
+        asked = (seat, seen, int(move), question, *policies)
+        if asked not in self._posteriors:
+            self._posteriors[asked] = self._posterior(state, seat, move, question, policies)
+        return self._posteriors[asked]
+
+    def _posterior(
+        self,
+        state: Any,
+        seat: int,
+        move: Action,
+        question: BeliefQuestion,
+        policies: Sequence[str | None],
+    ) -> np.ndarray | None:
+        shares, policy = np.zeros(len(question.answers)), policies[question.about]
         for live, weight in self.worlds(state, seat, policies):
             if question.kind == "hidden":
                 shares[self._rank(live, question.about)] += weight
