@@ -29,8 +29,12 @@ TIE = 1e-9
 
 
 def checked(forecasts: ArrayLike) -> Floats:
-    """Return the forecasts. Raises ValueError unless all are probabilities that sum to 1."""
-    q = checks.probabilities(forecasts, "forecasts")
+    """Return the forecasts, without rounding errors beyond 0 or 1. Raises ValueError unless all are
+    probabilities that sum to 1."""
+    given = np.asarray(forecasts, float)
+    inner = np.clip(given, 0, 1)
+    near = np.abs(given - inner) <= ROUNDING
+    q = checks.probabilities(np.where(near, inner, given), "forecasts")
     sums = q.sum(axis=-1)
     off = ~(np.abs(sums - 1) <= ROUNDING)
     if off.any():

@@ -6,7 +6,7 @@ weighed by its chance and by how likely the others would have made their moves w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -15,20 +15,17 @@ import numpy as np
 from gauntlet.games.base import Action, Observation
 from gauntlet.games.capabilities import BeliefQuestion
 from gauntlet.games.openspiel import engine
+from gauntlet.games.openspiel.tree import KUHN, Policy, listed, solved, tabular
 from gauntlet.games.playouts import RANDOM, check_known_policy
 from gauntlet.stats import exploitability
 
-KUHN, LEDUC = "kuhn_poker", "leduc_poker"
+LEDUC = "leduc_poker"
 SUITS = {KUHN: 1, LEDUC: 2}
 """Cards of each rank; there is a rank more than seats. Chance first deals a card to each seat."""
 EQUILIBRIUM = "equilibrium"
-ALPHA = 1 / 3
-"""How often player 0 bets the jack in the equilibrium of Kuhn poker; any number from 0 to 1/3."""
 ROUNDS = 50
 """Of CFR+, for the equilibrium of Leduc poker: seconds, and a NashConv of 0.03."""
 
-Policy = Callable[[Any], Mapping[int, float]]
-"""The probability of each action in one of OpenSpiel's states."""
 World = tuple[Any, float]
 """OpenSpiel's state with some cards, and its weight."""
 
@@ -45,24 +42,6 @@ def members(game: Any) -> Mapping[str, Any]:
     if game.num_seats == 2:
         found |= {"policies": (RANDOM, EQUILIBRIUM), "probabilities": table.probabilities}
     return found
-
-
-def solved(game: Any, rounds: int) -> Policy:
-    """Return an equilibrium of OpenSpiel's game of two seats and zero sum: in closed form for Kuhn
-    poker, else the mean of `rounds` rounds of CFR+."""
-    if game.get_type().short_name == KUHN:
-        optimal: Policy = engine.spiel().kuhn_poker.get_optimal_policy(ALPHA).action_probabilities
-        return optimal
-    solver = engine.spiel().CFRPlusSolver(game)
-    for _ in range(rounds):
-        solver.evaluate_and_update_policy()
-    mean = solver.average_policy()  # valid only as long as its solver is
-
-    def told(live: Any, _: Any = solver) -> Mapping[int, float]:
-        found: Mapping[int, float] = mean.action_probabilities(live)
-        return found
-
-    return told
 
 
 @lru_cache
@@ -206,8 +185,6 @@ def _does(live: Any) -> BeliefQuestion:
 def _worths(game: Any, seat: int, policy: str) -> Mapping[str, np.ndarray]:
     """What `Believable.worths` returns in each information state of a seat whose only opponent
     plays `policy`."""
-    from gauntlet.games.openspiel.tree import listed, tabular  # they import this module
-
     found = listed(game)
     tree = found.tree
     other = tabular(found, _as_function(game.name, policy))
