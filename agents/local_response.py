@@ -60,7 +60,7 @@ class LocalBestResponse:
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
         game, seen = turn.game, turn.observation
         assert isinstance(game, Ranged)
-        past, later = game.questions(seen)
+        past, later = game.range_states(seen)
         asked, seed = (*past, *later), int(rng.integers(2**63))
         if isinstance(self.believed, str):
             found = [game.shares(self.believed, state) for state in asked]

@@ -240,6 +240,8 @@ VIEWED: dict[str, Callable[[Results], str]] = {
     "renamed": partial(sheet, "Under other names"),
     "pairs": pairs,
     "precision": precision,
+    "beliefs": partial(sheet, "What players believed"),
+    "beliefs_used": partial(sheet, "Lost by not knowing"),
 }
 """Tables that are not a single CSV."""
 

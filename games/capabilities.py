@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from gauntlet.games.base import Fact, Game, Observation
+from gauntlet.games.base import Action, Fact, Game, Observation
 
 S = TypeVar("S")
 S_co = TypeVar("S_co", covariant=True)
@@ -368,6 +368,66 @@ class Imitating(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class BeliefQuestion:
+    """A question about what a seat cannot know.
+
+    kind: "hidden", what seat `about` holds; "move", what it does next; "win", whether it wins: the
+        answers are then yes and no.
+    answers: two or more, of which one is right; like `text`, they must not tell what is hidden.
+    """
+
+    kind: Literal["hidden", "move", "win"]
+    about: int
+    text: str
+    answers: tuple[str, ...]
+
+
+@runtime_checkable
+class Believable(Protocol[S_contra]):
+    """A game about whose hidden parts a player can be asked, beside a match (`beliefs=on`).
+
+    Questions are asked of a seat that has just made `move` in `state`, of which it knows what it
+    saw there.
+    """
+
+    def questions(self, state: S_contra, seat: int, move: Action) -> Sequence[BeliefQuestion]:
+        """Return the questions for the seat. "move" is asked only if seat `about` moves next,
+        before any chance that the seat sees, and "win" only if the match is not over."""
+        ...
+
+    def truth(self, state: S_contra, question: BeliefQuestion) -> int:
+        """Return the index of the right answer to a question of the kind "hidden"."""
+        ...
+
+    def posterior(
+        self,
+        state: S_contra,
+        seat: int,
+        move: Action,
+        question: BeliefQuestion,
+        policies: Sequence[str | None],
+    ) -> np.ndarray | None:
+        """Return the exact probability of each answer, float64 (answers,), given all that the seat
+        has seen; None if it is not known.
+
+        policies: what every seat plays, None where that is unknown: the moves of such a seat count
+        as if they told nothing, so that with None alone the probability is over the deal alone.
+        """
+        ...
+
+    def worths(
+        self, state: S_contra, seat: int, question: BeliefQuestion, policies: Sequence[str | None]
+    ) -> np.ndarray | None:
+        """Return what each option of the seat is worth given each answer to a question of the kind
+        "hidden", in the game's points, float64 (answers, options); None if it is not known.
+
+        The others play on by their policies, and the seat plays its best response to them. nan for
+        an answer that what the seat has seen rules out.
+        """
+        ...
+
+
 @runtime_checkable
 class Ranged(Protocol[S]):
     """A game of two seats in which a seat hides one of few holdings, so that its moves are answered
@@ -381,7 +441,7 @@ class Ranged(Protocol[S]):
         """Return the state with this holding of the seat."""
         ...
 
-    def questions(self, observation: Observation) -> tuple[Sequence[S], Sequence[S]]:
+    def range_states(self, observation: Observation) -> tuple[Sequence[S], Sequence[S]]:
         """Return the states in which the other seat made the moves that tell of its holding, and
         those that it has to answer if this seat raises now. Its holding in them is arbitrary."""
         ...
@@ -400,7 +460,7 @@ class Ranged(Protocol[S]):
     ) -> np.ndarray:
         """Return what each option wins if nobody raises after it and the other seat folds as it is
         believed to, in the points of the first measure: float64 (options,). past, later: `shares`
-        in each of `questions`; a row of zeros rules a holding out. seed: of chance drawn."""
+        in each of `range_states`; a row of zeros rules a holding out. seed: of chance drawn."""
         ...
 
 

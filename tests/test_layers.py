@@ -77,7 +77,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "fastapi": ("pipeline.pages",),
     "nicegui": ("pipeline.pages",),
     "markupsafe": ("common.markup", "games", "pipeline"),
-    "sklearn": ("games.holdem.policies",),
+    "sklearn": ("games.holdem.policies", "stats.beliefs"),
     "torch": ("models", "training"),
     "deepspeed": ("models",),
     "transformers": ("models", "training"),

@@ -11,8 +11,8 @@ import numpy as np
 
 from gauntlet.common.errors import IllegalAction
 from gauntlet.games.base import Action, Fact, Observation
-from gauntlet.games.capabilities import WIN, Measure
-from gauntlet.games.holdem import luck, policies, response, rules, words
+from gauntlet.games.capabilities import WIN, BeliefQuestion, Measure
+from gauntlet.games.holdem import beliefs, luck, policies, response, rules, words
 from gauntlet.games.holdem import playouts as engine
 from gauntlet.games.holdem.playouts import make_belief
 from gauntlet.games.holdem.policies import CODES, habits, learn, make_room
@@ -317,7 +317,7 @@ class Holdem:
         array[rules.hole_slice(seat)] = policies.PAIRS[holding]
         return State(array, state.history, state.start)
 
-    def questions(self, observation: Observation) -> tuple[list[State], list[State]]:
+    def range_states(self, observation: Observation) -> tuple[list[State], list[State]]:
         now, seat = self.sample(observation, np.random.default_rng(0)), observation.seat
         clauses = now.history[: now.start + 1]
         state, past = State(response.first_decision(now.array), clauses, now.start), []
@@ -362,6 +362,49 @@ class Holdem:
             last = min(first + size, playouts)
             engine.outcomes(results, state.array, *arguments, first, last, hidden, room, belief)
         return results
+
+    def questions(self, state: State, seat: int, move: Action) -> Sequence[BeliefQuestion]:
+        """Of this hand's cards; "win" is of the whole match."""
+        other, before = 1 - seat, state.array
+        held = f"What does player {other} hold in this hand?"
+        found = [BeliefQuestion("hidden", other, held, beliefs.HOLDINGS)]
+        after = self.play(state, [move]).array
+        street = (rules.HAND, rules.STREET)
+        if all(after[one] == before[one] for one in street) and after[rules.TO_MOVE] == other:
+            names = tuple(words.NAMES[action] for action in distinct(after))
+            next_move = f"What will player {other} do next?"
+            found.append(BeliefQuestion("move", other, next_move, names))
+        if not rules.over(after):
+            won = "win this match" if self.mode == "match" else "win chips over all hands"
+            found.append(BeliefQuestion("win", seat, f"Will you {won}?", ("yes", "no")))
+        return found
+
+    def truth(self, state: State, question: BeliefQuestion) -> int:
+        return beliefs.holding(*state.array[rules.hole_slice(question.about)].tolist())
+
+    def posterior(
+        self,
+        state: State,
+        seat: int,
+        move: Action,
+        question: BeliefQuestion,
+        policies: Sequence[str | None],
+    ) -> np.ndarray | None:
+        policy = policies[1 - seat]
+        code = None if policy is None else self.code(policy)
+        pairs = beliefs.pair_chances(state.array, seat, code)
+        if pairs is None or question.kind == "win" or (question.kind == "move" and code is None):
+            return None
+        if question.kind == "hidden":
+            return np.bincount(beliefs.holdings(), pairs, minlength=len(beliefs.HOLDINGS))
+        after = self.play(state, [move]).array
+        assert code is not None
+        return beliefs.move_chances(after, pairs, code)[list(distinct(after))]
+
+    def worths(
+        self, state: State, seat: int, question: BeliefQuestion, policies: Sequence[str | None]
+    ) -> None:
+        """None: a best response to an opponent is not known here."""
 
     @property
     def move_format(self) -> str:

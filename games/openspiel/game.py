@@ -17,11 +17,11 @@ from gauntlet.common.errors import IllegalAction
 from gauntlet.common.ids import LATER
 from gauntlet.games.base import Action, Fact, Observation
 from gauntlet.games.capabilities import WIN, Measure
-from gauntlet.games.openspiel import engine, words
+from gauntlet.games.openspiel import engine, poker, words
 from gauntlet.games.openspiel.engine import GameNotes, State, notes_of
 from gauntlet.games.openspiel.words import Choice
+from gauntlet.games.playouts import RANDOM, simulate_by_rules
 
-RANDOM = "random"
 SHORT = 30
 """Longest game, in moves, whose luck is corrected: it is played on many times at every move."""
 
@@ -82,6 +82,8 @@ class OpenSpiel:
             object.__setattr__(self, "sample", sampler)
         if self.lucky and not self.secretive and self.engine.max_game_length() <= SHORT:
             object.__setattr__(self, "redealt", self._with_later_luck)
+        for name, member in poker.members(self).items():
+            object.__setattr__(self, name, member)
 
     def __reduce__(self) -> tuple[type[OpenSpiel], tuple[Any, ...]]:
         return type(self), tuple(getattr(self, each.name) for each in fields(self))
@@ -269,6 +271,8 @@ class OpenSpiel:
         return f"{str(live).strip()}\nlast moves: {moves or 'none'}".strip()
 
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
+        if poker.EQUILIBRIUM in policies and hasattr(self, "policies"):
+            return simulate_by_rules(self, policies, games, seed)
         if len(policies) != self.num_seats or set(policies) - {RANDOM}:
             told = f"{self.num_seats} seats of {self.name} need the policy {RANDOM!r} each"
             raise ValueError(f"{told}, got {len(policies)}: {', '.join(policies)}")

@@ -12,7 +12,6 @@ import numpy as np
 
 from gauntlet.games.openspiel import engine, words
 from gauntlet.games.openspiel.engine import State
-from gauntlet.games.openspiel.game import OpenSpiel
 from gauntlet.stats.exploitability import CHANCE, TERMINAL, GameTree
 
 MOST_NODES = 3_000_000
@@ -20,7 +19,8 @@ KUHN = "kuhn_poker"
 ALPHA = 1 / 3
 """How often player 0 bets the jack in the equilibrium of Kuhn poker; any number from 0 to 1/3."""
 
-
+Policy = Callable[[Any], Mapping[int, float]]
+"""The probability of each action in one of OpenSpiel's states."""
 _Moves = tuple[tuple[int, str], ...]
 _Waiting = tuple[Any, _Moves, int, int, float]
 """OpenSpiel's state, the moves to it, its parent, and the place and chance of the last action."""
@@ -49,7 +49,7 @@ class _Nodes:
     options: list[int] = field(default_factory=list)
 
 
-def listed(game: OpenSpiel, most: int = MOST_NODES) -> Listed:
+def listed(game: Any, most: int = MOST_NODES) -> Listed:
     """List a game's histories. Raises ValueError for a game that cannot be listed: too large, with
     simultaneous moves, secret chance or typed moves, or without information states."""
     _check(game)
@@ -69,7 +69,7 @@ def listed(game: OpenSpiel, most: int = MOST_NODES) -> Listed:
     return Listed(GameTree(**arrays, options=np.array(nodes.options)), nodes.states, nodes.of_row)
 
 
-def _check(game: OpenSpiel) -> None:
+def _check(game: Any) -> None:
     kind, types = game.engine.get_type(), engine.spiel().GameType
     if kind.dynamics != types.Dynamics.SEQUENTIAL:
         raise ValueError(f"{game.name} has simultaneous moves; exploitability needs turns")
@@ -81,7 +81,7 @@ def _check(game: OpenSpiel) -> None:
 
 def _add(
     nodes: _Nodes,
-    game: OpenSpiel,
+    game: Any,
     live: Any,
     moves: _Moves,
     place: tuple[int, int, float, int],
@@ -95,7 +95,7 @@ def _add(
         nodes.columns[name].append(value)
 
 
-def _row(nodes: _Nodes, game: OpenSpiel, live: Any, moves: _Moves, depth: int) -> tuple[int, int]:
+def _row(nodes: _Nodes, game: Any, live: Any, moves: _Moves, depth: int) -> tuple[int, int]:
     """The numbers of the information state and of the row of a policy."""
     seat = live.current_player()
     known = (seat, live.information_state_string(seat))
@@ -127,20 +127,33 @@ def _children(live: Any, moves: _Moves, number: int) -> list[_Waiting]:
     return found
 
 
-def equilibrium(game: OpenSpiel, found: Listed, rounds: int) -> tuple[str, np.ndarray] | None:
+def solved(game: Any, rounds: int) -> Policy:
+    """Return an equilibrium of OpenSpiel's game of two seats and zero sum: in closed form for Kuhn
+    poker, else the mean of `rounds` rounds of CFR+."""
+    if game.get_type().short_name == KUHN:
+        optimal: Policy = engine.spiel().kuhn_poker.get_optimal_policy(ALPHA).action_probabilities
+        return optimal
+    solver = engine.spiel().CFRPlusSolver(game)
+    for _ in range(rounds):
+        solver.evaluate_and_update_policy()
+    mean = solver.average_policy()  # valid only as long as its solver is
+
+    def told(live: Any, _: Any = solver) -> Mapping[int, float]:
+        found: Mapping[int, float] = mean.action_probabilities(live)
+        return found
+
+    return told
+
+
+def equilibrium(game: Any, found: Listed, rounds: int) -> tuple[str, np.ndarray] | None:
     """An equilibrium's name and policy, shape (rows, options): in closed form for Kuhn poker of two
     seats, else the mean of `rounds` rounds of CFR+ by OpenSpiel. None if the game is not one of two
     seats and zero sum, for which neither is known."""
     if game.num_seats != 2 or not words.zero_sum(game.engine):
         return None
-    if game.name == KUHN:
-        policy = engine.spiel().kuhn_poker.get_optimal_policy(ALPHA)
-        return "equilibrium (alpha = 1/3)", tabular(found, policy.action_probabilities)
-    solver = engine.spiel().CFRPlusSolver(game.engine)
-    for _ in range(rounds):
-        solver.evaluate_and_update_policy()
-    average = solver.average_policy()
-    return f"CFR+ ({rounds:,} rounds)", tabular(found, average.action_probabilities)
+    policy = solved(game.engine, rounds)
+    name = "equilibrium (alpha = 1/3)" if game.name == KUHN else f"CFR+ ({rounds:,} rounds)"
+    return name, tabular(found, policy)
 
 
 def tabular(found: Listed, probabilities: Callable[[Any], Mapping[int, float]]) -> np.ndarray:

@@ -168,7 +168,7 @@ def _refuse_word(word: str) -> None:
         raise UserError(f"{word}: it must be a mapping, as in {ABLATE}={{prompt.moves:0}}")
     if key in RENAMED:
         raise UserError(f"{word}: {key} is now called {RENAMED[key]}")
-    if value == "null" and key in (*GROUPS, "launch", "tracking"):
+    if value == "null" and key in (*GROUPS, "launch", "tracking", "beliefs"):
         raise missing_choice(key, None)
     if key == "game.num_seats":
         named = fitting_seats(lambda seats: str(seats) == value)

@@ -67,6 +67,7 @@ class Keys(TypedDict):
     seats: Any
     launch: Any
     tracking: Any
+    beliefs: Any
     name: Text
     deals: Deals
     simulate: bool
@@ -120,6 +121,8 @@ TRACKING: Mapping[str, Mapping[str, Any]] = {
     "none": {"store": Any, "traces": Any},
     "mlflow": {"store": Text, "traces": Literal[TRACES]},
 }
+BELIEFS: Mapping[str, Mapping[str, Any]] = {"none": {}, "asked": {"every": Count}}
+NO_BELIEFS: Mapping[str, Any] = {"kind": "none"}
 
 
 @dataclass(frozen=True)
@@ -224,6 +227,7 @@ class SweepConfig:
     noise_floor: also ask the subjects with prompts that have only irrelevant differences.
     allow_code_change: resume a folder even if the code has changed since its matches were played.
     comparisons: the rule of `pipeline.tables.claims` for pairing cells in the tables.
+    beliefs: whether side questions are asked, and how often.
     max_failures: how many first matches of a cell may fail alike before this run stops the cell;
     None for any number.
     config: the composed config, as `pipeline.config.resolved` writes it.
@@ -244,6 +248,7 @@ class SweepConfig:
     comparisons: str = "auto"
     max_failures: int | None = 5
     adaptive: Adaptive | None = None
+    beliefs: Node = field(default_factory=lambda: NO_BELIEFS)
     config: Node = field(default_factory=dict)
 
 
@@ -324,11 +329,12 @@ def _values(config: Node) -> dict[str, Any]:
     tracking = config.get("tracking", {"kind": "none"})
     if isinstance(tracking, Mapping):
         tracking = {"store": None, "traces": TRACES[0], **tracking}
-    values = settings({**config, "tracking": tracking}, HINTS)
+    values = settings({"beliefs": NO_BELIEFS, **config, "tracking": tracking}, HINTS)
     return {
         **values,
         "launch": _kind("launch", values["launch"], LAUNCH),
         "tracking": _kind("tracking", values["tracking"], TRACKING),
+        "beliefs": _kind("beliefs", values["beliefs"], BELIEFS),
     }
 
 

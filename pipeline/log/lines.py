@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import Struct
 from msgspec.json import Decoder, encode
 
 from gauntlet.common.disk import add_checksum
 from gauntlet.pipeline.log.schema import MatchRecord, Record
 
 
-def line(data: Record | Mapping[str, Any]) -> bytes:
+def line(data: Struct | Mapping[str, Any]) -> bytes:
     """Encode a record or plain data as a line with its checksum; infinities become null."""
     return add_checksum(encode(data)) + b"\n"
 

@@ -52,7 +52,7 @@ def answer_questions(
         while True:
             assert source is not None, f"{thinking} asks a model but has none"
             requests = question if isinstance(question, tuple) else (question,)
-            replies = yield from _gathered([Ask(source, request) for request in requests])
+            replies = yield from gathered([Ask(source, request) for request in requests])
             pairs = zip(requests, replies, strict=True)
             exchanges.extend(exchange(*pair, statics, thoughts) for pair in pairs)
             question = thinking.send(replies if isinstance(question, tuple) else replies[0])
@@ -61,7 +61,7 @@ def answer_questions(
         return result
 
 
-def _gathered(asks: Sequence[Ask]) -> Chain[tuple[Reply, ...]]:
+def gathered(asks: Sequence[Ask]) -> Chain[tuple[Reply, ...]]:
     """The replies to all asks, in the order of the asks."""
     replies: dict[Ask, Reply] = {}
     new = tuple(asks)

@@ -11,7 +11,7 @@ from itertools import chain
 from rich.console import Console
 
 from gauntlet.common.disk import write_atomically
-from gauntlet.common.errors import Halted
+from gauntlet.common.errors import Halted, UserError
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.config import resolved
 from gauntlet.pipeline.config.read import CellConfig, SweepConfig
@@ -31,7 +31,7 @@ from gauntlet.pipeline.plan.cells import Cell, Plan
 from gauntlet.pipeline.plan.control_cells import controls_and_noise
 from gauntlet.pipeline.plan.deals import planned_deals
 from gauntlet.pipeline.plan.time_budget import ProgressCallbacks, enough_slow_deals
-from gauntlet.pipeline.sweep import controls
+from gauntlet.pipeline.sweep import beliefs, controls
 from gauntlet.pipeline.sweep.announce import announce, announce_rounds
 from gauntlet.pipeline.sweep.play import missing, play_missing
 from gauntlet.pipeline.sweep.rounds import Rounds, so_far
@@ -65,6 +65,7 @@ def run(
 
         simulate.run(out, cells, sweep)
         return 0
+    beliefs.check(cells, sweep)
     adaptive = sweep.adaptive is not None
     named_controls = [{} if adaptive else controls_and_noise(cell, sweep) for cell in cells]
     control_cells = controls.distinct(cells, named_controls)
@@ -134,6 +135,11 @@ def run(
                 live.judge()
             except Halted as error:
                 interrupted, halted = True, error
+        if not interrupted and not failure:
+            try:
+                interrupted = beliefs.ask(out, cells, results, sweep)
+            except UserError as error:
+                out.print(f"warning: no beliefs: {error}", soft_wrap=True)
         from gauntlet.pipeline.sweep.publish_results import (
             show,  # imported late: pandas and matplotlib are slow to load
         )

@@ -60,13 +60,13 @@ def test_hold_em_is_ranged() -> None:
 
 
 @pytest.mark.parametrize("policy", ["random", "mixed"])
-def test_questions_are_those_that_the_other_seat_was_asked(policy: str) -> None:
+def test_range_states_are_those_in_which_the_other_seat_moved(policy: str) -> None:
     """With its true cards, each past state shows what it saw, and each raise what it will."""
     compared = 0
     for states in passed(policy, 6):
         for number, state in enumerate(states):
             (seat,) = GAME.to_move(state)
-            past, later = GAME.questions(GAME.observe(state, seat))
+            past, later = GAME.range_states(GAME.observe(state, seat))
             hand = state.array.item(rules.HAND)
             seen = [one for one in states[:number] if one.array.item(rules.HAND) == hand]
             true = [one for one in seen if GAME.to_move(one) != (seat,)]
@@ -111,7 +111,7 @@ def test_ranges_are_the_beliefs_of_the_playouts(policy: str) -> None:
     for states in passed(policy, 5):
         for state in states:
             (seat,) = GAME.to_move(state)
-            past, _ = GAME.questions(GAME.observe(state, seat))
+            past, _ = GAME.range_states(GAME.observe(state, seat))
             able = response.possible(state.array)
             shares = [GAME.shares(policy, one) for one in past]
             believe(state.array, GAME.code(policy), room, belief)
@@ -167,7 +167,7 @@ def test_who_always_folds_to_a_bet_is_bet_at() -> None:
     state: Any = dealt("Ah Kh 2c 7d Qh Jh Th 2s 3d")
     for move in CHECKED:
         state = GAME.play(state, (NAMES.index(move),))
-    past, later = GAME.questions(GAME.observe(state, 1))
+    past, later = GAME.range_states(GAME.observe(state, 1))
     folding = np.zeros((len(PAIRS), rules.ACTIONS))
     folding[:, rules.FOLD] = 1
     shares = [GAME.shares("random", one) for one in past]
