@@ -26,7 +26,7 @@ from gauntlet.games.openspiel.game import OpenSpiel
 from gauntlet.games.playouts import RANDOM, scripted_move
 from gauntlet.games.uno import Uno
 from gauntlet.games.uno.arena import UnoArena
-from gauntlet.pipeline.judging.chance import Judge, Turn, fresh_mean
+from gauntlet.pipeline.judging.chance import Judge, Turn
 from gauntlet.stats.control_variates import corrected
 
 SEATINGS = ((0, 1), (1, 0))
@@ -47,8 +47,7 @@ class Row:
         policies = tuple(self.players[one] if one in self.known else reference for one in seating)
         scripted = frozenset(seat for seat, one in enumerate(seating) if one in self.known)
         measured = (seating.index(0),)
-        mean = fresh_mean(self.game, policies, measured, self.measure)
-        return Judge(self.game, policies, scripted, measured, self.measure, mean)
+        return Judge(self.game, policies, scripted, measured, self.measure)
 
     def deals(self, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Each deal's result of player 0, (deals,), and its corrections, (deals, 3): means over
@@ -67,7 +66,7 @@ class Row:
         by, turns = [self.players[player] for player in SEATINGS[rotation]], list[Turn]()
         while seats := game.to_move(state):
             moves = [scripted_move(game, state, seat, by[seat], rng) for seat in seats]
-            turns.append((state, seats, moves))
+            turns.append(Turn(state, seats, moves))
             state = game.play(state, moves)
         result = values_with_score(game, state)[self.measure][one.measured[0]]
         return result, *one.corrections(start, turns, 2 * deal + rotation)

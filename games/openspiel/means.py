@@ -1,0 +1,85 @@
+"""Small games of OpenSpiel played on by known policies: mean results by going through all that may
+follow, and policies that imitate a player."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from gauntlet.games.openspiel import engine
+
+WORD = "habits "
+"""Prefix of habits as text, which no policy's name has."""
+
+Habits = dict[str, list[int]]
+"""How often each legal action was taken, by information state."""
+
+
+class Means:
+    """The seats' mean results after any history, if they play by `policies`.
+
+    policies: habits as text, or any other text for a player that takes every action alike.
+    results: of a state of OpenSpiel that is over, float64 (seats,).
+    """
+
+    def __init__(self, policies: Sequence[str], results: Callable[[Any], np.ndarray]) -> None:
+        self.habits = [habits(policy) for policy in policies]
+        self.results = results
+        self.known: dict[str, np.ndarray] = {}
+
+    def after(self, live: Any) -> np.ndarray:
+        """The mean results of a state of OpenSpiel, float64 (seats,)."""
+        history = live.history_str()
+        if history not in self.known:
+            self.known[history] = self._after(live)
+        return self.known[history]
+
+    def _after(self, live: Any) -> np.ndarray:
+        if live.is_terminal():
+            return self.results(live)
+        ways = live.chance_outcomes() if live.is_chance_node() else self._moves(live)
+        return np.asarray(sum(chance * self.after(live.child(way)) for way, chance in ways))
+
+    def _moves(self, live: Any) -> list[tuple[int, float]]:
+        """Each action with its probability: as often as it was taken, and once more in all."""
+        actions, own = live.legal_actions(), self.habits[live.current_player()]
+        taken = own.get(live.information_state_string()) if own else None
+        counts = np.array(taken or [0] * len(actions)) + 1 / len(actions)
+        return [*zip(actions, (counts / counts.sum()).tolist(), strict=True)]
+
+
+def learn(decisions: Iterable[tuple[Any, int]]) -> str:
+    """Return the habits of a player, as text, from the states of OpenSpiel in which it moved and
+    the actions that it took."""
+    counts: dict[str, Counter[int]] = {}
+    legal: dict[str, list[int]] = {}
+    for live, action in decisions:
+        known = live.information_state_string(live.current_player())
+        counts.setdefault(known, Counter())[action] += 1
+        legal[known] = live.legal_actions()
+    found = {known: [counts[known][one] for one in legal[known]] for known in sorted(counts)}
+    return WORD + json.dumps(found, separators=(",", ":"))
+
+
+@lru_cache(maxsize=64)
+def habits(text: str) -> Habits:
+    """Parse the output of `learn`; {} for any other text."""
+    return json.loads(text.removeprefix(WORD)) if text.startswith(WORD) else {}
+
+
+def is_small(game: Any, most: int) -> bool:
+    """Return whether a game of OpenSpiel is played in turns, tells its information states, and has
+    at most so many histories."""
+    kind, in_turn = game.get_type(), engine.spiel().GameType.Dynamics.SEQUENTIAL
+    if kind.dynamics != in_turn or not kind.provides_information_state_string:
+        return False
+    waiting, met = [game.new_initial_state()], 0
+    while waiting and met <= most:
+        live, met = waiting.pop(), met + 1
+        waiting += [live.child(action) for action in live.legal_actions()]
+    return not waiting
