@@ -236,10 +236,6 @@ class AreYouTheTraitor:
             history=observation.history,
         )
 
-    def redealt(self, state: State, rng: np.random.Generator) -> State:
-        deck = tuple(rng.permutation(sorted(state.deck)).tolist())
-        return replace(state, seed=int(rng.integers(2**63)), deck=deck)
-
     def _order(self, view: View, rng: np.random.Generator) -> tuple[int, ...]:
         """Return the roles offered to stop after the acting role, which cannot know them."""
         if view.phase != STOP or view.forced:

@@ -250,7 +250,7 @@ def figure(state: np.ndarray, measure: int, seat: int) -> float:
     if measure == WIN:
         return 1.0 if won > 0 else 0.0
     if measure == SCORE:
-        return 0.5 * ((won > 0) + (won >= 0))
+        return 1.0 if won > 0 else 0.5 if won == 0 else 0.0
     if measure == BIG_BLINDS:
         return float(won / (state[BIG] * (state[HAND] + 1)))
     if measure == HANDS_WON:

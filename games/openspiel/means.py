@@ -42,15 +42,21 @@ class Means:
     def _after(self, live: Any) -> np.ndarray:
         if live.is_terminal():
             return self.results(live)
-        ways = live.chance_outcomes() if live.is_chance_node() else self._moves(live)
+        if live.is_chance_node():
+            ways = live.chance_outcomes()
+        else:
+            law = chances(self.habits[live.current_player()], live)
+            ways = [*zip(live.legal_actions(), law.tolist(), strict=True)]
         return np.asarray(sum(chance * self.after(live.child(way)) for way, chance in ways))
 
-    def _moves(self, live: Any) -> list[tuple[int, float]]:
-        """Each action with its probability: as often as it was taken, and once more in all."""
-        actions, own = live.legal_actions(), self.habits[live.current_player()]
-        taken = own.get(live.information_state_string()) if own else None
-        counts = np.array(taken or [0] * len(actions)) + 1 / len(actions)
-        return [*zip(actions, (counts / counts.sum()).tolist(), strict=True)]
+
+def chances(own: Habits, live: Any) -> np.ndarray:
+    """The probability of each legal action of the seat to move: as often as it was taken, and once
+    more in all."""
+    count = len(live.legal_actions())
+    taken = own.get(live.information_state_string()) if own else None
+    counts = np.array(taken or [0] * count) + 1 / count
+    return np.asarray(counts / counts.sum())
 
 
 def learn(decisions: Iterable[tuple[Any, int]]) -> str:
@@ -62,8 +68,12 @@ def learn(decisions: Iterable[tuple[Any, int]]) -> str:
         known = live.information_state_string(live.current_player())
         counts.setdefault(known, Counter())[action] += 1
         legal[known] = live.legal_actions()
-    found = {known: [counts[known][one] for one in legal[known]] for known in sorted(counts)}
-    return WORD + json.dumps(found, separators=(",", ":"))
+    return written({known: [own[one] for one in legal[known]] for known, own in counts.items()})
+
+
+def written(found: Habits) -> str:
+    """Return habits as text."""
+    return WORD + json.dumps(found, separators=(",", ":"), sort_keys=True)
 
 
 @lru_cache(maxsize=64)

@@ -191,7 +191,7 @@ class Uno:
         array = rules.blank(self.num_seats) if state is None else state.array
         winners = rollouts(array, state is None, action, self.codes(policies), count, seed)
         nobody = 0.5 * (winners < 0) * (measure == MATCH_SCORE.name)
-        return (winners[:, None] == np.arange(self.num_seats)) + nobody[:, None]
+        return np.asarray((winners[:, None] == np.arange(self.num_seats)) + nobody[:, None])
 
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
         return simulate(self.codes(policies), games, seed)

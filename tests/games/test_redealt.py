@@ -16,7 +16,6 @@ import pytest
 from scipy.stats import chisquare
 
 from gauntlet.games.air_land_sea import AirLandSea
-from gauntlet.games.are_you_the_traitor import AreYouTheTraitor
 from gauntlet.games.base import Game
 from gauntlet.games.capabilities import Redealt, values_with_score
 from gauntlet.games.holdem import Holdem
@@ -34,9 +33,8 @@ GAMES: dict[str, Any] = {
     "holdem": Holdem(mode="hands", hands=2),
     "leduc": OpenSpiel(name="leduc_poker"),
     "kuhn of 3": OpenSpiel(name="kuhn_poker", num_seats=3),
-    "air_land_sea": AirLandSea(goal=8),
-    "pit": Pit(),
-    "are_you_the_traitor": AreYouTheTraitor(),
+    "air_land_sea": AirLandSea(goal=7),
+    "pit": Pit(turns=60, deal_turns=20),
     "pig": OpenSpiel(name="pig", parameters={"winscore": 6, "horizon": 20}),
 }
 MEASURES = {"uno": "win", "uno_arena": "win", "holdem": "bb_per_hand"}
@@ -82,7 +80,7 @@ def test_the_true_state_is_one_of_its_redeals(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", GAMES)
 def test_the_true_state_is_one_of_its_redeals_in_many_matches(name: str) -> None:
-    assert rank_p(GAMES[name], GAMES[name].redealt, 3_000) > 1e-4
+    assert rank_p(GAMES[name], GAMES[name].redealt, 1_500) > 1e-4
 
 
 def test_a_wrong_redeal_is_caught() -> None:
