@@ -126,7 +126,7 @@ def test_the_law_of_a_move_is_read_from_its_record(sweep: Sweep, folder: Path) -
         fallback = structs.replace(drawn[-1], fallback=True)
         changed = structs.replace(record, decisions=(*drawn[:-1], fallback))
         assert [*turns(game, 1, changed, 1)][-1].law == (), "a fallback is no draw of that law"
-        ended = structs.replace(record, decisions=drawn[:2], plies=2, forfeits=(0,))
+        ended = structs.replace(record, decisions=drawn[:2], plies=2, forfeits=(0,), clock=None)
         assert [*turns(game, 1, ended, 1)] == read[:1], "no move follows when a seat gives up"
 
 
