@@ -151,7 +151,7 @@ def _rows() -> Mapping[str, Row]:
     chips = [Row(HANDS, "bb_per_hand", players) for players in (*hands, ("tight", "maniac"))]
     small = [Row(game, "utility", ("sharp", "soft")) for game in (KUHN, LEDUC)]
     rows = [replace(row, u=u) for row in chips for u in ("reference", "habits")]
-    rows += [replace(row, u="habits", known=known) for row in chips[:4] for known in ((1,), (0, 1))]
+    rows += [replace(row, u="habits", known=known) for row in chips[:4] for known in ((0,), (0, 1))]
     rows += [replace(row, u=u) for row in small for u in ("reference", "habits", "true")]
     rows += [replace(row, u="habits", known=(0, 1)) for row in small]
     uno = [Row(Uno(), "win", ("rule", "random")), Row(UnoArena(), "win", ("rule", "random"))]
@@ -167,8 +167,14 @@ def name(row: Row) -> str:
 
 
 ROWS = _rows()
-FEW = [f"hold'em, tight~ v mixed, {end}" for end in ("none, reference", "none, habits")] + [
-    "hold'em, tight v random, none, reference",
+FEW = [
+    *(
+        f"hold'em, {players}, none, {u}"
+        for players in ("tight~ v mixed", "tight v random", "tight v maniac")
+        for u in ("reference", "habits")
+    ),
+    *(f"hold'em, tight~ v mixed, {known}, habits" for known in ("0", "0 and 1")),
+    "hold'em, mixed v mixed, 0 and 1, habits",
     "Uno, rule v random, none, reference",
     "UnoArena, rule v random, none, reference",
     *(f"leduc_poker, sharp v soft, none, {u}" for u in ("reference", "habits", "true")),
