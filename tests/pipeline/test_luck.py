@@ -165,8 +165,8 @@ def test_references_of_several_stretches_bring_their_errors_by_share() -> None:
             "a match goes on with what is left; every player is scripted",
         ),
         (
-            ["agent=random", "game=air_land_sea", "baseline=null"],
-            "air_land_sea has no playouts to judge luck by; air_land_sea has no `redealt`",
+            ["agent=random", "game=arctic_scavengers", "baseline=null"],
+            "arctic_scavengers has no playouts to judge luck by; arctic_scavengers has no ",
         ),
         (["agent=rule", "game=tic_tac_toe", "agent=random"], "tic_tac_toe has no playouts"),
         (
