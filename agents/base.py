@@ -96,6 +96,7 @@ class Decision:
     notes: further plain data to record with the decision; usually empty.
     text: the free text of the move, for a text action.
     forfeit: whether the seat gives the match up instead of moving.
+    chances: if the option was drawn by the agent from known probabilities, these, one per option.
     """
 
     option: int
@@ -106,6 +107,7 @@ class Decision:
     notes: Mapping[str, Any] = field(default_factory=dict)
     text: str = ""
     forfeit: bool = False
+    chances: tuple[float, ...] = ()
 
 
 Thinking = Generator[Question, Answer, Decision]

@@ -32,4 +32,5 @@ class Reordered:
         backwards = replace(turn, options=turn.options[::-1], observe=lambda: told)
         decision = yield from self.agent.decide(backwards, rng)
         option = len(turn.options) - 1 - decision.option
-        return replace(decision, option=option, scores=decision.scores[::-1])
+        scores, chances = decision.scores[::-1], decision.chances[::-1]
+        return replace(decision, option=option, scores=scores, chances=chances)

@@ -29,7 +29,7 @@ import numpy as np
 from gauntlet.games.compiling import derive
 from gauntlet.games.holdem import Holdem, luck, rules
 from gauntlet.games.holdem.playouts import MOVES
-from gauntlet.games.holdem.policies import habits, learn
+from gauntlet.games.holdem.policies import learn
 
 PLAYOUTS = 50
 PLAIN = 10
@@ -72,9 +72,7 @@ class Table:
         return GAME.codes((PLAYERS[self.player][0], self.opponent))
 
     def measure(self, playouts: int) -> luck.Measure:
-        own = habits(self.reference)
-        policy = "tight" if own.counts.size else self.reference
-        return luck.Measure(GAME.codes((policy, self.opponent)), own, playouts, self.worlds)
+        return luck.Measure(GAME.players((self.reference, self.opponent)), playouts, self.worlds)
 
     def seed(self, purpose: int) -> int:
         """Tables share no deals, so that their errors are independent."""
@@ -100,11 +98,11 @@ class Table:
 
     def base(self, hands: int) -> tuple[float, float]:
         """Return the same as `truth`, with the reference in the player's seat."""
-        size, seed = 50 * CHUNK, self.seed(BASE)
+        size, seed, players = 50 * CHUNK, self.seed(BASE), (self.reference, self.opponent)
 
         def part(number: int) -> np.ndarray:
-            asked = 0, self.measure(0), min(size, hands // 2), seed + number
-            return luck.returns(GAME.settings, *asked, luck.make_desk(GAME.settings))
+            games = min(size, hands // 2)
+            return GAME.scores(players, games, seed + number, "bb_per_hand")[:, 0]
 
         return mean_and_error(parts(part, math.ceil(hands / 2 / size)))
 

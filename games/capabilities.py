@@ -210,28 +210,30 @@ class Redealt(Protocol[S]):
 
     def redealt(self, state: S, rng: np.random.Generator) -> S:
         """Return the state with the chance that no seat has seen drawn anew, given all that any
-        seat has seen: the order of the pile stays unknown to all, a hand does not."""
+        seat has seen: the order of the pile stays unknown to all, a hand does not. The result
+        depends on `rng` and on what was seen alone."""
         ...
 
 
 @runtime_checkable
 class RolledOut(Protocol[S_contra]):
-    """A `Redealt` game of at least 20 cards that plays on faster than its Game protocol allows."""
+    """A `Redealt` game that plays on faster than its Game protocol allows."""
 
     def rollouts(
         self,
-        state: S_contra,
+        state: S_contra | None,
         moves: Sequence[int],
         policies: Sequence[str],
         count: int,
         seed: int,
         measure: str,
     ) -> np.ndarray:
-        """Play on from a state, `count` times: deal anew what no seat has seen, make the moves, if
-        any, then play to the end, one policy per seat.
+        """Play on from a state, or from new deals if it is None, `count` times: deal anew what no
+        seat has seen, make the moves, if any, then play to the end, one policy per seat.
 
-        Returns every seat's result, float64 of shape (count, seats). Game i of a seed has the same
-        redeal and the same random numbers of the players, whatever the moves.
+        Returns every seat's result, float64 of shape (count, seats), or their exact means, of shape
+        (1, seats). Game i of a seed has the same redeal and the same random numbers of the players,
+        whatever the moves.
         """
         ...
 
@@ -353,18 +355,13 @@ class Adjustable(Protocol):
 
 @runtime_checkable
 class Imitating(Protocol):
-    """An `Adjustable` game that fits reference policies to how a player has played."""
+    """A game that fits policies to how a player has played."""
 
     def imitate(self, games: Sequence[tuple[Any, Sequence[str], int]]) -> str:
-        """Return a reference fitted to the player of these games (at least one), each given as its
+        """Return a policy fitted to the player of these games (at least one), each given as its
         initial state, its moves as in `Adjustable.advantage`, and the player's seat. The result is
-        a self-contained string for `advantage` and `imitated`; equal games give equal strings."""
-        ...
-
-    def imitated(self, policies: Sequence[str], seat: int, games: int, seed: int) -> np.ndarray:
-        """Return the results of games with such a reference in `seat`, one policy per seat, in the
-        measure that can be adjusted: float64 (games, seats). Game i of a seed has the same deal
-        for all players."""
+        a self-contained string that takes the place of a policy's name in `RolledOut.rollouts`,
+        `Scored.scores` and `Adjustable.advantage`; equal games give equal strings."""
         ...
 
 

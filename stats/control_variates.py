@@ -36,7 +36,9 @@ def corrected(values: ArrayLike, corrections: ArrayLike) -> Floats:
     while start < len(y):
         end = FIRST if start == 0 else start * GROWTH
         coefficients = _fitted(y[:start], c[:start]) if start else coefficients
-        found[start:end] += c[start:end] @ coefficients
+        found[start:end] += (c[start:end] * coefficients).sum(
+            axis=1
+        )  # alike for any number of rows
         start = end
     return found
 

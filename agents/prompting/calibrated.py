@@ -18,7 +18,8 @@ from gauntlet.agents.prompting.base import Asking, check_moves
 from gauntlet.agents.prompting.cloze import LETTERS, prompts
 from gauntlet.agents.prompting.priors import Divided, Priors, Rows, averaged
 from gauntlet.agents.prompting.samples import sampled_turns
-from gauntlet.agents.prompting.wording import HasWording, Wording
+from gauntlet.agents.prompting.scoring import Scoring
+from gauntlet.agents.prompting.wording import Wording
 from gauntlet.common.ids import LATER
 from gauntlet.games.base import Fact, Game, Observation
 from gauntlet.models.base import Score, Scores
@@ -34,7 +35,7 @@ PLIES = 1000
 
 
 @dataclass(frozen=True)
-class Calibrated(HasWording):
+class Calibrated(Scoring):
     """One prompt per decision, divided by each letter's probability for content-free input.
 
     In the content-free prompt every fact, move and option reads "N/A".
@@ -65,10 +66,13 @@ class Calibrated(HasWording):
         self, game: Game[Any], seat: int, goal: Goal
     ) -> Generator[Question, Answer, Divided]:
         told = yield from content_free(game, seat, goal, self.moves, self.inputs, self.words)
-        return Divided(self.moves, content_free_priors(told), wording=self.wording)
+        return self._divided(content_free_priors(told))
 
     def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
-        return (yield from Divided(self.moves, wording=self.wording).ask(turn, rng))
+        return (yield from self._divided(Priors()).ask(turn, rng))
+
+    def _divided(self, priors: Priors) -> Divided:
+        return Divided(self.moves, priors, wording=self.wording, temperature=self.temperature)
 
 
 def content_free(

@@ -16,7 +16,8 @@ import numpy as np
 
 from gauntlet.agents.base import Decision, Goal, Turn
 from gauntlet.agents.prompting.base import Asking, Unusable, check_moves, role_and_rules, situation
-from gauntlet.agents.prompting.wording import PLAIN, HasWording, Wording
+from gauntlet.agents.prompting.scoring import Scoring
+from gauntlet.agents.prompting.wording import PLAIN, Wording
 from gauntlet.games.base import Observation
 from gauntlet.models.base import Prompt, Score, Scores
 
@@ -24,7 +25,7 @@ LETTERS = tuple(string.ascii_uppercase)
 
 
 @dataclass(frozen=True)
-class Cloze(HasWording):
+class Cloze(Scoring):
     """Asks for a letter under every rotation of the options.
 
     moves: number of recent moves in the prompt.
@@ -45,15 +46,13 @@ class Cloze(HasWording):
     def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
         reply = yield rotated(turn, self.moves, self.words)
         assert isinstance(reply, Scores), reply
-        return best_option(reply)
+        return by_letters(self, reply, rng)
 
 
-def best_option(reply: Scores) -> Decision | Unusable:
-    """The option whose letters received the most probability over the rotations of `rotated`."""
+def by_letters(method: Scoring, reply: Scores, rng: np.random.Generator) -> Decision | Unusable:
+    """The decision by the probability of each option's letters over the rotations of `rotated`."""
     scores = option_scores(reply)
-    if not max(scores) > 0:
-        return Unusable("malformed", attempts=1)
-    return Decision(scores.index(max(scores)), attempts=1, scores=scores)
+    return method.decided(scores, rng) if max(scores) > 0 else Unusable("malformed", attempts=1)
 
 
 def rotated(turn: Turn, moves: int, words: Wording = PLAIN) -> Score:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from gauntlet.agents.base import Decision, Turn
+from gauntlet.agents.base import Turn
 from gauntlet.agents.prompting.base import (
     Asking,
     Unusable,
@@ -19,14 +20,15 @@ from gauntlet.agents.prompting.base import (
     role_and_rules,
     situation,
 )
-from gauntlet.agents.prompting.wording import PLAIN, HasWording, Wording, on_a_line
+from gauntlet.agents.prompting.scoring import Scoring
+from gauntlet.agents.prompting.wording import PLAIN, Wording, on_a_line
 from gauntlet.models.base import Prompt, Score, Scores
 
 VERDICTS = ("good", "bad")
 
 
 @dataclass(frozen=True)
-class Counterfactual(HasWording):
+class Counterfactual(Scoring):
     """Asks for every option whether it is good or bad.
 
     moves: number of recent moves in the prompt.
@@ -35,6 +37,7 @@ class Counterfactual(HasWording):
     """
 
     moves: int = 5
+    weights: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -56,7 +59,7 @@ class Counterfactual(HasWording):
         if not any(math.isfinite(logprob) for row in reply.logprobs for logprob in row):
             return Unusable("malformed", attempts=1)
         scores = tuple(math.exp(good) - math.exp(bad) for good, bad in reply.logprobs)
-        return Decision(scores.index(max(scores)), attempts=1, scores=scores)
+        return self.decided(scores, rng)
 
 
 def question(options: tuple[str, ...], candidate: int, words: Wording = PLAIN) -> str:

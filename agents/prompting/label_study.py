@@ -12,16 +12,16 @@ import numpy as np
 from gauntlet.agents.base import Answer, Decision, Goal, Question, Turn
 from gauntlet.agents.prompting.base import Asking
 from gauntlet.agents.prompting.calibrated import PUBLISHED, content_free, content_free_priors
-from gauntlet.agents.prompting.cloze import LETTERS, best_option, rotated
+from gauntlet.agents.prompting.cloze import LETTERS, by_letters, rotated
 from gauntlet.agents.prompting.pride import Rotating, arithmetic, geometric, rotation_priors
 from gauntlet.agents.prompting.priors import Priors, divided
-from gauntlet.agents.prompting.wording import HasWording
+from gauntlet.agents.prompting.scoring import Scoring
 from gauntlet.games.base import Game
 from gauntlet.models.base import Scores
 
 
 @dataclass(frozen=True)
-class Studied(HasWording):
+class Studied(Scoring):
     """Full rotation, plus the choices of the `cheaper` methods from its unrotated prompt.
 
     moves: number of recent moves in the prompt.
@@ -40,7 +40,7 @@ class Studied(HasWording):
     def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
         reply = yield rotated(turn, self.moves, self.words)
         assert isinstance(reply, Scores), reply
-        answer = best_option(reply)
+        answer = by_letters(self, reply, rng)
         if not isinstance(answer, Decision):
             return answer
         row = reply.logprobs[0]

@@ -22,6 +22,7 @@ from gauntlet.agents.prompting.base import Asking, check_moves
 from gauntlet.agents.prompting.cloze import LETTERS, rotated
 from gauntlet.agents.prompting.priors import Divided, Logs, Priors, Rows, averaged, learnt
 from gauntlet.agents.prompting.samples import sampled_turns
+from gauntlet.agents.prompting.scoring import Scoring
 from gauntlet.agents.prompting.wording import HasWording
 from gauntlet.common.errors import suggest
 from gauntlet.common.ids import LATER
@@ -93,7 +94,7 @@ def rotation_priors(by_letters: Mapping[int, Sequence[Rows]], mean: Mean) -> Pri
 
 
 @dataclass(frozen=True)
-class Pride(Rotating):
+class Pride(Scoring, Rotating):
     """One prompt per decision; each letter's probability is divided by its estimated prior.
 
     mean: over the decisions' priors, "geometric" or, as published, "arithmetic". The default
@@ -114,7 +115,10 @@ class Pride(Rotating):
     ) -> Generator[Question, Answer, Divided]:
         told = yield from self.rotated_decisions(game, seat, goal)
         priors = rotation_priors(told, MEANS[self.mean])
-        return Divided(self.moves, priors, wording=self.wording)
+        return self._divided(priors)
 
     def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
-        return (yield from Divided(self.moves, wording=self.wording).ask(turn, rng))
+        return (yield from self._divided(Priors()).ask(turn, rng))
+
+    def _divided(self, priors: Priors) -> Divided:
+        return Divided(self.moves, priors, wording=self.wording, temperature=self.temperature)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from gauntlet.agents.base import Decision, Turn
+from gauntlet.agents.base import Turn
 from gauntlet.agents.prompting.base import Asking, Unusable, check_moves
 from gauntlet.agents.prompting.cloze import LETTERS, prompts
-from gauntlet.agents.prompting.wording import HasWording
+from gauntlet.agents.prompting.scoring import Scoring
 from gauntlet.models.base import Score, Scores
 
 Logs = tuple[float, ...]
@@ -94,7 +94,7 @@ def _log_sum(logs: Sequence[float]) -> float:
 
 
 @dataclass(frozen=True)
-class Divided(HasWording):
+class Divided(Scoring):
     """One prompt per decision with lettered options, each probability divided by the letter's
     prior.
 
@@ -132,12 +132,7 @@ class Divided(HasWording):
         means = tuple(math.fsum(parts) / len(parts) for parts in shown)
         if not max(means) > 0:
             return Unusable("malformed", attempts=1)
-        return Decision(
-            means.index(max(means)),
-            attempts=1,
-            scores=means,
-            notes={"prior": tuple(map(math.exp, prior))},
-        )
+        return replace(self.decided(means, rng), notes={"prior": tuple(map(math.exp, prior))})
 
 
 def _telling(rows: Sequence[Logs]) -> list[list[float]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -199,6 +199,10 @@ class AirLandSea:
 
     def sample(self, observation: Observation, rng: np.random.Generator) -> State:
         return redeal(observation.view, observation.seat, rng)
+
+    def redealt(self, state: State, rng: np.random.Generator) -> State:
+        deck = tuple(rng.permutation(sorted(state.deck)).tolist())
+        return replace(state, seed=int(rng.integers(2**63)), deck=deck)
 
     def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
         return chances(policy, observation.view, observation.seat, self.paper_bugs)

@@ -15,7 +15,7 @@ from gauntlet.games.capabilities import WIN, BeliefQuestion, Measure
 from gauntlet.games.holdem import beliefs, luck, policies, response, rules, words
 from gauntlet.games.holdem import playouts as engine
 from gauntlet.games.holdem.playouts import make_belief
-from gauntlet.games.holdem.policies import CODES, habits, learn, make_room
+from gauntlet.games.holdem.policies import CODES, Players, habits, learn, make_room
 from gauntlet.games.holdem.rules import State, View, seen_by
 from gauntlet.games.playouts import check_known_policy
 
@@ -229,7 +229,7 @@ class Holdem:
 
     def rollouts(
         self,
-        state: State,
+        state: State | None,
         moves: Sequence[Action],
         policies: Sequence[str],
         count: int,
@@ -237,9 +237,9 @@ class Holdem:
         measure: str,
     ) -> np.ndarray:
         (action,) = moves or (engine.NO_ACTION,)
-        results, asked = np.empty((count, 2)), engine.ASKED[measure]
-        codes, room = self.codes(policies), make_room()
-        engine.rollouts(results, state.array, action, codes, asked, seed, room)
+        results, asked = np.empty((count, 2)), (engine.ASKED[measure], seed, make_room())
+        start = self.settings if state is None else state.array
+        engine.rollouts(results, start, state is None, action, self.players(policies), *asked)
         return results
 
     def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
@@ -253,10 +253,10 @@ class Holdem:
         return np.array([*wins, games - wins.sum()], np.int64)
 
     def scores(self, policies: Sequence[str], games: int, seed: int, measure: str) -> np.ndarray:
-        codes, room = self.codes(policies), make_room()
+        players, room = self.players(policies), make_room()
         results, size = np.empty((games, 2)), max(1, AT_ONCE // self.hands)
         for first in range(0, games, size):
-            asked = self.settings, codes, engine.ASKED[measure], seed, first
+            asked = self.settings, players, engine.ASKED[measure], seed, first
             engine.scores(results[first : first + size], *asked, room)
         return results
 
@@ -279,7 +279,7 @@ class Holdem:
         playouts: int,
         seed: int,
     ) -> float:
-        measure = self._judging(policies, seat, playouts)
+        measure = luck.Measure(self.players(policies), playouts, luck.EXACT)
         value = luck.advantage(start.array, parsed(moves), seat, measure, seed, self._desk())
         if np.isnan(value):
             raise ValueError("hold'em: the moves are not a game of these policies from this start")
@@ -292,19 +292,6 @@ class Holdem:
         ]
         facts, taken = (np.concatenate(parts) for parts in zip(*samples, strict=True))
         return learn(facts, taken) if len(taken) else self.references[0]
-
-    def imitated(self, policies: Sequence[str], seat: int, games: int, seed: int) -> np.ndarray:
-        measure = self._judging(policies, seat)
-        found = luck.returns(self.settings, seat, measure, games, seed, self._desk())
-        return np.stack((found, -found) if seat == 0 else (-found, found), axis=1)
-
-    def _judging(self, policies: Sequence[str], seat: int, playouts: int = 0) -> luck.Measure:
-        """Return the measure for the other seat's policy and the reference in `seat`, a policy or
-        habits."""
-        seat_habits = habits(policies[seat])
-        known = [*policies]
-        known[seat] = self.references[0] if seat_habits.counts.size else known[seat]
-        return luck.Measure(self.codes(known), seat_habits, playouts, luck.EXACT)
 
     def _desk(self) -> luck.Desk:
         return luck.make_desk(self.settings)
@@ -353,8 +340,8 @@ class Holdem:
         hidden: bool,
         measure: str,
     ) -> np.ndarray:
-        codes, room = self.codes(policies), make_room()
-        belief, arguments = make_belief(), (codes, engine.ASKED[measure], seed)
+        players, room = self.players(policies), make_room()
+        belief, arguments = make_belief(), (players, engine.ASKED[measure], seed)
         left = self.hands - state.array.item(rules.HAND)
         results = np.empty((len(distinct(state.array)), playouts, 2))
         size = max(1, AT_ONCE // (len(results) * left))
@@ -424,6 +411,16 @@ class Holdem:
 
     def review(self, observation: Observation, moves: int) -> tuple[Fact, ...]:
         return words.review(observation.history, moves, observation.seat)
+
+    def players(self, policies: Sequence[str]) -> Players:
+        """Return the policies, or habits as text, for the compiled functions. Raises ValueError
+        unless there is one per seat."""
+        learnt = [habits(policy) for policy in policies]
+        known = [
+            self.references[0] if own.counts.size else policy
+            for own, policy in zip(learnt, policies, strict=True)
+        ]
+        return Players(self.codes(known), *learnt)
 
     def codes(self, policies: Sequence[str]) -> np.ndarray:
         """Return the policies as codes for the compiled functions. Raises ValueError unless there

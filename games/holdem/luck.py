@@ -25,6 +25,7 @@ from gauntlet.games.holdem.playouts import (
     forget,
     make_belief,
     measure_strengths,
+    playout,
     redeal,
     reweigh,
     sum_up,
@@ -32,15 +33,16 @@ from gauntlet.games.holdem.playouts import (
 from gauntlet.games.holdem.policies import (
     FACTS,
     RANDOM,
-    Habits,
+    Players,
     Room,
+    at_quantile,
     choose,
     looks,
     make_room,
     notice,
     strength,
     weigh,
-    weigh_habits,
+    weigh_player,
 )
 from gauntlet.games.holdem.ranks import allocating, compiled, inlined
 from gauntlet.games.holdem.rules import (
@@ -49,7 +51,6 @@ from gauntlet.games.holdem.rules import (
     HAND,
     HANDS,
     LONGEST,
-    PLY,
     STREET,
     TO_MOVE,
     WON,
@@ -69,18 +70,17 @@ WORLD, SLIP = 3, 4
 
 
 class Measure(NamedTuple):
-    """What decisions are judged by: the policy of each seat, the reference for the judged one;
-    habits that replace the reference, if any; playouts per option; the source of worlds."""
+    """What decisions are judged by: the players, the reference in the judged seat; playouts per
+    option; the source of worlds."""
 
-    policies: np.ndarray
-    habits: Habits
+    players: Players
     n: int
     worlds: int
 
 
 class Desk(NamedTuple):
     """Buffers for judging one decision after another: of policies, of a game, of a world and of a
-    playout; of the belief about the other seat's cards; of the reference's weights and facts."""
+    playout; of the belief about the other seat's cards; of the reference's weights."""
 
     room: Room
     state: np.ndarray
@@ -88,7 +88,6 @@ class Desk(NamedTuple):
     trial: np.ndarray
     belief: Belief
     shares: np.ndarray
-    facts: np.ndarray
 
 
 def make_desk(settings: np.ndarray) -> Desk:
@@ -100,7 +99,6 @@ def make_desk(settings: np.ndarray) -> Desk:
         trial=settings.copy(),
         belief=make_belief(),
         shares=np.zeros(ACTIONS, np.int64),
-        facts=np.zeros(FACTS),
     )
 
 
@@ -115,7 +113,7 @@ def advantage(
     playouts. Returns nan if an action is illegal or impossible under the other seat's policy.
     """
     state, total, hand, street = desk.state, 0.0, -1, -1
-    policy, worlds = measure.policies[1 - seat], measure.worlds
+    policy, worlds = measure.players.policies[1 - seat], measure.worlds
     copy(start, state)
     for ply in range(len(actions)):
         action = actions[ply]
@@ -158,7 +156,7 @@ def judge(action: int, measure: Measure, key: int, desk: Desk) -> float:
     uniform in [0, 1).
     """
     state, seat, options = desk.state, desk.state[TO_MOVE], legal(desk.state)
-    total = refer(state, options, measure, desk, desk.shares)
+    total = weigh_player(measure.players, state, options, desk.room, desk.shares)
     if desk.shares[action] == total:
         return 0.0
     sum_up(state, desk.belief)
@@ -168,73 +166,22 @@ def judge(action: int, measure: Measure, key: int, desk: Desk) -> float:
     shift = (word(derive(key, WORLD, 0), np.uint64(0)) >> np.uint64(11)) / 2.0**53
     for playing in range(measure.n):
         left = int((playing + shift) * total / measure.n)
-        instead = pick(desk.shares, min(left, total - 1))
+        instead = at_quantile(desk.shares, min(left, total - 1))
         if instead != action:
             redeal(world, desk.belief, derive(key, HIDDEN, playing))
             luck = derive(key, MOVES, playing)
-            difference += winnings(action, seat, measure, luck, desk)
-            difference -= winnings(instead, seat, measure, luck, desk)
+            difference += winnings(action, measure, luck, desk)
+            difference -= winnings(instead, measure, luck, desk)
     return difference / measure.n if seat == 0 else -difference / measure.n
 
 
 @inlined
-def winnings(action: int, seat: int, measure: Measure, key: np.uint64, desk: Desk) -> int:
+def winnings(action: int, measure: Measure, key: np.uint64, desk: Desk) -> int:
     """Return what seat 0 has won once the world on the desk is played on from `action`."""
     copy(desk.world, desk.trial)
     step(desk.trial, action)
-    finish(desk.trial, seat, measure, key, desk)
+    playout(desk.trial, measure.players, key, desk.room)
     return int(desk.trial[WON])
-
-
-@inlined
-def refer(
-    state: np.ndarray, actions: int, measure: Measure, desk: Desk, weights: np.ndarray
-) -> int:
-    """As `policies.weigh`, for the reference, which is to move."""
-    if len(measure.habits.asked):
-        notice(state, actions, measure.habits.looks, desk.room, desk.facts)
-        return weigh_habits(measure.habits, actions, desk.facts, weights)
-    policy = measure.policies[state[TO_MOVE]]
-    return weigh(policy, state, actions, strength(policy, state, desk.room), weights)
-
-
-@compiled
-def finish(state: np.ndarray, seat: int, measure: Measure, key: np.uint64, desk: Desk) -> None:
-    """As `playouts.playout`, with the reference in `seat`."""
-    weights = desk.room.weights
-    while not over(state):
-        actions = legal(state)
-        if state[TO_MOVE] == seat:
-            total = refer(state, actions, measure, desk, weights)
-            action = pick(weights, below(total, key, LONGEST * state[HAND] + state[PLY]))
-        else:
-            action = choose(measure.policies[1 - seat], state, actions, key, desk.room)
-        step(state, action)
-
-
-@inlined
-def pick(weights: np.ndarray, remaining: int) -> int:
-    """Return the action selected by a random number below the sum of `weights`. Duplicates
-    `policies.choose`, which affects match results and is left unchanged."""
-    action = 0
-    while remaining >= weights[action]:
-        remaining -= weights[action]
-        action += 1
-    return action
-
-
-@allocating
-def returns(
-    settings: np.ndarray, seat: int, measure: Measure, games: int, seed: int, desk: Desk
-) -> np.ndarray:
-    """Return the reference's results in `seat` over the deals of `seed`, in big blinds per hand:
-    float64 (games,)."""
-    state, results = settings.copy(), np.empty(games)
-    for game in range(games):
-        deal(state, int(np.int64(derive(seed, DEAL, game))))
-        finish(state, seat, measure, derive(seed, MOVES, game), desk)
-        results[game] = figure(state, BIG_BLINDS, seat)
-    return results
 
 
 @allocating

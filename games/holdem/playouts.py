@@ -12,7 +12,18 @@ from typing import NamedTuple
 import numpy as np
 
 from gauntlet.games.compiling import derive, word
-from gauntlet.games.holdem.policies import HOLES, PAIRS, RIVALS, Room, choose, kind, looks, weigh
+from gauntlet.games.holdem.policies import (
+    HOLES,
+    PAIRS,
+    RIVALS,
+    Players,
+    Room,
+    kind,
+    looks,
+    pick,
+    weigh,
+    weigh_player,
+)
 from gauntlet.games.holdem.ranks import allocating, bit, compiled, inlined, worth
 from gauntlet.games.holdem.rules import (
     ACTIONS,
@@ -208,7 +219,7 @@ def draw_pair(sums: np.ndarray, uniform: float) -> int:
 DEAL, MOVES, HIDDEN = range(3)
 NO_ACTION = -1
 
-WIN, BIG_BLINDS, HANDS_WON, HANDS_PLAYED, CAPPED = range(5)
+WIN, BIG_BLINDS, HANDS_WON, HANDS_PLAYED, CAPPED, SCORE = range(6)
 """The measures of a finished match; see `figure`."""
 
 ASKED = {
@@ -217,25 +228,29 @@ ASKED = {
     "hands_won": HANDS_WON,
     "hands": HANDS_PLAYED,
     "capped": CAPPED,
+    "match_score": SCORE,
 }
 """The measures by name."""
 
 
 @compiled
-def playout(state: np.ndarray, policies: np.ndarray, key: np.uint64, room: Room) -> None:
-    """Play `state` to the end of its match, in place, one policy per seat."""
+def playout(state: np.ndarray, players: Players, key: np.uint64, room: Room) -> None:
+    """Play `state` to the end of its match, in place."""
     while not over(state):
-        step(state, choose(policies[state[TO_MOVE]], state, legal(state), key, room))
+        total = weigh_player(players, state, legal(state), room, room.weights)
+        step(state, pick(room.weights, total, state, key))
 
 
 @inlined
 def figure(state: np.ndarray, measure: int, seat: int) -> float:
     """Return a seat's result of a finished match: WIN 1 if it has won chips; BIG_BLINDS its
     winnings in big blinds per hand; HANDS_WON hands won outright; HANDS_PLAYED; CAPPED 1 if nobody
-    has all chips."""
+    has all chips; SCORE as WIN, and 1/2 if nobody has won chips."""
     won = state[WON] if seat == 0 else -state[WON]
     if measure == WIN:
         return 1.0 if won > 0 else 0.0
+    if measure == SCORE:
+        return 1.0 if won > 0 else 0.5 if won == 0 else 0.0
     if measure == BIG_BLINDS:
         return float(won / (state[BIG] * (state[HAND] + 1)))
     if measure == HANDS_WON:
@@ -247,7 +262,7 @@ def figure(state: np.ndarray, measure: int, seat: int) -> float:
 
 @allocating
 def scores(
-    results: np.ndarray, settings: np.ndarray, policies: np.ndarray, measure: int, seed: int,
+    results: np.ndarray, settings: np.ndarray, players: Players, measure: int, seed: int,
     first: int, room: Room,
 ) -> None:  # fmt: skip
     """Fill `results`, float64 of shape (games, 2), with both seats' results of matches from their
@@ -258,26 +273,30 @@ def scores(
     state = settings.copy()
     for game in range(len(results)):
         deal(state, int(np.int64(derive(seed, DEAL, first + game))))
-        playout(state, policies, derive(seed, MOVES, first + game), room)
+        playout(state, players, derive(seed, MOVES, first + game), room)
         for seat in range(2):
             results[game, seat] = figure(state, measure, seat)
 
 
 @allocating
 def rollouts(
-    results: np.ndarray, state: np.ndarray, action: int, policies: np.ndarray, measure: int,
-    seed: int, room: Room,
+    results: np.ndarray, state: np.ndarray, fresh: bool, action: int, players: Players,
+    measure: int, seed: int, room: Room,
 ) -> None:  # fmt: skip
     """Fill `results`, float64 of shape (games, 2), with both seats' results of games from `state`,
-    each with a fresh face-down board and later hands, after `action` unless it is NO_ACTION."""
+    each with a fresh face-down board and later hands, after `action` unless it is NO_ACTION.
+    fresh: True deals anew, and `state` has only the settings."""
     trial = state.copy()
     for playing in range(len(results)):
         copy(state, trial)
-        redeal_board(trial, derive(seed, HIDDEN, playing))
-        trial[SEED] = np.int64(derive(seed, DEAL, playing))
+        if fresh:
+            deal(trial, int(np.int64(derive(seed, DEAL, playing))))
+        else:
+            redeal_board(trial, derive(seed, HIDDEN, playing))
+            trial[SEED] = np.int64(derive(seed, DEAL, playing))
         if action != NO_ACTION:
             step(trial, action)
-        playout(trial, policies, derive(seed, MOVES, playing), room)
+        playout(trial, players, derive(seed, MOVES, playing), room)
         for seat in range(2):
             results[playing, seat] = figure(trial, measure, seat)
 
@@ -317,33 +336,33 @@ def redealt(state: np.ndarray, policy: int, key: int, room: Room, belief: Belief
 
 @allocating
 def outcomes(
-    results: np.ndarray, state: np.ndarray, policies: np.ndarray, measure: int, seed: int,
+    results: np.ndarray, state: np.ndarray, players: Players, measure: int, seed: int,
     first: int, last: int, hidden: bool, room: Room, belief: Belief,
 ) -> None:  # fmt: skip
     """Compute both seats' results after each legal action of the seat to move, per playout.
 
     results: float64 of shape (actions, playouts, 2), actions in numerical order; playouts `first`
-    to `last` - 1 are filled in. policies: what each seat plays afterwards, and what the other is
-    assumed to have played so far. hidden: True redeals what the seat to move cannot see in each
-    playout; False uses the true cards, including those of later hands.
+    to `last` - 1 are filled in. players: what each seat plays afterwards, and what the other, by
+    its policy, is assumed to have played so far. hidden: True redeals what the seat to move cannot
+    see in each playout; False uses the true cards, including those of later hands.
     """
     actions = legal(state)
     start, trial, rest = state.copy(), state.copy(), state.copy()
     if hidden:
-        believe(state, policies[1 - state[TO_MOVE]], room, belief)
+        believe(state, players.policies[1 - state[TO_MOVE]], room, belief)
     for playing in range(first, last):
         if hidden:
             redeal(start, belief, derive(seed, HIDDEN, playing))
             start[SEED] = np.int64(derive(seed, DEAL, playing))
         key = derive(seed, MOVES, playing)
-        later = play_rest(start, rest, policies, key, room)
+        later = play_rest(start, rest, players, key, room)
         option = 0
         for action in range(ACTIONS):
             if actions >> action & 1:
                 copy(start, trial)
                 trial[HANDS] = min(trial[HANDS], trial[HAND] + 1) if later else trial[HANDS]
                 step(trial, action)
-                playout(trial, policies, key, room)
+                playout(trial, players, key, room)
                 if later:
                     add(trial, rest)
                 for seat in range(2):
@@ -353,7 +372,7 @@ def outcomes(
 
 @compiled
 def play_rest(
-    start: np.ndarray, rest: np.ndarray, policies: np.ndarray, key: np.uint64, room: Room
+    start: np.ndarray, rest: np.ndarray, players: Players, key: np.uint64, room: Room
 ) -> bool:
     """If hands are independent, play all that follow this one into `rest`, once for all options;
     return whether there are any."""
@@ -364,7 +383,7 @@ def play_rest(
         rest[field] = 0
     rest[TO_MOVE] = -1
     go_on(rest)
-    playout(rest, policies, key, room)
+    playout(rest, players, key, room)
     return True
 
 

@@ -85,11 +85,12 @@ strength."""
 
 
 class Room(NamedTuple):
-    """preflop: the strength of every two cards before the flop, by `kind`. weights: buffer for the
-    actions of one decision."""
+    """preflop: the strength of every two cards before the flop, by `kind`. weights, facts: buffers
+    for the actions and the facts of one decision."""
 
     preflop: np.ndarray
     weights: np.ndarray
+    facts: np.ndarray
 
 
 @inlined
@@ -139,7 +140,7 @@ def preflop() -> np.ndarray:
 
 def make_room() -> Room:
     """Return buffers for one decision after another."""
-    return Room(preflop(), np.zeros(ACTIONS, np.int64))
+    return Room(preflop(), np.zeros(ACTIONS, np.int64), np.zeros(FACTS))
 
 
 @inlined
@@ -237,7 +238,20 @@ def choose(policy: int, state: np.ndarray, actions: int, key: np.uint64, room: R
     `key`."""
     weights = room.weights
     total = weigh(policy, state, actions, strength(policy, state, room), weights)
-    remaining = below(total, key, LONGEST * state[HAND] + state[PLY]) if total > 1 else 0
+    return pick(weights, total, state, key)
+
+
+@inlined
+def pick(weights: np.ndarray, total: int, state: np.ndarray, key: np.uint64) -> int:
+    """Return the action that this decision's random number under `key` selects by its weight."""
+    return at_quantile(
+        weights, below(total, key, LONGEST * state[HAND] + state[PLY]) if total > 1 else 0
+    )
+
+
+@inlined
+def at_quantile(weights: np.ndarray, remaining: int) -> int:
+    """Return the action selected by a number below the sum of `weights`."""
     action = 0
     while remaining >= weights[action]:
         remaining -= weights[action]
@@ -296,6 +310,15 @@ def make_habits(rows: Sequence[Sequence[float]]) -> Habits:
 NONE = make_habits([])
 
 
+class Players(NamedTuple):
+    """The seats' policies, int64 of shape (2,), and the habits that replace those of each seat;
+    NONE for none."""
+
+    policies: np.ndarray
+    first: Habits
+    second: Habits
+
+
 @inlined
 def notice(state: np.ndarray, actions: int, looks: bool, room: Room, facts: np.ndarray) -> None:
     """Fill `facts` (FACTS) for the seat to move; without `looks` the strength is 0."""
@@ -327,6 +350,20 @@ def weigh_habits(habits: Habits, actions: int, facts: np.ndarray, weights: np.nd
     if total == 0:
         weights[passive(actions)] = total = 1
     return total
+
+
+@inlined
+def weigh_player(
+    players: Players, state: np.ndarray, actions: int, room: Room, weights: np.ndarray
+) -> int:
+    """As `weigh`, for the player that is to move."""
+    seat = state[TO_MOVE]
+    habits = players.second if seat else players.first
+    if len(habits.asked):
+        notice(state, actions, habits.looks, room, room.facts)
+        return weigh_habits(habits, actions, room.facts, weights)
+    policy = players.policies[seat]
+    return weigh(policy, state, actions, strength(policy, state, room), weights)
 
 
 def learn(facts: np.ndarray, choices: np.ndarray) -> str:

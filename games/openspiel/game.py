@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,17 @@ import numpy as np
 from gauntlet.common.errors import IllegalAction
 from gauntlet.common.ids import LATER
 from gauntlet.games.base import Action, Fact, Observation
-from gauntlet.games.capabilities import WIN, Measure
+from gauntlet.games.capabilities import WIN, Measure, add_match_score
 from gauntlet.games.openspiel import engine, poker, words
 from gauntlet.games.openspiel.engine import GameNotes, State, notes_of
+from gauntlet.games.openspiel.means import Means, is_small, learn
 from gauntlet.games.openspiel.words import Choice
 from gauntlet.games.playouts import RANDOM, simulate_by_rules
 
 SHORT = 30
 """Longest game, in moves, whose luck is corrected: it is played on many times at every move."""
+SMALL = 20_000
+"""Most histories of a game whose means are exact: Leduc poker has 9,457."""
 
 
 @dataclass(frozen=True)
@@ -244,6 +248,54 @@ class OpenSpiel:
 
     def returns(self, state: State) -> tuple[float, ...]:
         return words.returns(self.engine, self.live(state).returns())
+
+    @cached_property
+    def small(self) -> bool:
+        return self.engine.num_distinct_actions() <= self.listed and is_small(self.engine, SMALL)
+
+    def rollouts(
+        self,
+        state: State | None,
+        moves: Sequence[Action],
+        policies: Sequence[str],
+        count: int,
+        seed: int,
+        measure: str,
+    ) -> np.ndarray:
+        """As `games.capabilities.RolledOut.rollouts`: exact means of a small game; of others games
+        with random players, whatever the policies."""
+        live = self.engine.new_initial_state() if state is None else self.live(state)
+        if state is not None and moves:
+            seats, live = self.to_move(state), live.clone()
+            told = zip(seats, moves, strict=True)
+            engine.apply(live, [self._engine_action(state, *each) for each in told])
+        if self.small:
+            return self._means(tuple(policies), measure).after(live)[None]
+        draws = [random.Random(f"{seed} {number}").random for number in range(count)]
+        return np.array([self._values(engine.play_out(live, draw), measure) for draw in draws])
+
+    @lru_cache(maxsize=64)  # noqa: B019 - a game is a value
+    def _means(self, policies: tuple[str, ...], measure: str) -> Means:
+        return Means(policies, lambda live: self._values(live.returns(), measure))
+
+    def _values(self, utilities: Sequence[float], measure: str) -> np.ndarray:
+        """Every seat's result in this measure."""
+        returns = words.returns(self.engine, utilities)
+        won = tuple(float(worth > 0) for worth in returns)
+        return np.array(add_match_score({"utility": utilities, WIN.name: won}, returns)[measure])
+
+    def imitate(self, games: Sequence[tuple[State, Sequence[str], int]]) -> str:
+        if not self.small:
+            return RANDOM
+        decisions = []
+        for state, moves, seat in games:
+            for name in moves:
+                (mover,) = self.to_move(state)
+                choice = self._choice(state, mover)
+                action = choice.actions[choice.names.index(name)]
+                decisions += [(self.live(state), action)] * (mover == seat)
+                state = self.play(state, [action])
+        return learn(decisions)
 
     def random_playout(self, state: State, rng: np.random.Generator) -> Sequence[float]:
         return words.returns(self.engine, engine.play_out(self.live(state), rng.random))

@@ -260,6 +260,9 @@ class Pit:
     def sample(self, observation: Observation, rng: np.random.Generator) -> Any:
         return self._market.sample(observation.view, rng)
 
+    def redealt(self, state: Any, rng: np.random.Generator) -> Any:
+        return state._replace(seed=int(rng.integers(2**63)))
+
     def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
         return self._market.chances(policy, observation.view)
 

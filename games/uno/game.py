@@ -10,7 +10,7 @@ import numpy as np
 
 from gauntlet.common.errors import IllegalAction
 from gauntlet.games.base import Action, Fact, Observation
-from gauntlet.games.capabilities import WIN
+from gauntlet.games.capabilities import MATCH_SCORE, WIN
 from gauntlet.games.uno import encode, luck, policies, rules, words
 from gauntlet.games.uno.encode import Practice
 from gauntlet.games.uno.policies import NO_ACTION, rollouts, simulate, values, winners
@@ -180,7 +180,7 @@ class Uno:
 
     def rollouts(
         self,
-        state: State,
+        state: State | None,
         moves: Sequence[Action],
         policies: Sequence[str],
         count: int,
@@ -188,8 +188,10 @@ class Uno:
         measure: str,
     ) -> np.ndarray:
         (action,) = moves or (NO_ACTION,)
-        winners = rollouts(state.array, action, self.codes(policies), count, seed)
-        return np.asarray(winners[:, None] == np.arange(self.num_seats), float)
+        array = rules.blank(self.num_seats) if state is None else state.array
+        winners = rollouts(array, state is None, action, self.codes(policies), count, seed)
+        nobody = 0.5 * (winners < 0) * (measure == MATCH_SCORE.name)
+        return np.asarray((winners[:, None] == np.arange(self.num_seats)) + nobody[:, None])
 
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
         return simulate(self.codes(policies), games, seed)

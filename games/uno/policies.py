@@ -232,15 +232,18 @@ def playout(state: np.ndarray, policies: np.ndarray, key: np.uint64, room: Room)
 
 @allocating
 def rollouts(
-    state: np.ndarray, action: int, policies: np.ndarray, count: int, seed: int
+    state: np.ndarray, fresh: bool, action: int, policies: np.ndarray, count: int, seed: int
 ) -> np.ndarray:
     """Return the winner, or -1 for none, of `count` games from `state`, each with a fresh pile,
-    after `action` unless it is NO_ACTION."""
+    after `action` unless it is NO_ACTION. fresh: True deals anew instead."""
     found, trial, room = np.empty(count, np.int64), state.copy(), make_room()
     for playing in range(count):
         copy(state, trial)
-        loosen(trial, derive(seed, HIDDEN, playing))
-        trial[SEED] = np.int64(derive(seed, DEAL, playing))
+        if fresh:
+            deal_lazily(trial, len(policies), int(np.int64(derive(seed, DEAL, playing))))
+        else:
+            loosen(trial, derive(seed, HIDDEN, playing))
+            trial[SEED] = np.int64(derive(seed, DEAL, playing))
         if action != NO_ACTION:
             step(trial, action)
         found[playing] = playout(trial, policies, derive(seed, MOVES, playing), room)
@@ -248,8 +251,9 @@ def rollouts(
 
 
 def with_fresh_pile(state: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return a copy with the pile and all later shuffles drawn anew."""
+    """Return a copy with the pile and all later shuffles drawn anew, whatever their order was."""
     fresh = state.copy()
+    fresh[PILE + 1 : PILE + 1 + fresh[PILE]].sort()
     loosen(fresh, np.uint64(rng.integers(2**63)))
     settle(fresh)
     fresh[SEED] = rng.integers(2**63)

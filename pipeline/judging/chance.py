@@ -7,86 +7,91 @@ these differences has the mean of the result, and less variance the better u pre
 holds for a move that is drawn from known probabilities.
 
 u is the measured seats' mean result when a state is played on by policies: the scripted players'
-own, and the game's reference for the others. Any policy leaves the mean alone. All chance of a
-match is settled by its deal, so a piece of chance is averaged by dealing again what no seat has
+own, and for the others the game's reference or, where the game imitates players, what was learnt
+from earlier deals. Any policy that was fixed without this deal leaves the mean alone. All chance of
+a match is settled by its deal, so a piece of chance is averaged by dealing again what no seat has
 seen (`games.capabilities.Redealt`). What only one seat cannot see is not dealt again: moves tell of
 it.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gauntlet.games.base import Action, Game, TextAction
 from gauntlet.games.capabilities import (
-    WIN,
+    Imitating,
     Redealt,
     RolledOut,
-    Scored,
-    Simulated,
-    measures_of,
     values_with_score,
 )
 from gauntlet.games.playouts import RANDOM, play_on, policies_of, probabilities
 from gauntlet.pipeline.config.read import Seed
-from gauntlet.pipeline.judging.judge import choices
-from gauntlet.pipeline.judging.references import judged
+from gauntlet.pipeline.judging.judge import Choice, choices
+from gauntlet.pipeline.judging.references import games_of, imitated, judged, stretches
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.results import CellInfo
+from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.plan.baseline import scripted_policies
 from gauntlet.pipeline.plan.cells import Cell
 from gauntlet.pipeline.plan.rng import DEAL, LUCK, stream
 
 GROUPS = ("deal", "draws", "moves")
-"""Corrections for the cards at the start, for what is drawn later, and for scripted players' own
-random choices."""
+"""Corrections for the cards at the start, for what is drawn later, and for random choices of known
+probabilities."""
 FAST, SLOW = 200, 40
 """Games played on from a state, at most, if the game plays on by itself, and if not. Any number is
 unbiased."""
 FEWEST, A_MATCH = 20, 8_000
 """Games played on from a state, at least, and over all states of a match where it is long."""
-FRESH = 100_000
-"""Deals that measure the mean over all deals."""
+FRESH = 2
+"""New deals that a deal is compared with, for each game played on from a state."""
 TRIED = 8
-"""Redeals that show whether something is drawn after a move: with 20 cards or more left in a pile,
-all are what was drawn in fewer than one of 10^10."""
+"""Redeals that show whether something is drawn after a move. That they miss it does not depend on
+what was drawn."""
 
 Rng = np.random.Generator
 Say = Callable[[str], None]
-Turn = tuple[Any, Sequence[int], Sequence[Action]]
-"""A state, the seats that move in it, and their moves."""
+
+
+class Turn(NamedTuple):
+    """A state, the seats that move in it, and their moves.
+
+    law: the probability of each option of the only mover, if the record tells it; () if not.
+    """
+
+    state: Any
+    movers: Sequence[int]
+    moves: Sequence[Action]
+    law: Sequence[float] = ()
 
 
 def refusal(cell: Cell) -> str:
     """Why a cell's luck cannot be corrected; "" if it can."""
     if not isinstance(cell.game, Redealt):
         return f"{cell.labels['game']} has no `redealt`"
-    simulated = cell.measure in {one.name for one in measures_of(cell.game)}
-    if isinstance(cell.game, RolledOut) and not simulated:
-        return f"its playouts do not judge by {cell.measure}"
     if None not in scripted_policies(cell):
         return "every player is scripted, so more deals cost less"
-    if cell.rotate and len({(one.agent, one.model) for one in cell.players}) == 1:
+    if cell.rotate and len({(one.agent, one.model, one.helps) for one in cell.players}) == 1:
         return "equal players in all seats share every deal evenly"
-    if any(getattr(player.agent, "on_bad_reply", "") == "forfeit" for player in cell.players):
-        return "a forfeited match has no end that playouts can judge"
     return ""
 
 
-def policies(cell: Cell) -> list[str]:
-    """What each player plays in u: its own policy if it is scripted, else the game's reference."""
+def policies(cell: Cell, learnt: Mapping[int, str] | None = None) -> list[str]:
+    """What each player plays in u: its own policy if it is scripted, else what was learnt of it,
+    else the game's reference. learnt: by the player's number."""
     references: Sequence[str] = getattr(cell.game, "references", (RANDOM,))
     known = policies_of(cell.game)
-    return [one if one in known else references[0] for one in scripted_policies(cell)]
+    return [
+        policy if policy in known else (learnt or {}).get(player, references[0])
+        for player, policy in enumerate(scripted_policies(cell))
+    ]
 
 
 @dataclass(frozen=True)
@@ -94,8 +99,7 @@ class Judge:
     """Corrects the matches of one rotation.
 
     policies: by seat. scripted: the seats whose policy is the player's own. measured: the seats
-    whose mean result counts. expected: its mean over all deals, and the standard error; None leaves
-    the deal uncorrected.
+    whose mean result counts.
     """
 
     game: Game[Any]
@@ -103,65 +107,64 @@ class Judge:
     scripted: frozenset[int]
     measured: tuple[int, ...]
     measure: str
-    expected: tuple[float, float] | None
 
     @classmethod
-    def of(cls, cell: Cell, rotation: int) -> Judge:
-        by_player, scripted = policies(cell), scripted_policies(cell)
-        seating = cell.seating(rotation)
+    def of(cls, cell: Cell, rotation: int, by_player: Sequence[str]) -> Judge:
+        own, seating = scripted_policies(cell), cell.seating(rotation)
         by_seat = tuple(by_player[player] for player in seating)
-        own = frozenset(s for s, player in enumerate(seating) if scripted[player] == by_seat[s])
-        measured = cell.seats_of(cell.measured, rotation)
-        game: Any = cell.game
-        expected = fresh_mean(game, by_seat, measured, cell.measure)
-        return cls(game, by_seat, own, measured, cell.measure, expected)
+        scripted = frozenset(s for s, player in enumerate(seating) if own[player] == by_seat[s])
+        return cls(
+            cell.game, by_seat, scripted, cell.seats_of(cell.measured, rotation), cell.measure
+        )
 
     def corrections(
         self, start: Any, turns: Iterable[Turn], seed: int
     ) -> tuple[float, float, float]:
         """A match's sums of corrections, by GROUPS. seed: determines the redeals and playouts."""
-        dealt = drawn = moved = 0.0
-        every = [*turns]
-        if self.expected:
-            dealt = self.expected[0] - float(self.values(start, (), seed << 16, FAST).mean())
+        every, drawn, moved = [*turns], 0.0, 0.0
         count = max(FEWEST, min(FAST, A_MATCH // max(1, len(every))))
+        fresh = self.values(None, (), seed << 16, FRESH * count)
+        dealt = float(fresh.mean() - self.values(start, (), seed << 16, count).mean())
         for number, turn in enumerate(every, start=1):
-            draws, own = self._turn(*turn, (seed << 16) + number, count)
+            draws, own = self._turn(turn, (seed << 16) + number, count)
             drawn, moved = drawn + draws, moved + own
         return dealt, drawn, moved
 
-    def _turn(
-        self, state: Any, movers: Sequence[int], moves: Sequence[Action], seed: int, count: int
-    ) -> tuple[float, float]:
+    def _turn(self, turn: Turn, seed: int, count: int) -> tuple[float, float]:
         """The corrections for what is drawn after a turn's moves, and for the mover's choice."""
-        weights, after = self._chances(state, movers), self.game.play(state, moves)
+        state, _, moves, _ = turn
+        weights, after = self._chances(turn), self.game.play(state, moves)
         drawn = moved = 0.0
         played = self.values(state, moves, seed, count) if weights else None
         if played is not None:
             found = [self.values(state, (option,), seed, count) for option in weights]
-            moved = float((np.dot([*weights.values()], found) - played).mean())
-        if self._draws(state, moves, after, seed):
+            moved = float((np.tensordot([*weights.values()], found, 1) - played).mean())
+        if self._draws(state, moves, seed):
             played = self.values(state, moves, seed, count) if played is None else played
             drawn = float((played - self.values(after, (), seed, count)).mean())
         return drawn, moved
 
-    def _draws(self, state: Any, moves: Sequence[Action], after: Any, seed: int) -> bool:
-        """Whether the moves are followed by chance that somebody sees."""
-        pairs = zip(self.redeals(state, TRIED, seed), self.redeals(after, TRIED, seed), strict=True)
-        fast = isinstance(self.game, RolledOut)
-        return not fast or any(self.game.play(one, moves) != other for one, other in pairs)
+    def _draws(self, state: Any, moves: Sequence[Action], seed: int) -> bool:
+        """Whether the moves are followed by chance that somebody sees, as far as redeals show; what
+        was drawn in this match does not count."""
+        game: Any = self.game
+        every = (game.play(one, moves) for one in self.redeals(state, TRIED, seed))
+        first, *others = (game.redealt(one, np.random.default_rng(seed)) for one in every)
+        return any(one != first for one in others)
 
-    def _chances(self, state: Any, movers: Sequence[int]) -> dict[Action, float]:
-        """The probability of each option of a scripted seat; {} where it is certain or unknown."""
-        if len(movers) != 1 or movers[0] not in self.scripted:
+    def _chances(self, turn: Turn) -> dict[Action, float]:
+        """The probability of each option of the mover; {} where it is certain or unknown."""
+        state, movers, _, law = turn
+        if len(movers) != 1 or not (law or movers[0] in self.scripted):
             return {}
         options = self.game.legal(state, movers[0])
         if len(set(options)) < 2 or any(isinstance(one, TextAction) for one in options):
             return {}
-        observation = self.game.observe(state, movers[0])
-        chances = probabilities(self.game, self.policies[movers[0]], observation)
+        if not law:
+            observation = self.game.observe(state, movers[0])
+            law = probabilities(self.game, self.policies[movers[0]], observation)
         weights = dict.fromkeys(options, 0.0)
-        for option, chance in zip(options, chances, strict=True):
+        for option, chance in zip(options, law, strict=True):
             weights[option] += chance
         weights = {option: chance for option, chance in weights.items() if chance > 0}
         return weights if len(weights) > 1 else {}
@@ -171,17 +174,22 @@ class Judge:
         return (game.redealt(state, np.random.default_rng((seed, at))) for at in range(count))
 
     def values(self, state: Any, moves: Sequence[Action], seed: int, count: int) -> np.ndarray:
-        """The measured seats' mean result of each of some games from here: float64 (games,). Equal
-        seeds have equal luck, as far as the states allow. count: games of a game that plays on by
-        itself."""
+        """The measured seats' mean result of each of some games from here, or from new deals if
+        `state` is None: float64 (games,). Equal seeds have equal luck, as far as the states allow.
+        count: games of a game that plays on by itself."""
         if isinstance(self.game, RolledOut):
             asked = (state, moves, self.policies, count, seed, self.measure)
             return np.asarray(self.game.rollouts(*asked)[:, self.measured].mean(axis=1))
         found = np.empty(SLOW)
-        for at, dealt in enumerate(self.redeals(state, SLOW, seed)):
+        for at, dealt in enumerate(self._dealt(state, seed)):
             start = self.game.play(dealt, moves) if moves else dealt
-            found[at] = self.result(start, np.random.default_rng((seed, at)))
+            found[at] = self.result(start, np.random.default_rng((seed, at, 1)))
         return found
+
+    def _dealt(self, state: Any, seed: int) -> Iterator[Any]:
+        if state is not None:
+            return self.redeals(state, SLOW, seed)
+        return (self.game.deal(np.random.default_rng((seed, at))) for at in range(SLOW))
 
     def result(self, state: Any, rng: Rng) -> float:
         end, _ = play_on(self.game, state, self.policies, rng)
@@ -189,52 +197,61 @@ class Judge:
         return float(np.mean([values[seat] for seat in self.measured]))
 
 
-def of_record(judge: Judge, record: MatchRecord, seed: Seed) -> tuple[float, float, float]:
-    """A recorded match's corrections. Raises UserError if the game no longer plays as recorded."""
+def of_record(
+    judge: Judge, record: MatchRecord, seed: Seed, opening: int = 0
+) -> tuple[float, float, float]:
+    """A recorded match's corrections. opening: plies that were drawn at random. Raises UserError if
+    the game no longer plays as recorded."""
     game = judge.game
     start = game.deal(stream(seed, game, record.deal, DEAL))
     own = int(stream(seed, game, record.deal, LUCK, record.rotation).integers(2**31))
-    return judge.corrections(start, turns(game, seed, record), own)
+    return judge.corrections(start, turns(game, seed, record, opening), own)
 
 
-def turns(game: Game[Any], seed: Seed, record: MatchRecord) -> Iterator[Turn]:
-    """Yield each state of a match with its movers and their moves."""
+def turns(game: Game[Any], seed: Seed, record: MatchRecord, opening: int = 0) -> Iterator[Turn]:
+    """Yield each state of a match with its movers, their moves, and by what law they were drawn.
+    The turn in which a seat gave up has no moves and is left out."""
+    played = len(record.decisions)
     for _, together in groupby(choices(game, seed, record), key=lambda one: id(one.state)):
         made = list(together)
-        yield made[0].state, [one.decision.seat for one in made], [one.move for one in made]
+        last = made[-1].ply + 1 == played
+        if not (record.forfeits and last):
+            movers, moves = [one.decision.seat for one in made], [one.move for one in made]
+            yield Turn(made[0].state, movers, moves, law_of(made[0], opening))
 
 
-@lru_cache(maxsize=256)
-def fresh_mean(
-    game: Any, policies: tuple[str, ...], measured: tuple[int, ...], measure: str
-) -> tuple[float, float] | None:
-    """The measured seats' mean result over all deals, and its standard error; None if the game
-    does not simulate itself by this measure."""
-    names = {one.name for one in measures_of(game)}
-    if isinstance(game, Scored) and measure in names:
-        found = game.scores(policies, FRESH, FRESH, measure)[:, measured].mean(axis=1)
-        return float(found.mean()), float(found.std(ddof=1) / math.sqrt(FRESH))
-    if isinstance(game, RolledOut) and isinstance(game, Simulated) and measure == WIN.name:
-        wins = game.simulate(policies, FRESH, FRESH)[[*measured]].sum()
-        rate = float(wins / FRESH / len(measured))
-        return rate, math.sqrt(rate * (1 - rate) / FRESH)
-    return None
-
-
-def cell_error(cell: Cell) -> float:
-    """The standard error of the mean over all deals, which all matches of a cell share."""
-    means = [Judge.of(cell, rotation).expected for rotation, _ in enumerate(cell.seatings)]
-    return math.hypot(*(mean[1] for mean in means if mean)) / len(means)
+def law_of(choice: Choice, opening: int) -> Sequence[float]:
+    """The probability of each option, if a move's record tells by what law it was drawn."""
+    if choice.ply < opening:
+        return (1 / len(choice.actions),) * len(choice.actions)
+    decision = choice.decision
+    return () if decision.fallback else decision.chances
 
 
 def corrections(
-    folder: Path, cell: Cell, about: CellInfo, wanted: Collection[str], seed: Seed, say: Say
+    folder: Path, cell: Cell, result: CellResults, wanted: Collection[str], seed: Seed, say: Say
 ) -> Iterator[tuple[str, tuple[float, float, float]]]:
     """Yield the id and the corrections of each wanted match, for a cell that `refusal` accepts."""
-    judges = [Judge.of(cell, rotation) for rotation, _ in enumerate(cell.seatings)]
-    records = [one for one in Folder(folder).matches(about.stem) if one.match in wanted]
+    records = [one for one in Folder(folder).matches(result.about.stem) if one.match in wanted]
+    for start, end in stretches(result):
+        own = [one for one in records if start <= one.deal < end]
+        if own:
+            by_player = policies(cell, _learnt(folder, cell, result, start, seed))
+            judges = [Judge.of(cell, at, by_player) for at, _ in enumerate(cell.seatings)]
 
-    def judge(record: MatchRecord) -> tuple[float, float, float]:
-        return of_record(judges[record.rotation % len(judges)], record, seed)
+            def judge(record: MatchRecord, judges: Sequence[Judge] = judges) -> Any:
+                return of_record(judges[record.rotation % len(judges)], record, seed, cell.opening)
 
-    return judged(cell, records, judge, say)
+            yield from judged(cell, own, judge, say)
+
+
+def _learnt(
+    folder: Path, cell: Cell, result: CellResults, start: int, seed: Seed
+) -> dict[int, str]:
+    """What was learnt of each player that is not scripted from the deals before `start`."""
+    if not (start and isinstance(cell.game, Imitating)):
+        return {}
+    before = {one.match for one in result.outcomes if one.deal < start}
+    matches = games_of(folder, result.about, before)
+    unknown = [at for at, policy in enumerate(scripted_policies(cell)) if policy is None]
+    return {player: imitated(cell, matches, player, seed) for player in unknown}

@@ -47,7 +47,7 @@ from gauntlet.pipeline.judging.references import (
 from gauntlet.pipeline.log.metadata_files import parse_object, to_bytes
 from gauntlet.pipeline.log.results import Adjusted, CellInfo, CellResults
 from gauntlet.pipeline.plan.baseline import policies_with_baseline, scripted_policies
-from gauntlet.pipeline.plan.cells import Cell
+from gauntlet.pipeline.plan.cells import Cell, digest
 from gauntlet.pipeline.plan.rng import DEAL, LUCK, stream
 from gauntlet.stats.control_variates import corrected
 
@@ -74,6 +74,7 @@ class Luck:
     advantages: by match id.
     corrections: by match id, where nobody need be scripted; see `chance.py`.
     later: the references that replace the first one, by the deal at which each starts.
+    judged: a hash of the result that is adjusted, which is not in the cell's key.
     """
 
     reason: str
@@ -84,6 +85,7 @@ class Luck:
     advantages: Mapping[str, float] = field(default_factory=dict)
     later: Sequence[Reference] = ()
     corrections: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
+    judged: str = ""
 
     @property
     def references(self) -> list[Reference]:
@@ -127,9 +129,12 @@ def adjust(
         if reason := refusal(cell):
             keep(folder, result.about, _by_chance(folder, cell, result, seed, reason, say))
             continue
-        before = read(folder, result.about) or Luck("")
+        before = _before(folder, cell, result)
         first, *later = references(folder, cell, result, before.later, seed)
-        fresh = Luck("", first.policy, PLAYOUTS, first.rate, first.error, {}, later)
+        fresh = replace(
+            Luck("", first.policy, PLAYOUTS, first.rate, first.error, {}, later),
+            judged=before.judged,
+        )
         by_match = reusable_advantages(before, fresh, result)
         wanted = {outcome.match for outcome in result.outcomes} - by_match.keys()
         games = games_of(folder, result.about, wanted) if wanted else []
@@ -138,6 +143,13 @@ def adjust(
             judge = partial(advantage, against(cell, reference.policy), seed=seed)
             by_match |= judged(cell, own, judge, say)
         keep(folder, result.about, replace(fresh, advantages=by_match))
+
+
+def _before(folder: Path, cell: Cell, result: CellResults) -> Luck:
+    """The stored adjustment of the same result; else an empty one."""
+    same = digest([cell.measure, cell.measured, cell.subjects])
+    before = read(folder, result.about)
+    return before if before and before.judged == same else Luck("", judged=same)
 
 
 def _by_chance(
@@ -151,12 +163,11 @@ def _by_chance(
     """The adjustment that needs no scripted player; where there is none, with the reason."""
     if lack := chance.refusal(cell):
         return Luck(reason if lack in reason else f"{reason}; {lack}")
-    before = read(folder, result.about) or Luck("")
+    before = _before(folder, cell, result)
     wanted = {outcome.match for outcome in result.outcomes}
     kept = {match: c for match, c in before.corrections.items() if match in wanted}
-    found = chance.corrections(folder, cell, result.about, wanted - kept.keys(), seed, say)
-    error = chance.cell_error(cell)
-    return Luck("", CHANCE, error=error, corrections=kept | dict(found))
+    found = chance.corrections(folder, cell, result, wanted - kept.keys(), seed, say)
+    return Luck("", CHANCE, error=0.0, corrections=kept | dict(found), judged=before.judged)
 
 
 def reusable_advantages(before: Luck, fresh: Luck, result: CellResults) -> dict[str, float]:

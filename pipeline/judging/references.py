@@ -20,7 +20,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from gauntlet.games.capabilities import Adjustable, Imitating
+from gauntlet.games.capabilities import Adjustable, Imitating, Scored
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellInfo, CellResults
@@ -115,17 +115,25 @@ def references(
     folder: Path, cell: Cell, result: CellResults, before: Sequence[Reference], seed: Seed
 ) -> list[Reference]:
     """All references, by start; those learnt from the same matches are reused from `before`."""
-    references, start = [game_reference(cell, result.about, seed)], FIRST
-    last = max((outcome.deal for outcome in result.outcomes), default=-1)
-    while isinstance(cell.game, Imitating) and start <= last:
+    references = [game_reference(cell, result.about, seed)]
+    for start, _ in [*stretches(result)][1:] if isinstance(cell.game, Imitating) else ():
         match_ids = [outcome.match for outcome in result.outcomes if outcome.deal < start]
         mark = start, digest(match_ids)
         kept = (one for one in before if (one.start, one.learnt) == mark)
         references.append(
             next(kept, None) or learned_reference(folder, cell, result.about, match_ids, mark, seed)
         )
-        start *= GROWTH
     return references
+
+
+def stretches(result: CellResults) -> Iterator[tuple[int, float]]:
+    """Yield the first deal of each stretch, and that of the next one."""
+    last = max((outcome.deal for outcome in result.outcomes), default=-1)
+    start, end = 0, FIRST
+    while end <= last:
+        yield start, end
+        start, end = end, end * GROWTH
+    yield start, math.inf
 
 
 def game_reference(cell: Cell, about: CellInfo, seed: Seed) -> Reference:
@@ -147,35 +155,41 @@ def learned_reference(
 ) -> Reference:
     """The subject's habits, learnt from `matches`. mark: the first deal to judge by them, and the
     digest of the matches."""
-    assert isinstance(cell.game, Imitating)
-    policy = cell.game.imitate(
-        [
-            (
-                cell.game.deal(stream(seed, cell.game, match.deal, DEAL)),
-                match.moves,
-                cell.seats_of(cell.subjects, match.rotation)[0],
-            )
-            for match in games_of(folder, about, set(matches))
-        ]
-    )
+    policy = imitated(cell, games_of(folder, about, set(matches)), cell.subjects[0], seed)
     start, digested = mark
     rate, error = mean(against(cell, policy), min(MOST, max(FEWEST, A_DEAL * start)))
     return Reference(start, policy, rate, error, digested)
+
+
+def imitated(cell: Cell, matches: Sequence[PlayedMatch], player: int, seed: Seed) -> str:
+    """A player's habits, learnt from these matches."""
+    game = cell.game
+    assert isinstance(game, Imitating)
+    return game.imitate(
+        [
+            (
+                game.deal(stream(seed, game, match.deal, DEAL)),
+                match.moves,
+                cell.seats_of((player,), match.rotation)[0],
+            )
+            for match in matches
+        ]
+    )
 
 
 def mean(cell: Cell, deals: int) -> tuple[float, float]:
     """The mean result of the cell's learnt baseline in the subject's seat, and its standard error
     by deal, from simulated deals, each in every seating."""
     game, policies = cell.game, policies_with_baseline(cell)
-    assert isinstance(game, Imitating)
+    assert isinstance(game, Scored)
 
     def part(number: int) -> np.ndarray:
         seed = int(digest([cell.baseline, number]), 16) >> 2
         part_values = np.zeros(CHUNK)
         for rotation, seating in enumerate(cell.seatings):
-            seat, measured = cell.seats_of((*cell.subjects, *cell.measured), rotation)
+            (measured,) = cell.seats_of(cell.measured, rotation)
             players = [str(policies[player]) for player in seating]
-            part_values += game.imitated(players, seat, CHUNK, seed)[:, measured]
+            part_values += game.scores(players, CHUNK, seed, cell.measure)[:, measured]
         return part_values / len(cell.seatings)
 
     pool = ThreadPoolExecutor(THREADS)

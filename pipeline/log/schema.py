@@ -32,6 +32,7 @@ Figure = Annotated[float, Meta(ge=-1e15, le=1e15)]
 Figures = tuple[Figure, ...]
 Seconds = Annotated[float, Meta(ge=0, lt=4 * 10**9)]
 """Bounded so that the sum of two fits MLflow's time stamps in nanoseconds."""
+Chance = Annotated[float, Meta(ge=0, le=1)]
 Options = Annotated[tuple[str, ...], Meta(min_length=1)]
 
 
@@ -75,7 +76,8 @@ class DecisionRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     score minus the second best. chosen: an index into `options`. forced: there was
     only one option, or the opening was drawn at random. status, fallback, attempts, notes: as in
     `agents.base.Decision`. tokens: logical tokens of all exchanges. text: the text given to an open
-    option.
+    option. chances: the probabilities from which the player drew the option, one per option; () if
+    it did not, or they are not known.
     """
 
     seat: Seat
@@ -91,6 +93,7 @@ class DecisionRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     asked: tuple[Exchange, ...]
     notes: dict[str, Any] = {}
     text: str = ""
+    chances: tuple[Chance, ...] = ()
 
     def __post_init__(self) -> None:
         options = len(self.options)
@@ -98,6 +101,8 @@ class DecisionRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
             raise ValueError("a decision for no option")
         if self.scores and len(self.scores) != options:
             raise ValueError("scores that are not one an option")
+        if self.chances and len(self.chances) != options:
+            raise ValueError("chances that are not one an option")
         if self.margin is not None and len(self.scores) - self.scores.count(None) < 2:
             raise ValueError("a margin without two scores")
         if self.notes:

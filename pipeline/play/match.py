@@ -158,4 +158,5 @@ def _decision_record(
         asked=tuple(exchanges),
         notes=dict(decision.notes),
         text=move.text if isinstance(move, TextMove) else "",
+        chances=decision.chances,
     )

@@ -38,9 +38,9 @@ class AskedPolicy:
     """What a player decides in each state.
 
     replies: for each state and reply the distribution of its move, shape (states, n, options): all
-        on one option, or uniform after a fallback.
+        on one option, or its chances if they are known, or uniform after a fallback.
     exact: whether the replies are the whole policy rather than a sample of it: no decision used
-        randomness, except for a fallback, or asked a model for text.
+        randomness, except for a fallback or by known chances, or asked a model for text.
     scores: of each option, shape (states, options), if exact; None if the player gives none for
         some state. Of a state without a choice, or after a fallback, 1 for every option.
     asked, fallbacks: number of decisions with a choice, and of those by a fallback.
@@ -160,8 +160,8 @@ def _decision(cell: Cell, state: Any, rng: np.random.Generator) -> Chain[_Decide
     asked, fresh = list[Exchange](), rng.bit_generator.state
     thinking = player.agent.decide(turn, rng)
     decision = yield from answer_questions(thinking, player.model, asked, {}, thoughts=False)
-    settled = decision.fallback or rng.bit_generator.state == fresh
-    exact = settled and all(isinstance(one, ScoreExchange) for one in asked)
+    settled = decision.fallback or decision.chances or rng.bit_generator.state == fresh
+    exact = bool(settled) and all(isinstance(one, ScoreExchange) for one in asked)
     return _Decided(decision, exact, asked)
 
 
@@ -176,6 +176,8 @@ def _numbered(decisions: Sequence[Decision], states: Sequence[Any]) -> list[tupl
 def _distribution(decision: Decision, row: int, uniform: np.ndarray) -> np.ndarray:
     if decision.fallback:
         return np.asarray(uniform[row])
+    if decision.chances:
+        return np.pad(decision.chances, (0, uniform.shape[1] - len(decision.chances)))
     return np.asarray(np.arange(uniform.shape[1]) == decision.option, float)
 
 

@@ -10,7 +10,6 @@ from gauntlet.games.holdem import Holdem, State, luck, rules
 from gauntlet.games.holdem.playouts import believe, make_belief, sum_up
 from gauntlet.games.holdem.policies import (
     FACTS,
-    NONE,
     PRICE,
     STRENGTH,
     habits,
@@ -67,7 +66,7 @@ def test_a_match_that_these_policies_did_not_play_is_refused() -> None:
 @pytest.mark.parametrize("opponent", ["tight", "mixed"])
 def test_beliefs_kept_move_by_move_are_those_of_the_whole_hand(opponent: str) -> None:
     codes, room, whole = GAME.codes((opponent, "caller")), make_room(), make_belief()
-    measure = luck.Measure(codes, NONE, 1, luck.EXACT)
+    measure = luck.Measure(GAME.players((opponent, "caller")), 1, luck.EXACT)
     desk, rng, told = luck.make_desk(GAME.settings), np.random.default_rng(5), 0
     for seed in range(20):
         start = GAME.settings.copy()
@@ -91,9 +90,8 @@ def test_beliefs_kept_move_by_move_are_those_of_the_whole_hand(opponent: str) ->
 
 
 def judged(players: tuple[str, str], slips: int, reference: str, hands: int, n: int) -> np.ndarray:
-    desk, own = luck.make_desk(GAME.settings), habits(reference)
-    policy = "tight" if own.counts.size else reference
-    measure = luck.Measure(GAME.codes((policy, players[1])), own, n, luck.EXACT)
+    desk = luck.make_desk(GAME.settings)
+    measure = luck.Measure(GAME.players((reference, players[1])), n, luck.EXACT)
     return luck.sample(GAME.settings, GAME.codes(players), slips, measure, 0, hands, 11, desk)
 
 
@@ -107,7 +105,7 @@ def test_the_mean_is_that_of_plain_hands_and_varies_less(reference: str) -> None
     """Seat 0 of tight with three slips in ten, against tight."""
     reference = of_noisy(40) if reference == "habits" else reference
     raw, gained = judged(("tight", "tight"), 30, reference, 3_000, 10).T
-    base = GAME.imitated((reference, "tight"), 0, 60_000, 5)[:, 0]
+    base = GAME.scores((reference, "tight"), 60_000, 5, "bb_per_hand")[:, 0]
     truth = judged(("tight", "tight"), 30, "tight", 60_000, 0)[:, 0]
     parts = (base, truth, gained)
     error = np.sqrt(sum(part.var() / len(part) for part in parts))
@@ -175,8 +173,8 @@ def test_what_was_imitated_gets_what_its_player_gets() -> None:
     for seat in range(2):
         seats = [own, "caller"] if seat == 0 else ["caller", own]
         known = ["maniac", "caller"] if seat == 0 else ["caller", "maniac"]
-        found = game.imitated(seats, seat, 50, 9)
-        np.testing.assert_array_equal(found, game.imitated(known, seat, 50, 9))
+        found = game.scores(seats, 50, 9, "bb_per_hand")
+        np.testing.assert_array_equal(found, game.scores(known, 50, 9, "bb_per_hand"))
         assert found.std() > 0
 
 

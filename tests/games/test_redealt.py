@@ -15,10 +15,12 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from gauntlet.games.air_land_sea import AirLandSea
 from gauntlet.games.base import Game
 from gauntlet.games.capabilities import Redealt, values_with_score
 from gauntlet.games.holdem import Holdem
 from gauntlet.games.openspiel.game import OpenSpiel
+from gauntlet.games.pit import Pit
 from gauntlet.games.playouts import RANDOM, play_on
 from gauntlet.games.uno import Uno
 from gauntlet.games.uno.arena import UnoArena
@@ -31,8 +33,11 @@ GAMES: dict[str, Any] = {
     "holdem": Holdem(mode="hands", hands=2),
     "leduc": OpenSpiel(name="leduc_poker"),
     "kuhn of 3": OpenSpiel(name="kuhn_poker", num_seats=3),
+    "air_land_sea": AirLandSea(goal=7),
+    "pit": Pit(turns=60, deal_turns=20),
     "pig": OpenSpiel(name="pig", parameters={"winscore": 6, "horizon": 20}),
 }
+MEASURES = {"uno": "win", "uno_arena": "win", "holdem": "bb_per_hand"}
 REDEALS = 4
 Redealing = Callable[[Any, np.random.Generator], Any]
 
@@ -75,7 +80,7 @@ def test_the_true_state_is_one_of_its_redeals(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", GAMES)
 def test_the_true_state_is_one_of_its_redeals_in_many_matches(name: str) -> None:
-    assert rank_p(GAMES[name], GAMES[name].redealt, 3_000) > 1e-4
+    assert rank_p(GAMES[name], GAMES[name].redealt, 1_500) > 1e-4
 
 
 def test_a_wrong_redeal_is_caught() -> None:
@@ -101,25 +106,37 @@ def test_what_a_seat_sees_stays(name: str) -> None:
             assert game.observe(other, seat) == game.observe(state, seat)
 
 
+@pytest.mark.parametrize("name", GAMES)
+def test_a_redeal_depends_on_what_was_seen_alone(name: str) -> None:
+    game = GAMES[name]
+    for number in range(20):
+        rng = np.random.default_rng(number)
+        state = some_state(game, rng)
+        once, twice = (
+            game.redealt(one, np.random.default_rng(7)) for one in (state, game.redealt(state, rng))
+        )
+        assert once == twice
+
+
 @pytest.mark.parametrize(
     "name", [name for name, game in GAMES.items() if hasattr(game, "rollouts")]
 )
-def test_compiled_rollouts_are_those_by_the_rules(name: str) -> None:
-    """With the same means, by a z-test of 4,000 games each, from the start and after a move."""
-    game, measure = GAMES[name], "bb_per_hand" if name == "holdem" else "win"
-    players = [game.references[0], *[RANDOM] * (game.num_seats - 1)]
+def test_rollouts_are_those_by_the_rules(name: str) -> None:
+    """With the same means, by a z-test, from new deals, from a state and after a move."""
+    game, measure = GAMES[name], MEASURES.get(name, "utility")
+    players = [getattr(game, "references", (RANDOM,))[0], *[RANDOM] * (game.num_seats - 1)]
     state = game.deal(np.random.default_rng(3))
     (seat,) = game.to_move(state)
     move = game.legal(state, seat)[-1]
 
-    for moves in ((), (move,)):
-        fast = game.rollouts(state, moves, players, 4_000, 1, measure)
+    for start, moves in ((None, ()), (state, ()), (state, (move,))):
+        fast = game.rollouts(start, moves, players, 4_000, 1, measure)
         slow = []
         for number in range(400):
             rng = np.random.default_rng((9, number))
-            start = game.redealt(state, rng)
-            start = game.play(start, moves) if moves else start
-            end, _ = play_on(game, start, players, rng)
+            begun = game.deal(rng) if start is None else game.redealt(start, rng)
+            begun = game.play(begun, moves) if moves else begun
+            end, _ = play_on(game, begun, players, rng)
             slow.append(values_with_score(game, end)[measure])
         off = fast.mean(axis=0) - np.mean(slow, axis=0)
         error = np.hypot(fast.std(axis=0) / 4_000**0.5, np.std(slow, axis=0) / 20)

@@ -168,7 +168,7 @@ class UnoArena:
 
     def rollouts(
         self,
-        state: State,
+        state: State | None,
         moves: Sequence[Action],
         policies: Sequence[str],
         count: int,
@@ -176,7 +176,8 @@ class UnoArena:
         measure: str,
     ) -> np.ndarray:
         (action,) = moves or (NO_ACTION,)
-        masks = engine.rollouts(state.array, action, self.codes(policies), count, seed)
+        array = blank(self.num_seats) if state is None else state.array
+        masks = engine.rollouts(array, state is None, action, self.codes(policies), count, seed)
         return (masks[:, None] >> np.arange(self.num_seats) & 1).astype(float)
 
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:

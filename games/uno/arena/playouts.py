@@ -101,15 +101,18 @@ def playout(state: np.ndarray, policies: np.ndarray, key: np.uint64) -> int:
 
 @allocating
 def rollouts(
-    state: np.ndarray, action: int, policies: np.ndarray, count: int, seed: int
+    state: np.ndarray, fresh: bool, action: int, policies: np.ndarray, count: int, seed: int
 ) -> np.ndarray:
     """Return the winners, a mask of seats, of `count` games from `state`, each with a fresh pile,
-    after `action` unless it is NO_ACTION."""
+    after `action` unless it is NO_ACTION. fresh: True deals anew instead."""
     found, trial = np.empty(count, np.int64), state.copy()
     for playing in range(count):
         copy(state, trial)
-        loosen(trial, derive(seed, HIDDEN, playing))
-        trial[SEED] = np.int64(derive(seed, DEAL, playing))
+        if fresh:
+            deal_lazily(trial, len(policies), int(np.int64(derive(seed, DEAL, playing))))
+        else:
+            loosen(trial, derive(seed, HIDDEN, playing))
+            trial[SEED] = np.int64(derive(seed, DEAL, playing))
         if action != NO_ACTION:
             step(trial, action)
         found[playing] = playout(trial, policies, derive(seed, MOVES, playing))
