@@ -46,12 +46,6 @@ def test_an_effect_is_stated_and_none_is_not() -> None:
     assert "llama8b cloze beats the baseline: 56.0% instead of 50.0% (+6.0 points" in beats
 
 
-def test_helpers_are_judged_by_their_partner() -> None:
-    text = sentences(cell("a", "cloze", 0.45, helping=True), cell("b", "cloze", 0.56, helping=True))
-    assert "a cloze harms the partner: the partner wins 45.0%" in text["Do they help the partner?"]
-    assert "b cloze helps: the partner wins 56.0%" in text["Do they help the partner?"]
-
-
 def test_scale_is_the_logarithm_of_the_size_where_it_is_known() -> None:
     """Odds of 1 at 1B and (.56/.44) at 100B, and the mean of their logarithms half-way: a factor of
     sqrt(1.2727) = 1.128 for ten times."""

@@ -178,29 +178,8 @@ def stopping(url: str, folder: Path, served: PocketServer, script: Script) -> St
     return Stopping(url, folder, served)
 
 
-@pytest.mark.slow
-def test_a_sweep_stopped_by_its_cap_keeps_every_answer(stopping: Stopping, script: Script) -> None:
-    status, out, err = stopping.end("model.cap=0.009")
-    assert status == 2, out + err
-    assert "the spending cap of 0.009 is reached" in err
-    assert "the same command again" not in out, "a larger cap is needed"
-    assert stopping.stored() == (stopping.answered(), 0)
-    assert stopping.answered() > 5, err
-    script.seconds = (0.0,)
-    status, out, err = stopping.end("model.cap=10")
-    assert status == 0, out + err
-    assert len(matches(stopping.folder)) == 12
-    assert stopping.stored() == (stopping.answered(), 0)
-
-
-@pytest.mark.parametrize(
-    "players",
-    [pytest.param((), marks=pytest.mark.slow, id="paid"), pytest.param(MIXED, id="mixed")],
-)
-def test_a_sweep_stopped_by_ctrl_c_keeps_every_answer(
-    stopping: Stopping, script: Script, players: tuple[str, ...]
-) -> None:
-    with stopping.start(*players) as run:
+def test_a_sweep_stopped_by_ctrl_c_keeps_every_answer(stopping: Stopping, script: Script) -> None:
+    with stopping.start(*MIXED) as run:
         while stopping.answered() < 10:  # only the server's count shows how far the command is
             assert run.poll() is None, "".join(run.communicate())
             time.sleep(0.05)
@@ -211,6 +190,6 @@ def test_a_sweep_stopped_by_ctrl_c_keeps_every_answer(
     assert stopping.answered() >= 10
     assert stopping.stored() == (stopping.answered(), 0)
     script.seconds = (0.0,)
-    status, out, err = stopping.end(*players, "launch=inline")
+    status, out, err = stopping.end(*MIXED, "launch=inline")
     assert status == 0, out + err
     assert stopping.stored() == (stopping.answered(), 0)

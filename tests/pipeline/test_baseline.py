@@ -204,8 +204,3 @@ def test_a_slow_game_that_plays_itself_is_played_until_the_error_is_small(
     assert told == [(done, 10_000) for done in range(100, 10_001, 100)]
     assert measure(slow, 7) == known, "who watches changes nothing"
     assert len(told) == 100
-
-
-def test_uno_is_quick() -> None:
-    baseline._quick.cache_clear()
-    assert baseline._quick(Uno(), ("random", "random"), 1)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from gauntlet.pipeline.config.read import DeclaredTest
@@ -17,7 +15,6 @@ from gauntlet.pipeline.tables import findings
 from gauntlet.pipeline.tables.conditions import conditions
 from gauntlet.pipeline.tables.findings import answers
 from gauntlet.stats.multiple import holm
-from tests.pipeline.conftest import Sweep
 from tests.pipeline.made import about, made_of, pairs_table, summary_table, won
 
 HALF = Baseline("random", 500_000, 1_000_000)
@@ -116,8 +113,3 @@ def test_the_family_is_all_that_sentences_could_claim() -> None:
     expected = holm([*table["p"], term])[:2]
     assert table["p_holm"].to_numpy() == pytest.approx(expected)
     assert (table["p_holm"] >= holm(table["p"])).all()
-
-
-def test_the_declared_test_is_in_the_tables(sweep: Sweep, folder: Path) -> None:
-    assert sweep("game=tic_tac_toe", "agent=random", "test=non_inferior", "margin=0.1") == 0
-    assert list(pd.read_csv(folder / "summary.csv")["test"]) == ["non_inferior"]

@@ -122,13 +122,6 @@ def test_nothing_is_cut_or_covers_another(cells: int, medium: Medium) -> None:
     whole(cells, medium)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("medium", [WIDE, COLUMN])
-@pytest.mark.parametrize("cells", [1, 2, 3, 5, 9, 12, 17, 24, 25, 30, 40, 41, 100])
-def test_nothing_is_cut_of_any_number_of_cells(cells: int, medium: Medium) -> None:
-    whole(cells, medium)
-
-
 def whole(cells: int, medium: Medium) -> None:
     """Every figure is as wide as its medium, no higher than a page, and no word covers another."""
     with plot_style.drawing_for(medium):

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from tests.pipeline.conftest import Capsys, Sweep
@@ -50,27 +49,6 @@ def typing(sweep: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> Typ
         return capsys.readouterr().out
 
     return go
-
-
-@pytest.mark.slow
-def test_a_person_plays_uno_against_the_pocket_model(folder: Path) -> None:
-    done = play(folder, "1\n" * 500, "deals=1")
-    assert done.returncode == 0, done.stderr
-    (record,) = matches(folder).values()
-    own = [made for made in record.decisions if made.seat == 1 and not made.forced]
-    assert own
-    assert {made.chosen for made in own} == {0}
-    assert all(made.asked for made in own)
-    assert done.stdout.count("Your choice (") == len(own)
-    assert done.stdout.count("Rules: ") == 1
-    for made in own:
-        assert f"1) {made.options[0]}\n" in done.stdout
-    winner = record.returns.index(1.0)
-    assert f"Won by {'you' if winner == 1 else 'player 0'}." in done.stdout
-    assert "matches/s" not in done.stdout
-    (row,) = pd.read_csv(folder / "summary.csv", keep_default_na=False).to_dict("records")
-    assert (row["agent"], row["model"], row["prompt"]) == ("human", "-", "-")
-    assert float(row["raw"]) == (winner == 1)
 
 
 def test_moves_are_shown_once_and_a_slip_of_the_keyboard_is_asked_about_again(

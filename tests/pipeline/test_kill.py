@@ -14,19 +14,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
-import pytest
 
+from gauntlet.pipeline import status
+from gauntlet.pipeline.log.folder import Folder
 from tests.cluster.brake import braked, words
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import finished, matches, preparations
 
-A_ROUND = 6
-"""Kills per round, one of every kind: a write, a driver, three workers and their driver."""
+KILLS = 6
+"""Of every kind: a write, a driver, three workers and their driver."""
 
 COMMAND = ("tracking=none", "baseline=null", "concurrent_matches=8")
 PAUSE = 0.15
@@ -65,9 +65,9 @@ def wait_for(run: subprocess.Popen[bytes], folder: Path, lines: int) -> bool:
 
 def ray_workers(driver: int) -> Iterator[int]:
     """Yield the process ids of the Ray workers of `driver`."""
-    for status in Path("/proc").glob("[0-9]*/cmdline"):
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            name, pid = status.read_bytes(), int(status.parent.name)
+            name, pid = place.read_bytes(), int(place.parent.name)
         except OSError:
             continue
         if name.startswith(b"ray::_Actor") and driver in ancestors(pid):
@@ -97,11 +97,10 @@ def ancestors(pid: int) -> list[int]:
 
 @dataclass
 class Killer:
-    """Runs a sweep on `folder` and kills it in rounds, each of every kind; counts the kills."""
+    """Runs a sweep on `folder` and kills it in every way; counts the kills."""
 
     folder: Path
     sweep: Setup
-    rounds: int
     rng: random.Random
     counts: dict[str, int] = field(default_factory=lambda: {"worker": 0, "driver": 0, "write": 0})
     lost: int = 0
@@ -113,12 +112,11 @@ class Killer:
     def room(self) -> int:
         """Return how far the log may grow before the next kill, so that all of them find room."""
         left = self.sweep.matches - finished(self.folder)
-        return max(1, left // (A_ROUND * self.rounds - self.total + 2))
+        return max(1, left // (KILLS - self.total + 2))
 
     def go(self) -> None:
-        for _ in range(self.rounds):
-            for kill in self.rng.sample((self.torn, self.driver, self.workers), k=3):
-                kill()
+        for kill in self.rng.sample((self.torn, self.driver, self.workers), k=3):
+            kill()
 
     def torn(self) -> None:
         run = self.sweep.start(self.folder, "inline", torn=self.rng.randint(2, 4))
@@ -161,45 +159,25 @@ class Killer:
 
 
 def test_a_sweep_killed_everywhere_has_the_records_of_one_that_never_was(
-    tmp_path: Path, figure: Callable[[str], None]
+    sweep: Sweep, tmp_path: Path, figure: Callable[[str], None]
 ) -> None:
     """A model that only waits, in a small game: the kill is of the sweep, not of its players."""
-    brake = tmp_path / "brake"
-    sweep = Setup(40, ("game=tic_tac_toe", "controls=[]", *words(brake)))
-    killed_everywhere(tmp_path, sweep, 1, figure, braked(brake, PAUSE))
-
-
-@pytest.mark.slow
-def test_so_has_one_of_a_real_model_killed_four_times_as_often(
-    tmp_path: Path, figure: Callable[[str], None]
-) -> None:
-    killed_everywhere(tmp_path, Setup(150, ("model=pocket",)), 4, figure, nullcontext())
-
-
-def killed_everywhere(
-    place: Path,
-    sweep: Setup,
-    rounds: int,
-    figure: Callable[[str], None],
-    slowed: AbstractContextManager[None],
-) -> None:
-    """Kill `sweep` in this many rounds, `slowed` meanwhile, and compare with an undisturbed one."""
-    calm, stormy = place / "calm", place / "stormy"
-    assert sweep.start(calm, "inline").wait(600) == 0
-    killer = Killer(stormy, sweep, rounds, random.Random(7))
-    with slowed:
+    brake, calm, stormy = tmp_path / "brake", tmp_path / "calm", tmp_path / "stormy"
+    killed = Setup(40, ("game=tic_tac_toe", "controls=[]", *words(brake)))
+    assert sweep(*COMMAND, *killed.model, "deals=40", f"output_dir={calm}") == 0
+    killer = Killer(stormy, killed, random.Random(7))
+    with braked(brake, PAUSE):
         killer.go()
     figure(
         f"kills: {killer.counts}, torn lines: {killer.lost}, "
-        f"matches safe after the last one: {finished(stormy)} of {sweep.matches}"
+        f"matches safe after the last one: {finished(stormy)} of {killed.matches}"
     )
-    assert killer.total == A_ROUND * rounds
+    assert killer.total == KILLS
     assert all(killer.counts.values())
     assert killer.lost > 0, "no match had to be played again"
-    assert sweep.start(stormy, "local").wait(600) == 0
-    expected, got = matches(calm), matches(stormy)
-    assert len(expected) == sweep.matches
-    assert got == expected
+    assert sweep(*COMMAND, *killed.model, "deals=40", f"output_dir={stormy}") == 0
+    assert len(matches(calm)) == killed.matches
+    assert matches(stormy) == matches(calm)
 
 
 # --- interrupt
@@ -210,28 +188,39 @@ def command(folder: Path, *overrides: str) -> list[str]:
     return [sys.executable, "-m", "gauntlet.pipeline.run", *base, *overrides]
 
 
-@pytest.mark.parametrize(
-    "number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM]
-)
-def test_an_interrupted_sweep_says_how_to_go_on(folder: Path, number: signal.Signals) -> None:
+def looked(folder: Path) -> status.Status:
+    found = status.Status(Folder(folder))
+    found.look()
+    return found
+
+
+def test_an_interrupted_sweep_is_watched_and_says_how_to_go_on(folder: Path) -> None:
+    """Another process sees how far it is."""
     run = subprocess.Popen(
-        command(folder, "launch=inline", "deals=3000"),
+        command(folder, "launch=inline", "game=tic_tac_toe", "deals=9000"),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
     deadline = time.monotonic() + 60
-    while finished(folder) < 40 and time.monotonic() < deadline:
-        time.sleep(0.05)
-    run.send_signal(number)
+    while finished(folder) < 40 or not looked(folder).run.get("rate"):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    seen = looked(folder)
+    run.send_signal(signal.SIGTERM)
     said, _ = run.communicate(timeout=60)
+    assert (seen.playing, seen.done + (seen.left or 0)) == (True, 2 * 9000)
+    assert seen.seconds_left is not None
+    after = looked(folder)
+    assert (after.run["state"], after.done) == ("interrupted", finished(folder))
+    assert after.done >= seen.done
     assert run.returncode == 130, said
     assert "matches are left" in said
     assert "running the same command again continues" in " ".join(said.split())
     table = pd.read_csv(folder / "summary.csv")
     done = matches(folder)
     for _, row in table.iterrows():
-        assert row["matches"] == row["deals"] < 3000
+        assert row["matches"] == row["deals"] < 9000
         prefix = {r.deal for r in done.values() if r.cell == row["cell"].rpartition("-")[2]}
         assert set(range(row["deals"])) <= prefix or not prefix
 
@@ -240,7 +229,7 @@ def test_ray_workers_leave_the_same_records_as_one_process(
     sweep: Sweep, folder: Path, tmp_path: Path
 ) -> None:
     """Also with methods that prepare themselves, and their preparations: one Ray session."""
-    words = ("prompt=cloze,counterfactual,pride", "deals=20")
+    words = ("game=tic_tac_toe", "prompt=cloze,pride", "deals=20")
     sweep(*words)
     spread = tmp_path / "spread"
     done = subprocess.run(

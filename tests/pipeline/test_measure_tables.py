@@ -23,7 +23,6 @@ from gauntlet.pipeline.tables.primary_test import DIFFERENCE, ESTIMATE, RAW
 from gauntlet.pipeline.tables.summary import SUMMARY
 from gauntlet.pipeline.tables.terminal import show_all
 from gauntlet.stats.means import limits, p_value
-from gauntlet.stats.multiple import holm
 from gauntlet.stats.paired import sign_flip
 from tests.pipeline.conftest import Capsys
 from tests.pipeline.made import (
@@ -159,16 +158,6 @@ def test_a_measure_without_a_range_has_an_interval_from_100_deals_on(capsys: Cap
     assert 0 < found["p"] < 1
 
 
-def test_holm_takes_each_cells_own_test() -> None:
-    cells = [
-        won(about("a", baseline=RANDOM), [1] * 40 + [0] * 20),
-        scored("b", [4, 6, 8, 6], baseline=KnownBaseline(5.0)),
-    ]
-    found = summary_table(cells)
-    assert found["p_holm"].to_list() == holm(found["p"].to_numpy()).tolist()
-    assert found["p"].notna().all()
-
-
 def test_cells_of_two_measures_are_not_paired() -> None:
     cells = [scored("a", [6, 7]), scored("b", [4, 6]), won(about("c"), [1, 0])]
     other = results(about("d", Measure("score", 0, 100)), [1, 2], [0, 0])
@@ -217,11 +206,6 @@ def test_sentences_name_the_measure() -> None:
     assert "a difference from the baseline of less than 0.3733 would have been missed" in text
     assert "%" not in text.replace("95%", "")
     assert "win" not in text
-
-
-def test_a_score_without_a_baseline_is_told_alone() -> None:
-    text = sentences([scored("a", [4, 6, 8, 6])])
-    assert "score 6.000 over 4 matches, 95% interval 2.299 to 8.533; there is no baseline" in text
 
 
 def test_figures_and_terminal_name_the_measure(capsys: Capsys) -> None:

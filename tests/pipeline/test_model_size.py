@@ -13,7 +13,7 @@ from gauntlet.pipeline.sizing.hardware import shape_of
 from gauntlet.pipeline.tables.registry import figures
 from tests.nodes import ROOT
 from tests.pipeline.composing import cells_of
-from tests.pipeline.conftest import Refusal, Sweep
+from tests.pipeline.conftest import Sweep
 from tests.pipeline.made import RANDOM, about, drawn_of, made_of, won
 
 MODELS = ROOT / "conf" / "model"
@@ -43,11 +43,6 @@ def test_the_size_is_in_the_log_but_in_no_key_and_no_name(sweep: Sweep, folder: 
     assert sweep("model=fake", "+model.parameters=7e9") == 0
     (cell, *_) = Folder(folder).sweep_cells()
     assert cell.parameters == 7e9
-
-
-@pytest.mark.parametrize("value", ["0", "-1", "many"])
-def test_a_size_that_is_none_is_refused(value: str, sweep: Sweep, refusal: Refusal) -> None:
-    assert "model.parameters" in refusal(sweep("model=fake", f"+model.parameters={value}"))
 
 
 def test_three_sizes_make_a_figure() -> None:

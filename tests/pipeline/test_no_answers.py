@@ -6,7 +6,6 @@ from collections import Counter
 from pathlib import Path
 
 import pandas as pd
-import pytest
 
 from gauntlet.models.exchanges import TextExchange
 from gauntlet.pipeline import replay, verify
@@ -81,22 +80,3 @@ def test_a_seat_that_gives_up_loses(sweep: Sweep, folder: Path, capsys: Capsys) 
     assert verify.main([str(folder), "--replay", "all", "--packages", "tests"]) == 0
     assert sweep(*MOODY, "agent.on_bad_reply=forfeit") == 0, "nothing is left to play"
     assert {*matches(folder)} == {record.match for record in records}
-
-
-@pytest.mark.parametrize(
-    ("override", "message"),
-    [
-        ("agent.on_bad_reply=cry", "ask_again or fallback or forfeit"),
-        ("agent.on_bad_reply=1", "on_bad_reply"),
-    ],
-)
-def test_a_wrong_setting_is_one_line(
-    sweep: Sweep, capsys: Capsys, override: str, message: str
-) -> None:
-    assert sweep(*MOODY, override) == 2
-    assert message in capsys.readouterr().err
-
-
-def test_games_of_scores_cannot_be_given_up(sweep: Sweep, capsys: Capsys) -> None:
-    assert sweep("agent.on_bad_reply=forfeit", "prompt=vanilla", "seats=coop") == 2
-    assert "needs a game of two seats that is judged by wins" in capsys.readouterr().err

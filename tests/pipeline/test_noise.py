@@ -95,11 +95,6 @@ def test_an_interrupted_floor_goes_on(
     assert len(control_matches(folder)) == 2
 
 
-def test_who_asks_no_model_has_no_noise(sweep: Sweep, folder: Path) -> None:
-    assert sweep("game=tic_tac_toe", "agent=minimax", "deals=2", "noise_floor=true") == 0
-    assert not control_matches(folder)
-
-
 def test_a_difference_is_held_against_the_larger_floor_of_both() -> None:
     """A - B is 0.5, A - C is 0.25 and B - C is -0.25; the floors are 0.3, 0.1 and unknown."""
     wins = {"a": [1, 1, 1, 0], "b": [1, 0, 0, 0], "c": [1, 1, 0, 0]}

@@ -42,10 +42,8 @@ from tests.pipeline.test_measures import game
 KINDS = {
     "wins, luck taken out": ("game=uno", "deals=40"),
     "wins by deal": ("game=tic_tac_toe", "deals=30", "rotate=true", "test=above"),
-    "scores": (*game("Harvest"), "deals=30"),
     "chips": (*game("Market"), "deals=100"),
     "chips, luck taken out": ("game=holdem_hands", "deals=12"),
-    "draws": ("game=tic_tac_toe", "measure=match_score", "deals=30"),
 }
 P = re.compile(r"(?<!\S)(?:p(?: (?:Holm|raw|sign))?|z)(?!\S)")
 """Matches headings of columns with a test's p-value."""

@@ -13,8 +13,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
 
-from gauntlet.games.playouts import play_game as played_by_rules
-from gauntlet.games.santorini import Santorini
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.schema import MatchRecord
 from tests.pipeline.browsed import CHROMIUM, PATIENCE, SCHEMES, faults
@@ -218,51 +216,6 @@ def test_a_person_plays_a_whole_match_on_the_drawing(visit: Open, outputs: Path,
     see(page, "It is your turn")
     page.get_by_role("button", name="Leave the table").click()
     see(page, "The table is closed: it was left; what was finished is kept")
-
-
-@pytest.mark.slow
-def test_a_person_plays_holdem_by_its_drawn_actions(visit: Open, outputs: Path) -> None:
-    """A raise by click, then each first action but fold by keys."""
-    page = sit_down(visit, "holdem", "game.hands=1")
-    over = page.get_by_text("The match is over")
-    actions = page.locator(".d-action[data-moves]")
-    raised = page.get_by_role("button", name="RAISE_POT", exact=True).first
-    expect(raised).to_contain_text(re.compile(r"raise pot\s*\+\d+"))
-    raised.click()
-    while not over.count():
-        with suppress(Error):  # the page shows the next turn meanwhile
-            actions.nth(1 if "fold" in actions.first.inner_text(timeout=300) else 0).press(
-                "Enter", timeout=300
-            )
-        page.wait_for_timeout(100)
-    page.get_by_role("link", name="The match, move by move").click()
-    see(page, "ply 0 of")
-    folder = next(outputs.glob("play-holdem-*"))
-    own = [made for made in played_by_person(folder).decisions if made.seat == 1]
-    assert own[0].options[own[0].chosen] == "RAISE_POT"
-    assert all(made.options[made.chosen] != "FOLD" and not made.fallback for made in own)
-
-
-@pytest.mark.slow
-def test_a_person_plays_santorini_to_its_end_on_a_drawn_board(visit: Open, outputs: Path) -> None:
-    game = Santorini()  # compiled here, so that the table need not
-    state, _ = played_by_rules(game, ["greedy", "greedy"], 0, 0)
-    assert game.returns(state)
-    page = sit_down(visit, "santorini")
-    expect(page.locator(".d-board .d-pawn")).to_have_count(1)
-    expect(page.locator(".d-board .d-option")).to_have_count(24)
-    page.locator(".d-board [data-moves]").first.click()
-    over = page.get_by_text("The match is over")
-    while not over.count():
-        page.keyboard.press("1")
-        page.wait_for_timeout(150)
-    expect(page.locator(".d-board .d-pawn")).to_have_count(4)
-    page.get_by_role("link", name="The match, move by move").click()
-    see(page, "ply 0 of")
-    record = played_by_person(outputs / "play-santorini-0_random")
-    own = [made for made in record.decisions if made.seat == 1 and not made.forced]
-    assert len(own) > 2
-    assert {made.chosen for made in own} == {0}
 
 
 @pytest.mark.slow

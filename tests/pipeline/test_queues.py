@@ -91,17 +91,6 @@ def test_what_comes_while_the_model_works_joins_the_next_batch(delivered: Delive
     waiting.close()
 
 
-def test_a_flush_of_nothing_starts_nothing(delivered: Delivered) -> None:
-    model = Gated()
-    waiting = BatchQueue(model, 2, delivered.batches.put)
-    waiting.flush()
-    put(waiting, "a")
-    put(waiting, "b")
-    assert model.begun.get(timeout=SECONDS) == ["a", "b"]
-    model.open.release()
-    waiting.close()
-
-
 @dataclass
 class Flowing(Empty):
     """Answers one request at a time, in the order of its length, and takes others meanwhile. Waits

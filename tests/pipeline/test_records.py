@@ -28,45 +28,14 @@ from gauntlet.pipeline.log.outcomes import WINS
 from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.log.schema import MatchRecord, Record
 from gauntlet.pipeline.plan.cells import digest
-from tests.pipeline.conftest import Capsys, Once, Refusal, Sweep
-from tests.pipeline.logs import matches, untimed
+from tests.pipeline.conftest import Capsys, Refusal, Sweep
+from tests.pipeline.logs import matches
 from tests.pipeline.records import STATIC, decided, described, ended, placed, scored, write
 
 
 def only_file(folder: Path) -> Path:
     (path,) = (folder / "records").glob("*.jsonl")
     return path
-
-
-def test_a_damaged_line_is_kept_aside_and_played_again(
-    sweep: Sweep, once: Once, folder: Path, capsys: Capsys
-) -> None:
-    once("game=tic_tac_toe", "prompt=cloze")
-    before, path = matches(folder), only_file(folder)
-    lines = path.read_bytes().splitlines(keepends=True)
-    lines[2] = b'{"match": "half a li\n'
-    path.write_bytes(b"".join(lines))
-    assert sweep("game=tic_tac_toe", "prompt=cloze") == 0
-    assert "1 damaged line" in " ".join(capsys.readouterr().out.split())
-    assert matches(folder) == before
-    assert b"half a li" in path.with_suffix(".damaged").read_bytes()
-
-
-def test_the_first_line_damaged_takes_no_prompt_text_with_it(
-    sweep: Sweep, once: Once, folder: Path
-) -> None:
-    """The statics are on the first line; without it they come from the replayed match."""
-    once("game=tic_tac_toe", "prompt=cloze")
-    before, path = matches(folder), only_file(folder)
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join([b"{}\n", *lines[1:]]))
-    sweep("game=tic_tac_toe", "prompt=cloze")
-    after = [replace(untimed(record), statics={}) for record in Folder(folder).matches()]
-    assert {record.match: record for record in after} == {
-        match: replace(record, statics={}) for match, record in before.items()
-    }
-    texts = [text for record in Folder(folder).matches() for text in record.statics.values()]
-    assert any(text.startswith("You are player 1") for text in texts)
 
 
 def test_texts_that_are_lost_are_lacked_by_their_readers_and_come_again(

@@ -16,7 +16,6 @@ from gauntlet.pipeline.tables import conditions
 from gauntlet.pipeline.tables.controls import CONTROLS
 from gauntlet.pipeline.tables.stopped import verdicts
 from gauntlet.pipeline.tables.verdict import GROUPS, first_paragraphs, verdict
-from gauntlet.stats.proportions import clopper_pearson
 from tests.pipeline.made import SCORE, KnownBaseline, about, made_of, results
 from tests.pipeline.test_answers import cell
 
@@ -115,18 +114,3 @@ def test_nothing_is_said_of_cells_without_skill(kind: str) -> None:
 def test_without_correction_much_would_be_said(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conditions, "holm", np.asarray)
     assert false_verdicts(kind, 1, 24) > 6
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", [*DRAWS])
-def test_at_most_5_percent_of_verdicts_on_cells_without_skill_are_false(
-    kind: str, figure: Callable[[str], None]
-) -> None:
-    runs = 1_000
-    false = false_verdicts(kind, 2, runs)
-    found = clopper_pearson(false, runs)
-    figure(
-        f"verdicts of 8 cells without skill, by {kind}: something is shown in {false} of "
-        f"{runs:,} runs ({found.low:.3f} to {found.high:.3f})"
-    )
-    assert found.low <= 0.05
