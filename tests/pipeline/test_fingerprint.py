@@ -228,39 +228,31 @@ LOADED = """
 import importlib, json, sys
 import gauntlet
 before = set(sys.modules)  # what any use of the package loads
-for name in json.loads(sys.argv[1]):
+for name in sys.argv[1:]:
     importlib.import_module(name)
-print(json.dumps([name for name, one in sys.modules.items()
-    if name not in before and not hasattr(one, "__path__")]))
+loaded = [name for name, one in sys.modules.items()
+    if name not in before and not hasattr(one, "__path__")]
+from gauntlet.pipeline.plan import fingerprint
+print(json.dumps([loaded, fingerprint._code(frozenset(sys.argv[1:])).fingerprint]))
 """
 
 
 @pytest.mark.parametrize("name", ["arena", "pocket"])
-def test_whatever_python_loads_for_a_cell_counts(name: str) -> None:
+def test_whatever_python_loads_for_a_cell_counts_and_another_process_finds_the_same(
+    name: str,
+) -> None:
     """Not so for hold'em: the package of UNO, whose random numbers it uses, loads all of UNO."""
     cell = CELLS[name]()
     players = [part for player in cell.players for part in (player.agent, player.model)]
     modules = sorted({each.__module__ for each in fingerprint.classes([cell.game, players])})
-    command = [sys.executable, "-c", LOADED, json.dumps(modules)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    own = [one for one in json.loads(done.stdout) if one.startswith(fingerprint.OWN)]
+    command, env = [sys.executable, "-c", LOADED, *modules], {**os.environ, "PYTHONHASHSEED": "42"}
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=True)
+    loaded, found = json.loads(done.stdout)
+    own = [one for one in loaded if one.startswith(fingerprint.OWN)]
     assert len(own) > len(modules)
     files = {f"{one.removeprefix(PACKAGE).replace('.', '/')}.py" for one in own}
     assert files <= code_of(cell).files.keys()
-
-
-SCRIPT = """
-from tests.pipeline.test_fingerprint import CELLS, code_of
-print(*(code_of(cell()).fingerprint for cell in CELLS.values()))
-"""
-
-
-def test_another_process_finds_the_same() -> None:
-    environment = {**os.environ, "PYTHONHASHSEED": "4242", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == [code_of(cell()).fingerprint for cell in CELLS.values()]
+    assert found == code_of(cell).fingerprint
 
 
 # --- ids
