@@ -88,10 +88,6 @@ def visit(browser: Browser, server: str) -> Iterator[Open]:
     assert wrong == []
 
 
-def _port(server: str) -> str:
-    return server.rpartition(":")[2]
-
-
 def see(page: Page, text: str | re.Pattern[str]) -> None:
     expect(page.get_by_text(text).first).to_be_visible(timeout=PATIENCE)
 
@@ -307,10 +303,3 @@ def played_by_person(folder: Path) -> MatchRecord:
 def choose(page: Page, label: str, option: str) -> None:
     page.get_by_label(label, exact=True).first.click()
     page.get_by_role("option", name=option, exact=True).click()
-
-
-def test_a_page_from_elsewhere_gets_nothing(visit: Open, server: str) -> None:
-    page = visit("/")
-    port = _port(server)
-    for headers in ({"Host": f"evil.example:{port}"}, {"Origin": "http://evil.example"}):
-        assert page.request.get(f"{server}/", headers=headers).status in (403, 421)

@@ -15,6 +15,7 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.play.match import Table
 from gauntlet.pipeline.sweep import play as sweeping
 from gauntlet.pipeline.sweep import publish_results as ending
+from gauntlet.pipeline.tables import report
 from gauntlet.pipeline.tracking import follow
 from gauntlet.pipeline.tracking import track as tracking
 from tests.pipeline.conftest import Capsys, Sweep
@@ -50,6 +51,7 @@ def test_runs_of_many_cells_bring_what_is_their_own(
     told = ("tracking=mlflow", f"tracking.store={store}", "game=tic_tac_toe", "deals=2")
     with monkeypatch.context() as killed:  # before the final runs are made
         killed.setattr(ending, "track", lambda *_: "")
+        killed.setattr(report, "drawings", lambda *_: {})
         assert sweep(*told) == 0
     assert [run.info.run_name for run in runs(store)] == [
         "tic_tac_toe: fake by cloze, counterfactual [out] (live)"
