@@ -22,36 +22,26 @@ import pandas as pd
 from gauntlet.pipeline import status
 from gauntlet.pipeline.log.folder import Folder
 from tests.cluster.brake import braked, words
+from tests.nodes import ROOT
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import finished, matches, preparations
 
 KILLS = 6
 """Of every kind: a write, a driver, three workers and their driver."""
-
-COMMAND = ("tracking=none", "baseline=null", "concurrent_matches=8")
+DEALS = 40
+"""Of two cells."""
+SWEEP = (
+    "baseline=null",
+    "concurrent_matches=8",
+    "game=tic_tac_toe",
+    "controls=[]",
+    f"deals={DEALS}",
+)
 PAUSE = 0.15
 """Seconds that the braked fake waits before a batch while its sweep is being killed: a test process
 that gets no core for a second still finds the sweep running."""
-
-
-@dataclass(frozen=True)
-class Setup:
-    """The sweep: deals of two cells, with the model given by these arguments."""
-
-    deals: int
-    model: Sequence[str]
-
-    @property
-    def matches(self) -> int:
-        return 2 * self.deals
-
-    def start(self, folder: Path, launch: str, torn: int | None = None) -> subprocess.Popen[bytes]:
-        module = ["pipeline.run"] if torn is None else ["tests.pipeline.torn_run", str(torn)]
-        command = [sys.executable, "-m", *module, *COMMAND, *self.model]
-        command += [f"deals={self.deals}", f"launch={launch}", f"output_dir={folder}"]
-        if launch == "local":  # without a number a sweep as short as this one has no workers
-            command.append("launch.workers=2")
-        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+SECONDS = 300.0
+"""More than any of this takes, on a busy machine too."""
 
 
 def wait_for(run: subprocess.Popen[bytes], folder: Path, lines: int) -> bool:
@@ -76,7 +66,7 @@ def ray_workers(driver: int) -> Iterator[int]:
 
 def living_workers(driver: int) -> list[int]:
     """The same, once there are any: right after a kill the next one may still be starting."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + SECONDS
     while time.monotonic() < deadline:
         if found := list(ray_workers(driver)):
             return found
@@ -97,10 +87,10 @@ def ancestors(pid: int) -> list[int]:
 
 @dataclass
 class Killer:
-    """Runs a sweep on `folder` and kills it in every way; counts the kills."""
+    """Runs the sweep with this model on `folder` and kills it in every way; counts the kills."""
 
     folder: Path
-    sweep: Setup
+    model: Sequence[str]
     rng: random.Random
     counts: dict[str, int] = field(default_factory=lambda: {"worker": 0, "driver": 0, "write": 0})
     lost: int = 0
@@ -109,9 +99,26 @@ class Killer:
     def total(self) -> int:
         return sum(self.counts.values())
 
+    def start(self, module: Sequence[str], launch: str) -> subprocess.Popen[bytes]:
+        words = (
+            *SWEEP,
+            *self.model,
+            "tracking=none",
+            f"launch={launch}",
+            f"output_dir={self.folder}",
+        )
+        # without a number of workers a sweep as short as this one has none
+        workers = ["launch.workers=2"] * (launch == "local")
+        return subprocess.Popen(
+            [sys.executable, "-m", *module, *words, *workers],
+            cwd=ROOT,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
     def room(self) -> int:
         """Return how far the log may grow before the next kill, so that all of them find room."""
-        left = self.sweep.matches - finished(self.folder)
+        left = 2 * DEALS - finished(self.folder)
         return max(1, left // (KILLS - self.total + 2))
 
     def go(self) -> None:
@@ -119,11 +126,12 @@ class Killer:
             kill()
 
     def torn(self) -> None:
-        run = self.sweep.start(self.folder, "inline", torn=self.rng.randint(2, 4))
-        assert run.wait(120) == -signal.SIGKILL, "the sweep ended before the write was torn"
+        number = str(self.rng.randint(2, 4))
+        run = self.start(("tests.pipeline.torn_run", number), "inline")
+        assert run.wait(SECONDS) == -signal.SIGKILL, "the sweep ended before the write was torn"
         self.counts["write"] += 1
         self.lost += self.torn_ends()
-        assert finished(self.folder) < self.sweep.matches
+        assert finished(self.folder) < 2 * DEALS
 
     def torn_ends(self) -> int:
         """Return the files that end in the middle of a line: a match that must be replayed."""
@@ -131,14 +139,14 @@ class Killer:
         return sum(not path.read_bytes().endswith(b"\n") for path in files)
 
     def driver(self) -> None:
-        run = self.sweep.start(self.folder, "inline")
+        run = self.start(("pipeline.run",), "inline")
         assert self.further(run, self.rng.randint(1, self.room()))
         time.sleep(self.rng.uniform(0, 0.05))
         self.end(run)
 
     def workers(self) -> None:
         """Kill three workers of one run, and then its driver."""
-        run = self.sweep.start(self.folder, "local")
+        run = self.start(("pipeline.run",), "local")
         for _ in range(3):
             assert self.further(run, self.rng.randint(1, self.room()))
             os.kill(self.rng.choice(living_workers(run.pid)), signal.SIGKILL)
@@ -155,7 +163,7 @@ class Killer:
         run.send_signal(signal.SIGKILL)
         run.wait()
         self.counts["driver"] += 1
-        assert finished(self.folder) < self.sweep.matches
+        assert finished(self.folder) < 2 * DEALS
 
 
 def test_a_sweep_killed_everywhere_has_the_records_of_one_that_never_was(
@@ -163,20 +171,19 @@ def test_a_sweep_killed_everywhere_has_the_records_of_one_that_never_was(
 ) -> None:
     """A model that only waits, in a small game: the kill is of the sweep, not of its players."""
     brake, calm, stormy = tmp_path / "brake", tmp_path / "calm", tmp_path / "stormy"
-    killed = Setup(40, ("game=tic_tac_toe", "controls=[]", *words(brake)))
-    assert sweep(*COMMAND, *killed.model, "deals=40", f"output_dir={calm}") == 0
-    killer = Killer(stormy, killed, random.Random(7))
+    assert sweep(*SWEEP, *words(brake), f"output_dir={calm}") == 0
+    killer = Killer(stormy, words(brake), random.Random(7))
     with braked(brake, PAUSE):
         killer.go()
     figure(
         f"kills: {killer.counts}, torn lines: {killer.lost}, "
-        f"matches safe after the last one: {finished(stormy)} of {killed.matches}"
+        f"matches safe after the last one: {finished(stormy)} of {2 * DEALS}"
     )
     assert killer.total == KILLS
     assert all(killer.counts.values())
     assert killer.lost > 0, "no match had to be played again"
-    assert sweep(*COMMAND, *killed.model, "deals=40", f"output_dir={stormy}") == 0
-    assert len(matches(calm)) == killed.matches
+    assert sweep(*SWEEP, *words(brake), f"output_dir={stormy}") == 0
+    assert len(matches(calm)) == 2 * DEALS
     assert matches(stormy) == matches(calm)
 
 
@@ -202,13 +209,13 @@ def test_an_interrupted_sweep_is_watched_and_says_how_to_go_on(folder: Path) -> 
         stderr=subprocess.STDOUT,
         text=True,
     )
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + SECONDS
     while finished(folder) < 40 or not looked(folder).run.get("rate"):
         assert time.monotonic() < deadline
         time.sleep(0.1)
     seen = looked(folder)
     run.send_signal(signal.SIGTERM)
-    said, _ = run.communicate(timeout=60)
+    said, _ = run.communicate(timeout=SECONDS)
     assert (seen.playing, seen.done + (seen.left or 0)) == (True, 2 * 9000)
     assert seen.seconds_left is not None
     after = looked(folder)
@@ -236,7 +243,7 @@ def test_ray_workers_leave_the_same_records_as_one_process(
         command(spread, "launch=local", "launch.workers=2", *words),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=SECONDS,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert matches(spread) == matches(folder)
