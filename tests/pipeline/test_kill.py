@@ -204,19 +204,19 @@ def looked(folder: Path) -> status.Status:
 def test_an_interrupted_sweep_is_watched_and_says_how_to_go_on(folder: Path) -> None:
     """Another process sees how far it is."""
     run = subprocess.Popen(
-        command(folder, "launch=inline", "game=tic_tac_toe", "deals=9000"),
+        command(folder, "launch=inline", "deals=4000"),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
     deadline = time.monotonic() + SECONDS
-    while finished(folder) < 40 or not looked(folder).run.get("rate"):
+    while finished(folder) < 40 or not (Folder(folder).status or {}).get("rate"):
         assert time.monotonic() < deadline
         time.sleep(0.1)
     seen = looked(folder)
     run.send_signal(signal.SIGTERM)
     said, _ = run.communicate(timeout=SECONDS)
-    assert (seen.playing, seen.done + (seen.left or 0)) == (True, 2 * 9000)
+    assert (seen.playing, seen.done + (seen.left or 0)) == (True, 2 * 4000)
     assert seen.seconds_left is not None
     after = looked(folder)
     assert (after.run["state"], after.done) == ("interrupted", finished(folder))
@@ -227,7 +227,7 @@ def test_an_interrupted_sweep_is_watched_and_says_how_to_go_on(folder: Path) -> 
     table = pd.read_csv(folder / "summary.csv")
     done = matches(folder)
     for _, row in table.iterrows():
-        assert row["matches"] == row["deals"] < 9000
+        assert row["matches"] == row["deals"] < 4000
         prefix = {r.deal for r in done.values() if r.cell == row["cell"].rpartition("-")[2]}
         assert set(range(row["deals"])) <= prefix or not prefix
 
