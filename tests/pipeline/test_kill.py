@@ -209,15 +209,17 @@ def test_an_interrupted_sweep_is_watched_and_says_how_to_go_on(folder: Path) -> 
         stderr=subprocess.STDOUT,
         text=True,
     )
-    deadline = time.monotonic() + SECONDS
-    while finished(folder) < 40 or not (Folder(folder).status or {}).get("rate"):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    seen = looked(folder)
-    run.send_signal(signal.SIGTERM)
-    said, _ = run.communicate(timeout=SECONDS)
-    assert (seen.playing, seen.done + (seen.left or 0)) == (True, 2 * 4000)
-    assert seen.seconds_left is not None
+    try:
+        deadline = time.monotonic() + SECONDS
+        while finished(folder) < 40 or not (Folder(folder).status or {}).get("rate"):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        seen = looked(folder)
+        assert (seen.playing, seen.done + (seen.left or 0)) == (True, 2 * 4000)
+        assert seen.seconds_left is not None
+    finally:
+        run.send_signal(signal.SIGTERM)
+        said, _ = run.communicate(timeout=SECONDS)
     after = looked(folder)
     assert (after.run["state"], after.done) == ("interrupted", finished(folder))
     assert after.done >= seen.done

@@ -112,8 +112,8 @@ def test_rotated_seats_give_a_match_a_seat_and_an_interval_by_deal(
 def test_a_baseline_is_measured_and_tested_against(sweep: Sweep, folder: Path) -> None:
     sweep("baseline=random", "agent=rule", "deals=100")
     (row,) = summary(folder).to_dict("records")
-    assert row["baseline"] == pytest.approx(0.4954, abs=0.002)
-    assert row["baseline_n"] == 400_000
+    assert row["baseline"] == pytest.approx(0.4954, abs=0.006)
+    assert row["baseline_n"] == 100_000
     assert 0 < row["p"] == row["p_holm"] < 1
     assert row["raw"] == pytest.approx(0.542, abs=0.17)  # 3.4 standard errors
 
