@@ -200,17 +200,6 @@ def test_noise_cells_are_played_on_the_same_deals_and_change_no_match(
     assert "a meaningless change, " in _report(folder)
 
 
-def test_a_floor_that_was_measured_stays_and_grows(sweep: Sweep, folder: Path) -> None:
-    given = ("game=tic_tac_toe", "prompt=cloze")
-    sweep(*given, "deals=2", "noise_floor=true")
-    before = control_matches(folder)
-    sweep(*given, "deals=4")
-    assert list(pd.read_csv(folder / "noise.csv").deals) == [2]
-    sweep(*given, "deals=4", "noise_floor=true")
-    assert before.items() <= control_matches(folder).items()
-    assert list(pd.read_csv(folder / "noise.csv").deals) == [4]
-
-
 def test_noise_matches_that_all_fail_are_told_and_have_no_floor(
     sweep: Sweep, folder: Path, tmp_path: Path
 ) -> None:

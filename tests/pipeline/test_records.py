@@ -156,15 +156,6 @@ def test_a_lost_claim_is_one_line(tmp_path: Path) -> None:
         assert [one.deal for one in log.outcomes["c"]] == [0]
 
 
-def test_an_output_dir_belongs_to_one_seed(sweep: Sweep, folder: Path, refusal: Refusal) -> None:
-    sweep("game=tic_tac_toe", "seed=1")
-    before = matches(folder)
-    assert "holds matches of seed 1, not 2; choose another output_dir" in refusal(
-        sweep("game=tic_tac_toe", "seed=2")
-    )
-    assert matches(folder) == before
-
-
 def test_an_output_dir_belongs_to_one_schema(sweep: Sweep, folder: Path, capsys: Capsys) -> None:
     sweep("game=tic_tac_toe")
     claim = parse_object((folder / "sweep.json").read_bytes())
@@ -225,12 +216,6 @@ def test_a_full_disk_ends_in_one_line_and_loses_nothing(
     assert matches(folder) == safe, "a half-written line was left"
     assert sweep("game=tic_tac_toe", "deals=6", "prompt=cloze") == 0
     assert len(matches(folder)) == 6
-
-
-def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(UserError, match="cannot be written"):
-        Log(tmp_path / "file" / "out", 1)
 
 
 # --- schema
