@@ -44,7 +44,7 @@ from tests.pipeline.paged import visit
 PATIENCE = 60
 """Seconds that a process may take to start, or to end."""
 
-TIC_TAC_TOE = Wish(game="tic_tac_toe", others={0: "random"}, model="fake")
+LAID = Wish(game="tic_tac_toe", others={0: "random"}, model="fake")
 
 
 async def until(come: Callable[[], Any]) -> Any:
@@ -91,7 +91,7 @@ def test_a_whole_match_is_played_and_its_record_read_back(tmp_path: Path, capsys
         await user.should_see("The table is closed", retries=20)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(play, "Wish", lambda: TIC_TAC_TOE)
+        patch.setattr(play, "Wish", lambda: LAID)
         patch.setattr(play, "Table", lambda *given: tables.append(Table(*given)) or tables[0])
         visit(tmp_path, act)
 

@@ -158,18 +158,17 @@ def test_two_folders_pair_as_one_sweep_of_both_would(
 @pytest.mark.parametrize(
     ("other", "line"),
     [
-        ("seed=2", "has seed 1 and"),
-        ("game.size=4", "no two different cells"),
-        ("", "no two different cells"),
+        ("game=tic_tac_toe seed=2", "has seed 1 and"),
+        ("game=rock_paper_scissors", "no two different cells"),
+        ("game=tic_tac_toe", "no two different cells"),
     ],
 )
 def test_cells_that_met_other_cards_or_are_one_cell_are_not_paired(
     sweep: Sweep, tmp_path: Path, refusal: Refusal, other: str, line: str
 ) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
-    words = ("game=tic_tac_toe", "deals=1", "prompt=cloze")
-    sweep(*words, f"output_dir={one}")
-    sweep(*words, f"output_dir={two}", *other.split())
+    sweep("game=tic_tac_toe", "deals=1", "prompt=cloze", f"output_dir={one}")
+    sweep(*other.split(), "deals=1", "prompt=cloze", f"output_dir={two}")
     assert line in refusal(run(one, two))
 
 
