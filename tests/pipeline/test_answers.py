@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from gauntlet.games.capabilities import WIN
+from gauntlet.pipeline.config.read import DeclaredTest
 from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
 from gauntlet.pipeline.log.results import Adjusted, CellInfo, CellResults
 from gauntlet.pipeline.plan.baseline import Baseline
@@ -194,6 +195,13 @@ def test_a_habit_is_not_said_to_read() -> None:
     assert text.startswith(
         "a cloze is not shown to read the game: always taking one option may do as well (+10.0"
     )
+
+
+def test_what_is_not_inferior_keeps_up() -> None:
+    even = cell("a", "cloze", 0.5)
+    declared = DeclaredTest("non_inferior", 0.005)
+    text = said(replace(even, about=replace(even.about, test=declared)))
+    assert "a cloze is not shown to keep up with random" in text
 
 
 def test_a_rule_speaks_for_its_cells() -> None:
