@@ -8,8 +8,8 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -132,33 +132,33 @@ def store(empty: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Edit]:
     """Edit a file of the project, one at a time, as seen by code that reads sources; loaded code
-    stays the same. For a data file only the hash changes."""
-    source, hashed = fingerprint._source, file_hash
+    stays the same. For a data file only the hash changes. No other module is parsed again."""
+    source, parsed, data = fingerprint._source, fingerprint._module, fingerprint._data
+    put, code, hashed = partial(monkeypatch.setattr, fingerprint), fingerprint._code, file_hash
 
     def change(file: str, old: str, new: str) -> None:
+        code.cache_clear()
+        put("_source", source)
         if not file.endswith(".py"):
             other = {ROOT / file: "another"}
-            monkeypatch.setattr(
-                fingerprint,
-                "file_hash",
-                lambda path, name: other.get(path.resolve()) or hashed(path, name),
-            )
-        else:
-            text = (ROOT / file).read_text(encoding="utf-8")
-            assert text.count(old) == 1, (file, old)
-            edited = tmp_path / "edited" / Path(file).name
-            edited.parent.mkdir(exist_ok=True)
-            edited.write_text(text.replace(old, new), encoding="utf-8")
-            module = file.removesuffix(".py").replace("/", ".")
+            put("file_hash", lambda path, name: other.get(path.resolve()) or hashed(path, name))
+            put("_data", data.__wrapped__)
+            put("_module", parsed.__wrapped__)
+            return
+        text = (ROOT / file).read_text(encoding="utf-8")
+        assert text.count(old) == 1, (file, old)
+        edited = tmp_path / "edited" / Path(file).name
+        edited.parent.mkdir(exist_ok=True)
+        edited.write_text(text.replace(old, new), encoding="utf-8")
 
-            def found(name: str) -> Path | None:
-                return edited if name.removeprefix(PACKAGE) == module else source(name)
+        def is_it(name: str) -> bool:
+            return name.removeprefix(PACKAGE).replace(".", "/") == file.removesuffix(".py")
 
-            monkeypatch.setattr(fingerprint, "_source", found)
-        forget_code(fingerprint._code, fingerprint._module, fingerprint._data)
+        put("_source", lambda name: edited if is_it(name) else source(name))
+        put("_module", lambda name: (parsed.__wrapped__ if is_it(name) else parsed)(name))
 
     yield change
-    forget_code(fingerprint._code, fingerprint._module, fingerprint._data)
+    code.cache_clear()
 
 
 CODE = (
@@ -167,10 +167,10 @@ CODE = (
 )
 
 
-def forget_code(*functions: Any) -> None:
+def forget_code() -> None:
     """As a new process would read it."""
     importlib.invalidate_caches()
-    for function in functions or CODE:
+    for function in CODE:
         function.cache_clear()
 
 

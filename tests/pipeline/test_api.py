@@ -1,4 +1,4 @@
-"""Whole sweeps over an API, and paid ones that are stopped: a real server."""
+"""Whole sweeps over an API, paid ones that are stopped, and batch jobs: a real server."""
 
 from __future__ import annotations
 
@@ -10,14 +10,18 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from gauntlet.models.api import batching
 from gauntlet.models.api.openai import OpenAI
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.plan.cells import Plan
-from tests.api import PocketServer, Script
+from tests.api import KEY, PocketServer, Script, Stage
+from tests.batches import BatchServer, until
 from tests.pipeline.composing import cells_of
 from tests.pipeline.conftest import Capsys, Refusal, Sweep
 from tests.pipeline.logs import matches
@@ -178,29 +182,8 @@ def stopping(url: str, folder: Path, served: PocketServer, script: Script) -> St
     return Stopping(url, folder, served)
 
 
-@pytest.mark.slow
-def test_a_sweep_stopped_by_its_cap_keeps_every_answer(stopping: Stopping, script: Script) -> None:
-    status, out, err = stopping.end("model.cap=0.009")
-    assert status == 2, out + err
-    assert "the spending cap of 0.009 is reached" in err
-    assert "the same command again" not in out, "a larger cap is needed"
-    assert stopping.stored() == (stopping.answered(), 0)
-    assert stopping.answered() > 5, err
-    script.seconds = (0.0,)
-    status, out, err = stopping.end("model.cap=10")
-    assert status == 0, out + err
-    assert len(matches(stopping.folder)) == 12
-    assert stopping.stored() == (stopping.answered(), 0)
-
-
-@pytest.mark.parametrize(
-    "players",
-    [pytest.param((), marks=pytest.mark.slow, id="paid"), pytest.param(MIXED, id="mixed")],
-)
-def test_a_sweep_stopped_by_ctrl_c_keeps_every_answer(
-    stopping: Stopping, script: Script, players: tuple[str, ...]
-) -> None:
-    with stopping.start(*players) as run:
+def test_a_sweep_stopped_by_ctrl_c_keeps_every_answer(stopping: Stopping, script: Script) -> None:
+    with stopping.start(*MIXED) as run:
         while stopping.answered() < 10:  # only the server's count shows how far the command is
             assert run.poll() is None, "".join(run.communicate())
             time.sleep(0.05)
@@ -211,6 +194,88 @@ def test_a_sweep_stopped_by_ctrl_c_keeps_every_answer(
     assert stopping.answered() >= 10
     assert stopping.stored() == (stopping.answered(), 0)
     script.seconds = (0.0,)
-    status, out, err = stopping.end(*players, "launch=inline")
+    status, out, err = stopping.end(*MIXED, "launch=inline")
     assert status == 0, out + err
     assert stopping.stored() == (stopping.answered(), 0)
+
+
+# --- batch jobs
+
+
+DEALS = 6
+
+
+@pytest.fixture
+def server(
+    stage: tuple[Stage, str], served: PocketServer, key: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[BatchServer]:
+    monkeypatch.setattr(batching, "GATHER_SECONDS", 0.3)
+    monkeypatch.setattr(batching, "FIRST_LOOK", 0.05)
+    server = BatchServer("chat", served.chat, key=KEY)
+    server.done.set()
+    stage[0].app = server.app()
+    yield server
+    server.done.set()
+
+
+@pytest.fixture
+def asked(stage: tuple[Stage, str], server: BatchServer) -> tuple[str, ...]:
+    """The overrides that make the subject use the server."""
+    return (
+        *("model=openai", "model.name=pocket", f"model.base_url={stage[1]}", "prompt=cloze"),
+        *("game=tic_tac_toe", f"deals={DEALS}", "baseline=null", "tracking=none"),
+    )
+
+
+def plain(record: MatchRecord) -> object:
+    """A record without its times."""
+    return msgspec.structs.replace(record, seconds=0.0, clock=None)
+
+
+def test_a_sweep_by_batch_jobs_has_the_records_of_one_without(
+    sweep: Sweep, folder: Path, tmp_path: Path, server: BatchServer, asked: tuple[str, ...]
+) -> None:
+    assert sweep(*asked, "model.cache=alone.sqlite", f"output_dir={tmp_path / 'alone'}") == 0
+    alone = len(server.alone)
+    assert sweep(*asked, "model.batch=true", "controls=[]") == 0
+    mine, theirs = matches(folder), matches(tmp_path / "alone")
+    assert len(mine) == DEALS
+    assert {key: plain(one) for key, one in mine.items()} == {
+        key: plain(one) for key, one in theirs.items()
+    }
+    assert len(server.alone) == alone + 1, "only the first question comes alone"
+    assert set(server.times.values()) == {1}
+    assert len(server.times) == alone - 1
+    plies = max(sum(bool(one.asked) for one in match.decisions) for match in mine.values())
+    assert len(server.jobs) <= 2 * plies
+    assert len(server.jobs["job_0"].requests) >= DEALS, "one ply of all matches"
+
+
+def test_ctrl_c_leaves_the_job_to_the_same_command(
+    sweep: Sweep, folder: Path, server: BatchServer, asked: tuple[str, ...]
+) -> None:
+    server.done.clear()
+    command = [sys.executable, "-m", "gauntlet.pipeline.run", *asked, "model.batch=true"]
+    cache = f"model.cache={folder.parent / 'replies.sqlite'}"
+    started: Callable[..., subprocess.Popen[str]] = subprocess.Popen
+    with started(
+        [*command, cache, f"output_dir={folder}", "launch=inline", "controls=[]"],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as run:
+        until(lambda: server.jobs, 120)
+        time.sleep(0.5)
+        run.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        out, _ = run.communicate(timeout=60)
+    assert time.monotonic() - began < 20
+    requests = len(server.jobs["job_0"].requests)
+    said = f"batch jobs that go on at the server: 1, of {requests} requests; the same command takes"
+    out = " ".join(out.split())
+    assert said in out
+    assert "running the same command again continues" in out
+    server.done.set()
+    assert sweep(*asked, "model.batch=true", cache, "controls=[]") == 0
+    assert len(matches(folder)) == DEALS
+    assert set(server.times.values()) == {1}

@@ -7,11 +7,8 @@ import json
 import os
 import signal
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -80,40 +77,6 @@ def test_a_signal_ends_a_run_whose_requests_hang(
         assert time.monotonic() - asked[0] < 3 * slower()
     assert stored_replies(tmp_path) == WELL
     assert (tmp_path / "out" / "summary.csv").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["hanging", "dripping", "waiting"])
-@pytest.mark.parametrize("launch", ["inline", "local"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_so_does_the_command_also_beside_a_model_of_workers(
-    tmp_path: Path, kind: str, launch: str, number: signal.Signals, figure: Callable[[str], None]
-) -> None:
-    """The whole process, MLflow and Ray with it."""
-    mixed = ("seats.0.agent=llm", "seats.0.model=fake", "seats.0.prompt=cloze", "launch.workers=2")
-    with at_work(turning(getattr(hostile, kind))) as (url, talks):
-        given = (*asking(url, tmp_path), f"output_dir={tmp_path / 'out'}", *mixed)
-        command = [
-            sys.executable,
-            "-m",
-            "pipeline.run",
-            *given[: None if launch == "local" else -4],
-        ]
-        with subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        ) as run:
-            end = time.monotonic() + 120
-            while len(talks) <= WELL and run.poll() is None and time.monotonic() < end:
-                time.sleep(0.02)
-            time.sleep(1)
-            started = time.monotonic()
-            run.send_signal(number)
-            said, _ = run.communicate(timeout=60)
-            seconds = time.monotonic() - started
-    figure(f"{number.name}, {kind}, {launch}: {seconds:.1f} s to the end")
-    assert run.returncode == 130, said
-    assert stored_replies(tmp_path) == WELL
-    assert seconds < 3 * slower()
 
 
 def test_what_a_server_says_harms_neither_terminal_nor_log(

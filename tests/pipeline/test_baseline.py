@@ -1,13 +1,17 @@
-"""The baseline of any game: simulated if the game supports it, else played until precise enough."""
+"""Scripted players: the baseline of any game, simulated if the game supports it, else played until
+precise enough; and sweeps that are simulated."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
 from math import sqrt
+from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
+from scipy.stats import binom
 
 from gauntlet.agents.base import Agent
 from gauntlet.agents.random import Random
@@ -17,14 +21,20 @@ from gauntlet.common.errors import UserError
 from gauntlet.games.holdem import Holdem
 from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.games.uno import Uno
+from gauntlet.pipeline.config.read import CellConfig, SeatConfig
 from gauntlet.pipeline.plan import baseline, time_budget
 from gauntlet.pipeline.plan.baseline import ERROR, LEAST, Baseline, enough_games, measure
+from gauntlet.pipeline.plan.build import build_cells
 from gauntlet.pipeline.plan.cells import Cell, Player
 from gauntlet.pipeline.plan.time_budget import ProgressCallbacks
+from gauntlet.pipeline.sweep.simulate import wins_by_seat
+from gauntlet.stats.power import deals_one_proportion
+from gauntlet.stats.proportions import two_sample_z
 from tests.games.bare import Bare, Judged, SumGuess, endless
+from tests.pipeline.conftest import Sweep
 
 
-def cell(game: Any, *agents: Agent, **changes: Any) -> Cell:
+def seated(game: Any, *agents: Agent, **changes: Any) -> Cell:
     """Player 0 is the subject, and is measured."""
     players = tuple(Player("player", agent, None, None) for agent in agents)
     plain = Cell("", {}, game, players, (0,), (0,), "win", False, False, "random", {})
@@ -34,13 +44,13 @@ def cell(game: Any, *agents: Agent, **changes: Any) -> Cell:
 @cache
 def baseline_of(game: str, **changes: Any) -> Baseline:
     games = {"bare": Bare(TicTacToe()), "hints": SumGuess()}
-    known = measure(cell(games[game], Random(), Random(), **changes), 1)
+    known = measure(seated(games[game], Random(), Random(), **changes), 1)
     assert known is not None
     return known
 
 
 def test_a_game_that_plays_itself_is_counted() -> None:
-    counted = measure(cell(Uno(), Rule(), Random()), 1, 50_000)
+    counted = measure(seated(Uno(), Rule(), Random()), 1, 50_000)
     wins = int(Uno().simulate(("random", "random"), 50_000, 1)[0])
     assert counted == Baseline("random", wins, 50_000)
     assert counted.error == sqrt(counted.rate * (1 - counted.rate) / 50_000)
@@ -48,7 +58,7 @@ def test_a_game_that_plays_itself_is_counted() -> None:
 
 def test_a_score_is_counted_by_wins_and_draws() -> None:
     """Of 1260 games of random play X wins 737 and 160 are drawn; a draw spreads less than a win."""
-    asked = cell(TicTacToe(), Random(), Random(), measure="match_score")
+    asked = seated(TicTacToe(), Random(), Random(), measure="match_score")
     known = measure(asked, 1, 400_000)
     assert known is not None
     assert known.games == 400_000
@@ -77,8 +87,8 @@ def test_another_game_is_played_until_the_error_is_small() -> None:
 def test_one_seed_is_one_baseline() -> None:
     before = baseline_of("hints")
     baseline._from_deals.cache_clear()
-    assert measure(cell(SumGuess(), Random(), Random()), 1) == before
-    assert measure(cell(SumGuess(), Random(), Random()), 2) != before
+    assert measure(seated(SumGuess(), Random(), Random()), 1) == before
+    assert measure(seated(SumGuess(), Random(), Random()), 2) != before
 
 
 def test_seats_exchanged_are_a_mean_over_deals() -> None:
@@ -103,15 +113,15 @@ def test_a_game_that_plays_itself_for_its_own_measure_does_so(
     """By the rules the same within the error; over both seats no player gains on itself."""
     monkeypatch.setattr(baseline, "SCORED", 4000)
     game, seats = Holdem(mode="hands", hands=1), (Random(), Random())
-    known = measure(cell(game, *seats, measure="bb_per_hand"), 3)
-    slow = measure(cell(Judged(game), *seats, measure="bb_per_hand"), 3)
+    known = measure(seated(game, *seats, measure="bb_per_hand"), 3)
+    slow = measure(seated(Judged(game), *seats, measure="bb_per_hand"), 3)
     assert known is not None
     assert slow is not None
     assert known.games == 4000
     assert slow.games >= LEAST
     assert abs(known.rate - slow.rate) < 4 * (known.error + slow.error)
     assert 0 < known.error == pytest.approx(slow.error * sqrt(slow.games / 4000), rel=0.2)
-    both = measure(cell(game, *seats, measure="bb_per_hand", rotate=True, baseline="caller"), 3)
+    both = measure(seated(game, *seats, measure="bb_per_hand", rotate=True, baseline="caller"), 3)
     assert both is not None
     assert abs(both.rate) < 4 * both.error < 4
 
@@ -134,7 +144,7 @@ def test_a_measure_without_a_range_is_known_by_its_spread(monkeypatch: pytest.Mo
 
 def test_long_games_are_played_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(baseline, "PLIES", 500)
-    known = measure(cell(Bare(TicTacToe(size=4)), Random(), Random()), 2)
+    known = measure(seated(Bare(TicTacToe(size=4)), Random(), Random()), 2)
     assert known is not None
     assert known.games == 100
     assert known.error > ERROR
@@ -146,7 +156,7 @@ def baseline_and_messages(
     """Return the baseline of a game, and the output about it."""
     told = list[str]()
     watch = ProgressCallbacks(lambda done, total: None, told.append)
-    return measure(cell(game, Random(), Random(), measure=name), 7, 1, watch, slow), told
+    return measure(seated(game, Random(), Random(), measure=name), 7, 1, watch, slow), told
 
 
 @pytest.mark.parametrize("game", [Bare(TicTacToe()), TicTacToe()], ids=["rules", "itself"])
@@ -179,15 +189,15 @@ def test_of_a_few_games_there_is_no_baseline(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_without_a_scripted_player_in_another_seat_there_is_none() -> None:
-    assert measure(cell(TicTacToe(), Random(), Search()), 1) is None
-    assert measure(cell(TicTacToe(), Search(), Random(), baseline=None), 1) is None
+    assert measure(seated(TicTacToe(), Random(), Search()), 1) is None
+    assert measure(seated(TicTacToe(), Search(), Random(), baseline=None), 1) is None
 
 
 def test_what_cannot_be_measured_is_told() -> None:
     with pytest.raises(UserError, match=r"baseline=rule is not a scripted player .*known: random"):
-        measure(cell(Bare(TicTacToe()), Random(), Random(), baseline="rule"), 1)
+        measure(seated(Bare(TicTacToe()), Random(), Random(), baseline="rule"), 1)
     with pytest.raises(UserError, match="Endless is not over after 10,000 plies"):
-        measure(cell(endless(), Random(), Random()), 1)
+        measure(seated(endless(), Random(), Random()), 1)
 
 
 def test_a_slow_game_that_plays_itself_is_played_until_the_error_is_small(
@@ -196,7 +206,7 @@ def test_a_slow_game_that_plays_itself_is_played_until_the_error_is_small(
     """Progress is shown to a waiting user: with UNO treated as slow."""
     monkeypatch.setattr(baseline, "_quick", lambda *_: False)
     told: list[tuple[int, int]] = []
-    slow = cell(Uno(), Rule(), Random())
+    slow = seated(Uno(), Rule(), Random())
     known = measure(slow, 7, watch=ProgressCallbacks(lambda *reached: told.append(reached), print))
     assert known is not None
     assert known.games == 10_000
@@ -206,6 +216,132 @@ def test_a_slow_game_that_plays_itself_is_played_until_the_error_is_small(
     assert len(told) == 100
 
 
-def test_uno_is_quick() -> None:
-    baseline._quick.cache_clear()
-    assert baseline._quick(Uno(), ("random", "random"), 1)
+# --- simulated sweeps
+
+
+SEEDS = 200
+MEASURED = {
+    # RLCard, 800,000 games for two random players, 500,000 for rule-rule-random, 100,000 else
+    "two_random": ((50.55, 49.45), 0.11),
+    "two_rule": ((50.56, 49.44), 0.31),
+    "three_random": ((34.04, 33.26, 32.70), 0.29),
+    "three_rule": ((34.28, 33.09, 32.63), 0.29),
+    "rule_rule_random": ((36.24, 35.20, 28.56), 0.13),
+}
+
+
+def table(file: Path) -> pd.DataFrame:
+    return pd.read_csv(file, keep_default_na=False, na_values=[""])
+
+
+def test_the_published_seatings_win_as_measured(sweep: Sweep, folder: Path) -> None:
+    assert sweep("experiment=llm_uno_baselines", "deals=100000") == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["seats.csv", "summary.csv"]
+    summary = table(folder / "summary.csv")
+    assert list(summary["agent"]) == ["random", "rule", "random", "rule", "rule"]
+    assert set(summary["model"]) == {"-"}
+    seats = table(folder / "seats.csv")
+    assert list(seats["seats"].unique()) == list(MEASURED)
+    for seating, rows in seats.groupby("seats"):
+        percent, width = MEASURED[str(seating)]
+        for (_, row), expected in zip(rows.iterrows(), percent, strict=True):
+            half_widths = sqrt(((row["ci_high"] - row["ci_low"]) / 2) ** 2 + (width / 100) ** 2)
+            errors = abs(row["win_rate"] - expected / 100) / (half_widths / 1.96)
+            assert errors < 3, (seating, row["seat"])  # thirteen seats: three standard errors
+
+
+def test_a_game_with_draws_is_simulated_by_its_score(sweep: Sweep, folder: Path) -> None:
+    """Of 1260 games of random play O wins 363 and 160 are drawn."""
+    words = ("game=tic_tac_toe", "agent=random", "simulate=true", "baseline=random")
+    assert sweep(*words, "deals=20000") == 0
+    (row,) = table(folder / "summary.csv").to_dict("records")
+    assert row["raw"] == row["estimate"] == pytest.approx((363 + 80) / 1260, abs=0.02)
+    assert row["raw_low"] < (363 + 80) / 1260 < row["raw_high"]
+    assert row["baseline"] == pytest.approx((363 + 80) / 1260, abs=0.002)
+
+
+def test_the_rule_player_wins_54_percent_from_seat_1(sweep: Sweep, folder: Path) -> None:
+    assert sweep("experiment=llm_uno_solo", "agent=rule", "simulate=true", "deals=100000") == 0
+    (row,) = table(folder / "summary.csv").to_dict("records")
+    assert abs(row["raw"] - 0.542) < 0.003
+
+
+def test_counts_never_take_the_place_of_played_matches(sweep: Sweep, folder: Path) -> None:
+    assert sweep("agent=rule", "deals=2") == 0
+    before = (folder / "summary.csv").read_bytes()
+    assert sweep("agent=rule", "deals=2", "simulate=true") == 2
+    assert (folder / "summary.csv").read_bytes() == before
+
+
+def coop(policy: str) -> Cell:
+    """The cooperative seating with a scripted player in the model's seat."""
+
+    def seat(agent: str, subject: bool = False) -> SeatConfig:
+        node = {"_target_": "agents.rule.Rule", "policy": agent}
+        return SeatConfig(agent, subject, node, {}, {}, 1 if subject else None)
+
+    (cell,) = build_cells(
+        [
+            CellConfig(
+                experiment="coop",
+                labels=dict.fromkeys(("game", "agent", "model", "prompt", "seats"), "-"),
+                game={"_target_": "games.uno.Uno"},
+                seats=(seat("rule"), seat("rule"), seat(policy, subject=True)),
+                measured=(1,),
+                rotate=False,
+                paper_bugs=False,
+                baseline="random",
+                packages=(),
+            )
+        ]
+    )
+    return cell
+
+
+@cache
+def known_baseline() -> Baseline:
+    found = measure(coop("random"), 1)
+    assert found is not None
+    return found
+
+
+def count_significant(policy: str, games: int, alpha: float = 0.05) -> int:
+    """Count the sweeps, of SEEDS with `games` games, in which seat 1 is found to be above its
+    baseline."""
+    cell, baseline, hits = coop(policy), known_baseline(), 0
+    for seed in range(SEEDS):
+        wins: Any = wins_by_seat(cell, games, seed)[1]
+        test = two_sample_z(wins, games, baseline.wins, baseline.games)
+        hits += bool(test.p_value < alpha)
+    return hits
+
+
+PLANNED = deals_one_proportion(0.3919, 0.3520, power=0.9)
+
+
+def test_how_many_games_help_takes_to_be_found() -> None:
+    """Four points over 35.2%: about twelve hundred games for a power of 90%."""
+    assert 1150 < PLANNED < 1300
+
+
+def test_the_helper_is_found_as_often_as_planned() -> None:
+    low, high = binom.interval(0.999, SEEDS, 0.9)
+    assert low <= count_significant("helper", PLANNED) <= high
+
+
+def test_a_helper_that_does_not_help_is_found_no_more_often_than_alpha() -> None:
+    low, high = binom.interval(0.999, SEEDS, 0.05)
+    assert low <= count_significant("random", PLANNED) <= high
+
+
+def test_a_saboteur_is_never_taken_for_a_helper() -> None:
+    assert count_significant("saboteur", PLANNED) == 0
+
+
+@pytest.mark.slow
+def test_played_matches_tell_the_helper_from_the_saboteur(sweep: Sweep, folder: Path) -> None:
+    """The same through deals, matches, records and paired tables: 800 deals, 7.8 points."""
+    assert sweep("experiment=llm_uno_yardsticks", "agent=helper,saboteur", "deals=800") == 0
+    (pair,) = table(folder / "pairs.csv").to_dict("records")
+    assert pair["p"] < 0.01
+    assert pair["ci_low"] < 0.0774 < pair["ci_high"]

@@ -125,18 +125,6 @@ def test_a_single_request_is_sent_a_reply_and_a_tuple_of_one_a_tuple() -> None:
     assert run(answer_questions(thinking(()), Fake(), [], {}), lambda _: reply) == ()
 
 
-def test_a_seat_goes_on_while_the_other_ones_reply_is_late() -> None:
-    chain = run_concurrently([asking("a", "b", "c"), asking("late")])
-    first, late = next(chain)
-    for text in "bc":
-        (first,) = chain.send(Answered(first, fakes_reply(first)))
-        assert text_of(first.request) == text
-    assert chain.send(Answered(first, fakes_reply(first))) == ()
-    with pytest.raises(StopIteration) as ended:
-        chain.send(Answered(late, fakes_reply(late)))
-    assert ended.value.value == [["a", "b", "c"], ["late"]]
-
-
 def test_an_error_of_one_chain_is_the_error_of_all() -> None:
     def broken() -> Chain[None]:
         yield (ask("a"),)

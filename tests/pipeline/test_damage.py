@@ -203,15 +203,6 @@ def test_two_thousand_damages(sound: Sound, figure: Callable[[str], None]) -> No
     figure(f"damage: {counted[0]:,} examples in {time.process_time() - started:.0f} CPU seconds")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_of_damage_to_every_file(sound: Sound, kind: str) -> None:
-    """One of each kind to each file, in its middle."""
-    count = len(sound.files)
-    for number in range(count):
-        check(sound, [Damage(kind, (number + 0.5) / count, 0.45, 0.6, b"\x07%", "seven")])
-
-
 def unchecked(line: bytes) -> bytes:
     """Like `strip_checksum`, but accepts any or no checksum."""
     return line.partition(b',"crc32"')[0].rstrip(b"}\n") + b"}"

@@ -22,7 +22,6 @@ from gauntlet.pipeline.tables.claims import null_value
 from gauntlet.pipeline.tables.registry import TERMINAL, Sheet, tables
 from gauntlet.pipeline.tracking.values import of_cells
 from gauntlet.stats.means import limits, p_value
-from gauntlet.stats.paired import sign_flip
 from tests.pipeline.conftest import Capsys, Full, Sweep
 from tests.pipeline.made import KnownBaseline, about, made_of, pairs_table, scored, summary_table
 from tests.pipeline.records import ended as record_of
@@ -197,16 +196,6 @@ def test_cells_without_a_match_have_no_shares() -> None:
     assert (found["matches"], found["wins"]) == (0, 0)
     assert np.isnan([found[name] for name in ("win", "win_low", "score", "score_low")]).all()
     assert made_of([])["outcomes"].empty
-
-
-def test_a_pair_without_a_range_has_the_p_of_its_permutation() -> None:
-    rng = np.random.default_rng(1)
-    cells = [
-        results_of(about(name, Measure("chips")), rng.normal(0, 1, 120).tolist()) for name in "ab"
-    ]
-    (found,) = pairs_table(cells).to_dict("records")
-    flips = sign_flip(cells[0].by_deal()[1], cells[1].by_deal()[1], 0)
-    assert (found["test"], found["p"]) == ("permutation", flips.p_value)
 
 
 def robin() -> list[CellResults]:

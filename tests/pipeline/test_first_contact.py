@@ -23,23 +23,7 @@ from gauntlet.pipeline.plan.deals import planned_deals
 from gauntlet.pipeline.sweep.announce import power_line
 from gauntlet.pipeline.tables import plot_style
 from tests.pipeline.composing import composed
-from tests.pipeline.conftest import Capsys, Refusal, Sweep
-
-SHOWN = {
-    "--cfg job": "_target_: gauntlet.games.uno.Uno",
-    "--cfg job game=tic_tac_toe": "_target_: gauntlet.games.tic_tac_toe.TicTacToe",
-    "-h": "Usage: python -m pipeline.run",
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("words", "text"), SHOWN.items())
-def test_what_a_command_line_shows_in_place_of_a_run(
-    sweep: Sweep, folder: Path, capsys: Capsys, words: str, text: str
-) -> None:
-    assert sweep(*words.split()) == 0
-    assert text in capsys.readouterr().out
-    assert not folder.exists()
+from tests.pipeline.conftest import Refusal, Sweep
 
 
 def test_words_of_hydra_that_change_nothing(tmp_path: Path) -> None:

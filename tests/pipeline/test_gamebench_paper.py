@@ -96,18 +96,6 @@ def test_seven_ratings_have_no_match_and_are_blank(again: PublishedResults) -> N
 
 
 @needs_matches
-def test_the_headings_as_printed_do_not_fit(again: PublishedResults) -> None:
-    """The planted mistake is the authors' own: as headed, most scores are another game's."""
-    games = {"Overall": ALL, **PUBLISHED["games"]}
-    off = [
-        not abs(again.score(agent, games[column]) - value) <= 0.005 + 1e-9
-        for agent, column, _, value in fields(PUBLISHED, "table2")
-        if not np.isnan(value)
-    ]
-    assert sum(off) == 48
-
-
-@needs_matches
 def test_every_line_recounts_the_same_file_and_has_its_difference(out: Path) -> None:
     found = read(out / "gamebench.csv").set_index("id")
     counts = {name: found[found.index.str.startswith(f"gamebench.{name}.")] for name in
@@ -131,14 +119,6 @@ def test_every_figure_is_drawn(out: Path) -> None:
     assert drawn == sorted([*panels, *(f"gamebench_fig{n}.png" for n in ("1a", "1b", "2"))])
     for name in drawn:
         assert np.ptp(matplotlib.image.imread(out / "figures" / name)) > 0.5
-
-
-@needs_matches
-def test_ratings_as_this_project_has_them_stand_beside(out: Path) -> None:
-    found = read(out / "tables" / "gamebench_ratings" / "ratings_by_game.csv")
-    assert found["rating"].isna().sum() == 7
-    left = read(out / "tables" / "gamebench_ratings" / "ratings_left_out.csv")
-    assert left.groupby("without")["rating"].count().tolist() == [7] * 9
 
 
 def test_without_the_file_everything_else_is_there(

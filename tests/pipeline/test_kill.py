@@ -14,44 +14,34 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
-import pytest
 
+from gauntlet.pipeline import status
+from gauntlet.pipeline.log.folder import Folder
 from tests.cluster.brake import braked, words
+from tests.nodes import ROOT
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import finished, matches, preparations
 
-A_ROUND = 6
-"""Kills per round, one of every kind: a write, a driver, three workers and their driver."""
-
-COMMAND = ("tracking=none", "baseline=null", "concurrent_matches=8")
+KILLS = 6
+"""Of every kind: a write, a driver, three workers and their driver."""
+DEALS = 40
+"""Of two cells."""
+SWEEP = (
+    "baseline=null",
+    "concurrent_matches=8",
+    "game=tic_tac_toe",
+    "controls=[]",
+    f"deals={DEALS}",
+)
 PAUSE = 0.15
 """Seconds that the braked fake waits before a batch while its sweep is being killed: a test process
 that gets no core for a second still finds the sweep running."""
-
-
-@dataclass(frozen=True)
-class Setup:
-    """The sweep: deals of two cells, with the model given by these arguments."""
-
-    deals: int
-    model: Sequence[str]
-
-    @property
-    def matches(self) -> int:
-        return 2 * self.deals
-
-    def start(self, folder: Path, launch: str, torn: int | None = None) -> subprocess.Popen[bytes]:
-        module = ["pipeline.run"] if torn is None else ["tests.pipeline.torn_run", str(torn)]
-        command = [sys.executable, "-m", *module, *COMMAND, *self.model]
-        command += [f"deals={self.deals}", f"launch={launch}", f"output_dir={folder}"]
-        if launch == "local":  # without a number a sweep as short as this one has no workers
-            command.append("launch.workers=2")
-        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+SECONDS = 300.0
+"""More than any of this takes, on a busy machine too."""
 
 
 def wait_for(run: subprocess.Popen[bytes], folder: Path, lines: int) -> bool:
@@ -65,9 +55,9 @@ def wait_for(run: subprocess.Popen[bytes], folder: Path, lines: int) -> bool:
 
 def ray_workers(driver: int) -> Iterator[int]:
     """Yield the process ids of the Ray workers of `driver`."""
-    for status in Path("/proc").glob("[0-9]*/cmdline"):
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            name, pid = status.read_bytes(), int(status.parent.name)
+            name, pid = place.read_bytes(), int(place.parent.name)
         except OSError:
             continue
         if name.startswith(b"ray::_Actor") and driver in ancestors(pid):
@@ -76,7 +66,7 @@ def ray_workers(driver: int) -> Iterator[int]:
 
 def living_workers(driver: int) -> list[int]:
     """The same, once there are any: right after a kill the next one may still be starting."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + SECONDS
     while time.monotonic() < deadline:
         if found := list(ray_workers(driver)):
             return found
@@ -97,11 +87,10 @@ def ancestors(pid: int) -> list[int]:
 
 @dataclass
 class Killer:
-    """Runs a sweep on `folder` and kills it in rounds, each of every kind; counts the kills."""
+    """Runs the sweep with this model on `folder` and kills it in every way; counts the kills."""
 
     folder: Path
-    sweep: Setup
-    rounds: int
+    model: Sequence[str]
     rng: random.Random
     counts: dict[str, int] = field(default_factory=lambda: {"worker": 0, "driver": 0, "write": 0})
     lost: int = 0
@@ -110,22 +99,39 @@ class Killer:
     def total(self) -> int:
         return sum(self.counts.values())
 
+    def start(self, module: Sequence[str], launch: str) -> subprocess.Popen[bytes]:
+        words = (
+            *SWEEP,
+            *self.model,
+            "tracking=none",
+            f"launch={launch}",
+            f"output_dir={self.folder}",
+        )
+        # without a number of workers a sweep as short as this one has none
+        workers = ["launch.workers=2"] * (launch == "local")
+        return subprocess.Popen(
+            [sys.executable, "-m", *module, *words, *workers],
+            cwd=ROOT,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
     def room(self) -> int:
         """Return how far the log may grow before the next kill, so that all of them find room."""
-        left = self.sweep.matches - finished(self.folder)
-        return max(1, left // (A_ROUND * self.rounds - self.total + 2))
+        left = 2 * DEALS - finished(self.folder)
+        return max(1, left // (KILLS - self.total + 2))
 
     def go(self) -> None:
-        for _ in range(self.rounds):
-            for kill in self.rng.sample((self.torn, self.driver, self.workers), k=3):
-                kill()
+        for kill in self.rng.sample((self.torn, self.driver, self.workers), k=3):
+            kill()
 
     def torn(self) -> None:
-        run = self.sweep.start(self.folder, "inline", torn=self.rng.randint(2, 4))
-        assert run.wait(120) == -signal.SIGKILL, "the sweep ended before the write was torn"
+        number = str(self.rng.randint(2, 4))
+        run = self.start(("tests.pipeline.torn_run", number), "inline")
+        assert run.wait(SECONDS) == -signal.SIGKILL, "the sweep ended before the write was torn"
         self.counts["write"] += 1
         self.lost += self.torn_ends()
-        assert finished(self.folder) < self.sweep.matches
+        assert finished(self.folder) < 2 * DEALS
 
     def torn_ends(self) -> int:
         """Return the files that end in the middle of a line: a match that must be replayed."""
@@ -133,14 +139,14 @@ class Killer:
         return sum(not path.read_bytes().endswith(b"\n") for path in files)
 
     def driver(self) -> None:
-        run = self.sweep.start(self.folder, "inline")
+        run = self.start(("pipeline.run",), "inline")
         assert self.further(run, self.rng.randint(1, self.room()))
         time.sleep(self.rng.uniform(0, 0.05))
         self.end(run)
 
     def workers(self) -> None:
         """Kill three workers of one run, and then its driver."""
-        run = self.sweep.start(self.folder, "local")
+        run = self.start(("pipeline.run",), "local")
         for _ in range(3):
             assert self.further(run, self.rng.randint(1, self.room()))
             os.kill(self.rng.choice(living_workers(run.pid)), signal.SIGKILL)
@@ -157,49 +163,28 @@ class Killer:
         run.send_signal(signal.SIGKILL)
         run.wait()
         self.counts["driver"] += 1
-        assert finished(self.folder) < self.sweep.matches
+        assert finished(self.folder) < 2 * DEALS
 
 
 def test_a_sweep_killed_everywhere_has_the_records_of_one_that_never_was(
-    tmp_path: Path, figure: Callable[[str], None]
+    sweep: Sweep, tmp_path: Path, figure: Callable[[str], None]
 ) -> None:
     """A model that only waits, in a small game: the kill is of the sweep, not of its players."""
-    brake = tmp_path / "brake"
-    sweep = Setup(40, ("game=tic_tac_toe", "controls=[]", *words(brake)))
-    killed_everywhere(tmp_path, sweep, 1, figure, braked(brake, PAUSE))
-
-
-@pytest.mark.slow
-def test_so_has_one_of_a_real_model_killed_four_times_as_often(
-    tmp_path: Path, figure: Callable[[str], None]
-) -> None:
-    killed_everywhere(tmp_path, Setup(150, ("model=pocket",)), 4, figure, nullcontext())
-
-
-def killed_everywhere(
-    place: Path,
-    sweep: Setup,
-    rounds: int,
-    figure: Callable[[str], None],
-    slowed: AbstractContextManager[None],
-) -> None:
-    """Kill `sweep` in this many rounds, `slowed` meanwhile, and compare with an undisturbed one."""
-    calm, stormy = place / "calm", place / "stormy"
-    assert sweep.start(calm, "inline").wait(600) == 0
-    killer = Killer(stormy, sweep, rounds, random.Random(7))
-    with slowed:
+    brake, calm, stormy = tmp_path / "brake", tmp_path / "calm", tmp_path / "stormy"
+    assert sweep(*SWEEP, *words(brake), f"output_dir={calm}") == 0
+    killer = Killer(stormy, words(brake), random.Random(7))
+    with braked(brake, PAUSE):
         killer.go()
     figure(
         f"kills: {killer.counts}, torn lines: {killer.lost}, "
-        f"matches safe after the last one: {finished(stormy)} of {sweep.matches}"
+        f"matches safe after the last one: {finished(stormy)} of {2 * DEALS}"
     )
-    assert killer.total == A_ROUND * rounds
+    assert killer.total == KILLS
     assert all(killer.counts.values())
     assert killer.lost > 0, "no match had to be played again"
-    assert sweep.start(stormy, "local").wait(600) == 0
-    expected, got = matches(calm), matches(stormy)
-    assert len(expected) == sweep.matches
-    assert got == expected
+    assert sweep(*SWEEP, *words(brake), f"output_dir={stormy}") == 0
+    assert len(matches(calm)) == 2 * DEALS
+    assert matches(stormy) == matches(calm)
 
 
 # --- interrupt
@@ -210,28 +195,41 @@ def command(folder: Path, *overrides: str) -> list[str]:
     return [sys.executable, "-m", "gauntlet.pipeline.run", *base, *overrides]
 
 
-@pytest.mark.parametrize(
-    "number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM]
-)
-def test_an_interrupted_sweep_says_how_to_go_on(folder: Path, number: signal.Signals) -> None:
+def looked(folder: Path) -> status.Status:
+    found = status.Status(Folder(folder))
+    found.look()
+    return found
+
+
+def test_an_interrupted_sweep_is_watched_and_says_how_to_go_on(folder: Path) -> None:
+    """Another process sees how far it is."""
     run = subprocess.Popen(
-        command(folder, "launch=inline", "deals=3000"),
+        command(folder, "launch=inline", "deals=4000"),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
-    deadline = time.monotonic() + 60
-    while finished(folder) < 40 and time.monotonic() < deadline:
-        time.sleep(0.05)
-    run.send_signal(number)
-    said, _ = run.communicate(timeout=60)
+    try:
+        deadline = time.monotonic() + SECONDS
+        while finished(folder) < 40 or not (Folder(folder).status or {}).get("rate"):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        seen = looked(folder)
+        assert (seen.playing, seen.done + (seen.left or 0)) == (True, 2 * 4000)
+        assert seen.seconds_left is not None
+    finally:
+        run.send_signal(signal.SIGTERM)
+        said, _ = run.communicate(timeout=SECONDS)
+    after = looked(folder)
+    assert (after.run["state"], after.done) == ("interrupted", finished(folder))
+    assert after.done >= seen.done
     assert run.returncode == 130, said
     assert "matches are left" in said
     assert "running the same command again continues" in " ".join(said.split())
     table = pd.read_csv(folder / "summary.csv")
     done = matches(folder)
     for _, row in table.iterrows():
-        assert row["matches"] == row["deals"] < 3000
+        assert row["matches"] == row["deals"] < 4000
         prefix = {r.deal for r in done.values() if r.cell == row["cell"].rpartition("-")[2]}
         assert set(range(row["deals"])) <= prefix or not prefix
 
@@ -240,14 +238,14 @@ def test_ray_workers_leave_the_same_records_as_one_process(
     sweep: Sweep, folder: Path, tmp_path: Path
 ) -> None:
     """Also with methods that prepare themselves, and their preparations: one Ray session."""
-    words = ("prompt=cloze,counterfactual,pride", "deals=20")
+    words = ("game=tic_tac_toe", "prompt=cloze,pride", "deals=20")
     sweep(*words)
     spread = tmp_path / "spread"
     done = subprocess.run(
         command(spread, "launch=local", "launch.workers=2", *words),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=SECONDS,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert matches(spread) == matches(folder)

@@ -43,7 +43,7 @@ def dealt_choices(folder: Path) -> list[tuple[int, DecisionRecord]]:
 
 
 def test_the_experiment_leaves_its_tables(sweep: Sweep, folder: Path, full: Full) -> None:
-    assert sweep("experiment=label_prior") == 0
+    assert sweep("experiment=label_prior", "deals=6") == 0
     said = full()
     prior, debiasing = tables(folder)
     assert list(prior.columns) == [*labels.PRIOR]
@@ -159,7 +159,7 @@ def test_a_study_beside_other_cells_has_tables_of_its_own(sweep: Sweep, folder: 
 
 def test_only_the_subject_is_studied(sweep: Sweep, folder: Path) -> None:
     seat = ("seats.0.agent=llm", "seats.0.model=fake", "seats.0.prompt=label_study")
-    assert sweep("experiment=label_prior", *seat) == 0
+    assert sweep("experiment=label_prior", "deals=4", *seat) == 0
     _, debiasing = tables(folder)
     whole = debiasing[debiasing["options"] == "all"]
     assert set(whole["decisions"]) == {len(own_choices(folder))}

@@ -12,9 +12,7 @@ import pandas as pd
 import pytest
 
 from gauntlet.games.capabilities import WIN
-from gauntlet.games.uno import Uno
 from gauntlet.pipeline import compare, report, status
-from gauntlet.pipeline.judging.luck import refusal
 from gauntlet.pipeline.judging.stopping import deal_values
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.live import CellProgress
@@ -23,7 +21,6 @@ from gauntlet.pipeline.log.outcomes import outcome
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.stats.means import limits, p_value
 from gauntlet.stats.paired import sign_flip
-from gauntlet.stats.sequential import FIRST_LOOK
 from tests.pipeline.conftest import Capsys, Refusal, Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.made import scored
@@ -176,31 +173,8 @@ def test_a_match_of_a_team_is_worth_what_its_seats_have_in_the_mean() -> None:
     assert outcome(record, {"c": "return"}).figure == outcome(record).value == -0.25
 
 
-def test_precision_takes_any_measure_in_parts_of_its_range(
-    sweep: Sweep, folder: Path, capsys: Capsys
-) -> None:
-    words = ("prompt=cloze", "stop=precision", "expect.half_width=0.1", "deals=300")
-    assert sweep(*game("Harvest"), *words) == 0
-    assert rows(folder)[0]["deals"] == FIRST_LOOK
-    assert "score known to +-1.000" in capsys.readouterr().out
-
-
 def test_precision_looks_at_figures_in_parts_of_the_range(folder: Path) -> None:
     result, cell = scored("a", [4, 6, 10]), SimpleNamespace(game=None, labels={"game": "race"})
     folder.mkdir()
     values, null = deal_values(folder, cell, result, 1)  # type: ignore[arg-type]
     assert (values, null) == ([0.4, 0.6, 1.0], np.inf)
-
-
-def test_luck_is_not_taken_out_of_another_measure() -> None:
-    cell: Any = SimpleNamespace(game=Uno(), measure="score")
-    assert refusal(cell) == "its playouts judge by wins, and the cell is judged by score"
-
-
-def test_chips_without_a_bound_fit_the_terminal(sweep: Sweep, folder: Path, capsys: Capsys) -> None:
-    assert sweep(*game("Market"), "deals=20") == 0
-    capsys.readouterr()
-    assert report.main([str(folder), "--full"]) == 0
-    terminal = capsys.readouterr().out
-    assert max(map(len, terminal[: terminal.index("report: ")].splitlines())) <= 100
-    assert all(np.isnan(found["measure_low"]) for found in rows(folder))

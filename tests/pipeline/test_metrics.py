@@ -135,11 +135,10 @@ FIVE = [f"+seats.{seat}={{agent: llm, model: fake, prompt: cloze}}" for seat in 
 FIVE += [f"seats.0={{agent: llm, model: fake, prompt: {prompt}}}" for prompt in ("counterfactual",)]
 
 
-@pytest.mark.parametrize("rotate", ["false", "true"])
-def test_everybody_at_a_table_of_five_has_rows(sweep: Sweep, folder: Path, rotate: str) -> None:
+def test_everybody_at_a_table_of_five_has_rows(sweep: Sweep, folder: Path) -> None:
     """Wins are counted here from the returns, seat by seat."""
     table = ("game=uno_arena", "agent=llm", "prompt=cloze", *FIVE)
-    assert sweep(*table, "deals=4", f"rotate={rotate}") == 0
+    assert sweep(*table, "deals=2", "rotate=true") == 0
     found = measured(folder, "--everybody", "--playouts", "10", "--traces", "1")
     records = list(matches(folder).values())
     readings = found.groupby(["options", "values", "threshold", "fallbacks"])
@@ -206,18 +205,6 @@ def test_by_ray_the_files_are_the_same_to_the_byte(sweep: Sweep, folder: Path) -
         "decision_quality.png",
         "heat_map.png",
     }
-
-
-@pytest.mark.slow
-def test_what_a_worker_of_ray_refuses_is_one_line(sweep: Sweep, folder: Path) -> None:
-    assert sweep("game=uno_arena", "agent=random", "deals=1") == 0
-    (path,) = (folder / "records").glob("*.jsonl")
-    edited(path, lambda told: {**told, "returns": [-1.0 * worth for worth in told["returns"]]})
-    command = [sys.executable, "-m", "pipeline.metrics", str(folder), "--launch", "local"]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert run.returncode == 2
-    assert "gauntlet: the record does not fit the game as it is now" in run.stderr
-    assert "Traceback" not in run.stderr
 
 
 def test_threads_and_the_order_of_the_log_change_no_table(sweep: Sweep, folder: Path) -> None:

@@ -17,7 +17,7 @@ from gauntlet.games.rock_paper_scissors import RockPaperScissors
 from gauntlet.games.rock_paper_scissors.strategies import CODES, likelihoods
 from gauntlet.games.watch import Watch
 from gauntlet.games.watch.guesses import measure, policy_outcomes
-from gauntlet.papers import reproduce, reproductions
+from gauntlet.papers import reproduce
 from gauntlet.papers.observer import figures, ideal, rows, totals, views
 from gauntlet.papers.observer import reproduction as observer
 from gauntlet.papers.observer.runs import WatchedMatch, same_outcomes, watched_matches
@@ -30,7 +30,6 @@ from gauntlet.stats import observation
 from gauntlet.stats.means import limits
 from gauntlet.stats.proportions import clopper_pearson
 from tests.pipeline.conftest import Sweep
-from tests.pipeline.test_reproduce import in_this_process
 
 PUBLISHED = paper("observer")
 GAME = Watch(of=RockPaperScissors(rounds=30))
@@ -246,22 +245,6 @@ def test_matches_are_read_from_their_log(sweep: Sweep, folder: Path) -> None:
     assert {one.observer for one in watched_matches(folder, "mine")} == {"mine"}
 
 
-@pytest.mark.slow
-def test_a_reproduction_from_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A match of 14 guesses each, and a model whose replies are odd."""
-    monkeypatch.setattr(reproductions, "command", in_this_process)
-    monkeypatch.chdir(tmp_path)
-    words = ["launch=inline", "tracking=none", "game.of.rounds=24"]
-    sizes = ["--models", "fake", "--deals", "1", "--out", str(tmp_path)]
-    assert reproduce.main(["observer", *sizes, *words]) == 0
-    table = read_csv(tmp_path / "tables" / "observer_table1.csv")
-    names = ("random", "constant", "nearest", "likeliest", "bayes", "fake")
-    assert list(table["observer"]) == [name for name in names for _ in range(3)]
-    assert set(table["guesses"]) == {14}
-    assert set(table.loc[table["match_up"] == "D-Y", "alike"]) == {46}
-    assert len([*(tmp_path / "figures").glob("*.png")]) == 5 + len(names)
-
-
 def test_the_ideal_observers_figures_come_out_again() -> None:
     """Our earlier result, the mean of 120 runs: the new mean is within chance of it."""
     told, count = paper("observer")["ideal"], 0
@@ -300,15 +283,6 @@ def test_windows_are_summed_as_guess_by_guess(pair: str, window: int) -> None:
         best = np.flatnonzero(logs >= logs.max() - 1e-9)
         wanted = (CODES.index(pair[0]) in best) / len(best)
         assert found[0, number] == pytest.approx(wanted)
-
-
-def test_sums_over_a_window_are_those_of_its_rounds() -> None:
-    values = np.random.default_rng(2).normal(size=(1, 60, 2))
-    found = ideal.summed(values, 20)
-    for number in range(50):
-        end = ideal.WARMUP + number + 1
-        wanted = values[0, max(0, end - 20) : end].sum(axis=0)
-        np.testing.assert_allclose(found[0, number], wanted, atol=1e-12)
 
 
 def test_among_equally_likely_strategies_one_is_drawn() -> None:

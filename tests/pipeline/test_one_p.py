@@ -33,7 +33,6 @@ from gauntlet.pipeline.tables.latex import number
 from gauntlet.pipeline.tables.primary_test import read_difference, read_estimate
 from gauntlet.pipeline.tables.registry import short_names
 from gauntlet.pipeline.tracking.store import PARENT_TAG
-from gauntlet.stats.multiple import holm
 from tests.pipeline.conftest import Capsys, Refusal, Sweep
 from tests.pipeline.made import RANDOM, about, made_of, won
 from tests.pipeline.stores import client_of, runs, table_of
@@ -42,10 +41,8 @@ from tests.pipeline.test_measures import game
 KINDS = {
     "wins, luck taken out": ("game=uno", "deals=40"),
     "wins by deal": ("game=tic_tac_toe", "deals=30", "rotate=true", "test=above"),
-    "scores": (*game("Harvest"), "deals=30"),
     "chips": (*game("Market"), "deals=100"),
     "chips, luck taken out": ("game=holdem_hands", "deals=12"),
-    "draws": ("game=tic_tac_toe", "measure=match_score", "deals=30"),
 }
 P = re.compile(r"(?<!\S)(?:p(?: (?:Holm|raw|sign))?|z)(?!\S)")
 """Matches headings of columns with a test's p-value."""
@@ -216,16 +213,6 @@ def test_every_question_has_one_p_and_one_interval(
     assert "not in the pairs.csv of one of them" in refusal(
         compare.main([str(folder), str(folder)])
     )
-
-
-@given(st.lists(st.floats(0, 1) | st.just(np.nan), max_size=12))
-def test_a_corrected_p_is_never_below_its_own_and_keeps_the_order(p: Sequence[float]) -> None:
-    found = holm(p)
-    known = ~np.isnan(np.array(p, float))
-    assert (np.isnan(found) == ~known).all()
-    assert (found[known] >= np.array(p)[known]).all()
-    order = np.argsort(np.array(p)[known], kind="stable")
-    assert (np.diff(found[known][order]) >= 0).all()
 
 
 CELL = st.tuples(st.integers(0, 12), st.sampled_from("xyz"), st.booleans())

@@ -13,8 +13,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
 
-from gauntlet.games.playouts import play_game as played_by_rules
-from gauntlet.games.santorini import Santorini
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.schema import MatchRecord
 from tests.pipeline.browsed import CHROMIUM, PATIENCE, SCHEMES, faults
@@ -88,10 +86,6 @@ def visit(browser: Browser, server: str) -> Iterator[Open]:
     yield opened
     context.close()
     assert wrong == []
-
-
-def _port(server: str) -> str:
-    return server.rpartition(":")[2]
 
 
 def see(page: Page, text: str | re.Pattern[str]) -> None:
@@ -221,51 +215,6 @@ def test_a_person_plays_a_whole_match_on_the_drawing(visit: Open, outputs: Path,
 
 
 @pytest.mark.slow
-def test_a_person_plays_holdem_by_its_drawn_actions(visit: Open, outputs: Path) -> None:
-    """A raise by click, then each first action but fold by keys."""
-    page = sit_down(visit, "holdem", "game.hands=1")
-    over = page.get_by_text("The match is over")
-    actions = page.locator(".d-action[data-moves]")
-    raised = page.get_by_role("button", name="RAISE_POT", exact=True).first
-    expect(raised).to_contain_text(re.compile(r"raise pot\s*\+\d+"))
-    raised.click()
-    while not over.count():
-        with suppress(Error):  # the page shows the next turn meanwhile
-            actions.nth(1 if "fold" in actions.first.inner_text(timeout=300) else 0).press(
-                "Enter", timeout=300
-            )
-        page.wait_for_timeout(100)
-    page.get_by_role("link", name="The match, move by move").click()
-    see(page, "ply 0 of")
-    folder = next(outputs.glob("play-holdem-*"))
-    own = [made for made in played_by_person(folder).decisions if made.seat == 1]
-    assert own[0].options[own[0].chosen] == "RAISE_POT"
-    assert all(made.options[made.chosen] != "FOLD" and not made.fallback for made in own)
-
-
-@pytest.mark.slow
-def test_a_person_plays_santorini_to_its_end_on_a_drawn_board(visit: Open, outputs: Path) -> None:
-    game = Santorini()  # compiled here, so that the table need not
-    state, _ = played_by_rules(game, ["greedy", "greedy"], 0, 0)
-    assert game.returns(state)
-    page = sit_down(visit, "santorini")
-    expect(page.locator(".d-board .d-pawn")).to_have_count(1)
-    expect(page.locator(".d-board .d-option")).to_have_count(24)
-    page.locator(".d-board [data-moves]").first.click()
-    over = page.get_by_text("The match is over")
-    while not over.count():
-        page.keyboard.press("1")
-        page.wait_for_timeout(150)
-    expect(page.locator(".d-board .d-pawn")).to_have_count(4)
-    page.get_by_role("link", name="The match, move by move").click()
-    see(page, "ply 0 of")
-    record = played_by_person(outputs / "play-santorini-0_random")
-    own = [made for made in record.decisions if made.seat == 1 and not made.forced]
-    assert len(own) > 2
-    assert {made.chosen for made in own} == {0}
-
-
-@pytest.mark.slow
 def test_a_person_plays_codenames_with_clues_of_its_own(visit: Open, outputs: Path) -> None:
     """In both roles of blue; a clue that is on the board is refused and requested again."""
     page = sit_down(visit, "codenames")
@@ -354,10 +303,3 @@ def played_by_person(folder: Path) -> MatchRecord:
 def choose(page: Page, label: str, option: str) -> None:
     page.get_by_label(label, exact=True).first.click()
     page.get_by_role("option", name=option, exact=True).click()
-
-
-def test_a_page_from_elsewhere_gets_nothing(visit: Open, server: str) -> None:
-    page = visit("/")
-    port = _port(server)
-    for headers in ({"Host": f"evil.example:{port}"}, {"Origin": "http://evil.example"}):
-        assert page.request.get(f"{server}/", headers=headers).status in (403, 421)

@@ -28,7 +28,7 @@ from gauntlet.models.base import Detail, Finish, Generate, Generation, Reply, Re
 from gauntlet.models.exchanges import Exchange
 from gauntlet.pipeline.log.schema import DecisionRecord
 from gauntlet.pipeline.play.chains import Answered, answer_questions
-from gauntlet.pipeline.tables.reply_audit import Audit, ambiguous, classify, reprompted
+from gauntlet.pipeline.tables.reply_audit import Audit, classify, reprompted
 from gauntlet.pipeline.viewer.match import decision_view
 from tests.agents.play import turn_with
 from tests.pipeline.conftest import Full, Sweep
@@ -143,17 +143,6 @@ def test_a_json_reply_is_of_these_kinds(reply: str, expected: tuple[str, ...]) -
 )
 def test_a_reply_in_words_is_of_these_kinds(reply: str, expected: tuple[str, ...]) -> None:
     assert kinds(record_of(Cot(retries=0), reply)) == [expected]
-
-
-def test_a_move_that_is_taken_from_the_midst_of_words_is_ambiguous_where_others_stand_there() -> (
-    None
-):
-    options = ("draw", "draw two", "red 3")
-    assert ambiguous("I would rather draw two than red 3", options, "red 3")
-    assert not ambiguous("Then I draw two.", options, "draw two"), "not also `draw`"
-    assert not ambiguous("Then red 3. Yes, red 3!", options, "red 3")
-    assert not ambiguous("redraw two", options, "draw two")
-    assert not ambiguous("", options, "draw")
 
 
 def test_decisions_are_asked_again_recover_or_fall_back() -> None:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from gauntlet.games.capabilities import Measure
-from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.pipeline.plan.cells import Cell
 from tests.nodes import nodes
 from tests.pipeline.composing import cells_of
@@ -218,24 +215,3 @@ def test_a_pair_of_scripted_players_is_one_cell_of_all_models(built: Built) -> N
         "solo against rule",
         *(f"solo against vanilla.fake[seed={seed}]" for seed in (1, 1, 2, 2)),
     ]
-
-
-@dataclass(frozen=True)
-class Scored(TicTacToe):
-    """Tic-tac-toe measured by its marks."""
-
-    @property
-    def measures(self) -> tuple[Measure, ...]:
-        return (Measure("marks"),)
-
-    def measure(self, state: Any) -> dict[str, tuple[float, ...]]:
-        return {"marks": (1.0, 2.0)}
-
-
-@pytest.mark.parametrize(
-    ("measure", "counted"), [("null", "marks"), ("win", "win"), ("marks", "marks")]
-)
-def test_a_game_is_judged_by_its_first_measure(built: Built, measure: str, counted: str) -> None:
-    scored = ("game=tic_tac_toe", f"game._target_={__name__}.Scored", "packages=[tests]")
-    (told,) = built(*scored, "agent=random", f"measure={measure}")
-    assert told["measure"] == counted

@@ -30,15 +30,13 @@ from gauntlet.models.fake import Fake, FakeModel
 from gauntlet.pipeline.config.compose import CONF
 from gauntlet.pipeline.config.nodes import build
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.outcomes import outcome
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.plan.cells import Cell, Plan, Player, Task
-from gauntlet.pipeline.plan.fingerprint import code_of
 from gauntlet.pipeline.play.scheduler import Scheduler
 from tests.pipeline.conftest import Once, Refusal, Sweep
 from tests.pipeline.logs import matches, preparations
 
-METHODS = ("calibrated", "pride", "label_study")
+METHODS = ("pride", "label_study")
 every_method = pytest.mark.parametrize("method", METHODS)
 
 
@@ -73,12 +71,6 @@ def test_every_player_that_has_something_to_ask_prepares(sweep: Sweep, folder: P
     assert len(players[1].asked) > 20
 
 
-def test_methods_without_preparation_leave_none(sweep: Sweep, folder: Path) -> None:
-    sweep()
-    assert preparations(folder) == {}
-    assert notes(folder) == []
-
-
 def test_every_choice_tells_the_prior_that_it_used(once: Once, folder: Path) -> None:
     once("prompt=pride")
     told: dict[int, set[tuple[float, ...]]] = {}
@@ -99,20 +91,6 @@ def test_width_and_resuming_change_no_record(
         sweep(f"prompt={method}", "concurrent_matches=1", f"deals={deals}", f"output_dir={parts}")
     assert matches(parts) == matches(folder)
     assert preparations(parts) == preparations(folder)
-
-
-def test_a_lost_first_line_brings_its_preparation_back(
-    sweep: Sweep, once: Once, folder: Path
-) -> None:
-    once("prompt=pride")
-    before, prepared = matches(folder), preparations(folder)
-    (path,) = (folder / "records").glob("*.jsonl")
-    lines = path.read_bytes().splitlines(keepends=True)
-    assert b'"preparation"' in lines[0]
-    path.write_bytes(b"".join([b"{}\n", *lines[1:]]))
-    sweep("prompt=pride")
-    assert preparations(folder) == prepared
-    assert before.keys() == {record.match for record in Folder(folder).matches()}
 
 
 @every_method
@@ -265,21 +243,6 @@ def test_records_are_the_same_at_any_width(method: Any) -> None:
     own = [d for record in one for d in record.decisions if d.asked]
     assert len({d.chosen for d in own}) > 1
     assert not all(d.fallback for d in own)
-
-
-def test_every_sample_counts_as_a_call() -> None:
-    (record, *_) = played(cell_of(Talaga(max_tokens=20)), 1, 1)
-    own = [decision for decision in record.decisions if decision.asked]
-    found = outcome(record)
-    assert found.calls == sum(decision.attempts for decision in own)
-    assert found.replies == found.calls > 3 * len(own)
-
-
-@pytest.mark.parametrize("method", [Tot(), Talaga()], ids=["tot", "talaga"])
-def test_the_fingerprint_covers_what_the_methods_import(method: Any) -> None:
-    found = code_of(cell_of(method)).files
-    assert {"agents/prompting/cot_base.py", "agents/prompting/reading.py"} <= found.keys()
-    assert "agents/mcts.py" not in found
 
 
 PROMPTS = sorted({file.stem for file in (CONF / "prompt").glob("*.yaml")} - {"observe"})

@@ -1,4 +1,4 @@
-"""A model's queue: full batches or many slots, and a prompt shutdown."""
+"""A model's queue: full batches or many slots, a prompt shutdown, and how many matches at once."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from gauntlet.models.base import Done, Generate, Generation, More, Prompt, Reply
 from gauntlet.models.fake import Fake
 from gauntlet.pipeline.play.chains import Ask
 from gauntlet.pipeline.play.queues import BatchQueue, Delivery, Queue, SlotQueue, queue_for
+from gauntlet.pipeline.play.width import FIRST, Width
 from tests.pipeline.asking import Answering, Empty, Late, ask, text_of
 
 SECONDS = 10.0
@@ -88,17 +89,6 @@ def test_what_comes_while_the_model_works_joins_the_next_batch(delivered: Delive
     put(waiting, "c")
     model.open.release(2)
     assert model.begun.get(timeout=SECONDS) == ["b", "c"], "b waited for no company, but had some"
-    waiting.close()
-
-
-def test_a_flush_of_nothing_starts_nothing(delivered: Delivered) -> None:
-    model = Gated()
-    waiting = BatchQueue(model, 2, delivered.batches.put)
-    waiting.flush()
-    put(waiting, "a")
-    put(waiting, "b")
-    assert model.begun.get(timeout=SECONDS) == ["a", "b"]
-    model.open.release()
     waiting.close()
 
 
@@ -333,3 +323,46 @@ def test_the_match_that_began_first_goes_first(delivered: Delivered, slots: int)
     assert order == ["first", "first again", "second", "third"]
     delivered.take(5)
     waiting.close()
+
+
+# --- width
+
+
+def settled(seconds: Callable[[int], float], most: int = 64) -> int:
+    """The number of matches after 100 rounds, if a request of a batch of this size takes so
+    long."""
+    width = Width(most)
+    for _ in range(100):
+        width.note(width.now, width.now * seconds(width.now))
+    return width.now
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        (lambda size: 0.01, 64),  # quick: no measuring
+        (lambda size: 0.7, FIRST),  # slow, and batches do not help
+        (lambda size: 8.0 / size, 64),  # a batch takes as long as one request
+        (lambda size: max(0.25, 8.0 / size), 32),  # up to a point
+        (lambda size: 0.5 + size / 100, FIRST),  # larger batches are worse
+    ],
+)
+def test_more_matches_while_they_are_answered_faster(
+    seconds: Callable[[int], float], expected: int
+) -> None:
+    assert settled(seconds) == expected
+
+
+def test_never_more_than_allowed() -> None:
+    assert settled(lambda size: 0.001, most=3) == 3
+    assert settled(lambda size: 8.0 / size, most=20) == 20
+    assert Width(1).now == 1
+
+
+def test_a_model_that_writes_gets_all_matches_at_once() -> None:
+    width = Width(64)
+    width.open()
+    assert width.now == 64
+    width.note(64, 1000.0)
+    width.note(64, 1000.0)
+    assert width.now == 64

@@ -1,4 +1,4 @@
-"""The log: complete records survive, damaged ones are replayed, and one process writes."""
+"""The log: whole records survive, damaged ones are replayed, one process writes; its outcomes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import json
 import math
 import multiprocessing
 import os
+from dataclasses import replace as with_
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.json import encode
 from msgspec.structs import replace
 
@@ -24,49 +27,18 @@ from gauntlet.pipeline.log import records
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.lines import LINES, Lines, line
 from gauntlet.pipeline.log.metadata_files import parse_object, to_bytes
-from gauntlet.pipeline.log.outcomes import WINS
+from gauntlet.pipeline.log.outcomes import ROW, WINS, Outcome, Outcomes
 from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.log.schema import MatchRecord, Record
 from gauntlet.pipeline.plan.cells import digest
-from tests.pipeline.conftest import Capsys, Once, Refusal, Sweep
-from tests.pipeline.logs import matches, untimed
+from tests.pipeline.conftest import Capsys, Refusal, Sweep
+from tests.pipeline.logs import matches
 from tests.pipeline.records import STATIC, decided, described, ended, placed, scored, write
 
 
 def only_file(folder: Path) -> Path:
     (path,) = (folder / "records").glob("*.jsonl")
     return path
-
-
-def test_a_damaged_line_is_kept_aside_and_played_again(
-    sweep: Sweep, once: Once, folder: Path, capsys: Capsys
-) -> None:
-    once("game=tic_tac_toe", "prompt=cloze")
-    before, path = matches(folder), only_file(folder)
-    lines = path.read_bytes().splitlines(keepends=True)
-    lines[2] = b'{"match": "half a li\n'
-    path.write_bytes(b"".join(lines))
-    assert sweep("game=tic_tac_toe", "prompt=cloze") == 0
-    assert "1 damaged line" in " ".join(capsys.readouterr().out.split())
-    assert matches(folder) == before
-    assert b"half a li" in path.with_suffix(".damaged").read_bytes()
-
-
-def test_the_first_line_damaged_takes_no_prompt_text_with_it(
-    sweep: Sweep, once: Once, folder: Path
-) -> None:
-    """The statics are on the first line; without it they come from the replayed match."""
-    once("game=tic_tac_toe", "prompt=cloze")
-    before, path = matches(folder), only_file(folder)
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join([b"{}\n", *lines[1:]]))
-    sweep("game=tic_tac_toe", "prompt=cloze")
-    after = [replace(untimed(record), statics={}) for record in Folder(folder).matches()]
-    assert {record.match: record for record in after} == {
-        match: replace(record, statics={}) for match, record in before.items()
-    }
-    texts = [text for record in Folder(folder).matches() for text in record.statics.values()]
-    assert any(text.startswith("You are player 1") for text in texts)
 
 
 def test_texts_that_are_lost_are_lacked_by_their_readers_and_come_again(
@@ -184,15 +156,6 @@ def test_a_lost_claim_is_one_line(tmp_path: Path) -> None:
         assert [one.deal for one in log.outcomes["c"]] == [0]
 
 
-def test_an_output_dir_belongs_to_one_seed(sweep: Sweep, folder: Path, refusal: Refusal) -> None:
-    sweep("game=tic_tac_toe", "seed=1")
-    before = matches(folder)
-    assert "holds matches of seed 1, not 2; choose another output_dir" in refusal(
-        sweep("game=tic_tac_toe", "seed=2")
-    )
-    assert matches(folder) == before
-
-
 def test_an_output_dir_belongs_to_one_schema(sweep: Sweep, folder: Path, capsys: Capsys) -> None:
     sweep("game=tic_tac_toe")
     claim = parse_object((folder / "sweep.json").read_bytes())
@@ -255,12 +218,6 @@ def test_a_full_disk_ends_in_one_line_and_loses_nothing(
     assert len(matches(folder)) == 6
 
 
-def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(UserError, match="cannot be written"):
-        Log(tmp_path / "file" / "out", 1)
-
-
 # --- schema
 
 
@@ -315,3 +272,76 @@ def test_a_second_kind_stands_beside_matches_in_one_log(tmp_path: Path) -> None:
     assert all(one.statics[w] == "Watch." for one in folder.records())
     found = [one.match for one in Folder(tmp_path).records()]
     assert found == [m.match, n.match], "unknown to others"
+
+
+# --- outcomes in columns
+
+
+COUNT = st.integers(0, 2**32 - 1)
+NUMBER = st.floats(allow_nan=False, allow_infinity=False)
+OUTCOMES = st.builds(
+    Outcome,
+    match=st.text("0123456789abcdef", min_size=16, max_size=16),
+    cell=st.just("cell"),
+    deal=st.integers(0, 12),
+    rotation=st.integers(0, 2),
+    value=NUMBER,
+    figure=NUMBER,
+    winners=st.integers(0, 1),
+    plies=COUNT,
+    decisions=COUNT,
+    forced=COUNT,
+    fallbacks=COUNT,
+    tokens=COUNT,
+    seconds=NUMBER,
+    all_tokens=COUNT,
+    device_seconds=NUMBER,
+    measured=st.integers(1, 10),
+    calls=COUNT,
+)
+
+
+def first_of_each_place(outcomes: list[Outcome]) -> list[Outcome]:
+    places: dict[tuple[int, int], Outcome] = {}
+    for outcome in outcomes:
+        places.setdefault((outcome.deal, outcome.rotation), outcome)
+    return [places[place] for place in sorted(places)]
+
+
+@given(st.lists(OUTCOMES), st.integers(0, 14))
+def test_what_is_put_in_comes_out_in_order(outcomes: list[Outcome], deals: int) -> None:
+    expected, kept = first_of_each_place(outcomes), Outcomes.from_outcomes("cell", outcomes)
+    assert list(kept) == expected
+    assert len(kept) == len(expected)
+    assert list(kept.first(deals)) == [o for o in expected if o.deal < deals]
+    assert kept.won.tolist() == [o.won for o in expected]
+    for name in ("deal", "rotation", "tokens", "value", "figure"):
+        assert kept.column(name).tolist() == [getattr(o, name) for o in expected]
+    there = {(o.deal, o.rotation) for o in expected}
+    assert all(kept.has(d, r) == ((d, r) in there) for d in range(15) for r in range(4))
+
+
+PLACES = st.sets(st.tuples(st.integers(0, 5), st.integers(0, 2)))
+
+
+@given(PLACES, PLACES, st.integers(1, 3))
+def test_the_gap_free_deals_are_those_before_the_first_hole(
+    played: set[tuple[int, int]], aside: set[tuple[int, int]], rotations: int
+) -> None:
+    aside = {(deal, rotation) for deal, rotation in aside if rotation < rotations}
+    one = Outcome("match", "cell", 0, 0, 1.0, 1.0, 1, 9, 5, 4, 0, 99, 0.1)
+    kept = Outcomes.from_outcomes("cell", (with_(one, deal=d, rotation=r) for d, r in played))
+    ended = played | aside
+    holes = [d for d in range(7) if any((d, r) not in ended for r in range(rotations))]
+    assert kept.complete_deals(rotations, aside) == holes[0]
+
+
+def test_a_match_costs_tens_of_bytes() -> None:
+    assert ROW.itemsize <= 116
+
+
+def test_a_name_that_would_be_cut_off_is_refused() -> None:
+    with pytest.raises(AssertionError, match="longer than"):
+        Outcomes("cell").add(
+            Outcome("longer than 16 bytes", "cell", 0, 0, 1.0, 1.0, 1, 9, 5, 4, 0, 99, 0.1)
+        )

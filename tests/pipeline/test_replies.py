@@ -1,5 +1,5 @@
-"""Replies from the model to the log, the tables and back: moves with words, conversations, and one
-word for everything."""
+"""Replies from the model to the log, the tables and back: moves with words, conversations, one word
+for everything, and none."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from gauntlet.models.exchanges import TextExchange
 from gauntlet.models.fake import FakeModel
-from gauntlet.pipeline import replay
+from gauntlet.pipeline import replay, verify
+from gauntlet.pipeline.log.exchanges import LEFT_OUT, THOUGHTS_MOST
 from gauntlet.pipeline.log.outcomes import outcome
 from gauntlet.pipeline.viewer import match as viewed
 from tests.agents.hints import HINT, Hints
@@ -93,7 +95,7 @@ def decisions(folder: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     ("prompt", "calls"),
-    [("vanilla", 1), ("tutri", 3), ("tutri_no_history", 2), ("tutri_no_strategy", 2)],
+    [("vanilla", 1), ("tutri", 3), ("tutri_no_history", 2)],
 )
 def test_every_reply_is_recorded_and_every_fallback_counted(
     sweep: Sweep, folder: Path, prompt: str, calls: int
@@ -160,30 +162,6 @@ def test_choices_without_a_probability_are_counted() -> None:
     assert found.unreported == 3
 
 
-def test_the_tables_tell_how_often_replies_were_unusable(
-    sweep: Sweep, folder: Path, full: Full
-) -> None:
-    assert sweep("game=uno_arena", *TEXTS, "prompt=vanilla,tutri", "deals=3") == 0
-    out = full()
-    answers: dict[int, Counter[Any]] = {1: Counter(), 3: Counter()}
-    for record in matches(folder).values():
-        for decision in record.decisions:
-            named = decision.notes.get("answers", ())
-            if named:
-                answers[len(named)].update(named)
-    prompts = pd.read_csv(folder / "summary.csv")[["cell", "prompt"]]
-    rows = pd.read_csv(folder / "parser.csv").merge(prompts, on="cell").set_index("prompt")
-    for replies, prompt in ((1, "vanilla"), (3, "tutri")):
-        told, row = answers[replies], rows.loc[prompt]
-        assert row["replies"] == told.total() == replies * row["decisions"]
-        assert (row["malformed"], row["illegal"]) == (told["malformed"], told["illegal"])
-        assert 0 < row["illegal"] < row["malformed"] < row["replies"]
-        assert f"{100 * row['malformed'] / row['replies']:.1f}%" in out
-    assert (rows["unreported"] == 0).all()
-    assert "What was wrong with replies" in out
-    assert "What was wrong with replies" in (folder / "report.html").read_text()
-
-
 # --- fixed word
 
 
@@ -238,3 +216,75 @@ def test_a_player_that_reads_is_not_warned_of(sweep: Sweep, folder: Path) -> Non
     letters = pd.read_csv(folder / "choices.csv").query("kind == 'letter'")
     assert letters["share"].sum() == pytest.approx(1)
     assert letters["random"].sum() == pytest.approx(1)
+
+
+# --- no answer
+
+
+MOODY = (
+    *("game=tic_tac_toe", "model._target_=tests.pipeline.moody.Moody"),
+    *("packages=[tests]", "prompt=vanilla", "deals=6", "controls=[]"),
+)
+
+
+def details(folder: Path) -> list[TextExchange]:
+    """All written replies."""
+    return [
+        one
+        for record in matches(folder).values()
+        for decision in record.decisions
+        for one in decision.asked
+        if isinstance(one, TextExchange)
+    ]
+
+
+def test_thoughts_and_ends_are_kept_and_shown(sweep: Sweep, folder: Path, capsys: Capsys) -> None:
+    assert sweep(*MOODY) == 0
+    found = details(folder)
+    ends = Counter(one.detail(0).finish for one in found)
+    assert ends.keys() == {"stop", "length", "refused", "filtered", "context"}
+    for one in found:
+        thoughts = one.detail(0).thoughts
+        assert (len(thoughts) <= THOUGHTS_MOST, LEFT_OUT in thoughts) == (True, True)
+        assert one.thought_tokens == 20
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "of its replies were cut by the token limit" in printed
+    assert "were refused by the model or withheld by its server" in printed
+    (row,) = pd.read_csv(folder / "parser.csv").to_dict("records")
+    assert row["malformed"] == 0
+    assert (row["truncated"], row["refused"]) == (ends["length"], ends["refused"])
+    assert verify.main([str(folder), "--replay", "all", "--packages", "tests"]) == 0
+    capsys.readouterr()
+    for match in raw_lines(folder):
+        assert replay.main([match, "--in", str(folder)]) == 0
+    shown = capsys.readouterr().out
+    assert "thoughts 0: I think. I think." in shown
+    assert "I would rather not." in shown
+
+
+def test_thoughts_may_be_left_out(sweep: Sweep, folder: Path) -> None:
+    assert sweep(*MOODY, "keep_thoughts=false", "deals=2") == 0
+    found = details(folder)
+    assert {one.detail(0).thoughts for one in found} == {""}
+    assert len({one.detail(0).finish for one in found}) > 2
+    assert verify.main([str(folder), "--replay", "all", "--packages", "tests"]) == 0
+
+
+def test_a_seat_that_gives_up_loses(sweep: Sweep, folder: Path, capsys: Capsys) -> None:
+    assert sweep(*MOODY, "agent.on_bad_reply=forfeit") == 0
+    records = matches(folder).values()
+    given_up = [record for record in records if record.forfeits]
+    assert len(given_up) > 0
+    for record in given_up:
+        (seat,) = record.forfeits
+        last = record.decisions[-1]
+        assert (last.seat, last.fallback) == (seat, True)
+        assert last.status in ("truncated", "refused", "filtered", "context")
+        assert record.returns[seat] == -1
+        assert record.measures["win"][1 - seat] == 1
+    capsys.readouterr()
+    assert replay.main([given_up[0].match, "--in", str(folder)]) == 0
+    assert f"player {given_up[0].forfeits[0]} gave up; won by player" in capsys.readouterr().out
+    assert verify.main([str(folder), "--replay", "all", "--packages", "tests"]) == 0
+    assert sweep(*MOODY, "agent.on_bad_reply=forfeit") == 0, "nothing is left to play"
+    assert {*matches(folder)} == {record.match for record in records}

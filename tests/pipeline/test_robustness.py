@@ -19,11 +19,11 @@ from gauntlet.pipeline.plan.identity import cell_identity
 from gauntlet.pipeline.play.chains import run
 from gauntlet.pipeline.play.match import play
 from gauntlet.pipeline.run import main
-from gauntlet.pipeline.tables.outcomes import scores, seeds
+from gauntlet.pipeline.tables.outcomes import seeds
 from gauntlet.pipeline.tables.registry import TERMINAL, Results, tables
 from gauntlet.pipeline.tables.robustness import crossed, split_wording
 from tests.pipeline.conftest import Capsys, Refusal
-from tests.pipeline.made import about, made_of, summary_table, won
+from tests.pipeline.made import about, made_of, won
 
 PLAYERS = tuple(Player("random", Random(), None, None) for _ in range(2))
 
@@ -185,15 +185,6 @@ def test_seats_and_seeds_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Folder, "seed", 4)
     assert not list(seeds(made_of([result])))
     assert made_of([made("b", values[:, :, :1])])["seats"].empty
-
-
-def test_a_draw_is_half_a_win() -> None:
-    result = won(about("a"), [1, 0, 0, 1])
-    rows = result.outcomes.first(4)
-    rows._rows["value"][1] = 0.0  # the second match is drawn
-    drawn = replace(result, outcomes=rows)
-    assert scores(drawn).mean() == pytest.approx(0.625)
-    assert summary_table([drawn])["raw"][0] == 0.5
 
 
 def test_one_config_crosses_seeds_samples_and_seats(

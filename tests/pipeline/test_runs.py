@@ -84,6 +84,16 @@ def runs(runs_by_experiment: dict[str, list[Any]], request: pytest.FixtureReques
     return runs_by_experiment[request.param]
 
 
+def test_a_folder_that_is_tracked_again_has_as_many_runs(place: Path, client: Any) -> None:
+    def count() -> int:
+        places = [one.experiment_id for one in client.search_experiments()]
+        return len(client.search_runs(places))
+
+    before = count()
+    assert track.main([str(place / "out"), "--store", str(place / "store")]) == 0
+    assert count() == before == 10
+
+
 def test_a_game_is_an_experiment_and_older_runs_are_gone(
     runs_by_experiment: dict[str, list[Any]],
 ) -> None:
@@ -168,6 +178,7 @@ def test_charts_have_a_step_a_deal_and_the_choices(client: Any, runs: list[Any])
     for child in runs[1:]:
         points = client.get_metric_history(child.info.run_id, "running_mean")
         assert [point.step for point in points] == [1, 2, 3, 4]
+        assert points[-1].value == pytest.approx(child.data.metrics["raw"])
         assert {point.timestamp for point in points} == {child.info.end_time}
         assert 0 <= table_of(client, child)["diagnostics/first"] <= 1
         assert len(child.data.metrics) <= 20
@@ -193,11 +204,14 @@ def test_artifacts_are_the_config_the_command_and_the_cell(client: Any, runs: li
     parent, *children = (run.info.run_id for run in runs)
     assert client.download_artifacts(parent, "command.txt")
     assert Path(client.download_artifacts(parent, "command.txt")).read_text() == f"{COMMAND}\n"
+    names = {item.path for item in client.list_artifacts(parent)}
+    assert {"summary.csv", "pairs.csv", "report.html"} <= names
     config = yaml.safe_load(Path(client.download_artifacts(parent, "config.yaml")).read_text())
     assert len(config["jobs"]) == 8
     for run_id in children:
         names = {item.path for item in client.list_artifacts(run_id)}
         assert "cell.json" in names
+        assert len(client.list_artifacts(run_id, "records")) == 1
 
 
 # --- traces

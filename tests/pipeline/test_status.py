@@ -9,7 +9,6 @@ import os
 import re
 import shlex
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -192,34 +191,6 @@ def test_a_run_that_has_not_yet_said_what_its_cells_are_is_loading(
     shutil.rmtree(Folder(folder).cells_folder)
     changed(folder, state="loading", process=os.getpid())
     assert "loading for" in status_text(folder, capsys)
-
-
-def test_it_can_be_watched_from_another_process(folder: Path) -> None:
-    base = ["tracking=none", "model=fake", "baseline=null", "launch=inline", "deals=4000"]
-    command = [sys.executable, "-m", "pipeline.run", *base, f"output_dir={folder}"]
-    run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        deadline = time.monotonic() + 120
-        while time.monotonic() < deadline:
-            if (
-                Folder(folder).status_file.exists()
-                and looked(folder).done
-                and looked(folder).run.get("rate")
-            ):
-                break
-            time.sleep(0.2)
-        seen = looked(folder)
-        assert seen.playing
-        assert seen.left is not None
-        assert seen.done + seen.left == 8000
-        assert seen.seconds_left is not None
-    finally:
-        run.send_signal(signal.SIGINT)
-        run.wait(60)
-    after = looked(folder)
-    assert after.run["state"] == "interrupted"
-    assert after.done >= seen.done
-    assert after.done == sum(map(len, outcomes_of(folder).values()))
 
 
 def test_rates_wait_for_the_gap() -> None:

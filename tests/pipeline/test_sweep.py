@@ -7,11 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from msgspec.structs import replace
 
-from gauntlet.models.engine import offload
 from gauntlet.pipeline import report
-from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.tables.pairs import COLUMNS as PAIRS
 from gauntlet.pipeline.tables.summary import SUMMARY
 from gauntlet.stats.sequential import FIRST_LOOK, sprt
@@ -31,7 +28,8 @@ def test_a_sweep_leaves_the_promised_files(sweep: Sweep, folder: Path) -> None:
     assert list(table["prompt"]) == ["cloze", "counterfactual"]
     assert list(table["matches"]) == [6, 6]
     assert len(pairs) == 1
-    assert not (folder / "labels.csv").exists(), "letters were not studied"
+    for absent in ("labels", "ablation", "obfuscation"):
+        assert not (folder / f"{absent}.csv").exists(), "nobody asked for it"
     assert "<svg" in (folder / "report.html").read_text()
     assert "http-equiv" not in (folder / "report.html").read_text()
 
@@ -53,25 +51,17 @@ def test_a_record_tells_the_whole_match(sweep: Sweep, folder: Path) -> None:
             assert exchange.shared.startswith("Players: 2")
 
 
-def test_more_deals_play_only_what_is_missing(sweep: Sweep, folder: Path) -> None:
+def test_only_what_is_missing_is_played_and_every_table_has_all(
+    sweep: Sweep, folder: Path, capsys: Capsys
+) -> None:
+    """A run with fewer deals than the log has shows what `python -m pipeline.report` does."""
     sweep("game=tic_tac_toe", "deals=3")
     before = {path: path.read_bytes() for path in (folder / "records").iterdir()}
     assert sweep("game=tic_tac_toe", "deals=5") == 0
     for path, content in before.items():
         assert path.read_bytes().startswith(content)
-    assert len(matches(folder)) == 10
-    runs = [json.loads(line) for line in (folder / "runs.jsonl").read_text().splitlines()]
-    assert [run["matches"] for run in runs] == [6, 4]
-    assert all(run["command"].startswith("python -m pipeline.run launch=inline ") for run in runs)
-    assert [run["command"].split()[-1] for run in runs] == ["deals=3", "deals=5"]
-
-
-def test_fewer_deals_than_the_log_holds_play_nothing_and_every_table_has_all(
-    sweep: Sweep, folder: Path, capsys: Capsys
-) -> None:
-    """The run with fewer deals shows what `python -m pipeline.report` does, and says so."""
-    sweep("game=tic_tac_toe", "deals=5")
-    whole = (folder / "summary.csv").read_bytes()
+    whole, played = (folder / "summary.csv").read_bytes(), matches(folder)
+    assert len(played) == 10
     capsys.readouterr()
     assert sweep("game=tic_tac_toe", "deals=3") == 0
     told = capsys.readouterr().out
@@ -82,22 +72,18 @@ def test_fewer_deals_than_the_log_holds_play_nothing_and_every_table_has_all(
     assert (folder / "summary.csv").read_bytes() == whole
     shown = capsys.readouterr().out
     assert told[told.index("\ncell") : told.index("\nreport")].strip() in shown
-
-
-def test_what_is_in_the_log_is_not_played_again(sweep: Sweep, folder: Path) -> None:
-    """By the same command, and by one that asks for a part of it."""
-    sweep("game=tic_tac_toe")
-    before = matches(folder)
-    for words in ((), ("prompt=cloze",)):
-        sweep("game=tic_tac_toe", *words)
-        assert matches(folder) == before
-    assert len((folder / "runs.jsonl").read_text().splitlines()) == 1
+    sweep("game=tic_tac_toe", "deals=5", "prompt=cloze")
+    assert matches(folder) == played
     assert list(summary(folder)["prompt"]) == ["cloze"]
+    runs = [json.loads(line) for line in (folder / "runs.jsonl").read_text().splitlines()]
+    assert [run["matches"] for run in runs] == [6, 4]
+    assert all(run["command"].startswith("python -m pipeline.run launch=inline ") for run in runs)
+    assert [run["command"].split()[-1] for run in runs] == ["deals=3", "deals=5"]
 
 
 def test_every_cell_meets_the_same_deals_and_the_same_opponent(sweep: Sweep, folder: Path) -> None:
     """Up to the subject's first turn two cells are the same match."""
-    sweep("deals=20")
+    sweep("deals=12")
     by_deal: dict[int, list[list[object]]] = {}
     for record in matches(folder).values():
         opening = []
@@ -107,7 +93,7 @@ def test_every_cell_meets_the_same_deals_and_the_same_opponent(sweep: Sweep, fol
             opening.append((decision.options, decision.chosen))
         by_deal.setdefault(record.deal, []).append(opening)
     assert all(a == b for a, b in by_deal.values())
-    assert len({str(openings) for openings in by_deal.values()}) > 15
+    assert len({str(openings) for openings in by_deal.values()}) > 8
 
 
 def test_rotated_seats_give_a_match_a_seat_and_an_interval_by_deal(
@@ -124,36 +110,12 @@ def test_rotated_seats_give_a_match_a_seat_and_an_interval_by_deal(
 
 
 def test_a_baseline_is_measured_and_tested_against(sweep: Sweep, folder: Path) -> None:
-    sweep("baseline=random", "agent=rule", "deals=400")
+    sweep("baseline=random", "agent=rule", "deals=100")
     (row,) = summary(folder).to_dict("records")
-    assert row["baseline"] == pytest.approx(0.4954, abs=0.002)
-    assert row["baseline_n"] == 400_000
+    assert row["baseline"] == pytest.approx(0.4954, abs=0.006)
+    assert row["baseline_n"] == 100_000
     assert 0 < row["p"] == row["p_holm"] < 1
-    assert row["raw"] == pytest.approx(0.542, abs=0.085)  # 3.4 standard errors
-
-
-# --- offload
-
-
-POCKET = ("model=pocket", "prompt=cloze", "game=tic_tac_toe", "deals=2")
-
-
-def played(folder: Path) -> dict[str, MatchRecord]:
-    """Return the matches by id, without durations."""
-    return {
-        key: replace(match, seconds=0.0, device_seconds=0.0)
-        for key, match in matches(folder).items()
-    }
-
-
-def test_records_are_those_of_a_run_with_all_weights_in_memory(
-    sweep: Sweep, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(offload, "free_bytes", lambda _: 4_000_000)  # of 2.6 MB half fits
-    assert sweep(*POCKET, f"output_dir={tmp_path / 'whole'}") == 0
-    assert sweep(*POCKET, "model.offload=disk") == 0
-    assert len(played(folder)) == 2
-    assert played(folder) == played(tmp_path / "whole")
+    assert row["raw"] == pytest.approx(0.542, abs=0.17)  # 3.4 standard errors
 
 
 # --- stopping
@@ -167,34 +129,26 @@ def deals(folder: Path) -> int:
     return int(row["deals"])
 
 
-def test_sprt_stops_at_the_deal_that_the_log_says(
+def test_sprt_stops_at_the_deal_that_the_log_says_and_plays_nothing_more(
     sweep: Sweep, folder: Path, capsys: Capsys, full: Full
 ) -> None:
     assert sweep(*STRONG, "stop=sprt", "deals=400") == 0
-    found = matches(folder)
+    found, stopped = matches(folder), deals(folder)
     scores = {
         record.deal: (1 + record.returns[record.measured[0]]) / 2 for record in found.values()
     }
     (row,) = pd.read_csv(folder / "summary.csv").to_dict("records")
-    said = sprt([scores[deal] for deal in range(deals(folder))], row["baseline"], 0.9)
+    said = sprt([scores[deal] for deal in range(stopped)], row["baseline"], 0.9)
     assert said is not None
-    assert said.deals == deals(folder) <= len(scores) < 400
+    assert said.deals == stopped <= len(scores) < 400
     assert "above the baseline" in capsys.readouterr().out
     assert "take the number of deals as fixed" in full()
-
-
-def test_a_stopped_sweep_plays_nothing_more_and_reports_the_same(
-    sweep: Sweep, folder: Path
-) -> None:
-    sweep(*STRONG, "stop=sprt", "deals=400")
-    before, stopped = matches(folder), deals(folder)
-    assert sweep(*STRONG, "stop=sprt", "deals=400") == 0
-    assert matches(folder) == before
-    assert report.main([str(folder)]) == 0
     assert deals(folder) == stopped
-    more = str(len(before) + 5)
+    assert sweep(*STRONG, "stop=sprt", "deals=400") == 0
+    assert matches(folder) == found
+    more = len(found) + 5
     assert sweep(*STRONG, f"deals={more}") == 0
-    assert deals(folder) == len(before) + 5
+    assert deals(folder) == more
     assert not (folder / "stop.json").exists()
 
 

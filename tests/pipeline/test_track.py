@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from gauntlet.pipeline import metrics, track
@@ -16,6 +15,7 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.play.match import Table
 from gauntlet.pipeline.sweep import play as sweeping
 from gauntlet.pipeline.sweep import publish_results as ending
+from gauntlet.pipeline.tables import report
 from gauntlet.pipeline.tracking import follow
 from gauntlet.pipeline.tracking import track as tracking
 from tests.pipeline.conftest import Capsys, Sweep
@@ -43,37 +43,6 @@ def test_runs_of_which_every_match_failed_have_failed(
 
 
 @pytest.mark.drawn
-def test_a_parent_run_a_sweep_and_a_child_run_a_cell(
-    sweep: Sweep, folder: Path, tmp_path: Path
-) -> None:
-    store = tmp_path / "store"
-    assert sweep("tracking=mlflow", f"tracking.store={store}") == 0
-    found = runs(store)
-    parents = [run for run in found if "mlflow.parentRunId" not in run.data.tags]
-    children = [run for run in found if "mlflow.parentRunId" in run.data.tags]
-    (parent,) = parents
-    assert {run.data.tags["mlflow.parentRunId"] for run in children} == {parent.info.run_id}
-    assert {run.data.params["prompt"] for run in children} == {"cloze", "counterfactual"}
-    client = client_of(store)
-    summary = pd.read_csv(folder / "summary.csv").set_index("prompt")
-    for run in children:
-        curve = client.get_metric_history(run.info.run_id, "running_win_rate")
-        assert [point.step for point in curve] == [1, 2, 3, 4, 5, 6]
-        assert curve[-1].value == pytest.approx(run.data.metrics["raw"])
-        means = client.get_metric_history(run.info.run_id, "running_mean")
-        assert [point.value for point in means] == [point.value for point in curve]
-        row = summary.loc[run.data.params["prompt"]]
-        assert run.data.metrics["estimate"] == pytest.approx(row["estimate"])
-        assert run.data.params["measure"] == "win"
-        assert len(client.list_artifacts(run.info.run_id, "records")) == 1
-    names = {item.path for item in client.list_artifacts(parent.info.run_id)}
-    assert {"summary.csv", "pairs.csv", "report.html", "figures"} <= names
-
-    assert track.main([str(folder), "--store", str(store)]) == 0
-    assert len(runs(store)) == 3, "tracking again must replace, not add"
-
-
-@pytest.mark.drawn
 def test_runs_of_many_cells_bring_what_is_their_own(
     sweep: Sweep, store: Path, at_every_look: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -82,6 +51,7 @@ def test_runs_of_many_cells_bring_what_is_their_own(
     told = ("tracking=mlflow", f"tracking.store={store}", "game=tic_tac_toe", "deals=2")
     with monkeypatch.context() as killed:  # before the final runs are made
         killed.setattr(ending, "track", lambda *_: "")
+        killed.setattr(report, "drawings", lambda *_: {})
         assert sweep(*told) == 0
     assert [run.info.run_name for run in runs(store)] == [
         "tic_tac_toe: fake by cloze, counterfactual [out] (live)"
@@ -133,7 +103,6 @@ def test_decision_metrics_join_the_runs_of_a_tracked_sweep(
     assert not (tmp_path / "elsewhere").exists()
     client, parent = client_of(store), "uno: rule [out]"
     for again in (
-        lambda: metrics.main([*judging, str(store)]),
         lambda: metrics.main([*judging, str(store)]),
         lambda: track.main([str(folder), "--store", str(store)]),
     ):

@@ -142,66 +142,6 @@ def test_what_was_judged_so_since_the_last_match_is_not_judged_again(
     assert bool(ran) == again
 
 
-def ids() -> set[str]:
-    """The rows expected from the printed tables."""
-    columns = ("wr", "odhr2", "adr2", "odhr3", "adr3", "odhr4", "adr4")
-    five = ("gpt-3.5", "gpt-4", "gemini-pro", "llama2", "chatglm3")
-    lines = [f"table2.{player}." for player in (*five, "dqn")]
-    lines += [f"table3.{player}." for player in five]
-    lines += [f"table4.{player}.{way}." for player in five for way in ("vanilla", "tutri")]
-    lines += [f"table4.{player}.delta_" for player in five]
-    parts = ("minus_history", "minus_strategy")
-    lines += [f"table5.gemini-pro.{part}." for part in ("full", *parts)]
-    lines += [f"table5.gemini-pro.{part}.delta_" for part in parts]
-    found = {f"uno_arena.{line}{column}" for line in lines for column in columns}
-    found |= {f"uno_arena.fig2.pearson.wr_{column}" for column in columns[1:]}
-    drops = ("random_drop_round28_29", "llm_drop_round28_29")
-    return found | {f"uno_arena.fig3.deck1.{drop}" for drop in drops}
-
-
-@pytest.fixture(scope="module")
-def scripted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The whole command on two decks, without a model."""
-    out = tmp_path_factory.mktemp("reproduce")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(uno_arena, "available", lambda models: [])
-        patch.chdir(out)
-        words = ["uno_arena", "--models", "pocket", "--deals", "2", "--playouts", "20"]
-        words += ["--out", str(out)]
-        assert reproduce.main([*words, "launch=inline", "tracking=none"]) == 0
-    return out
-
-
-@pytest.mark.slow
-def test_scripted_players_fill_their_lines_and_the_others_stay_empty(scripted: Path) -> None:
-    table = read_csv(scripted / "uno_arena.csv").set_index("id")
-    assert table.index.is_unique
-    assert ids() <= set(table.index)
-    own = table[table.index.str.match(r"uno_arena\.table2\.(random|rule|search)\.")]
-    assert len(own) == 21
-    assert set(own["verdict"]) == {"no_reference"}
-    assert set(own["n"]) == {2}
-    models = table[table.index.str.contains("gpt|gemini|llama|chatglm|pocket")]
-    assert set(models["verdict"]) == {"not_run"}
-    assert models[["ours", "ci_low", "ci_high", "n"]].isna().all(axis=None)
-    printed = table[table.index.str.contains(r"fig2\.printed\.table2")]
-    assert set(printed["verdict"]) == {"differs"}
-
-
-@pytest.mark.slow
-def test_tables_and_figures_are_written(scripted: Path) -> None:
-    drawn = {path.stem for path in (scripted / "figures").iterdir()}
-    told = {f"uno_arena_fig2_{name}" for name in ("table2_paper", "table3_paper", "table2_ours")}
-    assert drawn == told
-    table = pd.read_csv(scripted / "tables" / "uno_arena_table2.csv")
-    ours = table[table["source"] == "ours"]
-    assert set(ours["threshold"]) == {0.0, 0.15}
-    assert set(ours["fallbacks"]) == {"left_out", "counted"}
-    assert len(ours) == 4 * len(uno_arena.SCRIPTED)
-    paper_rows = table[table["source"] == "paper"].set_index("player")
-    assert paper_rows.loc["dqn", "best"] == "ODHR@4"
-
-
 @pytest.fixture(scope="module")
 def with_a_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The whole command with the fake model, tracked."""
