@@ -178,6 +178,9 @@ def test_a_game_that_takes_too_long_is_given_up() -> None:
         outcome(game, game.deal(np.random.default_rng(0)), seconds=0.01)
 
 
+# Weakened minimax.
+
+
 def chosen(agent: Any, drawing: str) -> set[str]:
     """Return all moves that the agent takes here, over many random streams."""
     state = board(drawing)

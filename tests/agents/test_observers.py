@@ -155,6 +155,9 @@ def test_other_games_are_asked_about_in_the_same_form() -> None:
     assert "(you)" not in request.prompt.changing
 
 
+# Observers without a model.
+
+
 PUBLISHED = {"HC": (0.486, 0.166), "NG": (0.674, 0.184), "DY": (0.575, 0.159)}
 """Our own reference runs of the ideal observer, 120 matches each: SIR and its deviation over
 matches."""

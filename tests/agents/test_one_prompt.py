@@ -146,6 +146,9 @@ def test_a_prompt_tells_the_number_of_recent_moves_that_is_set(
     assert f"Hand: two kings\n{text}" in request.prompts[0].changing
 
 
+# Counterfactual: one verdict per option.
+
+
 def ask_verdicts(*options: str, answer: Answer = uniform, **more: Any) -> tuple[Decision, Score]:
     """Return the decision of a counterfactual player and its only request."""
     decision, (request,) = drive(LLM(Counterfactual()), turn_with(*options, **more), answer)
@@ -205,6 +208,9 @@ def test_impossible_verdicts_are_malformed_and_fall_back() -> None:
     assert (decision.status, decision.fallback, decision.attempts) == ("malformed", True, 1)
 
 
+# One written letter.
+
+
 def prompt_and_outcome(text: str, seed: int) -> tuple[str, Decision | Unusable]:
     """Return the prompt at the first move of Tic-Tac-Toe, and the result of the reply."""
     game = TicTacToe()
@@ -245,6 +251,9 @@ def test_anything_else_is_malformed(text: str) -> None:
 
 def test_a_letter_without_an_option_is_illegal() -> None:
     assert prompt_and_outcome("Z", 1)[1] == Unusable("illegal", 1)
+
+
+# Vanilla: one JSON object.
 
 
 OPTIONS = ("red 7", "blue skip", "wild")

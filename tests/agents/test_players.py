@@ -69,6 +69,9 @@ def test_a_model_without_an_answer_is_replaced_by_a_recorded_random_move() -> No
     assert chisquare(choices(player, turn, unasked)).pvalue > 1e-4
 
 
+# A person.
+
+
 def typing(number: int) -> Reply:
     return Scores((tuple(0.0 if n == number else -math.inf for n in (1, 2, 3)),), (0,))
 

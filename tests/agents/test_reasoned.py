@@ -192,6 +192,9 @@ def test_all_is_drawn_at_the_temperature_and_by_the_decisions_luck() -> None:
         assert len({request.seed for request in asked}) == len(asked)
 
 
+# Parsing of written answers.
+
+
 CELLS = ("C1R1", "C2R1", "C3R3")
 POKER = ("fold", "call", "raise half pot", "all in")
 FORM = move_format_of(TicTacToe())

@@ -126,6 +126,9 @@ def test_one_prompt_that_is_refused_is_that_prompts_own_fault(opened: Opened) ->
         model.answer([Generate(Prompt("", "blue"), 5, 0.0)])
 
 
+# Keys that no header can carry, and replies that are slightly wrong.
+
+
 SCORE = Score((WRITE.prompt,), ("A", "B"))
 Reply = dict[str, Any]
 
@@ -250,6 +253,9 @@ def test_the_same_words_are_asked_once_however_they_are_parted(
     assert len(set(reply.logprobs)) == 1
     assert set(served.billed.values()) == {1}
     assert [len(times) for times in script.arrivals.values()] == [1, 1]
+
+
+# Several samples and a system text, on servers that support them or not.
 
 
 SYSTEM = "You are player 1.\n\n"

@@ -146,6 +146,9 @@ def test_a_reply_is_on_the_disk_before_it_is_used(tmp_path: Path) -> None:
     base.close()
 
 
+# Many threads.
+
+
 def each(model: Remote, requests: list[Request]) -> list[Future[object]]:
     """Make one call per request, from as many threads as the model has slots."""
     with ThreadPoolExecutor(model.slots) as threads:

@@ -100,6 +100,9 @@ def test_a_damaged_line_is_an_error_that_names_it(log):
         Replay(str(log)).load()
 
 
+# The fake model: a seeded function of the prompt's text.
+
+
 PROMPT = Prompt("Rules.\n", "Hand: red 1\n", "Answer:")
 ASK = Score((PROMPT, Prompt("Rules.\n", "Hand: red 2\n")), ("A", "B"))
 

@@ -18,7 +18,6 @@ from gauntlet.models.base import Dialogue, Generate, Generation, Prompt, Score, 
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine.local import Local
 from gauntlet.models.engine.tokens import Tokens
-from gauntlet.models.fake import Fake
 from gauntlet.models.human import TerminalModel
 from gauntlet.models.replay import Replay
 from gauntlet.pipeline.log.exchanges import exchange
@@ -105,6 +104,9 @@ def test_a_log_knows_the_system_text_the_samples_and_the_form(tmp_path: Path) ->
         (told.text, "{}"),
         (told.text, '{"a": 1}'),
     ]
+
+
+# A system text: a separate message if the model supports it, else before all other text.
 
 
 SYSTEM = "You are a careful player.\nYou like red.\n"
@@ -201,13 +203,6 @@ def heads_read(local: Local, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return read
 
 
-def test_it_changes_what_the_fake_says() -> None:
-    asks = [Score((replace(PROMPT, system=system),), ("A",)) for system in (SYSTEM, "")]
-    told, untold = Fake().load().answer(asks)
-    assert told.logprobs != untold.logprobs
-    assert told.tokens[0] == untold.tokens[0] + 8
-
-
 def test_a_person_reads_it_first(capsys: pytest.CaptureFixture[str]) -> None:
     reading, writing = os.pipe()
     os.write(writing, b"red\nblue\n")
@@ -218,20 +213,3 @@ def test_a_person_reads_it_first(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == (
         SYSTEM + "Rules.\nHand: red 1\nAnswer: Hand: blue 2\nAnswer: "
     )
-
-
-def test_a_server_gets_it_as_a_message_or_first() -> None:
-    chat = Chat(name="gpt")
-    body = chat.writing(Generate(TALK, 5))
-    assert [message["role"] for message in body["messages"]] == [
-        *("system", "user", "assistant", "user")
-    ]
-    assert body["messages"][0]["content"] == SYSTEM
-    assert "".join(message["content"] for message in body["messages"]) == TALK.text
-    assert chat.scoring(PROMPT, 5)["messages"][0] == {"role": "system", "content": SYSTEM}
-    assert chat.most(body).prompt > len(TALK.text)
-    raw = Completions(name="gpt")
-    assert raw.writing(Generate(TALK, 5))["prompt"] == TALK.text
-    assert TALK.text.startswith(SYSTEM)
-    plain = chat.writing(Generate(replace(PROMPT, system=""), 5))
-    assert [message["role"] for message in plain["messages"]] == ["user"]

@@ -93,6 +93,9 @@ def test_parts_are_joined_by_chains_of_matches() -> None:
     assert parts(met).tolist() == [0, 1, 0, 1, 0, -1]
 
 
+# Plackett and Luce.
+
+
 FLAT = 1e3
 
 

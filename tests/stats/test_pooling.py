@@ -53,6 +53,9 @@ def test_the_best_of_eight_pooled(spread: float) -> None:
     assert covered > 0.93
 
 
+# Variance components.
+
+
 @pytest.mark.parametrize("binary", [False, True])
 def test_known_components_are_recovered(binary: bool) -> None:
     z, covered = recovered(120, binary, seed=1)
