@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -39,10 +38,6 @@ from gauntlet.models.api.remote import Remote
 from gauntlet.models.base import Generate, Prompt, Score
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine.files import local_folder
-from gauntlet.models.engine.local import load_network
-from gauntlet.models.engine.reference import Reference
-from gauntlet.models.engine.sampling import choose
-from gauntlet.models.engine.tokens import load_tokens
 
 POCKET, NAME = "pkg:models/pocket/weights", "pocket"
 ENDPOINTS = ("chat/completions", "completions")
@@ -156,6 +151,11 @@ class PocketServer:
     """
 
     def __init__(self) -> None:
+        # Imported here: most tests need no torch, and this module is a plugin of all.
+        from gauntlet.models.engine.local import load_network
+        from gauntlet.models.engine.reference import Reference
+        from gauntlet.models.engine.tokens import load_tokens
+
         self._model = Checkpoint(POCKET).load()
         folder = local_folder(POCKET)
         assert folder is not None
@@ -204,6 +204,10 @@ class PocketServer:
     def _first_tokens(
         self, text: str, top: int | None, temperature: float, seeds: Sequence[int]
     ) -> list[Body]:
+        import torch
+
+        from gauntlet.models.engine.sampling import choose
+
         logprobs = self._plain.next_token(self._tokens.encode(Prompt("", text)))
         drawn = [choose(logprobs, temperature, np.random.default_rng(seed)) for seed in seeds]
         if top is None:

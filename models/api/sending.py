@@ -14,6 +14,7 @@ import json
 import threading
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeVar
 
 import httpx2
@@ -29,6 +30,9 @@ LAST_SECONDS = 0.7
 """How long replies in flight may still arrive once the run ends."""
 
 NONE: Mapping[str, str] = {}
+
+certificates = cache(httpx2.create_ssl_context)
+"""Read once per process: that takes as long as hundreds of requests."""
 
 T = TypeVar("T")
 
@@ -75,6 +79,7 @@ class Sender:
             timeout=timeout,
             limits=limits,
             follow_redirects=False,
+            verify=certificates(),
             event_hooks={"response": [limit_response]},
         )
         self._over = False

@@ -128,7 +128,7 @@ every_pair = pytest.mark.parametrize(
         for name, pair in PAIRS.items()
     ],
 )
-few = settings(max_examples=4, deadline=None)
+few = settings(max_examples=2, deadline=None)
 
 
 @every_agent

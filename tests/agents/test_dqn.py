@@ -17,7 +17,7 @@ from gauntlet.games.uno import State, Uno
 from gauntlet.games.uno.arena import UnoArena
 from gauntlet.games.uno.arena.rules import CALL, COLOUR, PHASE, YIELD
 from gauntlet.games.uno.rules import ACTIONS
-from gauntlet.training.dqn.evaluate import game_of, last_test, main, over_seeds, rate
+from gauntlet.training.dqn.evaluate import game_of, main, over_seeds, rate
 from gauntlet.training.dqn.practice import results
 from tests.agents.play import drive, turn_at, unasked
 
@@ -194,16 +194,6 @@ def test_a_write_that_fails_leaves_what_was_there(
     with pytest.raises(OSError, match="disk full"):
         save(path, [random_network(Uno(), 1)])
     assert path.read_bytes() == before
-
-
-def test_an_interval_counts_wins_and_nothing_else() -> None:
-    found = rate(np.array([1.0, -1.0, 0.0, 1.0]))
-    assert (found.games, found.wins, found.win_rate) == (4, 2, 0.5)
-    assert found.low == pytest.approx(1 - found.high)
-
-
-def test_the_last_test_plays_as_many_games_as_asked() -> None:
-    assert len(last_test(Uno(), random_network(Uno()), 0, 1500)) == 1500
 
 
 def test_the_command_line_reports_and_refuses(

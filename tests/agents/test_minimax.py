@@ -1,4 +1,4 @@
-"""Minimax against OpenSpiel's alpha-beta search, and over every line of play."""
+"""Minimax against OpenSpiel's alpha-beta search and over every line of play; and weakened."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ from open_spiel.python.algorithms.minimax import alpha_beta_search
 from scipy.stats import chisquare
 
 from gauntlet.agents import minimax
+from gauntlet.agents.depth_limited_minimax import DepthLimitedMinimax
+from gauntlet.agents.epsilon_random import EpsilonRandom
+from gauntlet.agents.fixed import Fixed
 from gauntlet.agents.minimax import Minimax, outcome, outcomes
 from gauntlet.games.base import Game
 from gauntlet.games.tic_tac_toe import State, TicTacToe
-from tests.agents.play import drive, turn_at, unasked
+from tests.agents.play import against_random, drive, turn_at, turn_with, unasked
 from tests.games.cases import walk
 
 GAME = TicTacToe()
@@ -173,3 +176,55 @@ def test_a_game_that_takes_too_long_is_given_up() -> None:
     game = TicTacToe(size=4, win_length=4)
     with pytest.raises(ValueError, match=r"and TicTacToe takes too long to look at so many; agent"):
         outcome(game, game.deal(np.random.default_rng(0)), seconds=0.01)
+
+
+# Weakened minimax.
+
+
+def chosen(agent: Any, drawing: str) -> set[str]:
+    """Return all moves that the agent takes here, over many random streams."""
+    state = board(drawing)
+    turn = turn_at(GAME, state, GAME.to_move(state)[0])
+    found = {drive(agent, turn, unasked, seed)[0].option for seed in range(60)}
+    return {turn.observation.options[option] for option in found}
+
+
+def test_one_ply_sees_a_win_and_no_threat() -> None:
+    assert chosen(DepthLimitedMinimax(1), "XX. OO. ...") == {"C3R1"}
+    assert len(chosen(DepthLimitedMinimax(1), "XX. .O. ...")) == 6
+
+
+def test_two_plies_see_a_threat_and_no_fork() -> None:
+    assert chosen(DepthLimitedMinimax(2), "XX. .O. ...") == {"C3R1"}
+    assert "C3R1" in chosen(DepthLimitedMinimax(2), "X.. .O. ..X")
+
+
+def test_enough_plies_are_perfect_play() -> None:
+    for drawn in ("X.. .O. ..X", "XO. .X. ..O", "XX. .O. ..."):
+        state = board(drawn)
+        turn = turn_at(GAME, state, GAME.to_move(state)[0])
+        few, all_of_them = (
+            drive(agent, turn, unasked)[0] for agent in (DepthLimitedMinimax(6), Minimax())
+        )
+        assert few.scores == all_of_them.scores
+
+
+def test_carelessness_comes_as_often_as_it_should() -> None:
+    turn, agent = turn_with("a", "b", "c", "d"), EpsilonRandom(Fixed(1), 0.2)
+    found = [drive(agent, turn, unasked, seed)[0].option for seed in range(2000)]
+    others = sum(option > 0 for option in found) / len(found)
+    assert others == pytest.approx(0.15, abs=5 * (0.15 * 0.85 / len(found)) ** 0.5)
+    assert {
+        drive(EpsilonRandom(Fixed(2), 0.0), turn, unasked, seed)[0].option for seed in range(9)
+    } == {1}
+
+
+def test_a_careless_player_can_lose() -> None:
+    """Perfect play never does, and a player that is random half of the time sometimes does."""
+    assert losses(Minimax()) == 0
+    assert losses(EpsilonRandom(Minimax(), 0.5)) > 0
+
+
+def losses(agent: Any, games: int = 60) -> int:
+    """Games that the agent loses to a random player, over both seats."""
+    return sum(against_random(GAME, agent, number % 2, number) < 0 for number in range(games))

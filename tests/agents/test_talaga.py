@@ -23,8 +23,7 @@ from gauntlet.games.uno import Uno
 from gauntlet.games.uno.arena import UnoArena
 from gauntlet.models.base import Generate, Generation, Prompt, Reply, Request
 from gauntlet.models.fake import Fake
-from gauntlet.stats.proportions import wilson
-from tests.agents.play import against_random, drive, turn_at, unasked
+from tests.agents.play import drive, turn_at, unasked
 from tests.agents.test_minimax import board
 
 GAME = TicTacToe()
@@ -325,17 +324,3 @@ def test_a_tree_without_any_model_asks_none() -> None:
     method = Talaga(mover=ANY, opponent=ANY, judge=Perfect())
     decision, asked = rounds(method, first_turn())
     assert (asked, decision.attempts, decision.fallback) == ([], 0, False)
-
-
-@pytest.mark.slow
-def test_a_scripted_tree_beats_a_random_player(figure: Any) -> None:
-    """Two plies with noisy actors over both seats, 400 games."""
-    judge = Playouts(5, noise=0.1, votes=3)
-    won, games = 0, 400
-    agent = scripted(mover=Scripted(Random()), judge=judge)
-    for number in range(games):
-        won += against_random(GAME, agent, number % 2, number) > 0
-    sure = wilson(won, games)
-    share, low, high = won / games, float(sure.low), float(sure.high)
-    figure(f"tree of scripted actors against random: {share:.1%} ({low:.1%} to {high:.1%})")
-    assert low > 0.75

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 from gauntlet.common.errors import UserError
@@ -106,8 +105,3 @@ def test_what_cannot_be_played_is_refused_in_a_line(name: str, seats: int, why: 
     with pytest.raises(ValueError, match=why) as error:
         PettingZoo(seats, name=name)
     assert "\n" not in str(error.value)
-
-
-def test_one_deal_is_one_game() -> None:
-    deals = [PettingZoo(name="leduc_holdem").deal(np.random.default_rng(3)) for _ in range(2)]
-    assert deals[0] == deals[1]

@@ -17,7 +17,7 @@ from gauntlet.games.base import Action, Game, TextAction, TextMove, parse_move
 from tests.games.cases import BROKEN, CASES, NAMED, ONE_WINNER, Match, match_of
 from tests.nodes import nodes
 
-SEEDS: list[int] = np.random.SeedSequence().generate_state(8).tolist()
+SEEDS: list[int] = np.random.SeedSequence().generate_state(4).tolist()
 """Other matches in every run."""
 
 

@@ -19,6 +19,8 @@ from gauntlet.games.base import Fact, Game, Observation, default_text_move
 from gauntlet.games.codenames import Codenames
 from gauntlet.games.codenames.words import KINDS, SPYMASTERS
 from gauntlet.games.hive import Hive
+from gauntlet.games.hive import rules as bugs_rules
+from gauntlet.games.hive import words as bugs
 from gauntlet.games.holdem import drawing as holdem
 from gauntlet.games.holdem import rules as poker
 from gauntlet.games.holdem import words
@@ -35,6 +37,7 @@ from gauntlet.games.uno.game import Uno
 from gauntlet.games.uno.state import hand
 from gauntlet.games.uno.words import CARD_NAMES, COLOURS
 from gauntlet.games.watch import Watch
+from tests.games.cases import final
 
 SHORT = settings(max_examples=12, deadline=None)
 SEEDS = st.integers(0, 2**32 - 1)
@@ -302,3 +305,40 @@ def test_words_of_others_are_text_in_every_place() -> None:
         assert "script" not in page.names
         assert "\u202e" not in html
         assert "<script>" in page.words
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_every_piece_is_drawn_once(seed: int) -> None:
+    game = Hive(max_turns=12)
+    state = final(game, seed)
+    html = str(drawing.draw_state(game, state))
+    assert html.count("<polygon") == len(bugs.lying(bugs.pieces_by_cell(state.array)))
+    named = re.findall(r"<text[^>]*>(\w+)</text>", html)
+    placed = [bugs.NAMES[piece] for piece in bugs.pieces_by_cell(state.array).values()]
+    assert sorted(named) == sorted(placed)
+    assert html.count("d-hex d-light") == sum(name[0] == "w" for name in placed)
+    held = re.findall(r'class="d-piece [^>]*>(\w+)<', html)
+    assert sorted(held + placed) == sorted(bugs.NAMES)
+
+
+def test_neighbours_lie_side_by_side() -> None:
+    """A hex's neighbours are its six nearest, all at one distance."""
+    game = Hive()
+    state = game.deal(np.random.default_rng(0))
+    for _ in range(6):
+        state = game.play(state, game.legal(state, state.array.item(bugs_rules.PLY) % 2)[-1:])
+    html = str(drawing.draw_view(game, game.observe(state, 0)))
+    found = re.findall(r'<text x="([\d.]+)" y="([\d.]+)"[^>]*>(\w+)<', html)
+    at = {name: complex(float(x), float(y)) for x, y, name in found}
+    cells = {bugs.NAMES[piece]: cell for cell, piece in bugs.pieces_by_cell(state.array).items()}
+    for one in at:
+        beside = bugs.neighbours(bugs.pieces_by_cell(state.array), cells[one])
+        near = {name for name in at if name != one and abs(at[name] - at[one]) < 50}
+        assert near == {bugs.NAMES[piece] for piece in beside}
+
+
+def test_a_table_without_pieces_says_so() -> None:
+    game = Hive()
+    html = str(drawing.draw_state(game, game.deal(np.random.default_rng(0))))
+    assert "nothing lies on the table yet" in html
+    assert "player 0, white, to move" in html

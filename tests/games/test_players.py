@@ -22,9 +22,9 @@ DUELS: list[tuple[Game[Any], str, str, int, float]] = [
     (AirLandSea(), "greedy", "random", 12, 0.85),
     (AirLandSea(), "one_ply", "greedy", 4, 0.55),
     (ArcticScavengers(), "greedy", "random", 20, 0.9),
-    (ArcticScavengers(), "one_ply", "greedy", 12, 0.55),
+    (ArcticScavengers(), "one_ply", "greedy", 8, 0.55),
     (AreYouTheTraitor(), "greedy", "random", 30, 0.7),
-    (AreYouTheTraitor(), "one_ply", "greedy", 30, 0.53),
+    (AreYouTheTraitor(), "one_ply", "greedy", 15, 0.53),
     (Codenames(), "greedy", "random", 15, 0.7),  # in the long run 0.88
     (Codenames(), "one_ply", "random", 2, 0.65),
     (Hive(max_turns=100), "one_ply", "greedy", 6, 7 / 12),  # in the long run 0.9

@@ -100,7 +100,7 @@ def test_with_paper_bugs_a_seat_is_shown_what_rlcard_shows() -> None:
     """The same cards in the same order, the same options, and the colour of the card object."""
     game = Uno(2, paper_bugs=True)
     stale = 0
-    for seed in range(300):
+    for seed in range(80):
         array = rules.blank(2)
         rules.deal(array, 2, seed)
         state, theirs = State(array), rlcard_game(seed)
@@ -119,7 +119,7 @@ def test_with_paper_bugs_a_seat_is_shown_what_rlcard_shows() -> None:
             action = int(rng.choice(seen.view.options))
             theirs.step(ACTION_LIST[action])
             state = game.play(state, (action,))
-    assert stale > 100
+    assert stale > 20
 
 
 def colour_of(card: str) -> str:
@@ -139,13 +139,13 @@ def test_the_rule_player_is_that_of_rlcard(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(np.random, "choice", list)
     agent = UNORuleAgentV1()
     kinds: Counter[str] = Counter()
-    for seed in range(200):
+    for seed in range(50):
         for paper_bugs in (False, True):
             game = Uno(3, paper_bugs)
             for state in states(game, seed, seed):
                 for seat in game.to_move(state):
                     kinds[rule_move(agent, game, game.observe(state, seat), state)] += 1
-    assert min(kinds[kind] for kind in ("draw", "wild draw four", "list")) > 100, kinds
+    assert min(kinds[kind] for kind in ("draw", "wild draw four", "list")) > 20, kinds
 
 
 def rule_move(agent: Any, game: Uno, observation: Observation, state: State) -> str:

@@ -106,7 +106,7 @@ def lockstep(engine: Any, seats: int, seed: int) -> Counter[str]:
     return tally
 
 
-FEW = [(2, 2000), (3, 1500), (4, 1000), (10, 200)]
+FEW = [(2, 400), (3, 300), (4, 200), (10, 60)]
 MANY = [pytest.param(*one, marks=pytest.mark.slow) for one in ((2, 9000), (3, 7000), (4, 4000))]
 """Games by number of seats."""
 

@@ -55,14 +55,18 @@ def decision(rng: random.Random) -> Score:
     return Score(tuple(prompts), tuple("ABCDE"[: len(cards)]))
 
 
+def some_decisions(count: int) -> list[Score]:
+    rng = random.Random(3)
+    return [decision(rng) for _ in range(count)]
+
+
 @pytest.fixture(scope="session")
 def decisions() -> list[Score]:
-    rng = random.Random(3)
-    return [decision(rng) for _ in range(24)]
+    return some_decisions(12)
 
 
 @pytest.fixture(scope="session")
-def tokenizer(decisions: list[Score]) -> PreTrainedTokenizerFast:
+def tokenizer() -> PreTrainedTokenizerFast:
     """Byte-level BPE of 400 tokens that opens every text with <s>."""
     bpe = Tokenizer(models.BPE())
     bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -73,7 +77,8 @@ def tokenizer(decisions: list[Score]) -> PreTrainedTokenizerFast:
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    answers = [f"{prompt.text} {c}" for d in decisions for prompt in d.prompts for c in d.choices]
+    taught = some_decisions(24)
+    answers = [f"{prompt.text} {c}" for d in taught for prompt in d.prompts for c in d.choices]
     bpe.train_from_iterator(answers, trainer)
     bpe.post_processor = processors.TemplateProcessing(
         single="<s> $A", special_tokens=[("<s>", bpe.token_to_id("<s>"))]
@@ -82,10 +87,20 @@ def tokenizer(decisions: list[Score]) -> PreTrainedTokenizerFast:
 
 
 @pytest.fixture(scope="session")
+def monkeypatch_session() -> Iterator[pytest.MonkeyPatch]:
+    with pytest.MonkeyPatch.context() as patch:
+        yield patch
+
+
+@pytest.fixture(scope="session")
 def make_checkpoint(
-    tokenizer: PreTrainedTokenizerFast, tmp_path_factory: pytest.TempPathFactory
+    tokenizer: PreTrainedTokenizerFast,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch_session: pytest.MonkeyPatch,
 ) -> MakeCheckpoint:
     """Write a checkpoint of a family with random weights, large enough for distinct predictions."""
+    # Writing a checkpoint imports DeepSpeed where it is installed, and with it MLflow: 10 seconds.
+    monkeypatch_session.setattr("accelerate.utils.other.is_deepspeed_available", lambda: False)
 
     def make(family: str = "llama", **settings: object) -> Path:
         torch.manual_seed(0)

@@ -338,25 +338,6 @@ def test_a_job_has_no_more_than_its_vendor_takes(
         assert size < 1000
 
 
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"endpoint": "gemini"}, "batch True of model 'm': endpoint gemini has none"),
-        ({"stream": True}, "give stream=false"),
-        ({"scores": "vllm"}, "scores logprobs or sampled only"),
-        ({"scores": "decisions"}, "scores logprobs or sampled only"),
-    ],
-)
-def test_what_has_no_batches_is_refused(settings: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        OpenAI("m", "http://127.0.0.1:9/v1", batch=True, **settings)
-
-
-def test_batches_change_no_identity() -> None:
-    plain = OpenAI("m", "http://127.0.0.1:9/v1")
-    assert replace(plain, batch=True).identity() == plain.identity()
-
-
 def test_no_thread_is_left(world: Worlds) -> None:
     here = world("chat")
     model = here.open()

@@ -526,6 +526,11 @@ STOPS: dict[str, tuple[str, Canned, str]] = {
         refusal("gemini", 400, "API key not valid.", kind="INVALID_ARGUMENT"),
         r"the key in the variable GEMINI_API_KEY is not accepted",
     ),
+    "33 key-under 200": (
+        "chat",
+        Canned({"error": {"message": "who are you?", "code": 401}}),
+        r"is not accepted \(401: who are you\?\)",
+    ),
     "34 quota-chat": (
         "chat",
         refusal("chat", 429, "You exceeded your quota", kind="insufficient_quota"),

@@ -202,12 +202,6 @@ def test_a_server_that_ignores_the_tokens_is_told_on(tmp_path: Path) -> None:
         model.answer([SCORE])
 
 
-def test_the_way_is_part_of_the_identity() -> None:
-    ways = [OpenAI("m", scores=way).identity() for way in ("logprobs", "decisions", "vllm")]  # type: ignore[arg-type]
-    assert [way["scores"] for way in ways] == ["logprobs", "decisions", "vllm"]
-    assert "top" not in ways[1]
-
-
 @pytest.mark.parametrize(
     ("text", "share"), [("**B**) red", 1.0), ("B.", 1.0), ("C", 0.0), ("", 0.0)]
 )

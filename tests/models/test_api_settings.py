@@ -49,6 +49,8 @@ def test_the_bodies_of_all_protocols() -> None:
         "seed": 3,
         "stop": ["Z"],
     }
+    limited = body("chat", limit="max_completion_tokens")
+    assert (limited["max_completion_tokens"], "max_tokens" in limited) == (50, False)
     assert body("completions") == {
         "model": "m",
         "max_tokens": 50,
@@ -221,11 +223,35 @@ def test_vendors_with_keys_of_their_own_in_one_run(
         ({"headers": {"x": 3}}, "'x' must be plain text"),
         ({"headers": {"x": "a\nb"}}, "'x' must be plain text"),
         ({"cap": 1.0, "price_in": 0, "price_out": 0}, "cap 1 .* needs prices"),
+        ({"cap": -1.0, "price_in": 1.0}, "cap -1"),
+        ({"endpoint": "replies"}, "allowed are chat, completions, responses, messages, gemini"),
+        ({"scores": "votes"}, "allowed are logprobs, sampled, decisions, vllm, sglang"),
+        ({"scores": "decisions", "endpoint": "gemini"}, "it needs endpoint chat or responses"),
+        ({"top": 1}, "top 1 of model 'm': at least 2"),
+        ({"in_flight": 0}, "in_flight 0"),
+        ({"timeout": 0.0}, "timeout 0"),
+        ({"base_url": "localhost:8000"}, "base_url of model 'm' must be"),
+        ({"base_url": "https://me:secret@host/v1"}, "without a key, password"),
+        ({"base_url": "https://host/v1?api-key=secret"}, r"without a key, password, \? or #"),
+        ({"base_url": "https://host/v1#secret"}, r"without a key, password, \? or #"),
+        ({"base_url": "https://host:secret/v1"}, r"host\[:port\]/path"),
+        ({"base_url": "https://host:99999/v1"}, r"host\[:port\]/path"),
+        ({"base_url": "https://:8000/secret"}, r"host\[:port\]/path"),
+        ({"base_url": "https://[secret/v1"}, r"host\[:port\]/path"),
+        ({"base_url": "https://host/v1\r"}, r"host\[:port\]/path"),
+        (
+            {"batch": True, "endpoint": "gemini"},
+            "batch True of model 'm': endpoint gemini has none",
+        ),
+        ({"batch": True, "stream": True}, "give stream=false"),
+        ({"batch": True, "scores": "vllm"}, "scores logprobs or sampled only"),
+        ({"batch": True, "scores": "decisions"}, "scores logprobs or sampled only"),
     ],
 )
 def test_settings_are_checked(settings: dict[str, Any], line: str) -> None:
-    with pytest.raises(ValueError, match=line):
+    with pytest.raises(ValueError, match=line) as raised:
         OpenAI("m", **settings)
+    assert "secret" not in str(raised.value) or "headers" in settings
 
 
 def test_a_source_can_be_hashed_and_compared() -> None:
@@ -248,11 +274,13 @@ OLD_IDENTITY = {
 
 def test_settings_at_their_defaults_leave_identities_as_they_were() -> None:
     assert OpenAI("gpt-4.1").identity() == OLD_IDENTITY
-    free = {"stream": True, "price_cached": 1.0, "key_env": "OURS", "in_flight": 2}
-    assert OpenAI("gpt-4.1", **free).identity() == OLD_IDENTITY
+    free = {"stream": True, "price_cached": 1.0, "key_env": "OURS", "in_flight": 2, "cache": "x"}
+    assert OpenAI("gpt-4.1", **free, cap=1, price_in=1).identity() == OLD_IDENTITY
+    assert OpenAI("gpt-4.1", batch=True).identity() == OLD_IDENTITY
     for changed in (
         *({"effort": "low"}, {"thinking_room": 5}, {"headers": {"x": "y"}}),
         *({"extra_body": {"top_k": 1}}, {"temperature": "omit"}, {"endpoint": "responses"}),
+        *({"base_url": "http://b/v1"}, {"top": 5}, {"scores": "decisions"}, {"scores": "vllm"}),
     ):
         assert OpenAI("gpt-4.1", **changed).identity() != OLD_IDENTITY
     assert OpenAI("gpt-4.1", temperature="omit").identity()["temperature"] == "not sent"

@@ -1,4 +1,4 @@
-"""The share of free memory that the scorer uses."""
+"""The share of free memory that the scorer uses, and devices where there is more than one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from gauntlet.models.engine import memory
+from gauntlet.models.engine import local, memory
+from gauntlet.models.engine.local import choose_device
 from gauntlet.models.engine.memory import GIB, Memory, free_bytes, state_bytes
 
 LLAMA_8B = SimpleNamespace(
@@ -55,3 +56,16 @@ def test_the_machine_s_own_figure_is_read_in_kib(tmp_path, monkeypatch):
     assert free_bytes(torch.device("cpu")) == memory.UNKNOWN
     (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:   7 kB\n")
     assert free_bytes(torch.device("cpu")) == 7 * 1024
+
+
+@pytest.mark.parametrize(
+    ("held", "index"), [((), 0), ((0,), 1), ((0, 1), 2), ((2, 0, 1), 0), ((None, 0), 1)]
+)
+def test_several_models_spread_over_the_gpus(held, index, monkeypatch):
+    """A worker with three GPUs; None is a network on the CPU."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)
+    networks = [SimpleNamespace(device=SimpleNamespace(index=number)) for number in held]
+    monkeypatch.setattr(local, "_LOADED", dict(enumerate(networks)))
+    assert choose_device("auto") == choose_device("cuda") == torch.device("cuda", index)
+    assert choose_device("cpu") == torch.device("cpu")

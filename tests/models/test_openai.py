@@ -1,25 +1,30 @@
-"""An API model, called through the `openai` client, on a failing server."""
+"""An API model on a server with faults: scores, samples, keys, replies that are slightly wrong."""
 
 from __future__ import annotations
 
-import json
 import math
-import os
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import tests.api
 from gauntlet.common.errors import ModelError, Stopped
-from gauntlet.models.api.dialects.chat import Chat, Completions
+from gauntlet.models.api.dialects import DIALECTS
+from gauntlet.models.api.ledger import Tokens
 from gauntlet.models.api.openai import OpenAI
+from gauntlet.models.api.refusals import Failure, failure
+from gauntlet.models.api.retry import key_in
 from gauntlet.models.api.scoring import reported
 from gauntlet.models.base import Generate, Prompt, Score
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.exchanges import ScoreExchange
 from gauntlet.models.replay import Replay
 from gauntlet.pipeline.log.exchanges import exchange
-from tests.api import KEY, POCKET, WRITE, Opened, PocketServer, Script
+from tests.api import KEY, POCKET, WRITE, Altered, Chat, Opened, PocketServer, Refused, Script
 from tests.pipeline.records import decided, ended, write
 
 pytestmark = pytest.mark.usefixtures("key")
@@ -80,21 +85,6 @@ def test_a_drawn_token_beside_the_likeliest_says_nothing_of_those_left_out() -> 
     assert reported([], sampled=None).ceiling == 0.0
 
 
-def test_what_a_request_says_goes_over_the_wire() -> None:
-    body = Chat(name="gpt", limit="max_completion_tokens").writing(WRITE)
-    assert body == {
-        "model": "gpt",
-        "messages": [{"role": "user", "content": "Rules.\n\nHand: red 1\nSay: "}],
-        "max_completion_tokens": 5,
-        "temperature": 0.7,
-        "seed": 3,
-        "stop": ["Z"],
-    }
-    raw = Completions(name="gpt").writing(WRITE)
-    assert raw["prompt"] == WRITE.prompt.text
-    assert raw["max_tokens"] == 5
-
-
 def test_without_log_probabilities_drawn_answers_are_counted(
     opened: Opened, uno_scores: list[Score]
 ) -> None:
@@ -110,35 +100,6 @@ def test_without_log_probabilities_drawn_answers_are_counted(
             assert count / 200 == pytest.approx(math.exp(logprob), abs=0.14)  # 4 errors
 
 
-def test_a_server_that_gives_one_answer_at_a_time_is_asked_again(
-    opened: Opened, served: PocketServer, changed: Callable[..., None]
-) -> None:
-    changed(lambda chat, body: chat({**body, "n": 1}))
-    with opened(scores="sampled", samples=4) as model:
-        (reply,) = model.answer([Score((WRITE.prompt,), ("A",))])
-    assert reply.logprobs[0][0] in {math.log(n / 4) if n else -math.inf for n in range(5)}
-    seeds = [json.loads(body)["seed"] for body in served.billed]
-    assert sorted(seeds) == [0, 0, 1, 2, 3]  # the first is the question whether it answers
-
-
-@pytest.mark.parametrize(
-    ("status", "message", "line"),
-    [
-        (401, "bad key KEY", r"the key in the variable OPENAI_API_KEY is not accepted \(401"),
-        (403, "no", r"is not accepted \(403: .*no"),
-        (400, "no seed here", r"refused \(400: .*no seed here"),
-    ],
-)
-def test_a_refusal_before_the_first_match_is_one_line_without_the_key(
-    opened: Opened, script: Script, status: int, message: str, line: str
-) -> None:
-    script.refuse = (status, message)
-    with pytest.raises(Stopped, match=line) as raised, opened():
-        pass
-    assert "\n" not in str(raised.value)
-    assert KEY not in str(raised.value)
-
-
 def test_a_missing_key_is_said(
     opened: Opened, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,12 +107,6 @@ def test_a_missing_key_is_said(
     script.refuse = (401, "who are you?")
     with pytest.raises(Stopped, match="OPENAI_API_KEY is not set"), opened():
         pass
-
-
-def test_an_unknown_model_is_told_with_those_there_are(url: str, tmp_path: Path) -> None:
-    source = OpenAI("pokcet", url, cache=str(tmp_path / "c"))
-    with pytest.raises(Stopped, match=r"model 'pokcet' at .*not found .*; it has: pocket$"):
-        source.load()
 
 
 def test_an_unreachable_server_is_said_at_once(tmp_path: Path) -> None:
@@ -171,46 +126,257 @@ def test_one_prompt_that_is_refused_is_that_prompts_own_fault(opened: Opened) ->
         model.answer([Generate(Prompt("", "blue"), 5, 0.0)])
 
 
+# Keys that no header can carry, and replies that are slightly wrong.
+
+
+SCORE = Score((WRITE.prompt,), ("A", "B"))
+Reply = dict[str, Any]
+
+
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n", " "])
+def test_a_key_is_stripped(opened: Opened, monkeypatch: pytest.MonkeyPatch, end: str) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY + end)
+    with opened(patience=0.1) as model:
+        assert model.answer([WRITE])
+
+
+def test_no_key_is_a_key_that_is_not_set() -> None:
+    assert key_in({}, "KEY") == key_in({"KEY": ""}, "KEY") == ""
+
+
 @pytest.mark.parametrize(
-    ("settings", "line"),
+    "key", [" ", "\r\n", "sk-secr\x00et", "sk-sécret", "sk secret", "sk\nsecret", "sk-secret\u200b"]
+)
+def test_a_key_that_cannot_be_sent_is_refused_at_once_and_not_told(
+    opened: Opened, script: Script, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    if "\x00" in key:  # no environment can hold it
+        monkeypatch.setattr("gauntlet.models.api.openai.os.environ", {"OPENAI_API_KEY": key})
+    else:
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+    with pytest.raises(ModelError, match="the variable OPENAI_API_KEY") as raised, opened():
+        pass
+    assert "\n" not in str(raised.value)
+    assert "cret" not in str(raised.value)
+    assert not script.arrivals
+
+
+@pytest.mark.parametrize("before", [0, 270, 285, 295])
+def test_a_key_that_a_server_prints_is_never_cut_in_two(
+    opened: Opened, script: Script, before: int
+) -> None:
+    script.refuse = (401, "x" * before + " KEY is wrong")
+    with pytest.raises(Stopped, match="is not accepted") as raised, opened():
+        pass
+    assert KEY[:6] not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("counted", "read"),
     [
-        ({"endpoint": "replies"}, "allowed are chat, completions, responses, messages, gemini"),
-        ({"scores": "votes"}, "allowed are logprobs, sampled, decisions, vllm, sglang"),
-        ({"scores": "decisions", "endpoint": "gemini"}, "it needs endpoint chat or responses"),
-        ({"top": 1}, "top 1 of model 'm': at least 2"),
-        ({"in_flight": 0}, "in_flight 0"),
-        ({"cap": 5.0}, "needs prices"),
-        ({"cap": -1.0, "price_in": 1.0}, "cap -1"),
-        ({"timeout": 0.0}, "timeout 0"),
-        ({"base_url": "localhost:8000"}, "base_url of model 'm' must be"),
-        ({"base_url": "https://me:secret@host/v1"}, "without a key, password"),
-        ({"base_url": "https://host/v1?api-key=secret"}, r"without a key, password, \? or #"),
-        ({"base_url": "https://host/v1#secret"}, r"without a key, password, \? or #"),
-        ({"base_url": "https://host:secret/v1"}, r"host\[:port\]/path"),
-        ({"base_url": "https://host:99999/v1"}, r"host\[:port\]/path"),
-        ({"base_url": "https://:8000/secret"}, r"host\[:port\]/path"),
-        ({"base_url": "https://[secret/v1"}, r"host\[:port\]/path"),
-        ({"base_url": "https://host/v1\r"}, r"host\[:port\]/path"),
+        ({"prompt_tokens": 3, "completion_tokens": 0}, Tokens(3, 0)),
+        ({"prompt_tokens": True, "completion_tokens": 0}, None),
+        ({"prompt_tokens": 20, "completion_tokens": None}, None),
+        ({"prompt_tokens": 20}, None),
+        ({"prompt_tokens": 20, "completion_tokens": "1"}, None),
+        ({"prompt_tokens": 20, "completion_tokens": 1.5}, None),
+        ({"prompt_tokens": -1, "completion_tokens": 1}, None),
+        (None, None),
     ],
 )
-def test_settings_are_checked(settings: dict[str, object], line: str) -> None:
-    with pytest.raises(ValueError, match=line) as raised:
-        OpenAI("m", **settings)
-    assert "secret" not in str(raised.value)
+def test_only_counts_that_can_be_are_read(counted: object, read: Tokens | None) -> None:
+    assert DIALECTS["chat"](name="m").usage({"usage": counted}) == read
 
 
-def test_identity_is_who_is_asked_and_how() -> None:
-    one = OpenAI("m", "http://a/v1")
-    assert OpenAI("m", "http://a/v1", in_flight=1, cache="x", cap=1, price_in=1).identity() == (
-        one.identity()
-    )
-    others = [
-        OpenAI("m", "http://b/v1"),
-        OpenAI("n", "http://a/v1"),
-        OpenAI("m", "http://a/v1", endpoint="completions"),
-        OpenAI("m", "http://a/v1", top=5),
-        OpenAI("m", "http://a/v1", scores="sampled"),
-    ]
-    assert all(other.identity() != one.identity() for other in others)
-    assert one.identity()["temperature"] == Chat(name="m").scoring(WRITE.prompt, 5)["temperature"]
-    assert os.environ["OPENAI_API_KEY"] not in repr(one)
+def _without(reply: Reply, part: str, value: object) -> Reply:
+    """Return the reply with part of its data on the first token replaced."""
+    logprobs = reply["choices"][0]["logprobs"]
+    if part == "top_logprobs" and logprobs:
+        logprobs["content"][0]["top_logprobs"] = value
+    elif part == "logprobs":
+        reply["choices"][0]["logprobs"] = value
+    elif logprobs:
+        logprobs["content"] = value
+    return reply
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("top_logprobs", None),
+        ("top_logprobs", [{"token": "A", "logprob": None}, {"token": "B", "logprob": -1.0}]),
+        ("top_logprobs", [{"token": "A"}]),
+        ("content", None),
+        ("logprobs", None),
+        ("logprobs", []),
+    ],
+)
+def test_log_probabilities_that_are_not_told_are_advised_on(
+    opened: Opened, changed: Callable[..., None], part: str, value: object
+) -> None:
+    changed(lambda chat, body: _without(chat(body), part, value))
+    with opened() as model, pytest.raises(Stopped, match=r"set model\.scores=sampled"):
+        model.answer([SCORE])
+
+
+def test_what_counts_as_an_error() -> None:
+    assert failure({"error": "no"}) == Failure("no")
+    assert failure({"error": {"message": "no", "code": "busy"}}) == Failure("no", kind="busy")
+    assert failure({"error": {"message": "no", "code": 7}}) == Failure("no")
+    assert failure({"error": None, "choices": []}) is None
+    assert failure({"error": {"message": "late"}, "choices": [{}]}) is None
+    assert failure([]) is None
+
+
+def test_a_server_that_asks_for_more_than_our_patience_ends_the_run_at_once(
+    opened: Opened, served: PocketServer, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tests.api, "RETRY_AFTER", 20)
+    asks = [replace(WRITE, seed=seed) for seed in range(24)]
+    with opened(patience=2.0, in_flight=4) as model:
+        script.faults = ("", "", "", "429")
+        started = time.monotonic()
+        with pytest.raises(Stopped, match=r"asks to wait \d+ s.*is kept; the same command"):
+            model.answer(asks)
+        assert time.monotonic() - started < 15
+        assert model.spending().replies == len(served.billed)
+        assert model.spending().unsure == Tokens(0, 0)
+
+
+def test_the_same_words_are_asked_once_however_they_are_parted(
+    opened: Opened, served: PocketServer, script: Script
+) -> None:
+    script.seconds = (0.3,)
+    parted = [Prompt(text[:cut], text[cut:]) for text in ["Say: "] for cut in range(5)]
+    with opened() as model:
+        (reply,) = model.answer([Score(tuple(parted), ("A", "B"))])
+    assert len(set(reply.logprobs)) == 1
+    assert set(served.billed.values()) == {1}
+    assert [len(times) for times in script.arrivals.values()] == [1, 1]
+
+
+# Several samples and a system text, on servers that support them or not.
+
+
+SYSTEM = "You are player 1.\n\n"
+DRAW = Generate(Prompt("Rules.\n\n", "Hand: red 1\nSay: "), 5, 1.5, ("Z",), seed=3)
+
+
+def giving(chat: Chat, body: Mapping[str, Any]) -> dict[str, Any]:
+    return chat(body)
+
+
+def refusing(chat: Chat, body: Mapping[str, Any]) -> dict[str, Any]:
+    if "n" in body:
+        raise Refused("n is not supported")
+    return chat(body)
+
+
+def ignoring(chat: Chat, body: Mapping[str, Any]) -> dict[str, Any]:
+    return chat({**body, "n": 1})
+
+
+def giving_two(chat: Chat, body: Mapping[str, Any]) -> dict[str, Any]:
+    return chat({**body, "n": min(2, body.get("n", 1))})
+
+
+def giving_more(chat: Chat, body: Mapping[str, Any]) -> dict[str, Any]:
+    return chat({**body, "n": body.get("n", 1) + 2})
+
+
+def starving(chat: Chat, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Gives a first sample, and no others."""
+    reply = chat({**body, "n": 1})
+    return reply if body["seed"] <= DRAW.seed else {**reply, "choices": []}
+
+
+def noting(alter: Altered, log: list[Mapping[str, Any]]) -> Altered:
+    """The same, and notes what it answered."""
+
+    def noted(chat: Chat, body: Mapping[str, Any]) -> dict[str, Any]:
+        reply = alter(chat, body)
+        log.append(body)
+        return reply
+
+    return noted
+
+
+@pytest.mark.parametrize("endpoint", ["chat", "completions"])
+def test_a_sample_is_the_same_whatever_their_number(opened: Opened, endpoint: str) -> None:
+    with opened(endpoint=endpoint) as model:
+        replies = model.answer([replace(DRAW, n=n) for n in (1, 2, 3, 4)])
+    assert [reply.texts for reply in replies] == [replies[3].texts[:n] for n in (1, 2, 3, 4)]
+    assert len(set(replies[3].texts)) > 1
+    assert replies[0] == Checkpoint(POCKET).load().answer([DRAW])[0]
+    assert {reply.prompt_tokens for reply in replies} == {replies[0].prompt_tokens}
+    assert replies[3].tokens > replies[0].tokens
+
+
+@pytest.mark.parametrize(
+    ("alter", "requests"),
+    [
+        (giving, [(3, 4)]),
+        (refusing, [(3, 1), (4, 1), (5, 1), (6, 1)]),
+        (ignoring, [(3, 4), (4, 3), (5, 2), (6, 1)]),
+        (giving_two, [(3, 4), (5, 2)]),
+        (giving_more, [(3, 4)]),
+    ],
+)
+def test_a_server_that_gives_another_number_still_gives_the_same_samples(
+    opened: Opened, served: PocketServer, changed, alter, requests: list[tuple[int, int]]
+) -> None:
+    seeds = [replace(DRAW, seed=seed) for seed in (3, 4, 5, 6)]
+    right = [reply.text for reply in Checkpoint(POCKET).load().answer(seeds)]
+    seen: list[Mapping[str, Any]] = []
+    with opened() as model:
+        changed(noting(alter, seen))
+        (reply,) = model.answer([replace(DRAW, n=4)])
+        assert list(reply.texts) == right
+        assert [(body["seed"], body.get("n", 1)) for body in seen] == requests
+        before = served.billed.copy()
+        assert model.answer([replace(DRAW, n=4)]) == [reply]
+    assert served.billed == before
+
+
+def test_a_server_that_takes_no_number_is_asked_for_one_only_once(opened: Opened, changed) -> None:
+    refusals = []
+
+    def counting(chat: Chat, body: Mapping[str, Any]) -> dict[str, Any]:
+        refusals.append("n" in body)
+        return refusing(chat, body)
+
+    changed(counting)
+    with opened() as model:
+        for seed in (3, 30, 300):
+            assert len(model.answer([replace(DRAW, seed=seed, n=3)])[0].texts) == 3
+        assert model.spending().unsure == Tokens(0, 0)
+    assert refusals.count(True) == 1
+
+
+def test_drawn_answers_are_counted_on_a_server_that_takes_no_number(
+    opened: Opened, changed
+) -> None:
+    changed(refusing)
+    with opened(scores="sampled", samples=5) as model:
+        (reply,) = model.answer([Score((DRAW.prompt,), ("A", "B"))])
+    assert len(reply.logprobs[0]) == 2
+
+
+def test_a_server_that_never_gives_the_rest_is_one_line(opened: Opened, changed) -> None:
+    with opened(patience=0.1) as model:
+        changed(starving)
+        with pytest.raises(Stopped, match=r"cannot be read \(it has no choices\)") as raised:
+            model.answer([replace(DRAW, n=3)])
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("endpoint", ["chat", "completions"])
+def test_a_system_text_reaches_the_model(opened: Opened, endpoint: str) -> None:
+    told = replace(DRAW, prompt=replace(DRAW.prompt, system=SYSTEM), max_tokens=12)
+    local = Checkpoint(POCKET).load()
+    with opened(endpoint=endpoint) as model:
+        assert model.answer([told]) == local.answer([told])
+        score = Score((told.prompt,), ("A", "B"))
+        assert model.answer([score])[0].tokens == local.answer([score])[0].tokens
+    untold = replace(told, prompt=DRAW.prompt)
+    assert local.answer([told])[0].prompt_tokens > local.answer([untold])[0].prompt_tokens

@@ -1,20 +1,22 @@
-"""The packed scorer against the reference, and against itself in other batches."""
+"""The packed scorer against the reference and against itself in other batches; its tree."""
 
 from __future__ import annotations
 
-import math
 import random
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gauntlet.common.errors import ModelError
 from gauntlet.models.base import Prompt, Score, Scores
-from gauntlet.models.engine import layout, packed, portable
+from gauntlet.models.engine import layout, portable
 from gauntlet.models.engine.local import Local
 from gauntlet.models.engine.portable import Portable
 from gauntlet.models.engine.ragged_forward import Flat
+from gauntlet.models.engine.trie import chain, grow, shared_length
 from tests.models.conftest import load, numbers
 
 FAMILIES = ("llama", "mistral", "qwen2", "qwen3")
@@ -170,15 +172,6 @@ def test_a_wrong_mask_or_position_is_found(
     assert np.abs(numbers(local.answer(decisions[:4])) - plain).max() > 1e-2
 
 
-def test_answers_read_from_the_wrong_branch_are_found(checkpoint_folder, decisions, monkeypatch):
-    local = load(checkpoint_folder)
-    plain = numbers(load(checkpoint_folder, engine="reference").answer(decisions[:4]))
-    prove(local)
-    grow = packed.grow
-    monkeypatch.setattr(packed, "grow", lambda texts: grow([*texts[1:], texts[0]]))
-    assert np.abs(numbers(local.answer(decisions[:4])) - plain).max() > 1e-2
-
-
 @pytest.mark.parametrize("family", ["codegen", "gptj"])
 def test_other_architectures_take_the_portable_path(family, make_checkpoint, decisions, caplog):
     folder = make_checkpoint(family, rotary_dim=8)
@@ -274,7 +267,46 @@ def test_a_prompt_longer_than_the_model_reads_is_an_error(checkpoint_folder):
         load(checkpoint_folder).answer([request])
 
 
-def test_probabilities_are_of_the_whole_vocabulary(checkpoint_folder, decisions):
-    (reply,) = load(checkpoint_folder).answer([decisions[0]])
-    for row in reply.logprobs:
-        assert sum(map(math.exp, row)) < 1
+# The tree of a decision's prompts.
+
+
+TEXTS = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=7), min_size=1, max_size=6)
+
+
+@given(TEXTS)
+def test_each_end_sees_exactly_its_own_text(texts):
+    tree = grow(texts)
+    for text, end in zip(texts, tree.ends, strict=True):
+        seen = np.flatnonzero(tree.sees[end])
+        assert tree.tokens[seen].tolist() == text
+        assert tree.depths[seen].tolist() == list(range(len(text)))
+
+
+@given(TEXTS)
+def test_each_shared_beginning_is_there_once(texts):
+    beginnings = {tuple(text[: i + 1]) for text in texts for i in range(len(text))}
+    assert len(grow(texts).tokens) == len(beginnings)
+
+
+@given(TEXTS)
+def test_a_token_sees_what_its_parent_sees_and_itself(texts):
+    tree = grow(texts)
+    for node, row in enumerate(tree.sees):
+        seen = np.flatnonzero(row)
+        assert seen[-1] == node, "no token sees a later one"
+        if len(seen) > 1:
+            assert np.flatnonzero(tree.sees[seen[-2]]).tolist() == seen[:-1].tolist()
+
+
+def test_a_chain_is_the_tree_of_one_text_without_an_end():
+    tree, other = chain([3, 1, 2]), grow([[3, 1, 2]])
+    assert (tree.tokens == other.tokens).all()
+    assert (tree.sees == other.sees).all()
+    assert len(tree.ends) == 0
+
+
+@given(st.lists(st.integers(0, 1)), st.lists(st.integers(0, 1)))
+def test_shared_length(left, right):
+    length = shared_length(left, right)
+    assert left[:length] == right[:length]
+    assert left[length : length + 1] != right[length : length + 1] or length == len(left)

@@ -17,7 +17,6 @@ from gauntlet.agents.prompting.answers import parse_option
 from gauntlet.agents.prompting.base import Method
 from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.games.uno import rules
-from gauntlet.games.uno.game import Uno
 from gauntlet.models.base import Prompt
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.training.pocket import data, train, writing
@@ -26,7 +25,7 @@ from gauntlet.training.pocket.evaluate import answers, play
 from gauntlet.training.pocket.gamebench import course as gamebench
 from gauntlet.training.pocket.teacher import FEATURES, Network, playout, teach
 from gauntlet.training.pocket.tokenizer import train_tokenizer
-from gauntlet.training.pocket.trees import LessonTree, Target, collate, target_matrix, visible
+from gauntlet.training.pocket.trees import LessonTree, collate
 from gauntlet.training.pocket.writing import (
     CLOZE,
     COUNTERFACTUAL,
@@ -72,11 +71,6 @@ def test_shipped_files_take_less_than_4_mb(folder: Path) -> None:
     assert sum(file.stat().st_size for file in folder.iterdir()) < 4e6
 
 
-def test_shipped_model_is_a_llama_of_half_a_million_weights(model: LlamaForCausalLM) -> None:
-    assert isinstance(model, LlamaForCausalLM)
-    assert 400_000 < model.num_parameters() < 700_000
-
-
 def test_every_label_is_one_token_wherever_an_answer_stands(writer: Writer) -> None:
     for label, token in zip(LABELS, writer.labels, strict=True):
         assert writer.encode(f"\n {label}")[-1] == token
@@ -108,25 +102,6 @@ def test_static_part_and_branches_are_cut_between_tokens(
         tree = writer.tree(prompts)
         whole = [writer.encode(prompt.text) for prompt in prompts]
         assert [[*tree.stem, *branch] for branch in tree.branches] == whole
-
-
-def test_a_decision_is_short(writer: Writer, decisions: list[Lesson]) -> None:
-    rng = np.random.default_rng(0)
-    prompts = [prompts_of(CLOZE, lesson.turn, rng)[0] for lesson in decisions]
-    assert np.mean([len(writer.encode(prompt.static)) for prompt in prompts]) < 12
-    assert np.mean([len(writer.encode(prompt.text)) for prompt in prompts]) < 70
-
-
-def test_a_token_sees_the_stem_and_its_own_branch() -> None:
-    # Stem of two tokens, branches of two and one, one token of padding.
-    seen = visible(np.array([[0, 0, 1, 1, 2, -1]]))[0].astype(int)
-    assert seen[:5].tolist() == [
-        [1, 0, 0, 0, 0, 0],
-        [1, 1, 0, 0, 0, 0],
-        [1, 1, 1, 0, 0, 0],
-        [1, 1, 1, 1, 0, 0],
-        [1, 1, 0, 0, 1, 0],
-    ]
 
 
 def test_a_packed_tree_is_answered_as_its_prompts_one_by_one(
@@ -183,11 +158,6 @@ def test_each_reply_is_taught_token_by_token_and_its_number_by_worth(
 def test_a_tokenizer_without_the_labels_is_refused() -> None:
     with pytest.raises(ValueError, match="does not read ' B' as one token"):
         Writer(train_tokenizer(["Answer: A"], 300))
-
-
-def test_numbers_of_options_are_tokens(writer: Writer) -> None:
-    for number, token in enumerate(writer.number_tokens(30), 1):
-        assert writer.backend.decode([token]) == str(number)
 
 
 def test_the_lessons_of_the_arena_ask_for_cards_colours_and_challenges(
@@ -282,11 +252,6 @@ def test_it_beats_a_random_player_at_tic_tac_toe(
     assert losses < 0.227 * 500
 
 
-def test_play_is_the_same_each_time(model: LlamaForCausalLM, writer: Writer) -> None:
-    runs = [play(model, writer, Uno(), COUNTERFACTUAL, 1, deals=10, seed=3) for _ in range(2)]
-    assert runs[0] == runs[1]
-
-
 # Small parts.
 
 
@@ -295,18 +260,3 @@ def test_padding_is_never_an_answer() -> None:
     assert batch.asked.tolist() == [[2, 4], [1, 0]]
     assert batch.real.tolist() == [[True, True], [True, False]]
     assert batch.positions.tolist() == [[0, 1, 2, 2, 3], [0, 1, 0, 0, 0]]
-
-
-def test_targets_lie_in_the_order_of_the_answers() -> None:
-    one = Target(np.array([2]), np.ones(1))
-    two = Target(np.array([0, 3]), np.array([0.25, 0.75]))
-    found = target_matrix([LessonTree([1], (), [0], [one]), LessonTree([1], (), [0], [two])], 4)
-    assert found.tolist() == [[0, 0, 1, 0], [0.25, 0, 0, 0.75]]
-
-
-def test_words_that_vary_are_tokens_of_their_own() -> None:
-    texts = [f"Top card: red {n}\nYour hand: blue {n}, wild\nOptions:\nA) red {n}" for n in "123"]
-    writer = train_tokenizer(texts, 400)
-    pieces = [writer.decode([token]) for token in writer.encode(texts[0])]
-    assert pieces.count(" red") == 2
-    assert pieces.count(" 1") == 3

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
@@ -16,23 +15,21 @@ from gauntlet.agents.base import Turn
 from gauntlet.agents.llm import LLM
 from gauntlet.agents.minimax import Minimax
 from gauntlet.agents.prompting.direct import Direct
-from gauntlet.agents.prompting.reading import share_in, vote_in
 from gauntlet.agents.prompting.talaga import Talaga
 from gauntlet.agents.random import Random
 from gauntlet.agents.rule import Rule
 from gauntlet.games.holdem import Holdem
 from gauntlet.games.playouts import probabilities
 from gauntlet.games.tic_tac_toe import TicTacToe
-from gauntlet.models.base import Dialogue, Generate, Generation, Reply, Request
+from gauntlet.models.base import Generate, Generation, Reply, Request
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine.local import Local
 from gauntlet.training.pocket import train
 from gauntlet.training.pocket.duel import course, evaluate
 from gauntlet.training.pocket.duel.cards import Cards
-from gauntlet.training.pocket.duel.course import Encoder, common, tree
+from gauntlet.training.pocket.duel.course import Encoder, tree
 from gauntlet.training.pocket.duel.evaluate import METHODS, play
-from gauntlet.training.pocket.duel.marks import NAMES, Marks, completing, lined
-from gauntlet.training.pocket.duel.phrases import phrase_tokenizer
+from gauntlet.training.pocket.duel.marks import Marks
 from gauntlet.training.pocket.duel.prompt_parsing import parse_prompt
 from gauntlet.training.pocket.duel.replies import exchanges
 from gauntlet.training.pocket.duel.tables import card_turns, grid_lessons
@@ -127,18 +124,6 @@ def test_the_tutor_plays_hold_em_as_the_tight_player() -> None:
         assert turn.observation.options[int(np.argmax(chances))] == told
 
 
-def test_cells_that_complete_a_line_are_found() -> None:
-    assert lined(0b111)
-    assert lined(0b100010001)
-    assert not lined(0b100011)
-    game = TicTacToe()
-    state = game.deal(np.random.default_rng(0))
-    for cell in (0, 3, 1, 4):
-        state = game.play(state, (cell,))
-    assert completing(state, 0) == (NAMES[2],)
-    assert completing(state, 1) == (NAMES[5],)
-
-
 @BOTH
 @pytest.mark.parametrize("name", METHODS)
 def test_every_reply_of_the_tutor_can_be_read(name: str, turns: Any) -> None:
@@ -146,23 +131,6 @@ def test_every_reply_of_the_tutor_can_be_read(name: str, turns: Any) -> None:
         decision, _ = drive(LLM(METHODS[name]), turn, tutored)
         assert decision.status == "ok"
         assert not {"malformed", "illegal"} & set(decision.notes["answers"])
-
-
-@BOTH
-def test_values_and_votes_are_said_in_their_form(turns: Any) -> None:
-    kinds: Counter[str] = Counter()
-    rng = np.random.default_rng(5)
-    for turn in sample_turns(turns, 12, 5):
-        for exchange in (one for group in exchanges(turn, rng) for one in group):
-            closing = exchange.prompt.changing.rpartition("end with the line\n")[2]
-            if closing.startswith("The best choice"):
-                assert vote_in(exchange.reply, 3) is not None
-                kinds["vote"] += 1
-            elif closing.startswith("The"):
-                assert share_in(exchange.reply) is not None
-                kinds["value"] += 1
-            kinds["again"] += isinstance(exchange.prompt, Dialogue)
-    assert min(kinds["vote"], kinds["value"]) > 3
 
 
 # How lessons are packed.
@@ -187,11 +155,6 @@ def test_a_tree_teaches_every_token_of_the_replies(
                 assert [laid[place + 1] for place, _ in taught[:-1]] == wanted[:-1]
 
 
-def test_what_all_begin_with_is_held_once() -> None:
-    assert common([[1, 2, 3], [1, 2, 4], [1, 2]]) == 2
-    assert common([[1], [2]]) == 0
-
-
 @BOTH
 def test_text_is_encoded_line_by_line_as_whole(
     turns: Any, tokenizer: PreTrainedTokenizerFast
@@ -201,14 +164,6 @@ def test_text_is_encoded_line_by_line_as_whole(
         text = first_prompt(turn, METHODS["react"]).text
         assert encode(text) == tokenizer.backend_tokenizer.encode(text).ids
         assert len(encode(text)) < 180
-
-
-def test_phrases_that_occur_often_are_tokens_without_the_ways_to_them() -> None:
-    said = "A line that is said again and again, and is longer than any merge.\n"
-    tokenizer = phrase_tokenizer([said, "Move: <C2R2>"] * 30, 262)
-    pieces = [tokenizer.decode([one]) for one in tokenizer.backend_tokenizer.encode(said).ids]
-    assert pieces == [said]
-    assert len(tokenizer) < 280
 
 
 # The shipped files.

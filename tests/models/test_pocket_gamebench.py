@@ -31,7 +31,7 @@ from gauntlet.training.pocket import train
 from gauntlet.training.pocket.gamebench import evaluate, tables
 from gauntlet.training.pocket.gamebench.course import Writer, prompt_text
 from gauntlet.training.pocket.gamebench.phrases import reply_text
-from gauntlet.training.pocket.gamebench.tables import TABLES, Lesson, lessons, words, worths
+from gauntlet.training.pocket.gamebench.tables import TABLES, Lesson, lessons, words
 from gauntlet.training.pocket.writing import softmax
 from tests.agents.play import drive
 from tests.nodes import build, nodes
@@ -70,27 +70,12 @@ def test_a_table_is_the_game_as_it_is_configured(name: str) -> None:
 
 
 @EVERY
-def test_turns_of_all_seats_and_stages_are_met(name: str) -> None:
-    found = list(islice(tables.turns(TABLES[name].game, np.random.default_rng(2)), 60))
-    assert {turn.observation.seat for turn in found} == set(range(TABLES[name].game.num_seats))
-    assert all(len(turn.options) > 1 or isinstance(turn.options[0], TextAction) for turn in found)
-
-
-@EVERY
 def test_the_answer_that_is_taught_is_legal_and_what_the_search_likes(name: str) -> None:
     for lesson in sample_lessons(name):
         assert lesson.logits.shape == (len(lesson.turn.options),)
         best = int(lesson.logits.argmax())
         reading = read(reply_text(best + 1, lesson.words[best]), lesson.turn, {})
         assert (reading.is_final, reading.option, reading.text) == (True, best, lesson.words[best])
-
-
-def test_the_teacher_is_the_search_that_plays() -> None:
-    for lesson in sample_lessons("santorini"):
-        worth = worths(lesson.turn, 1, np.random.default_rng(3))
-        assert np.allclose(
-            np.argsort(worth, kind="stable"), np.argsort(lesson.logits, kind="stable")
-        )
 
 
 def test_words_that_are_copied_stand_in_the_prompt() -> None:
@@ -131,21 +116,6 @@ def test_a_tree_teaches_every_option_and_every_token_of_the_reply(
         assert json.loads(tokenizer.decode(tree.stem[prompt:]))["action"] in {
             str(n + 1) for n in np.flatnonzero(chances)
         }
-
-
-@EVERY
-def test_a_prompt_is_short_and_its_options_are_told_apart(
-    name: str, tokenizer: PreTrainedTokenizerFast
-) -> None:
-    writer = Writer(tokenizer)
-    for lesson in sample_lessons(name):
-        lines = {tuple(writer.encode(f"1) {one}\n")) for one in lesson.turn.observation.options}
-        assert len(lines) == len(lesson.turn.options)
-        assert len(writer.encode(prompt_text(lesson.turn, np.random.default_rng(0)))) < LONGEST
-
-
-LONGEST = 1200
-"""Tokens of the longest prompts, those of Hive."""
 
 
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])

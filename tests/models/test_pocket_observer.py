@@ -19,7 +19,6 @@ from gauntlet.agents.prompting.observe import CONFIDENCE, Observe, guess_in, not
 from gauntlet.games.rock_paper_scissors import RockPaperScissors
 from gauntlet.games.rock_paper_scissors.strategies import CODES
 from gauntlet.games.watch import Watch
-from gauntlet.models.base import Dialogue
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine.local import Local
 from gauntlet.training.pocket import train
@@ -70,12 +69,6 @@ def test_what_is_taught_is_the_ideal_observers_posterior(players: str) -> None:
         assert np.allclose(posteriors(log_likelihoods(turn)), chances)
 
 
-def test_reactive_players_are_drawn_by_their_rule() -> None:
-    hands = rounds.play_pair(("H", "X"), 40, np.random.default_rng(0))
-    assert hands.shape == (40, 2)
-    assert (hands[1:, 1] == (hands[:-1, 0] + 1) % 3).all()
-
-
 def test_a_lesson_is_put_as_the_method_puts_it() -> None:
     for window in (None, 7):
         made = list(turns(short("K Y", window=window), 2))
@@ -84,18 +77,6 @@ def test_a_lesson_is_put_as_the_method_puts_it() -> None:
             assert isinstance(turn.game, Watch)
             asking = QuestionSampler(turn.game)
             assert asking.prompt(hands_of(turn), shown) == Observe().prompt(turn)
-
-
-def test_lessons_are_of_all_lengths_with_reasons_and_second_attempts() -> None:
-    asked = sample_questions(400, 3)
-    told = [len(one.hands) for one in asked]
-    assert (min(told), max(told)) <= (5, 210)
-    assert 0.5 < np.mean(np.array(told) == 50) < 0.75
-    assert 0.08 < np.mean([one.reasons for one in asked]) < 0.25
-    assert sum(isinstance(one.prompt, Dialogue) for one in asked) > 2
-    for one in asked:
-        assert one.reasons == ('"reasoning": three' in one.prompt.changing)
-        assert one.prompt.text.count('"move1"') == len(one.hands)
 
 
 def test_a_reply_is_one_that_the_method_reads() -> None:
@@ -123,13 +104,6 @@ def test_reasons_tell_what_was_thrown_what_is_guessed_and_how_sure_that_is() -> 
         "avoids paper",
         "leans to scissors",
     ]
-
-
-def test_every_phrase_is_known() -> None:
-    known, rng = set(words.phrases()), np.random.default_rng(4)
-    for one in sample_questions(60, 4):
-        guess, chance = rng.choice(CODES, 2).tolist(), rng.random()
-        assert set(words.reasons(one.hands, guess, chance)) <= known
 
 
 # How lessons are packed.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 import pytest
@@ -53,7 +53,9 @@ def test_fewer_than_one_reply_in_a_hundred_names_no_option(model: Local, method:
     tables = [data.arena_lessons(seats, rng) for seats in (2, 5)]
     tables += [uno_lessons(rng), data.tic_tac_toe_lessons(rng)]
     read: Counter[str] = Counter()
-    for lesson in (lesson for table in tables for lesson in islice(table, 30)):
+    for lesson in chain.from_iterable(zip(*tables, strict=True)):
+        if read.total() >= 120:
+            break
         options = lesson.turn.observation.options
 
         def answer(request: Request, options: tuple[str, ...] = options) -> Reply:
@@ -65,7 +67,6 @@ def test_fewer_than_one_reply_in_a_hundred_names_no_option(model: Local, method:
 
         drive(LLM(method), lesson.turn, answer)
     assert read["read"] > 0.99 * read.total()
-    assert read.total() >= 120
 
 
 @pytest.mark.slow

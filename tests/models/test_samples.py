@@ -13,15 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.json import encode
 
-from gauntlet.common.disk import add_checksum
 from gauntlet.common.errors import ModelError
-from gauntlet.models.base import Dialogue, Generate, Generation, Model, Prompt, Reply
+from gauntlet.models.base import Generate, Generation, Model, Prompt
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine.local import Local
 from gauntlet.models.engine.sampling import stream
 from gauntlet.models.fake import Fake
 from gauntlet.models.human import TerminalModel
-from gauntlet.models.replay import Replay
 from gauntlet.pipeline.log.exchanges import exchange
 from tests.models.conftest import MakeCheckpoint
 
@@ -107,32 +105,6 @@ def test_a_person_is_not_asked_for_several_answers() -> None:
     assert "\n" not in str(raised.value)
     os.close(reading)
     os.close(writing)
-
-
-def logged(tmp_path: Path, *pairs: tuple[Generate, Reply]) -> Model:
-    """The model that answers from a log of the exchanges."""
-    statics: dict[str, str] = {}
-    asked = [exchange(*pair, statics) for pair in pairs]
-    line = encode({"statics": statics, "decisions": [{"asked": asked}]})
-    (tmp_path / "cell.jsonl").write_bytes(add_checksum(line) + b"\n")
-    return Replay(str(tmp_path)).load()
-
-
-def test_a_log_answers_what_is_asked_of_few_requests(tmp_path: Path) -> None:
-    talk = Dialogue("Rules.\n", "Go.\n", ":", "You are brief.\n", (("red", "Sure?\n"),))
-    plain = Generate(Prompt("Rules.\n", "Go.\n", ":"), 5, 0.5, ("\n",), 3)
-    asks = [
-        plain,
-        replace(plain, n=3),
-        replace(plain, json=True),
-        replace(plain, prompt=replace(plain.prompt, system="You are brief.\n")),
-        Generate(talk, 5, n=2, json=True),
-    ]
-    replies = [Generation(str(ask.n), 7, ask.n, ("b", "c")[: ask.n - 1]) for ask in asks]
-    model = logged(tmp_path, *zip(asks, replies, strict=True))
-    assert model.answer(asks) == replies
-    with pytest.raises(ModelError, match="holds no reply"):
-        model.answer([replace(plain, n=2)])
 
 
 def test_what_has_its_usual_value_is_not_in_the_log() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from queue import Queue
@@ -46,6 +47,7 @@ def run_rank(number: int, meeting: str, jobs: dict[str, Job], out: Queue[Any]) -
     """A rank's process: every case in turn. Not in a fixture, so that it can be spawned."""
     import torch
 
+    sys.modules["mlflow"] = None  # type: ignore[assignment]  # DeepSpeed would import it, for seconds
     torch.set_num_threads(1)
     out.put((number, {name: job(Rank(number, RANKS, meeting)) for name, job in jobs.items()}))
 

@@ -20,7 +20,8 @@ from gauntlet.models.engine.tokens import load_tokens
 from tests.models.conftest import MakeCheckpoint
 from tests.models.test_generate import mixed_asks, watched_logits
 
-FAMILIES = ("llama", "mistral", "qwen2", "qwen3")
+FAMILIES = ("qwen2", "qwen3")
+"""With biases, and with normed queries; the other tests here are on a llama."""
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +61,7 @@ def test_logits_of_a_step_are_the_same_bits_in_any_company(
     asks, seen = mixed_asks()[:9], watched_logits(local, monkeypatch)
     local.answer(asks)
     count = len(seen)
-    for width, threads in ((1, 1), (4, 2), (9, 3)):
+    for width, threads in ((1, 1), (4, 1), (9, 2)):
         torch.set_num_threads(threads)
         for start in range(0, len(asks), width):
             local.answer(asks[start : start + width])

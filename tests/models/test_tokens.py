@@ -150,11 +150,11 @@ def test_a_template_that_prints_the_date_prints_one_that_stays(tokenizer):
 
 
 def test_memory_for_lines_is_bounded(tokenizer, monkeypatch, decisions):
-    monkeypatch.setattr("gauntlet.models.engine.tokens.FRAGMENTS", 10)
+    monkeypatch.setattr("gauntlet.models.engine.tokens.FRAGMENTS", 40)
     tokens = Tokens(tokenizer, "test", chat=False)
     for decision in decisions:
         assert tokens.encode_all(decision.prompts) == [tokens.encode(p) for p in decision.prompts]
-    assert len(tokens._fragments) < 30
+    assert len(tokens._fragments) <= 40
 
 
 def test_tokens_of_a_checkpoint_are_those_of_its_tokenizer(checkpoint_folder: Path, tokenizer):

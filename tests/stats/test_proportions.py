@@ -1,7 +1,4 @@
-"""Win rates: published intervals, the tests of other libraries, defined edge cases.
-
-Outside numbers: Newcombe (1998), Statistics in Medicine 17, 857-872, table I; scipy; statsmodels.
-"""
+"""Win rates: published intervals, the tests of other libraries, Holm's correction, edge cases."""
 
 from __future__ import annotations
 
@@ -14,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest, hypergeom
 from statsmodels.stats.descriptivestats import sign_test as sign_test_of_statsmodels
+from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportions_ztest
 
 from gauntlet.stats.checks import Side
+from gauntlet.stats.multiple import holm
 from gauntlet.stats.proportions import (
     clopper_pearson,
     fisher_test,
@@ -134,3 +133,28 @@ def test_importing_stats_imports_no_heavy_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=20)
+
+
+@given(P_VALUES)
+def test_holm_agrees_with_statsmodels(family: list[float]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "gc.collect", lambda: 0
+        )  # which multipletests calls, and which takes a second
+        theirs = multipletests(family, method="holm")[1]
+    np.testing.assert_allclose(holm(family), theirs, atol=1e-300)
+
+
+@given(P_VALUES)
+def test_a_test_that_was_not_made_does_not_count(p: list[float]) -> None:
+    adjusted = holm([np.nan, *p, np.nan])
+    assert np.isnan(adjusted[[0, -1]]).all()
+    np.testing.assert_array_equal(adjusted[1:-1], holm(p))
+
+
+def test_holm_of_nothing_is_nothing() -> None:
+    assert holm([]).shape == (0,)
+    assert np.isnan(holm([np.nan, np.nan])).all()

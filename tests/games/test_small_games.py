@@ -1,14 +1,19 @@
-"""Tic-tac-toe against OpenSpiel, the known size of its tree, and brute force."""
+"""Tic-tac-toe and rock-paper-scissors against OpenSpiel, known sizes and exact chances."""
 
 from __future__ import annotations
 
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pyspiel
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import binomtest
 
+from gauntlet.games.rock_paper_scissors import HANDS, RockPaperScissors
+from gauntlet.games.rock_paper_scissors import State as Rounds
 from gauntlet.games.tic_tac_toe import State, TicTacToe
 from tests.games.cases import walk
 
@@ -69,16 +74,38 @@ def test_a_position_is_what_is_on_the_grid_however_it_came_about() -> None:
     assert GAME.observe(one, 1).history != GAME.observe(other, 1).history
 
 
-def test_simulated_games_end_as_often_as_random_play_does() -> None:
-    """The chances of the whole tree."""
-    exact = (737 / 1260, 121 / 420, 8 / 63)
-    counts = GAME.simulate(("random", "random"), 20000, seed=5)
+hands = st.integers(0, 2)
+
+
+def test_one_round_pays_as_in_openspiel() -> None:
+    oracle = pyspiel.load_matrix_game("matrix_rps")
+    game = RockPaperScissors()
+    assert [oracle.row_action_name(action).lower() for action in range(3)] == list(HANDS)
+    for first, second in product(range(3), repeat=2):
+        state = game.play((), (first, second))
+        expected = (oracle.row_utility(first, second), oracle.col_utility(first, second))
+        assert game.returns(state) == expected
+
+
+@given(st.lists(st.tuples(hands, hands), min_size=1, max_size=12))
+def test_more_rounds_won_win_the_game(rounds: list[tuple[int, int]]) -> None:
+    game, single = RockPaperScissors(rounds=len(rounds)), RockPaperScissors()
+    state: Rounds = ()
+    for moves in rounds:
+        assert game.to_move(state) == (0, 1)
+        state = game.play(state, moves)
+    lead = sum(single.returns((moves,))[0] for moves in rounds)
+    assert game.to_move(state) == ()
+    assert game.returns(state) == (np.sign(lead), -np.sign(lead))
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 10])
+def test_simulated_games_end_as_often_as_random_play_does(rounds: int) -> None:
+    """A round moves the lead by -1, 0 or 1, a third each; so a game's lead is a sum of those."""
+    chances = np.array([1.0])
+    for _ in range(rounds):
+        chances = np.convolve(chances, [1 / 3, 1 / 3, 1 / 3])
+    exact = (chances[rounds + 1 :].sum(), chances[:rounds].sum(), chances[rounds])
+    counts = RockPaperScissors(rounds=rounds).simulate(("random", "random"), 20000, seed=3)
     for count, chance in zip(counts.tolist(), exact, strict=True):
         assert binomtest(count, 20000, chance).pvalue > 1e-4
-
-
-def test_the_rules_tell_the_parameters() -> None:
-    game = TicTacToe(size=5, win_length=4)
-    rules = game.observe(game.deal(np.random.default_rng(0)), 0).rules
-    assert "5 columns and 5 rows" in rules
-    assert "4 marks" in rules
