@@ -240,7 +240,6 @@ VIEWED: dict[str, Callable[[Results], str]] = {
     "renamed": partial(sheet, "Under other names"),
     "pairs": pairs,
     "precision": precision,
-    "tournament": partial(sheet, "verdict="),
     "beliefs": partial(sheet, "What players believed"),
     "beliefs_used": partial(sheet, "Lost by not knowing"),
 }
