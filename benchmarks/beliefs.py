@@ -1,4 +1,4 @@
-"""What the included models believe: `python -m benchmarks.beliefs [--deals N] [--table DIR]`.
+"""What small models believe: `python -m benchmarks.beliefs [--deals N] [--models NAME...]`.
 
 Plays deals of small poker games with a model in each seat in turn against a scripted player, asks
 it side questions after every decision, and scores the answers by what turned out and by the exact
@@ -10,7 +10,8 @@ probabilities. Replies are kept by their prompt, so that a deal costs millisecon
     saved   deals scored by outcomes that one deal scored by exact probabilities replaces
     cover   share of single answers whose recalibrated probability lies in the consistency band
 
---table writes beliefs.csv with all columns.
+--table DIR writes beliefs.csv with all columns. --models: of the box, or those that `make
+real-models` fetches.
 """
 
 from __future__ import annotations
@@ -72,6 +73,12 @@ class Remembering:
         self.model.close()
 
 
+def source_of(name: str) -> Checkpoint:
+    if name in MODELS:
+        return Checkpoint(path=f"pkg:models/{name}/weights", dtype="float32")
+    return Checkpoint(path=f"cache:{name}", dtype="bfloat16")
+
+
 def cell_of(game: Game, policy: str, source: ModelSource) -> Cell:
     """The model against a scripted player, in both seats."""
     model = Player("model", LLM(Cloze()), source, None)
@@ -109,12 +116,13 @@ def cover(own: Asked) -> float:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.beliefs")
     parser.add_argument("--deals", type=int, default=2_000, metavar="N")
+    parser.add_argument("--models", nargs="+", default=MODELS, metavar="NAME")
     parser.add_argument("--table", type=Path, metavar="DIR")
     options = parser.parse_args(arguments)
     rows: list[dict[str, Any]] = []
     print(f"| {' | '.join(HEADS)} |\n|{'---|' * len(HEADS)}")
-    for name in MODELS:
-        source = Checkpoint(path=f"pkg:models/{name}/weights", dtype="float32")
+    for name in options.models:
+        source = source_of(name)
         model = Remembering(source.load())
         for game, (rules, policy) in GAMES.items():
             deals = options.deals // SHARE.get(game, 1)

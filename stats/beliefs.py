@@ -2,9 +2,9 @@
 
 Forecasts are float64 of shape (n, answers), 0 beyond a question's own answers; each row sums to 1.
 `truth` holds the index of the right answer, (n,). The exact probabilities p are those given all
-that the forecaster knew. For an outcome y drawn from p, E|q - y|^2 = |q - p|^2 + E|p - y|^2, so the
-squared distance of a forecast q from p ranks forecasters as the Brier score does, without the noise
-of y.
+that the forecaster knew. For an outcome y drawn from p, the mean of (q - y)^2 is (q - p)^2 plus the
+mean of (p - y)^2, each summed over answers: so the squared distance of a forecast q from p ranks
+forecasters as the Brier score does, without the noise of y.
 """
 
 from __future__ import annotations
