@@ -108,9 +108,12 @@ class Rounds:
     def _count_money(self) -> None:
         """What the matches in the log cost."""
         folder = Folder(self.log.folder)
-        self._price = {
-            about.key: spending("money", folder.description(about)) for about in self.abouts
-        }
+        try:
+            self._price = {
+                about.key: spending("money", folder.description(about)) for about in self.abouts
+            }
+        except UserError as error:
+            raise UserError(f"budget.money: {error}; budget.tokens needs no price") from error
         for about in self.abouts:
             for record in folder.matches(about.stem):
                 self.played(record)
@@ -125,7 +128,9 @@ class Rounds:
         played; [] once all is over. stopped: cells that failed, which end the sweep."""
         if self._still_open(stopped):
             return None
-        if not (stopped or self.over):
+        if stopped:
+            print_line(self.out, "stopped  no round follows, as a cell failed")
+        elif not self.over:
             self.begin()
         self.over = not self._open
         cells = dict.fromkeys(task.cell for task in self._open)

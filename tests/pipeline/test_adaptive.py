@@ -13,7 +13,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gauntlet.pipeline import verify
+from gauntlet.common.errors import ModelError
+from gauntlet.models.fake import FakeModel
+from gauntlet.pipeline import track, verify
 from gauntlet.pipeline.judging.tournament import evidence, read_rounds, sentences, shares
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.status import Status, view
@@ -23,6 +25,7 @@ from gauntlet.pipeline.tables.tournament import pair_verdict
 from gauntlet.stats.tournament import Tournament, Verdict
 from tests.pipeline.conftest import Capsys, Once, Refusal, Sweep
 from tests.pipeline.logs import matches
+from tests.pipeline.stores import runs
 
 FIELD = (
     *("pairing=adaptive", "game=tic_tac_toe", "players=[random,first,minimax]"),
@@ -229,6 +232,43 @@ def test_claims_that_go_round_are_said_in_their_direction() -> None:
     found = league("all", [*ROUND, (0, 3), (1, 3), (2, 3)])
     assert not found.open
     assert next(sentences(RULE, found, 1)).startswith("No order after 1 round: A beats B beats C")
+
+
+def test_a_failing_player_ends_the_rounds_and_the_next_run_goes_on(
+    sweep: Sweep, folder: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(self: FakeModel, requests: object) -> object:
+        raise ModelError("no answer")
+
+    asked = (*FIELD[:2], "players=[vanilla,random,first]", "deals=16", "margin=.01")
+    with monkeypatch.context() as down:
+        down.setattr(FakeModel, "answer", failing)
+        assert sweep(*asked) == 0
+    said = capsys.readouterr().out
+    assert "stopped  no round follows, as a cell failed" in said
+    assert len(Folder(folder).rounds) == 1
+    assert sweep(*asked) == 0
+    said = capsys.readouterr().out
+    assert "already in the log: 1 round\n" in said
+    assert "preflight 32 matches of this round" in said
+    assert [one["deals"] for one in Folder(folder).rounds] == [[0, 8], [8, 16]]
+    assert "no round follows" not in said
+
+
+def test_money_needs_prices(sweep: Sweep, refusal: Refusal) -> None:
+    asked = (*FIELD[:2], "players=[vanilla,first]", "budget.money=1")
+    assert "budget.money: the price of vanilla.fake's model is" in refusal(sweep(*asked))
+
+
+@pytest.mark.filterwarnings("ignore")  # mlflow's own
+def test_mlflow_counts_the_deals_that_a_cell_played(settled: Folder, store: Path) -> None:
+    assert track.main([str(settled.path), "--store", str(store)]) == 0
+    found = {run.data.tags.get("gauntlet.cell"): run.data for run in runs(store)}
+    deals = {about.key: 0 for about in settled.sweep_cells()}
+    for one in read_rounds(settled.rounds):
+        deals |= {key: deals[key] + len(one.deals) for key in one.cells}
+    assert len({*deals.values()}) > 1
+    assert {key: int(found[key].params["deals"]) for key in deals} == deals
 
 
 def test_a_folder_of_other_matches_is_refused(sweep: Sweep, folder: Path, refusal: Refusal) -> None:
