@@ -212,7 +212,8 @@ def _solved(table: Floats, right: Floats) -> Floats:
     k = len(right)
     if right.shape[-1] <= FEW:
         upper = np.moveaxis(table, -1, 0)
-        found = np.linalg.solve(upper + np.triu(upper, 1).swapaxes(1, 2), right.T[..., None])
+        whole = np.triu(upper) + np.triu(upper, 1).swapaxes(1, 2)
+        found = np.linalg.solve(whole, right.T[..., None])
         return np.ascontiguousarray(found[..., 0].T)
     for row in range(k):
         parts = table[row, row + 1 :] / table[row, row]

@@ -97,7 +97,7 @@ def unmeasured_seats(measured: Sequence[int], seats: int) -> list[int]:
     """The unmeasured seats, where a pair's second player sits. Raises UserError."""
     rest = [seat for seat in range(seats) if seat not in measured]
     if not rest:
-        raise UserError("pairs of players need a seat beside seats.measured, for the opponent")
+        raise UserError("a pair of players needs a seat beside seats.measured, for the opponent")
     return rest
 
 

@@ -27,6 +27,7 @@ from gauntlet.agents.prompting.words import CUE
 from gauntlet.agents.random import Random
 from gauntlet.games.base import Game, TextAction
 from gauntlet.games.capabilities import HasRuleHeadings
+from gauntlet.games.openspiel import OpenSpiel
 from gauntlet.games.watch import Watch
 from gauntlet.models.base import Request, Score
 from gauntlet.pipeline.config.read import Node
@@ -82,6 +83,7 @@ MUCH_ALIKE = ("watch_uno", "watch_uno_arena", "watch_holdem")
 GAMES = {
     **{name: game for name, game in NAMED.items() if name not in MUCH_ALIKE},
     **SHORT,
+    "kuhn_poker": OpenSpiel(name="kuhn_poker"),
     "hints": Hints(),
     "forced_hints": Hints(forced=True),
 }

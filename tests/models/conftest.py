@@ -87,20 +87,10 @@ def tokenizer() -> PreTrainedTokenizerFast:
 
 
 @pytest.fixture(scope="session")
-def monkeypatch_session() -> Iterator[pytest.MonkeyPatch]:
-    with pytest.MonkeyPatch.context() as patch:
-        yield patch
-
-
-@pytest.fixture(scope="session")
 def make_checkpoint(
-    tokenizer: PreTrainedTokenizerFast,
-    tmp_path_factory: pytest.TempPathFactory,
-    monkeypatch_session: pytest.MonkeyPatch,
-) -> MakeCheckpoint:
+    tokenizer: PreTrainedTokenizerFast, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[MakeCheckpoint]:
     """Write a checkpoint of a family with random weights, large enough for distinct predictions."""
-    # Writing a checkpoint imports DeepSpeed where it is installed, and with it MLflow: 10 seconds.
-    monkeypatch_session.setattr("accelerate.utils.other.is_deepspeed_available", lambda: False)
 
     def make(family: str = "llama", **settings: object) -> Path:
         torch.manual_seed(0)
@@ -125,7 +115,10 @@ def make_checkpoint(
         tokenizer.save_pretrained(folder)
         return folder
 
-    return make
+    with pytest.MonkeyPatch.context() as patch:
+        # It would import DeepSpeed where it is installed, and with it MLflow: 10 seconds.
+        patch.setattr("accelerate.utils.other.is_deepspeed_available", lambda: False)
+        yield make
 
 
 @pytest.fixture(scope="session")

@@ -114,7 +114,7 @@ SEATS = {
     "seats.1.model=fake": "seats.1.model is the subject's: choose it by model=fake",
     "seats.0=random": "seats.0 must name an agent or a player",
     "pairing=league": "pairing is 'league'; it must be seats or round_robin",
-    "pairing=round_robin": "players is []; pairing=round_robin needs two or more of them",
+    "pairing=round_robin": "players is []; a pair needs two or more of them",
     "pairing=round_robin players=[rule,rule]": "players names rule twice",
     "pairing=round_robin players=[rule,rul]": "player=rul does not exist; did you mean",
     "pairing=round_robin players=[rule,random] seats.measured=all": "needs a seat beside",

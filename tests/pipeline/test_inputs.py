@@ -38,6 +38,7 @@ from gauntlet.agents.search import Search
 from gauntlet.common.errors import ModelError, UserError
 from gauntlet.common.ids import PACKAGE, ROOMS
 from gauntlet.games.air_land_sea import AirLandSea
+from gauntlet.games.holdem import Holdem
 from gauntlet.games.rock_paper_scissors import RockPaperScissors
 from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.games.uno import Uno
@@ -94,7 +95,7 @@ FILES = {"weights", "path", "records", "parameters"}
 NO_FILES = {
     *("base_url", "brake", "digest", "files", "guess", "mean", "name", "react", "revision"),
     *("policy", "texts", "version", "wording", "inputs", "names", "players", "catalogue"),
-    *("endpoint", "key_env", "headers", "extra_body", "effort", "family"),
+    *("endpoint", "key_env", "headers", "extra_body", "effort", "family", "believed"),
     "cache",  # replies of a server, each under the hash of its request
 }
 """Settings that are or may be text: those that name files, and all others."""
@@ -188,6 +189,7 @@ SETTINGS: dict[str, Callable[[Path], Settings]] = {
     "agents.reordered.Reordered": lambda _: {"agent": RANDOM},
     "agents.epsilon_random.EpsilonRandom": conf("agent", "minimax_eps"),
     "agents.actors.LookAhead": conf("agent", "lookahead"),
+    "agents.local_response.LocalBestResponse": lambda _: {"believed": "random"},
     "agents.observers.Constant": conf("agent", "constant"),
     "agents.rule.Rule": conf("agent", "rule"),
     "models.api.openai.OpenAI": lambda _: {"name": "some-model"},
@@ -198,6 +200,7 @@ SETTINGS: dict[str, Callable[[Path], Settings]] = {
 GAMES = (
     *(TicTacToe(), RockPaperScissors(rounds=4), Uno(), UnoArena(2), AirLandSea()),
     Watch(of=RockPaperScissors(rounds=12), catalogue=("H", "Y")),
+    Holdem(mode="hands", hands=2),
 )
 
 

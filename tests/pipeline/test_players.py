@@ -25,6 +25,7 @@ GAMES = {
     **dict.fromkeys(("caller", "holdem_search", "maniac", "neuron_random", "tight"), "holdem"),
     **dict.fromkeys(("bayes", "constant", "likeliest", "nearest"), "watch_rps"),
     **dict.fromkeys(("greedy", "one_ply"), "santorini"),
+    "equilibrium": "openspiel game.name=kuhn_poker",
 }
 """Players for games other than UNO."""
 ROUND = ("pairing=round_robin", "players=[random,rule,first]")
@@ -149,7 +150,7 @@ def test_every_player_of_the_box_is_built(built: Built, game: str) -> None:
     names = [name for name in nodes("player") if GAMES.get(name, "uno") == game]
     seats, seat = ("observer", 0) if game.startswith("watch") else ("solo", 1)
     sitting = (f"seats={seats}", f"seats.{seat}.player={','.join(names)}")
-    found = built(f"game={game}", *sitting, "prompt=calibrated")
+    found = built(*f"game={game}".split(), *sitting, "prompt=calibrated")
     assert [told["labels"]["agent"] for told in found] == names
 
 

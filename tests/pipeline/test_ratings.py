@@ -85,7 +85,8 @@ def test_who_helps_is_on_the_side_of_whom_it_helps(sweep: Sweep, folder: Path) -
     found = load_contest([folder])
     assert found.matches.teams is not None
     assert found.matches.teams.tolist() == [[0.5, 0.5], [0, 1]]
-    apart = [record.returns[0] - record.returns[1] for record in Folder(folder).matches()]
+    records = sorted(Folder(folder).matches(), key=lambda one: one.deal)
+    apart = [record.returns[0] - record.returns[1] for record in records]
     assert found.matches.scores.tolist() == [(1 + np.sign(each)) / 2 for each in apart]
     assert (found.matches.first == 1).all()
     assert rated(found.matches).matches.tolist() == [8, 8]

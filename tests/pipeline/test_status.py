@@ -34,6 +34,7 @@ from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
 from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.log.results import measures
 from gauntlet.pipeline.log.run_info import command_line
+from gauntlet.pipeline.plan.cells import Plan
 from tests.pipeline.conftest import Capsys, Full, Once, Sweep
 
 
@@ -356,7 +357,7 @@ def test_what_is_left_counts_each_cell_by_its_own_time(tmp_path: Path) -> None:
     """Two workers for 10 s: a fast cell is done, a slow one has one of four matches, of 8 s; 3 more
     take 24 s of work, at 1.2 s of work a second."""
     cells = [SimpleNamespace(key=key, rotations=range(1), experiment="x") for key in "ab"]
-    plan: Any = SimpleNamespace(cells=cells, deals=4)
+    plan: Any = Plan(cells, 4, 1)  # type: ignore[arg-type]
     live = RunStatus(tmp_path, plan, [])
     assert live.outlook(10.0) is None
     live.cells["a"].matches, live.cells["a"].device_seconds = 4, 4.0
