@@ -28,6 +28,7 @@ from gauntlet.common.process import as_process
 from gauntlet.common.sanitize import one_line, visible
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.judging.luck import Luck
+from gauntlet.pipeline.judging.tournament import read_rounds
 from gauntlet.pipeline.log import code
 from gauntlet.pipeline.log.folder import Folder, key_of
 from gauntlet.pipeline.log.metadata_files import (
@@ -152,16 +153,18 @@ def _gaps(findings: Findings, path: Path, about: CellInfo, places: set[tuple[int
     entries = (one for one in place.failed_matches if one["cell"] == about.key)
     finished = places | {(one["deal"], one["rotation"]) for one in entries}
     run = place.status or {}
-    planned = run["cells"].get(about.key) if run.get("state") == "finished" else None
-    if planned is not None and not place.stop_file.exists():
-        due = planned // about.rotations
-        if lack := planned - sum(deal < due for deal, _ in finished):
-            findings.add(
-                path, f"{counted(lack, 'match', 'es')} missing; the same sweep again plays them"
-            )
-        return
-    deals = max((deal for deal, _ in finished), default=-1) + 1
-    if lack := deals * about.rotations - len(finished):
+    ended = run.get("state") == "finished" and not place.stop_file.exists()
+    planned = run["cells"].get(about.key) if ended else None
+    most = max((deal for deal, _ in finished), default=-1) + 1
+    due: Collection[int] = range(most if planned is None else planned // about.rotations)
+    if rounds := read_rounds(place.rounds):
+        due = {deal for one in rounds if about.key in one.cells for deal in one.deals}
+    lack = len(due) * about.rotations - sum(deal in due for deal, _ in finished)
+    if lack and planned is not None:
+        findings.add(
+            path, f"{counted(lack, 'match', 'es')} missing; the same sweep again plays them"
+        )
+    elif lack:
         findings.notes.append(
             f"{findings.name(path)}: {counted(lack, 'match', 'es')} yet to be played"
         )

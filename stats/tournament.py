@@ -161,11 +161,21 @@ class Tournament:
     @property
     def cycle(self) -> bool:
         """Whether the claims contradict an order: A beats B beats C beats A."""
-        return bool((self.known & self.known.T).any())
+        return bool(self.cyclic.any())
+
+    @property
+    def cyclic(self) -> Truths:
+        """(k,): whether each player beats somebody who, by any chain of claims, beats it."""
+        chains = reached(self.claims)
+        found: Truths = (chains & chains.T).sum(axis=1) > 1
+        return found
 
     @property
     def open(self) -> list[Pair]:
-        """The pairs that the verdict still needs, better player first."""
+        """The pairs that the verdict still needs, better player first; none once claims contradict
+        the order that it needs."""
+        if self.cycle and self.verdict in ("order", "top1"):
+            return []
         settled = self.known | self.known.T | self.level
         return [pair for pair in self._needed() if not settled[pair]]
 

@@ -94,25 +94,32 @@ def sentences(rule: Mapping[str, Any], found: Tournament, rounds: int) -> Iterat
     if rounds == 0:
         yield "No round has ended yet."
         return
-    if found.cycle:
-        yield f"No order {matches}: {_cycle(names, found)}."
-    elif found.open:
+    if found.open:
         yield f"Open {matches}: {_pairs(names, found.open)}."
         yield f"By rating so far: {', '.join(names[one] for one in found.order)}."
-    else:
+    elif not found.cycle:
         yield f"Settled {matches}: {_verdict(names, found)}."
-    yield f"Claims hold at every look, {1 - found.alpha:.0%} for all together."
+    if found.cycle:
+        yield f"No order {matches}: {_cycle(names, found)}."
+    sure = f"{1 - found.alpha:.0%} for all"
+    if found.level.any():
+        sure += f" of better players together, {sure} of level ones"
+    else:
+        sure += " together"
+    yield f"Claims hold at every look, {sure}."
 
 
 def _verdict(names: Sequence[str], found: Tournament) -> str:
     order = found.order
     if found.verdict == "top1":
-        return f"{names[order[0]]} is the best of {len(names)}"
+        best, *others = order
+        rest = np.asarray(found.known.any(axis=0))
+        level = [names[one] for one in others if not rest[one]]
+        also = f"; level with it: {', '.join(level)}" if level else ""
+        return f"{names[best]} is the best of {len(names)}{also}"
     if found.verdict == "pair":
         order = [one for one in order if one < 2]
-    signs = [
-        " = " if found.level[one, other] else " > " for one, other in itertools.pairwise(order)
-    ]
+    signs = [" > " if found.known[pair] else " = " for pair in itertools.pairwise(order)]
     parts = zip((names[one] for one in order), [*signs, ""], strict=True)
     return "".join(part for pair in parts for part in pair)
 
@@ -120,7 +127,7 @@ def _verdict(names: Sequence[str], found: Tournament) -> str:
 def _cycle(names: Sequence[str], found: Tournament) -> str:
     """A shortest cycle of claims: A beats B beats C beats A."""
     claims = found.claims
-    paths = [[one] for one in range(found.players) if (found.known & found.known.T)[one].any()]
+    paths = [[int(one)] for one in np.flatnonzero(found.cyclic)]
     while True:
         for path in paths:
             if len(path) > 1 and claims[path[-1], path[0]]:

@@ -253,8 +253,9 @@ def show(
     count, device = devices(hardware)
     model_loads, deals = loads(cells, sweep)
     fits = [fit(load, count, device) for load in model_loads]
+    most = "at most " if sweep.adaptive else ""
     out.print(
-        f"{cells[0].experiment}: {deals:,} deals per cell on {count} x {device.name} "
+        f"{cells[0].experiment}: {most}{deals:,} deals per cell on {count} x {device.name} "
         f"({device.memory:g} GiB, {device.rate:g} TFLOP/s, {device.bandwidth:g} TB/s each)\n"
     )
     out.print(_memory(model_loads, fits))

@@ -77,7 +77,7 @@ def announce_rounds(out: Console, plan: Plan, sweep: SweepConfig, most: int) -> 
         f"{counted(own.round_deals, 'deal')}, {most:,} deals at most; {_seeds(plan.seed)}"
     )
     if plan.rounds:
-        out.print(f"{counted(len(plan.rounds), 'round')} are already in the log")
+        out.print(f"already in the log: {counted(len(plan.rounds), 'round')}")
 
 
 def _seeds(seed: Seed) -> str:

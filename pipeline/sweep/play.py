@@ -15,7 +15,7 @@ from gauntlet.pipeline.log.live import RunStatus
 from gauntlet.pipeline.log.progress import Bar
 from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.log.run_info import run_entry
-from gauntlet.pipeline.plan.cells import Plan, Task
+from gauntlet.pipeline.plan.cells import Cell, Plan, Task
 from gauntlet.pipeline.play.driver import Driver, leases
 from gauntlet.pipeline.play.scheduler import Finished
 from gauntlet.pipeline.sweep.preflight import Preflight
@@ -28,11 +28,17 @@ VERBS = ("playing", "played")
 
 def missing(plan: Plan, log: Log, stopped: Collection[str] = ()) -> int:
     """How many matches the log lacks, outside the cells whose keys are in `stopped`."""
-    return sum(
-        plan.matches_of(cell) - len(log.outcomes_of(cell.key).first(plan.deals))
-        for cell in plan.cells
-        if cell.key not in stopped
-    )
+
+    def there(cell: Cell) -> int:
+        outcomes = log.outcomes_of(cell.key)
+        return len(
+            outcomes.first(plan.deals)
+            if plan.rounds is None
+            else outcomes.only(plan.deals_of(cell.key))
+        )
+
+    cells = [cell for cell in plan.cells if cell.key not in stopped]
+    return sum(plan.matches_of(cell) - there(cell) for cell in cells)
 
 
 def play_missing(

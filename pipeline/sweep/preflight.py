@@ -131,7 +131,7 @@ class Preflight:
 
     def _estimate(self) -> str:
         """Expected time, tokens and cost of all matches of the cells with a first match, assuming
-        that the others are like it."""
+        that the others are like it; of an adaptive sweep only of the round."""
         total = seconds = tokens = cost = 0.0
         for cell, record, outcome in self._first:
             matches = self._plan.matches_of(cell)
@@ -142,7 +142,8 @@ class Preflight:
         remote = all(isinstance(source, Paid) for source in self._plan.sources)
         takes = f"{'about' if remote else 'at most'} {duration(seconds / self.workers)}"
         price = f", cost {amount(cost)}" if cost else ""
-        return f"{total:,.0f} matches: {takes}, {short(tokens)} tokens{price}"
+        part = " of this round" if self._plan.rounds else ""
+        return f"{total:,.0f} matches{part}: {takes}, {short(tokens)} tokens{price}"
 
     def _seconds(self, cell: Cell, record: MatchRecord) -> float:
         """A worker's seconds per match. For batching models this is an upper bound, as a first

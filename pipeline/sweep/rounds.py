@@ -36,7 +36,7 @@ from gauntlet.stats.tournament import Tournament
 
 def so_far(plan: Plan, sweep: SweepConfig, abouts: Sequence[CellInfo], folder: Folder) -> Plan:
     """The plan with the rounds in the folder, if the sweep is adaptive. Raises UserError if the
-    folder holds another kind."""
+    folder holds another kind, or other cells: the verdict is about all its matches."""
     lines = folder.rounds
     if sweep.adaptive is None:
         if lines:
@@ -52,8 +52,19 @@ def so_far(plan: Plan, sweep: SweepConfig, abouts: Sequence[CellInfo], folder: F
             f"{folder.path} holds rounds with {differs}={_words(before[differs])}, and now it is "
             f"{_words(rule[differs])}; go on as before, or choose another output_dir"
         )
+    strange = {one.key for one in _described(folder)} - {about.key for about in abouts}
+    if strange or (not lines and any(folder.matches())):
+        what = "cells that are not of this sweep" if strange else "matches that belong to no round"
+        raise UserError(
+            f"{folder.path} holds {what}, and pairing=adaptive would mix them in; choose another "
+            "output_dir"
+        )
     rounds = read_rounds(lines)
     return replace(plan, deals=rounds[-1].deals.stop if rounds else 0, rounds=rounds)
+
+
+def _described(folder: Folder) -> list[CellInfo]:
+    return folder.all_cells() if folder.has_cells else []
 
 
 def _words(value: Any) -> str:
@@ -97,26 +108,31 @@ class Rounds:
     def _count_money(self) -> None:
         """What the matches in the log cost."""
         folder = Folder(self.log.folder)
-        self._price = {
-            about.key: spending("money", folder.description(about)) for about in self.abouts
-        }
+        try:
+            self._price = {
+                about.key: spending("money", folder.description(about)) for about in self.abouts
+            }
+        except UserError as error:
+            raise UserError(f"budget.money: {error}; budget.tokens needs no price") from error
         for about in self.abouts:
             for record in folder.matches(about.stem):
                 self.played(record)
 
     def begin(self) -> None:
-        """Begin a round, unless matches of the last one are missing."""
-        if not self._still_open(()):
-            self._next()
+        """Begin rounds until matches of the last one are missing, or all is over."""
+        while not self._still_open(()) and self._next():
+            pass
 
     def queues(self, stopped: Collection[str] = ()) -> list[Iterator[Task]] | None:
         """The matches of the next round, by cell; None while some of the last round are still being
         played; [] once all is over. stopped: cells that failed, which end the sweep."""
         if self._still_open(stopped):
             return None
-        if stopped or self.over or not self._next():
-            self.over = True
-            return []
+        if stopped:
+            print_line(self.out, "stopped  no round follows, as a cell failed")
+        elif not self.over:
+            self.begin()
+        self.over = not self._open
         cells = dict.fromkeys(task.cell for task in self._open)
         return [iter([task for task in self._open if task.cell == cell]) for cell in cells]
 
@@ -154,7 +170,8 @@ class Rounds:
         self.log.append_line("rounds", {"deals": ends, "pairs": new.cells, "rule": self.rule})
         rounds = (*(self.plan.rounds or ()), new)
         self.plan = replace(self.plan, deals=new.deals.stop, rounds=rounds)
-        self._open = [*replace(self.plan, rounds=(new,)).tasks()]
+        tasks = replace(self.plan, rounds=(new,)).tasks()
+        self._open = [task for task in tasks if not self.log.has(task)]
         self.added += len(self._open)
         self.live.follow(self.plan, new.deals)
 

@@ -150,10 +150,11 @@ def run(
             event("paid", account=account)
         live.ended("interrupted" if interrupted else "failed" if failure else "finished", failure)
         if interrupted:
+            part = " of this round" if rounds else ""
             hint = "" if halted else "; running the same command again continues"
             left = missing(rounds.plan if rounds else plan, log) + left_controls
             out.print(
-                f"\ninterrupted: {left:,} matches are left, all others are safe in "
+                f"\ninterrupted: {left:,} matches{part} are left, all others are safe in "
                 f"{log.folder}{hint}"
             )
     if halted is not None:

@@ -75,6 +75,6 @@ def _price(player: str, model: Mapping[str, Any] | None) -> Callable[[Tokens], f
     day = datetime.now(UTC).date().isoformat()
     if not (name and server) or listed(str(name), str(server), day) is None:
         raise UserError(
-            f"the price of {player}'s model is not known; --cost tokens or seconds needs none"
+            f"the price of {player}'s model is not known, so nothing can be counted in money"
         )
     return prices_for(str(name), str(server), (None, None, None), None, stores=False).cost

@@ -90,7 +90,7 @@ def rows(results: Results) -> Iterator[dict[str, Any]]:
             "matches": len(cell.outcomes),
             **_figures(cell, pair == pair_of(rule, cell.about)),
             "p_holm": own.p_values[pair],
-            "verdict": _verdict(own, pair),
+            "verdict": pair_verdict(own, pair),
         }
 
 
@@ -103,12 +103,14 @@ def _figures(cell: CellResults, first: bool) -> dict[str, float]:
     return {"deals": x.size, "share": x.mean(), "low": low, "high": high}
 
 
-def _verdict(own: Tournament, pair: Pair) -> str:
-    for (one, other), suffix in ((pair, ""), (pair[::-1], "worse")):
-        if own.claims[one, other]:
-            return suffix or "better"
-        if own.known[one, other]:
-            return f"transitive{'_worse' * bool(suffix)}"
+def pair_verdict(own: Tournament, pair: Pair) -> str:
+    """What is shown of the first of a pair, as the column says."""
+    names = ("better", own.claims), ("transitive", own.known)
+    for name, shown in names:
+        if shown[pair]:
+            return name
+        if shown[pair[::-1]]:
+            return "worse" if name == "better" else f"{name}_worse"
     if own.level[pair]:
         return "level"
     return "open" if pair in own.open or pair[::-1] in own.open else "unneeded"

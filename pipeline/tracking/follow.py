@@ -150,14 +150,14 @@ def figures(live: RunStatus) -> Figures:
     for key, cell in live.cells.items():
         metrics = {
             "matches": float(cell.matches),
-            "deals": float(cell.deals),
+            "deals": float(cell.judged),
             "fallback_rate": cell.fallbacks / max(cell.decisions, 1),
             "all_tokens": float(cell.tokens),
             "device_seconds": cell.device_seconds,
         }
         if cell.mean is not None and cell.win_rate is not None:
             metrics |= {"running_mean": cell.mean, "running_win_rate": cell.win_rate}
-        by_key[key] = (cell.deals, metrics)
+        by_key[key] = (cell.judged, metrics)
     matches = sum(cell.matches for cell in live.cells.values())
     by_key[WHOLE] = (matches, {"matches": float(matches), "matches_per_s": live.rate or 0.0})
     return by_key

@@ -44,7 +44,7 @@ def params(
     values["seed"] = str(place.seed)
     if about.parameters:
         values["parameters"] = f"{about.parameters:.0f}"
-    values |= _deals(about, result.complete_deals)
+    values |= _deals(about, int(row["deals"]))
     values |= dict(_players(about, place.description(about)))
     values |= _factors(about.labels)
     return values | dict(_made_with(about.key, runs))

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from gauntlet.pipeline.judging.tournament import evidence, read_rounds, shares
+from gauntlet.common.errors import ModelError
+from gauntlet.models.fake import FakeModel
+from gauntlet.pipeline import track, verify
+from gauntlet.pipeline.judging.tournament import evidence, read_rounds, sentences, shares
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.status import Status, view
 from gauntlet.pipeline.tables.contest import load_contest
 from gauntlet.pipeline.tables.registry import Results
+from gauntlet.pipeline.tables.tournament import pair_verdict
+from gauntlet.stats.tournament import Tournament, Verdict
 from tests.pipeline.conftest import Capsys, Once, Refusal, Sweep
 from tests.pipeline.logs import matches
+from tests.pipeline.stores import runs
 
 FIELD = (
     *("pairing=adaptive", "game=tic_tac_toe", "players=[random,first,minimax]"),
@@ -89,6 +97,15 @@ def test_a_killed_run_makes_the_same_rounds(
     assert (copy / "rounds.jsonl").read_bytes() == b"".join(rounds)
 
 
+def test_lost_rounds_come_again_without_their_matches(settled: Folder, sweep: Sweep) -> None:
+    rounds = (settled.path / "rounds.jsonl").read_bytes()
+    records = {file: file.read_bytes() for file in settled.records_folder.iterdir()}
+    (settled.path / "rounds.jsonl").write_bytes(b"".join(rounds.splitlines(keepends=True)[:2]))
+    assert sweep(*FIELD) == 0
+    assert (settled.path / "rounds.jsonl").read_bytes() == rounds
+    assert {file: file.read_bytes() for file in settled.records_folder.iterdir()} == records
+
+
 def _deal(line: bytes) -> int:
     return int(json.loads(line).get("deal", 0))
 
@@ -110,6 +127,15 @@ def test_ratings_take_unequal_deals(settled: Folder) -> None:
     contest = load_contest([settled.path])
     assert contest.matches.count == len(matches(settled.path))
     assert set(contest.players) == {"random", "first", "minimax"}
+
+
+def test_verify_expects_only_the_deals_of_the_rounds(settled: Folder, capsys: Capsys) -> None:
+    assert verify.main([str(settled.path)]) == 0
+    file = max(settled.records_folder.iterdir(), key=lambda one: one.stat().st_size)
+    file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:-3]))
+    capsys.readouterr()
+    assert verify.main([str(settled.path)]) == 1
+    assert "3 matches missing" in capsys.readouterr().out
 
 
 def test_status_shows_what_is_settled(settled: Folder) -> None:
@@ -167,6 +193,92 @@ def test_what_does_not_go_with_rounds_is_refused(
 ) -> None:
     assert line in refusal(sweep(*FIELD, *words))
     assert not (folder / "rounds.jsonl").exists()
+
+
+def league(verdict: Verdict, wins: Sequence[tuple[int, int]], margin: float = 0.0) -> Tournament:
+    """Of four players, who win all deals of these pairs."""
+    found = Tournament(4, verdict, margin=margin)
+    for pair in wins:
+        found.add(*pair, np.ones(100))
+    return found
+
+
+RULE = {"players": [*"ABCD"]}
+ROUND = ((0, 1), (1, 2), (2, 0))
+
+
+def test_ties_are_said_with_their_own_error_rate() -> None:
+    found = league("top1", [(0, 2), (1, 3)], margin=0.1)
+    assert "Claims hold at every look, 95% for all together." in sentences(RULE, found, 1)
+    found.add(0, 1, np.full(200, 0.5))
+    first, last = sentences(RULE, found, 2)
+    assert first == "Settled after 2 rounds: A is the best of 4; level with it: B."
+    assert last.endswith("95% for all of better players together, 95% for all of level ones.")
+
+
+def test_who_is_better_and_near_is_better() -> None:
+    found = Tournament(2, "pair", margin=0.4)
+    found.add(0, 1, np.tile([1, 1, 0.5, 0.5, 0], 60))
+    assert found.claims[0, 1]
+    assert found.level[0, 1]
+    assert next(sentences(RULE, found, 1)) == "Settled after 1 round: A > B."
+
+
+def test_claims_that_go_round_are_said_in_their_direction() -> None:
+    found = league("order", ROUND)
+    assert next(sentences(RULE, found, 1)).startswith("No order after 1 round: A beats B beats C")
+    assert [pair_verdict(found, pair) for pair in ROUND] == ["better"] * 3
+    assert pair_verdict(found, (0, 2)) == "worse"
+    found = league("all", [*ROUND, (0, 3), (1, 3), (2, 3)])
+    assert not found.open
+    assert next(sentences(RULE, found, 1)).startswith("No order after 1 round: A beats B beats C")
+
+
+def test_a_failing_player_ends_the_rounds_and_the_next_run_goes_on(
+    sweep: Sweep, folder: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(self: FakeModel, requests: object) -> object:
+        raise ModelError("no answer")
+
+    asked = (*FIELD[:2], "players=[vanilla,random,first]", "deals=16", "margin=.01")
+    with monkeypatch.context() as down:
+        down.setattr(FakeModel, "answer", failing)
+        assert sweep(*asked) == 0
+    said = capsys.readouterr().out
+    assert "stopped  no round follows, as a cell failed" in said
+    assert len(Folder(folder).rounds) == 1
+    assert sweep(*asked) == 0
+    said = capsys.readouterr().out
+    assert "already in the log: 1 round\n" in said
+    assert "preflight 32 matches of this round" in said
+    assert [one["deals"] for one in Folder(folder).rounds] == [[0, 8], [8, 16]]
+    assert "no round follows" not in said
+
+
+def test_money_needs_prices(sweep: Sweep, refusal: Refusal) -> None:
+    asked = (*FIELD[:2], "players=[vanilla,first]", "budget.money=1")
+    assert "budget.money: the price of vanilla.fake's model is" in refusal(sweep(*asked))
+
+
+@pytest.mark.filterwarnings("ignore")  # mlflow's own
+def test_mlflow_counts_the_deals_that_a_cell_played(settled: Folder, store: Path) -> None:
+    assert track.main([str(settled.path), "--store", str(store)]) == 0
+    found = {run.data.tags.get("gauntlet.cell"): run.data for run in runs(store)}
+    deals = {about.key: 0 for about in settled.sweep_cells()}
+    for one in read_rounds(settled.rounds):
+        deals |= {key: deals[key] + len(one.deals) for key in one.cells}
+    assert len({*deals.values()}) > 1
+    assert {key: int(found[key].params["deals"]) for key in deals} == deals
+
+
+def test_a_folder_of_other_matches_is_refused(sweep: Sweep, folder: Path, refusal: Refusal) -> None:
+    asked = (*FIELD[:2], "players=[vanilla,first]", "verdict=pair", "deals=8")
+    assert sweep(*asked, "pairing=round_robin", "rotate=true") == 0
+    assert "belong to no round" in refusal(sweep(*asked))
+    assert "not of this sweep" in refusal(sweep(*asked, "game.size=4"))
+    shutil.rmtree(folder)
+    assert sweep(*asked) == 0
+    assert "not of this sweep" in refusal(sweep(*asked, "game.size=4"))
 
 
 def test_a_folder_keeps_its_rule(settled: Folder, sweep: Sweep, refusal: Refusal) -> None:

@@ -318,3 +318,9 @@ def test_a_folder_that_compares_nothing_is_refused(
     assert sweep("prompt=cloze", "deals=3") == 0
     capsys.readouterr()
     assert "is no pilot" in refusal(main(["--pilot", str(folder)]))
+
+
+def test_an_adaptive_sweep_plays_at_most_its_deals(capsys: Capsys) -> None:
+    asked = ("pairing=adaptive", "players=[vanilla,first]", "game=tic_tac_toe", "model=pocket")
+    assert main(["--hardware", "1xH100", *asked, "deals=10"]) == 0
+    assert "at most 10 deals per cell" in capsys.readouterr().out

@@ -87,6 +87,15 @@ def test_a_cycle_is_named_and_ends_the_order() -> None:
     assert found.next_pairs() == {}
 
 
+def test_a_cycle_ends_an_order_that_lacks_others() -> None:
+    for verdict, left in (("order", 0), ("top1", 0), ("all", 7)):
+        found = played(verdict, 5)
+        for pair in ((0, 1), (1, 2), (2, 0)):
+            found.add(*pair, np.ones(80))
+        assert found.cyclic.tolist() == [True, True, True, False, False]
+        assert len(found.next_pairs()) == left
+
+
 def test_what_is_known_goes_before_ratings() -> None:
     found = played("order", 4)
     found.add(3, 0, np.full(2000, 0.55))
