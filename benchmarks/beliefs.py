@@ -116,6 +116,7 @@ def cover(own: Asked) -> float:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.beliefs")
     parser.add_argument("--deals", type=int, default=2_000, metavar="N")
+    parser.add_argument("--games", nargs="+", choices=GAMES, default=[*GAMES])
     parser.add_argument("--models", nargs="+", default=MODELS, metavar="NAME")
     parser.add_argument("--table", type=Path, metavar="DIR")
     options = parser.parse_args(arguments)
@@ -124,7 +125,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in options.models:
         source = source_of(name)
         model = Remembering(source.load())
-        for game, (rules, policy) in GAMES.items():
+        for game in options.games:
+            rules, policy = GAMES[game]
             deals = options.deals // SHARE.get(game, 1)
             matches = believed(cell_of(rules, policy, source), deals, model)
             for kind in KINDS:
