@@ -28,9 +28,9 @@ def judged(setting: Setting, reference: str, games: int, playouts: int) -> np.nd
     ("setting", "ratio"), [pytest.param(SOLO, 5, marks=pytest.mark.slow), (HELPER, 4)]
 )
 def test_the_mean_advantage_is_the_difference_of_win_rates(setting: Setting, ratio: float) -> None:
-    won, advantage = judged(setting, "random", 2_500, 50).T
+    won, advantage = judged(setting, "random", 1_000, 50).T
     truth, error = TRUTH[setting]
-    assert abs(advantage.mean() - truth) < 4 * np.hypot(advantage.std() / 50, error)
+    assert abs(advantage.mean() - truth) < 4 * np.hypot(advantage.std() / np.sqrt(1_000), error)
     assert won.var() > ratio * advantage.var()
 
 

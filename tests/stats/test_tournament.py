@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from math import exp, log, prod
 
 import numpy as np
@@ -132,11 +133,14 @@ def test_impossible_settings_are_refused(margin: float) -> None:
 
 
 def test_equal_players_are_seldom_told_apart() -> None:
-    """Every claim is wrong; 30 looks each. 150 leagues may have 14 with chance .01 at 5%."""
-    wrong = sum(
-        adaptive(League(np.zeros(4), seed), "order", most=30 * 4 * 8).wrong for seed in range(150)
-    )
-    assert wrong <= binom.isf(0.001, 150, 0.05)
+    """Every claim is wrong, after any of 30 batches; of 200 leagues, few have one."""
+    wrong = 0
+    for seed in range(200):
+        found, shares = played("all", 4), League(np.zeros(4), seed).shares(range(240))
+        for pair in combinations(range(4), 2):
+            found.add(*pair, shares[pair])
+        wrong += bool(found.claims.any())
+    assert wrong <= binom.isf(0.001, 200, 0.05)
 
 
 @pytest.mark.parametrize("verdict", ["order", "top1", "all"])
