@@ -325,7 +325,7 @@ CHANGES: dict[str, Callable[[bytes], bytes]] = {
     ".jsonl": lambda _: line(ended(decided(1, asked=(scored(logprobs=((-2.0, -1.0),)),)))),
     ".efg": lambda content: content.replace(b"{ 3 -3 }", b"{ 5 -5 }"),
     ".yaml": other_rules,
-    **dict.fromkeys((".json", ".jinja", ".model"), lambda content: content + b"\n"),
+    **dict.fromkeys((".csv", ".json", ".jinja", ".model"), lambda content: content + b"\n"),
     "": lambda _: b"2",
 }
 """Return other valid content, by the file's ending: damaged files are refused anyway."""
@@ -365,7 +365,7 @@ def forget() -> None:
                 one.cache_clear()
 
 
-MAY_READ = re.compile(r"(agents|games|models|pipeline|tests)\.(?!.*compil)")
+MAY_READ = re.compile(r"(gauntlet\.(agents|games|models|pipeline)|tests)\.(?!.*compil)")
 """Modules whose caches may depend on a file; compiled engines are code."""
 
 
