@@ -145,15 +145,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _line(row: Mapping[str, Any], covered: float) -> str:
-    spans = [
-        f"{row[one]:+.4f} ({row[f'{one}_low']:+.4f} to {row[f'{one}_high']:+.4f})"
-        if one in row
-        else "-"
-        for one in ("gain", "gain_exact")
-    ]
+    spans = [_span(row, one) for one in ("gain", "gain_exact")]
     saved = f"{row['deals_saved']:.1f}" if "deals_saved" in row else "-"
     told = (row["cell"], row["question"], f"{row['beliefs']:,}", f"{row['brier']:.4f}", *spans)
     return f"| {' | '.join((*told, saved, f'{covered:.0%}'))} |"
+
+
+def _span(row: Mapping[str, Any], name: str) -> str:
+    """A column with its interval, which needs 100 deals."""
+    if name not in row:
+        return "-"
+    low, high = row[f"{name}_low"], row[f"{name}_high"]
+    return f"{row[name]:+.4f}" + ("" if np.isnan(low) else f" ({low:+.4f} to {high:+.4f})")
 
 
 if __name__ == "__main__":
