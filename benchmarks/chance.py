@@ -1,11 +1,11 @@
 """Luck out of matches in which nobody is scripted: `python -m benchmarks.chance [--rows all]
 [--deals N]`.
 
-Players whom the method is not told, unless they are `known`, play deals in both seatings.
+Players whom the method does not know, except `known` ones, play deals in both seatings.
 
     players  `tight~`: tight, and a random action in three decisions of ten; `sharp`, `soft`: made
              up for a game of OpenSpiel
-    known    the players whose probabilities the method is told, move by move
+    known    the players whose probabilities the method knows, move by move
     u        how it plays states on: `reference`, the game's own player; `habits`, those learnt from
              LEARNT other deals; `true`, the players themselves
     ratio    the variance of a deal's mean over that of the corrected one: the number of deals that

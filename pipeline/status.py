@@ -27,7 +27,6 @@ from gauntlet.common.errors import UserError, counted
 from gauntlet.common.process import as_process
 from gauntlet.common.sanitize import visible
 from gauntlet.common.terminal import WrappedTable, console, duration, rate, short
-from gauntlet.pipeline.judging.tournament import read_rounds
 from gauntlet.pipeline.log.folder import Folder, damaged_lines_warning
 from gauntlet.pipeline.log.follow import LinePosition, RecordFollower
 from gauntlet.pipeline.log.live import CellProgress
@@ -115,7 +114,7 @@ class Status:
 
     def _skip_unplanned(self) -> None:
         """Count the deals of an adaptive sweep that its cells do not play."""
-        rounds = read_rounds(self.folder.rounds)
+        rounds = self.folder.rounds
         for new in rounds[self._rounds :]:
             for key, running in self._running.items():
                 if key not in new.cells:

@@ -28,7 +28,6 @@ from gauntlet.common.process import as_process
 from gauntlet.common.sanitize import one_line, visible
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.judging.luck import Luck
-from gauntlet.pipeline.judging.tournament import read_rounds
 from gauntlet.pipeline.log import code
 from gauntlet.pipeline.log.folder import Folder, key_of
 from gauntlet.pipeline.log.metadata_files import (
@@ -43,7 +42,7 @@ from gauntlet.pipeline.log.progress import Waiting
 from gauntlet.pipeline.log.recorded import recorded_cell
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.log.schema import MatchRecord
-from gauntlet.pipeline.plan.cells import digest
+from gauntlet.pipeline.plan.cells import deals_in, digest
 from gauntlet.pipeline.play.rematch import QuestionMismatch, Replayer
 
 SHOWN = 3
@@ -157,8 +156,8 @@ def _gaps(findings: Findings, path: Path, about: CellInfo, places: set[tuple[int
     planned = run["cells"].get(about.key) if ended else None
     most = max((deal for deal, _ in finished), default=-1) + 1
     due: Collection[int] = range(most if planned is None else planned // about.rotations)
-    if rounds := read_rounds(place.rounds):
-        due = {deal for one in rounds if about.key in one.cells for deal in one.deals}
+    if rounds := place.rounds:
+        due = {*deals_in(rounds, about.key)}
     lack = len(due) * about.rotations - sum(deal in due for deal, _ in finished)
     if lack and planned is not None:
         findings.add(

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linprog
 
 from gauntlet.stats.bradley_terry import Ints
 from gauntlet.stats.checks import Floats
@@ -88,12 +87,16 @@ def reached(wins: ArrayLike) -> Truths:
 
 def _stops(steps: Floats, contrast: Floats) -> bool:
     """Whether no direction lowers `contrast` without lowering any winner against its loser."""
+    from scipy.optimize import linprog  # a slow import that only teams need
+
     found = linprog(contrast, -steps, np.zeros(len(steps)), bounds=(-1.0, 1.0))
     return bool(found.fun > -NEAR)
 
 
 def _one_way(steps: Floats) -> bool:
     """Whether some direction raises a winner against its loser, and lowers none."""
+    from scipy.optimize import linprog
+
     n, k = steps.shape
     gains = np.hstack((-steps, np.eye(n)))  # steps @ d >= gain, each gain at most 1
     goal = np.append(np.zeros(k), -np.ones(n))

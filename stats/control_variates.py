@@ -36,9 +36,8 @@ def corrected(values: ArrayLike, corrections: ArrayLike) -> Floats:
     while start < len(y):
         end = FIRST if start == 0 else start * GROWTH
         coefficients = _fitted(y[:start], c[:start]) if start else coefficients
-        found[start:end] += (c[start:end] * coefficients).sum(
-            axis=1
-        )  # alike for any number of rows
+        # Not a product of matrices: its last bits depend on the number of rows.
+        found[start:end] += (c[start:end] * coefficients).sum(axis=1)
         start = end
     return found
 

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import combinations, pairwise, permutations
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import bisect
 from scipy.special import logsumexp
 
 from gauntlet.stats import checks
@@ -26,10 +26,8 @@ from gauntlet.stats.bradley_terry import Ints, penalised
 from gauntlet.stats.chains import Truths, reached
 from gauntlet.stats.checks import Floats
 from gauntlet.stats.multiple import holm
+from gauntlet.stats.verdicts import Verdict
 
-Verdict = Literal["order", "top1", "pair", "all"]
-"""What is to be settled: how all players rank; which is the best; which of the first two is better;
-who is better in every pair, each by its own matches."""
 Reason = Literal["neighbours", "leader", "pair", "connect"]
 """Why a pair plays: neighbours in the order so far; the leader against a rival; asked for by the
 verdict; to join the field."""
@@ -40,22 +38,27 @@ RIVALS = 2
 """Opponents that everybody meets, so that ratings join all players."""
 
 
-def evidence(shares: Floats, mean: float) -> float:
+def evidence(shares: Floats, mean: float, bets: Floats = BETS) -> float:
     """Return the log of the highest mean capital of bets that the mean of some shares, n in order,
-    is above `mean`. Bets grow as 1 / mean, and are BETS at 1/2."""
-    paths = np.log1p(BETS[:, None] * (shares / (2 * mean) - 0.5)).cumsum(-1)
-    return float(max(0.0, (logsumexp(paths, axis=0) - np.log(len(BETS))).max(initial=0.0)))
+    is above `mean`. bets: each below 1 / mean."""
+    paths = np.log1p(bets[:, None] * (shares - mean)).cumsum(-1)
+    capital: Floats = logsumexp(paths, axis=0) - np.log(len(bets))
+    return float(capital.max(initial=0.0))
 
 
 def limits(shares: ArrayLike, alpha: float = 0.05) -> tuple[float, float]:
     """Return limits of the mean of shares, 0 to 1, in order: those means that the e-process of
-    neither side refutes at alpha / 2. They hold at every look at once."""
+    neither side refutes at alpha / 2, with bets that grow as 1 / mean. They hold at every look at
+    once."""
+    from scipy.optimize import bisect  # a slow import that only tables need
+
+    def above(mean: float, own: Floats) -> float:
+        return evidence(own, mean, BETS / (2 * mean)) - most
+
     x = checks.probabilities(checks.finite(np.asarray(shares, float), "shares"), "shares")
-    most = np.log(2 / checks.inside(alpha, "alpha"))
+    most = float(np.log(2 / checks.inside(alpha, "alpha")))
     low, high = (
-        bisect(lambda mean, own=own: evidence(own, mean) - most, 1e-9, 1.0)
-        if x.size and evidence(own, 1e-9) > most
-        else 0.0
+        bisect(above, 1e-9, 1.0, (own,)) if x.size and above(1e-9, own) > 0 else 0.0
         for own in (x, 1.0 - x)
     )
     return low, 1.0 - high
@@ -87,8 +90,7 @@ class Tournament:
         if not 0 <= self.margin < 0.5:
             raise ValueError(f"margin lies from 0 to below 1/2, got {self.margin:g}")
         self.totals, self.deals = np.zeros((k, k)), np.zeros((k, k), np.int64)
-        self._means = np.array([0.5, 0.5 - self.margin])
-        self._capital = np.zeros((len(BETS), 2, k, k))
+        self._shares: dict[Pair, Floats] = {}
         self._most = np.zeros((2, k, k))
 
     def add(self, first: int, second: int, shares: ArrayLike) -> None:
@@ -100,13 +102,14 @@ class Tournament:
         for one, other, own in ((first, second, x), (second, first, 1.0 - x)):
             self.totals[one, other] += own.sum()
             self.deals[one, other] += own.size
-            gains = np.log1p(BETS[:, None, None] * (own - self._means[:, None]))
-            paths = self._capital[:, :, one, other, None] + gains.cumsum(-1)
-            self._capital[:, :, one, other] = paths[..., -1]
-            evidence = logsumexp(paths, axis=0).max(-1) - np.log(len(BETS))
-            self._most[:, one, other] = np.maximum(self._most[:, one, other], evidence)
+            every = np.append(self._shares.get((one, other), []), own)
+            self._shares[one, other] = every
+            means = 0.5, 0.5 - self.margin
+            self._most[:, one, other] = [evidence(every, mean) for mean in means]
+        for derived in ("p_values", "level", "order"):
+            vars(self).pop(derived, None)
 
-    @property
+    @cached_property
     def p_values(self) -> Floats:
         """(k, k): of "the row's player does not beat the column's", after Holm; 1 on the
         diagonal."""
@@ -130,7 +133,7 @@ class Tournament:
         found: Truths = reached(claims) & ~np.eye(self.players, dtype=bool)
         return found
 
-    @property
+    @cached_property
     def level(self) -> Truths:
         """(k, k): whether two are shown to be within the margin of each other."""
         found = np.zeros((self.players, self.players), bool)
@@ -146,7 +149,7 @@ class Tournament:
         so they only order the players."""
         return penalised(self.totals)
 
-    @property
+    @cached_property
     def order(self) -> list[int]:
         """The players, best first: by rating, corrected where it contradicts what is known."""
         ratings, known = self.ratings, self.known

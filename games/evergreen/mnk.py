@@ -115,7 +115,7 @@ class Mnk:
         return () if EMPTY not in board or self._has_line(board) else (self._turn(_marks(board)),)
 
     def _turn(self, marks: int) -> int:
-        """Who moves after so many marks."""
+        """The seat that moves once this many marks are on the board."""
         return ((marks + 1) // 2 if self.double else marks) % 2
 
     def _has_line(self, board: Board) -> bool:

@@ -84,7 +84,7 @@ def habits(text: str) -> Habits:
 
 def is_small(game: Any, most: int) -> bool:
     """Return whether a game of OpenSpiel is played in turns, tells its information states, and has
-    at most so many histories."""
+    at most `most` histories."""
     kind, in_turn = game.get_type(), engine.spiel().GameType.Dynamics.SEQUENTIAL
     if kind.dynamics != in_turn or not kind.provides_information_state_string:
         return False

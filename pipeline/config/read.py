@@ -28,7 +28,7 @@ from gauntlet.pipeline.config.players import Node as Node
 from gauntlet.pipeline.config.values import MOST_PLAYED as MOST_PLAYED
 from gauntlet.pipeline.config.values import check_value, format_value, settings
 from gauntlet.pipeline.config.yaml_files import CONF
-from gauntlet.stats.tournament import Verdict
+from gauntlet.stats.verdicts import Verdict
 
 GROUPS = ("game", "agent", "model", "prompt", "seats")
 """The config groups that make a cell."""

@@ -12,19 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from gauntlet.common.errors import UserError
+from gauntlet.common.errors import UserError, counted
 from gauntlet.pipeline.config.read import Adaptive
 from gauntlet.pipeline.log.results import CellInfo, CellResults
-from gauntlet.pipeline.plan.cells import Round
 from gauntlet.stats.tournament import Pair, Tournament
 
-REASONS = {
-    "neighbours": "neighbours in the order so far",
-    "leader": "the leader against a rival",
-    "pair": "the verdict asks for them",
-    "connect": "to join the field",
-}
-"""Why a pair plays."""
 NAMED = 3
 """Most pairs in a sentence."""
 
@@ -51,11 +43,6 @@ def rule_of(adaptive: Adaptive, abouts: Sequence[CellInfo]) -> dict[str, Any]:
     return {**settings, "players": [*players]}
 
 
-def read_rounds(lines: Sequence[Mapping[str, Any]]) -> tuple[Round, ...]:
-    """The rounds in rounds.jsonl."""
-    return tuple(Round(range(*line["deals"]), line["pairs"]) for line in lines)
-
-
 def evidence(rule: Mapping[str, Any], results: Sequence[CellResults]) -> Tournament:
     """What the cells' deals show, each cell's in order."""
     players = rule["players"]
@@ -77,9 +64,7 @@ def shares(result: CellResults) -> np.ndarray:
     them are left out, as seats are unequal."""
     outcomes, about = result.outcomes, result.about
     lead = outcomes.column("figure") - outcomes.column("others_figure")
-    _deals, places, times = np.unique(
-        outcomes.column("deal"), return_inverse=True, return_counts=True
-    )
+    _, places, times = np.unique(outcomes.column("deal"), return_inverse=True, return_counts=True)
     means = np.bincount(places, (1 + lead / about.span) / 2) / times
     whole: np.ndarray = means[times == about.rotations]
     return whole.clip(0.0, 1.0)
@@ -90,7 +75,7 @@ def shares(result: CellResults) -> np.ndarray:
 
 def sentences(rule: Mapping[str, Any], found: Tournament, rounds: int) -> Iterator[str]:
     """The verdict, or how far it is, in one to three sentences."""
-    names, matches = rule["players"], "after 1 round" if rounds == 1 else f"after {rounds:,} rounds"
+    names, matches = rule["players"], f"after {counted(rounds, 'round')}"
     if rounds == 0:
         yield "No round has ended yet."
         return

@@ -65,7 +65,8 @@ class Belief(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
 
 
 class MatchBeliefs(Struct, frozen=True, kw_only=True, gc=False):
-    """The beliefs of one match, in order. every: asked at every so many decisions of a player."""
+    """The beliefs of one match, in order. every: the interval, in decisions of a player, between
+    two that it was asked about."""
 
     match: MatchId
     deal: Deal

@@ -46,7 +46,7 @@ from gauntlet.pipeline.log.outcomes import Measures, Outcomes, outcome
 from gauntlet.pipeline.log.reading import Reader, records
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.log.schema import MatchRecord, Record
-from gauntlet.pipeline.plan.cells import SCHEMA
+from gauntlet.pipeline.plan.cells import SCHEMA, Round
 
 WARNINGS = logging.getLogger("gauntlet")
 
@@ -233,9 +233,14 @@ class Folder:
         return self.lines("failed_matches")
 
     @property
-    def rounds(self) -> list[dict[str, Any]]:
-        """The rounds of an adaptive sweep; [] of others."""
-        return self.lines("rounds")
+    def rounds(self) -> tuple[Round, ...]:
+        """The rounds of an adaptive sweep; () of others."""
+        return tuple(Round(range(*one["deals"]), one["pairs"]) for one in self.lines("rounds"))
+
+    @property
+    def rule(self) -> Mapping[str, Any]:
+        """What the rounds settle, see `metadata_files.Rule`; {} without a round."""
+        return next((one["rule"] for one in self.lines("rounds")), {})
 
     @property
     def stop(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from gauntlet.common.disk import add_checksum, strip_checksum
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.log.schema import Deal, MatchId, Rotation
 from gauntlet.pipeline.plan.cells import match_id
-from gauntlet.stats.tournament import Verdict
+from gauntlet.stats.verdicts import Verdict
 
 Time = Annotated[float, Meta(ge=0, lt=10**11)]
 """Seconds since 1970."""

@@ -10,7 +10,6 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from gauntlet.pipeline.config.read import TWO_SIDED, DeclaredTest
 from gauntlet.pipeline.log.outcomes import Measures, Outcomes
 from gauntlet.pipeline.log.schema import ROTATIONS, SEATS
 from gauntlet.pipeline.plan.baseline import Baseline
-from gauntlet.pipeline.plan.cells import Cell, Role, stem
+from gauntlet.pipeline.plan.cells import Cell, Role, Round, deals_in, stem
 from gauntlet.pipeline.plan.rng import deal_key
 
 
@@ -241,7 +240,7 @@ def collect(
     abouts: Sequence[CellInfo],
     outcomes: Mapping[str, Outcomes],
     failed_matches: Iterable[Mapping[str, Any]],
-    rounds: Sequence[Mapping[str, Any]] = (),
+    rounds: Sequence[Round] = (),
 ) -> list[CellResults]:
     """Cut each cell's outcomes, found by key, to the gap-free prefix of its deals.
 
@@ -261,13 +260,12 @@ def _prefix(
     about: CellInfo,
     outcomes: Outcomes,
     failed: set[tuple[int, int]],
-    rounds: Sequence[Mapping[str, Any]],
+    rounds: Sequence[Round],
 ) -> CellResults:
     unplanned = list[int]()
     if rounds:
-        own = [range(*one["deals"]) for one in rounds if about.key in one["pairs"]]
-        planned = {*chain.from_iterable(own)}
-        unplanned = [deal for deal in range(rounds[-1]["deals"][1]) if deal not in planned]
+        planned = {*deals_in(rounds, about.key)}
+        unplanned = [deal for deal in range(rounds[-1].deals.stop) if deal not in planned]
         outcomes = outcomes.only([*planned])
     empty = {place for place in failed if not outcomes.has(*place)}
     complete = outcomes.complete_deals(about.rotations, empty, about.step, unplanned)

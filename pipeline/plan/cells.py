@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import merge
@@ -146,6 +146,11 @@ class Round:
     cells: Mapping[str, str]
 
 
+def deals_in(rounds: Iterable[Round], cell: str) -> list[int]:
+    """The deals that some rounds give to the cell with this key, in order."""
+    return [deal for each in rounds if cell in each.cells for deal in each.deals]
+
+
 @dataclass(frozen=True)
 class Plan:
     """The cells of a sweep, and the number of deals that each plays over all seeds.
@@ -160,9 +165,7 @@ class Plan:
 
     def deals_of(self, cell: str) -> Sequence[int]:
         """The deals that the cell with this key plays, in order."""
-        if self.rounds is None:
-            return range(self.deals)
-        return [deal for each in self.rounds if cell in each.cells for deal in each.deals]
+        return range(self.deals) if self.rounds is None else deals_in(self.rounds, cell)
 
     def matches_of(self, cell: Cell) -> int:
         """How many matches the cell plays."""

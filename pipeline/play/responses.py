@@ -27,7 +27,7 @@ from gauntlet.games.playouts import policies_of
 from gauntlet.models.base import Model, ModelSource
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.log.schema import MatchRecord
-from gauntlet.pipeline.plan.cells import Cell, Player, Task, match_id
+from gauntlet.pipeline.plan.cells import Cell, Plan, Player
 from gauntlet.pipeline.plan.identity import cell_identity
 from gauntlet.pipeline.plan.rng import DEAL, stream
 from gauntlet.pipeline.play.chains import run_concurrently
@@ -78,11 +78,8 @@ class Dealing:
 
     def matches(self, cell: Cell, deals: range) -> Iterator[MatchRecord]:
         """The records of all rotations of these deals. Raises what a model raises."""
-        tasks = [
-            Task(cell.key, deal, rotation, match_id(cell.key, self.seed, deal, rotation))
-            for deal in deals
-            for rotation in cell.rotations
-        ]
+        plan = Plan((cell,), deals.stop, self.seed)
+        tasks = [task for task in plan.tasks() if task.deal in deals]
         ready = run_queued(prepare(cell), self.models, self.at_once).cell
         for first in range(0, len(tasks), self.at_once):
             some = tasks[first : first + self.at_once]

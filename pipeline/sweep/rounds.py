@@ -19,7 +19,6 @@ from gauntlet.pipeline.config.read import Adaptive, SweepConfig
 from gauntlet.pipeline.judging.tournament import (
     evidence,
     pair_of,
-    read_rounds,
     rule_of,
     sentences,
 )
@@ -37,29 +36,27 @@ from gauntlet.stats.tournament import Tournament
 def so_far(plan: Plan, sweep: SweepConfig, abouts: Sequence[CellInfo], folder: Folder) -> Plan:
     """The plan with the rounds in the folder, if the sweep is adaptive. Raises UserError if the
     folder holds another kind, or other cells: the verdict is about all its matches."""
-    lines = folder.rounds
+    rounds = folder.rounds
     if sweep.adaptive is None:
-        if lines:
+        if rounds:
             raise UserError(
                 f"{folder.path} holds the rounds of pairing=adaptive; choose another output_dir"
             )
         return plan
     rule = rule_of(sweep.adaptive, abouts)
-    if lines and lines[0]["rule"] != rule:
-        before = lines[0]["rule"]
+    if rounds and (before := folder.rule) != rule:
         differs = next(key for key in rule if before[key] != rule[key])
         raise UserError(
             f"{folder.path} holds rounds with {differs}={_words(before[differs])}, and now it is "
             f"{_words(rule[differs])}; go on as before, or choose another output_dir"
         )
     strange = {one.key for one in _described(folder)} - {about.key for about in abouts}
-    if strange or (not lines and any(folder.matches())):
+    if strange or (not rounds and any(folder.matches())):
         what = "cells that are not of this sweep" if strange else "matches that belong to no round"
         raise UserError(
             f"{folder.path} holds {what}, and pairing=adaptive would mix them in; choose another "
             "output_dir"
         )
-    rounds = read_rounds(lines)
     return replace(plan, deals=rounds[-1].deals.stop if rounds else 0, rounds=rounds)
 
 
@@ -176,9 +173,8 @@ class Rounds:
         self.live.follow(self.plan, new.deals)
 
     def _evidence(self) -> Tournament:
-        folder = Folder(self.log.folder)
-        aside = folder.failed_matches
-        results = collect(self.abouts, self.log.outcomes, aside, folder.rounds)
+        aside = Folder(self.log.folder).failed_matches
+        results = collect(self.abouts, self.log.outcomes, aside, self.plan.rounds or ())
         return evidence(self.rule, results)
 
     def _limit(self) -> str:

@@ -36,9 +36,8 @@ TOURNAMENT = {
 
 
 def _title(part: Part) -> str:
-    rule, rounds = part.results.cached(tournament), Folder(part.results.folder).rounds
-    assert rule is not None
-    return f"verdict={rule.verdict} after {counted(len(rounds), 'round')}"
+    log = Folder(part.results.folder)
+    return f"verdict={log.rule['verdict']} after {counted(len(log.rounds), 'round')}"
 
 
 VIEW = View(
@@ -60,33 +59,33 @@ VIEW = View(
 
 def tournament(results: Results) -> Tournament | None:
     """The evidence of an adaptive sweep; None for others."""
-    rounds = Folder(results.folder).rounds
-    return evidence(rounds[0]["rule"], results.cells) if rounds else None
+    rule = Folder(results.folder).rule
+    return evidence(rule, results.cells) if rule else None
 
 
-def found(results: Results) -> list[str]:
+def tournament_verdict(results: Results) -> list[str]:
     """What an adaptive sweep found, in sentences; [] for others."""
-    rounds, own = Folder(results.folder).rounds, results.cached(tournament)
-    return [*sentences(rounds[0]["rule"], own, len(rounds))] if own else []
+    log, own = Folder(results.folder), results.cached(tournament)
+    return [*sentences(log.rule, own, len(log.rounds))] if own else []
 
 
 @table("tournament", TOURNAMENT, [VIEW], metrics=(), place=4)
-def rows(results: Results) -> Iterator[dict[str, Any]]:
+def tournament_rows(results: Results) -> Iterator[dict[str, Any]]:
     """A row for each two players, in order of rating."""
     if (own := results.cached(tournament)) is None:
         return
-    rounds = Folder(results.folder).rounds
-    rule = rounds[0]["rule"]
+    log = Folder(results.folder)
+    rule, rounds = log.rule, log.rounds
     cells = {frozenset(pair_of(rule, cell.about)): cell for cell in results.cells}
     for pair in combinations(own.order, 2):
         cell = cells[frozenset(pair)]
+        first, second = (rule["players"][one] for one in pair)
         yield {
             "experiment": cell.about.experiment,
             "game": cell.about.labels["game"],
-            **dict(
-                zip(("player_a", "player_b"), (rule["players"][one] for one in pair), strict=True)
-            ),
-            "rounds": sum(cell.about.key in one["pairs"] for one in rounds),
+            "player_a": first,
+            "player_b": second,
+            "rounds": sum(cell.about.key in one.cells for one in rounds),
             "matches": len(cell.outcomes),
             **_figures(cell, pair == pair_of(rule, cell.about)),
             "p_holm": own.p_values[pair],

@@ -37,7 +37,7 @@ BETTER, WORSE, OPEN, UNREAD = "better", "worse", "open", "unread"
 @table("verdict", {"cells": "the cells that it is about", "verdict": "what was found"}, place=2)
 def paragraphs(results: Results) -> Iterator[dict[str, str]]:
     """A row for each group of comparable cells, and each round robin."""
-    if settled := tournament.found(results):
+    if settled := tournament.tournament_verdict(results):
         game = results.cells[0].about.labels["game"]
         yield {"cells": game, "verdict": f"{game}: {' '.join(settled)}"}
         return

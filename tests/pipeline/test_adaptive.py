@@ -16,7 +16,7 @@ import pytest
 from gauntlet.common.errors import ModelError
 from gauntlet.models.fake import FakeModel
 from gauntlet.pipeline import track, verify
-from gauntlet.pipeline.judging.tournament import evidence, read_rounds, sentences, shares
+from gauntlet.pipeline.judging.tournament import evidence, sentences, shares
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.status import Status, view
 from gauntlet.pipeline.tables.contest import load_contest
@@ -39,7 +39,7 @@ def settled(once: Once) -> Folder:
 
 
 def test_rounds_have_fresh_deals_and_only_open_pairs(settled: Folder) -> None:
-    rounds, cells = read_rounds(settled.rounds), settled.sweep_cells()
+    rounds, cells = settled.rounds, settled.sweep_cells()
     assert [one.deals.start for one in rounds] == [0, *(one.deals.stop for one in rounds[:-1])]
     assert len(rounds[0].cells) == 3
     assert len(rounds[-1].cells) < 3
@@ -49,14 +49,13 @@ def test_rounds_have_fresh_deals_and_only_open_pairs(settled: Folder) -> None:
 
 
 def test_each_round_follows_from_the_rounds_before(settled: Folder) -> None:
-    lines, cells = settled.rounds, Results.load(settled.path).cells
-    rule = lines[0]["rule"]
-    for number, line in enumerate(lines):
-        before = [_first(cell, line["deals"][0]) for cell in cells]
+    rule, cells = settled.rule, Results.load(settled.path).cells
+    for number, each in enumerate(settled.rounds):
+        before = [_first(cell, each.deals.start) for cell in cells]
         found = evidence(rule, before)
         asked = {frozenset(rule["players"][one] for one in pair) for pair in found.next_pairs()}
         chosen = {
-            frozenset(cell.about.sides or ()) for cell in cells if cell.about.key in line["pairs"]
+            frozenset(cell.about.sides or ()) for cell in cells if cell.about.key in each.cells
         }
         assert asked == chosen, number
     assert not evidence(rule, cells).next_pairs()
@@ -251,7 +250,7 @@ def test_a_failing_player_ends_the_rounds_and_the_next_run_goes_on(
     said = capsys.readouterr().out
     assert "already in the log: 1 round\n" in said
     assert "preflight 32 matches of this round" in said
-    assert [one["deals"] for one in Folder(folder).rounds] == [[0, 8], [8, 16]]
+    assert [one.deals for one in Folder(folder).rounds] == [range(8), range(8, 16)]
     assert "no round follows" not in said
 
 
@@ -265,7 +264,7 @@ def test_mlflow_counts_the_deals_that_a_cell_played(settled: Folder, store: Path
     assert track.main([str(settled.path), "--store", str(store)]) == 0
     found = {run.data.tags.get("gauntlet.cell"): run.data for run in runs(store)}
     deals = {about.key: 0 for about in settled.sweep_cells()}
-    for one in read_rounds(settled.rounds):
+    for one in settled.rounds:
         deals |= {key: deals[key] + len(one.deals) for key in one.cells}
     assert len({*deals.values()}) > 1
     assert {key: int(found[key].params["deals"]) for key in deals} == deals

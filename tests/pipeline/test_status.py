@@ -356,8 +356,10 @@ def test_slow_rates_are_by_the_minute_or_hour(each_second: float, text: str) -> 
 def test_what_is_left_counts_each_cell_by_its_own_time(tmp_path: Path) -> None:
     """Two workers for 10 s: a fast cell is done, a slow one has one of four matches, of 8 s; 3 more
     take 24 s of work, at 1.2 s of work a second."""
-    cells = [SimpleNamespace(key=key, rotations=range(1), experiment="x") for key in "ab"]
-    plan: Any = Plan(cells, 4, 1)  # type: ignore[arg-type]
+    cells: list[Any] = [
+        SimpleNamespace(key=key, rotations=range(1), experiment="x") for key in "ab"
+    ]
+    plan = Plan(tuple(cells), 4, 1)
     live = RunStatus(tmp_path, plan, [])
     assert live.outlook(10.0) is None
     live.cells["a"].matches, live.cells["a"].device_seconds = 4, 4.0

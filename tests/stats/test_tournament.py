@@ -11,12 +11,15 @@ from scipy.stats import binom
 
 from benchmarks.adaptive import League, adaptive, league
 from gauntlet.stats.tournament import BETS, Tournament, evidence, limits
+from gauntlet.stats.verdicts import Verdict
 
 EVEN = np.full(30, 0.5)
 
 
-def played(verdict: str = "order", players: int = 3, **settings: float) -> Tournament:
-    return Tournament(players, verdict, **settings)  # type: ignore[arg-type]
+def played(
+    verdict: Verdict = "order", players: int = 3, alpha: float = 0.05, margin: float = 0.0
+) -> Tournament:
+    return Tournament(players, verdict, alpha, margin)
 
 
 def test_the_p_value_is_one_over_the_highest_mean_capital() -> None:
@@ -37,8 +40,8 @@ def test_limits_end_where_the_evidence_does() -> None:
     shares = rng.choice([0, 0.5, 1], 200, p=[0.1, 0.3, 0.6])
     low, high = limits(shares)
     assert 0.5 < low < shares.mean() < high < 1
-    assert evidence(shares, low) == pytest.approx(log(40))
-    assert evidence(1 - shares, 1 - high) == pytest.approx(log(40))
+    assert evidence(shares, low, BETS / (2 * low)) == pytest.approx(log(40))
+    assert evidence(1 - shares, 1 - high, BETS / (2 * (1 - high))) == pytest.approx(log(40))
     assert limits(1 - shares) == pytest.approx((1 - high, 1 - low))
     found = played("pair", 2)
     found.add(0, 1, shares)
@@ -108,7 +111,7 @@ def test_what_is_known_goes_before_ratings() -> None:
 
 @pytest.mark.parametrize("verdict", ["order", "top1"])
 @pytest.mark.parametrize("players", [2, 3, 7])
-def test_everybody_meets_two_others_at_first(verdict: str, players: int) -> None:
+def test_everybody_meets_two_others_at_first(verdict: Verdict, players: int) -> None:
     pairs = played(verdict, players).next_pairs()
     met = np.bincount(np.array([*pairs]).ravel(), minlength=players)
     assert met.min() >= min(2, players - 1)
@@ -144,8 +147,8 @@ def test_equal_players_are_seldom_told_apart() -> None:
 
 
 @pytest.mark.parametrize("verdict", ["order", "top1", "all"])
-def test_leagues_are_settled_rightly(verdict: str) -> None:
+def test_leagues_are_settled_rightly(verdict: Verdict) -> None:
     for seed in range(3):
-        found = adaptive(league(5, seed), verdict)  # type: ignore[arg-type]
+        found = adaptive(league(5, seed), verdict)
         assert found.settled
         assert not found.wrong
