@@ -1,5 +1,5 @@
-"""Luck out of matches in which nobody is scripted: `python -m benchmarks.chance [--rows all]
-[--deals N]`.
+"""Luck out of matches in which nobody is scripted: `python -m benchmarks.chance [--rows all|TEXT]
+[--deals N] [--playouts N]`.
 
 Players whom the method does not know, except `known` ones, play deals in both seatings.
 
@@ -36,6 +36,7 @@ from gauntlet.games.openspiel.means import chances, habits, written
 from gauntlet.games.playouts import RANDOM, probabilities
 from gauntlet.games.uno import Uno
 from gauntlet.games.uno.arena import UnoArena
+from gauntlet.pipeline.judging import chance
 from gauntlet.pipeline.judging.chance import Judge, Turn
 from gauntlet.stats.control_variates import corrected
 
@@ -150,10 +151,11 @@ def _rows() -> Mapping[str, Row]:
     hands = [("tight~", "mixed"), ("mixed", "mixed"), ("tight~", "tight~"), ("tight", "random")]
     chips = [Row(HANDS, "bb_per_hand", players) for players in (*hands, ("tight", "maniac"))]
     small = [Row(game, "utility", ("sharp", "soft")) for game in (KUHN, LEDUC)]
+    equals = [Row(game, "utility", (one, one), u="true") for game in (KUHN, LEDUC) for one in SHARP]
     rows = [replace(row, u=u) for row in chips for u in ("reference", "habits")]
     rows += [replace(row, u="habits", known=known) for row in chips[:4] for known in ((0,), (0, 1))]
     rows += [replace(row, u=u) for row in small for u in ("reference", "habits", "true")]
-    rows += [replace(row, u="habits", known=(0, 1)) for row in small]
+    rows += [replace(row, u="habits", known=(0, 1)) for row in small] + equals
     uno = [Row(Uno(), "win", ("rule", "random")), Row(UnoArena(), "win", ("rule", "random"))]
     uno.append(Row(Uno(), "win", ("first", "rule")))
     rows += [*uno, *(replace(row, known=(1,)) for row in uno)]
@@ -214,12 +216,16 @@ def coverage(values: np.ndarray) -> float:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.chance")
     parser.add_argument("--deals", type=int, default=1_000, metavar="N")
-    parser.add_argument("--rows", choices=("some", "all"), default="some")
+    parser.add_argument("--playouts", type=int, metavar="N", help="of a state; few: biases sooner")
+    parser.add_argument("--rows", default="some", metavar="some|all|TEXT", help="in their names")
     options = parser.parse_args(arguments)
+    if options.playouts:
+        chance.FAST = chance.FEWEST = options.playouts
     print("| game | players | known | u | deals | ratio | z | covered | ms |")
     print("|---|---|---|---|---|---|---|---|---|")
     every: list[float] = []
-    for named in ROWS if options.rows == "all" else FEW:
+    wanted = [named for named in ROWS if options.rows == "all" or options.rows in named]
+    for named in FEW if options.rows == "some" else wanted:
         measured(ROWS[named], 2)  # compile and learn first
         started = time.process_time()
         found = measured(ROWS[named], options.deals)
