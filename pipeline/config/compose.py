@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -84,8 +85,10 @@ def _composed(options: argparse.Namespace) -> tuple[Sequence[CellConfig], SweepC
         experiment, choices = configs.compose(
             tuple(str(one.input_line) for one in simple if one.key_or_group in OF_AN_EXPERIMENT)
         )
-        listed = configs.listed(experiment)
-        jobs = configs.jobs([*listed, *typed], plain_data(experiment, [ABLATE])[ABLATE])
+        grids, ablate = configs.grids(experiment), plain_data(experiment, [ABLATE])[ABLATE]
+        jobs = [
+            job for grid in grids for job in configs.jobs([*_kept(grid, typed), *typed], ablate)
+        ]
         allowed = [str(one.input_line) for one in typed if one.key_or_group == "allow_env"]
 
         @cache
@@ -94,9 +97,15 @@ def _composed(options: argparse.Namespace) -> tuple[Sequence[CellConfig], SweepC
 
         cells = [cell for job in jobs for cell in read.read_cells(job, find)]
         sweep = read.read_sweep([job.config for job in jobs])
-        folder = default_folder(sweep.output_dir, typed, experiment, choices, listed)
+        folder = default_folder(sweep.output_dir, typed, experiment, choices, [*chain(*grids)])
     config = {**resolved.document(jobs), "output_dir": str(folder)}
     return cells, replace(sweep, output_dir=folder, config=config)
+
+
+def _kept(grid: Sequence[Override], typed: Sequence[Override]) -> list[Override]:
+    """A grid without the settings of groups that are chosen on the command line."""
+    chosen = {one.key_or_group for one in typed}
+    return [one for one in grid if one.key_or_group.partition(".")[0] not in chosen]
 
 
 def _refusal(error: BaseException, packages: Collection[str]) -> str:

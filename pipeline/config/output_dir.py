@@ -30,7 +30,9 @@ def default_folder(
     own: the experiment's own config. choices: its choice in every group. listed: what it sweeps.
     """
     changes: dict[str, str] = {}
-    lists = {one.key_or_group: _values(one) for one in listed}
+    lists: dict[str, set[str]] = {}
+    for one in listed:
+        lists.setdefault(one.key_or_group, set()).update(_values(one))
     for override in typed:
         key, value = override.key_or_group, str(override.input_line).partition("=")[2]
         if key == "output_dir":

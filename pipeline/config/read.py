@@ -54,7 +54,7 @@ Count = Annotated[int, Meta(ge=1)]
 Deals = Annotated[int, Meta(ge=1, le=MOST)] | Literal["auto"]
 TestName = Literal["two_sided", "above", "non_inferior"]
 Stop = Literal["fixed", "sprt", "precision"]
-Pairing = Literal["seats", "round_robin", "adaptive"]
+Pairing = Literal["seats", "round_robin", "anchor", "adaptive"]
 
 
 class Keys(TypedDict):
@@ -284,7 +284,8 @@ def read_cells(composed: Composed, find: FindNode) -> tuple[CellConfig, ...]:
         return tuple(_cell(job, seats, measured, opponent) for seats in seatings)
     if values["players"]:
         raise UserError(
-            "players is for pairing=round_robin or adaptive; pairing=seats takes those of `seats`"
+            "players is for pairing=round_robin, anchor or adaptive; pairing=seats takes those of "
+            "`seats`"
         )
     seats = tuple(read_seat(number, entry, job) for number, entry in enumerate(entries))
     return (replace(_cell(job, seats, measured, None), without=composed.without),)
