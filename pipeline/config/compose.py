@@ -6,7 +6,7 @@ import argparse
 import dis
 import re
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import chain
@@ -20,7 +20,7 @@ from omegaconf import OmegaConf
 from gauntlet.common.errors import UserError, raised, raised_at, suggest
 from gauntlet.pipeline.config import read, resolved, secrets
 from gauntlet.pipeline.config.jobs import ABLATE, Configs, plain_data, user_errors
-from gauntlet.pipeline.config.output_dir import default_folder
+from gauntlet.pipeline.config.output_dir import default_folder, listed_values
 from gauntlet.pipeline.config.read import (
     GROUPS,
     RENAMED,
@@ -86,9 +86,7 @@ def _composed(options: argparse.Namespace) -> tuple[Sequence[CellConfig], SweepC
             tuple(str(one.input_line) for one in simple if one.key_or_group in OF_AN_EXPERIMENT)
         )
         grids, ablate = configs.grids(experiment), plain_data(experiment, [ABLATE])[ABLATE]
-        jobs = [
-            job for grid in grids for job in configs.jobs([*_kept(grid, typed), *typed], ablate)
-        ]
+        jobs = [job for grid in _asked(grids, typed, configs) for job in configs.jobs(grid, ablate)]
         allowed = [str(one.input_line) for one in typed if one.key_or_group == "allow_env"]
 
         @cache
@@ -102,10 +100,29 @@ def _composed(options: argparse.Namespace) -> tuple[Sequence[CellConfig], SweepC
     return cells, replace(sweep, output_dir=folder, config=config)
 
 
-def _kept(grid: Sequence[Override], typed: Sequence[Override]) -> list[Override]:
-    """A grid without the settings of groups that are chosen on the command line."""
-    chosen = {one.key_or_group for one in typed}
-    return [one for one in grid if one.key_or_group.partition(".")[0] not in chosen]
+def _asked(
+    grids: Sequence[Sequence[Override]], typed: Sequence[Override], configs: Configs
+) -> Iterator[list[Override]]:
+    """Yield the overrides of each grid. Of the choices typed for several grids, each takes those
+    that it lists; if none lists any, the typed ones replace those of the first."""
+    if len(grids) == 1:
+        yield [*grids[0], *typed]
+        return
+    chosen = {
+        one.key_or_group: one for one in typed if one.key_or_group.partition(".")[0] in GROUPS
+    }
+    asked = False
+    for grid in grids:
+        lists = {one.key_or_group: listed_values(one) for one in grid if one.key_or_group in chosen}
+        both = {key: listed_values(chosen[key]) & listed for key, listed in lists.items()}
+        if all(both.values()):
+            asked = True
+            rest = (one for one in (*grid, *typed) if one.key_or_group not in both)
+            words = (f"{key}={','.join(sorted(values))}" for key, values in both.items())
+            yield [*rest, *configs.parsed(words)]
+    if not asked:
+        first = (one for one in grids[0] if one.key_or_group.partition(".")[0] not in chosen)
+        yield [*first, *typed]
 
 
 def _refusal(error: BaseException, packages: Collection[str]) -> str:
