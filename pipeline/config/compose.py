@@ -36,6 +36,7 @@ from gauntlet.pipeline.config.yaml_files import SWEEP, first_sentence, reading
 HELP = Path(__file__).parent / "help.txt"
 HELP_WIDTH = 80
 LISTED = ("game", "prompt", "model")
+PLAYERS = "players"
 """Groups whose choices the help lists."""
 OF_AN_EXPERIMENT = ("experiment", "name", "output_dir", "allow_env", ABLATE)
 """Overrides that determine what an experiment is on its own."""
@@ -108,21 +109,30 @@ def _asked(
     if len(grids) == 1:
         yield [*grids[0], *typed]
         return
-    chosen = {
-        one.key_or_group: one for one in typed if one.key_or_group.partition(".")[0] in GROUPS
-    }
+    chosen = {one.key_or_group: one for one in typed if _group(one) in (*GROUPS, PLAYERS)}
     asked = False
     for grid in grids:
-        lists = {one.key_or_group: listed_values(one) for one in grid if one.key_or_group in chosen}
-        both = {key: listed_values(chosen[key]) & listed for key, listed in lists.items()}
+        lists = {one.key_or_group: one for one in grid if one.key_or_group in chosen}
+        both = {key: _shared(chosen[key], one) for key, one in lists.items()}
         if all(both.values()):
             asked = True
             rest = (one for one in (*grid, *typed) if one.key_or_group not in both)
-            words = (f"{key}={','.join(sorted(values))}" for key, values in both.items())
-            yield [*rest, *configs.parsed(words)]
+            yield [*rest, *configs.parsed(f"{key}={value}" for key, value in both.items())]
     if not asked:
-        first = (one for one in grids[0] if one.key_or_group.partition(".")[0] not in chosen)
-        yield [*first, *typed]
+        yield [*(one for one in grids[0] if _group(one) not in chosen), *typed]
+
+
+def _group(override: Override) -> str:
+    return override.key_or_group.partition(".")[0]
+
+
+def _shared(typed: Override, listed: Override) -> str:
+    """What both list, as typed; "" for nothing, or for fewer than two players."""
+    names, known = typed.value(), listed.value()
+    if isinstance(names, list) and isinstance(known, list):
+        both = [name for name in names if name in known]
+        return f"[{','.join(both)}]" if len(both) > 1 else ""
+    return ",".join(sorted(listed_values(typed) & listed_values(listed)))
 
 
 def _refusal(error: BaseException, packages: Collection[str]) -> str:

@@ -18,8 +18,10 @@ UNREADABLE = (ValueError, OSError, EOFError, tarfile.TarError, zipfile.BadZipFil
 ENDINGS = re.compile(r"(\.tar)?\.(zip|tar|gz|tgz|bz2|xz)$")
 DEPTH = 3
 """Folders below an archive's top in which a run is looked for."""
-PACKED = ("sweep.json", "cells/*.json", "records/*.jsonl", "code.jsonl", "accepted.jsonl")
-PACKED += ("failed_matches.jsonl", "rounds.jsonl", "stop.json", "tables.json", "note.json")
+PACKED = (
+    *("sweep.json", "cells/*.json", "records/*.jsonl", "code.jsonl", "accepted.jsonl"),
+    *("failed_matches.jsonl", "rounds.jsonl", "stop.json", "tables.json", "note.json"),
+)
 """The log, and what its readers need; not runs.jsonl, status.json, run.log and config.yaml, which
 name the machine and its folders."""
 

@@ -1,0 +1,1 @@
+"""The public league: its matches, what is found in them, and how to join."""

@@ -1,0 +1,166 @@
+"""Join the public league: `gauntlet join MODEL.yaml`, in a checkout.
+
+MODEL.yaml describes the model as a file of conf/model does. It plays the league's deals against the
+random player, by each method; its place is printed, and a folder is written that a pull request
+adds. `--check` is what a reviewer, or the workflow, runs on such folders.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import yaml
+from rich.console import Console
+
+from gauntlet.common.errors import UserError, counted
+from gauntlet.common.process import as_process
+from gauntlet.common.terminal import console
+from gauntlet.papers.league.matches import ANCHOR, LOG, logs, read, unpacked_logs
+from gauntlet.papers.league.results import leaderboard, leaderboard_lines
+from gauntlet.pipeline import run
+from gauntlet.pipeline.config import secrets
+from gauntlet.pipeline.log import archive
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.progress import Waiting
+from gauntlet.pipeline.log.results import CellInfo
+from gauntlet.pipeline.verify import replay, verify
+
+METHODS = "letter,cloze,counterfactual"
+ENTRIES = Path("papers/league/entries")
+MODEL = "model.yaml"
+NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")
+DEALS = 4
+"""Deals of each game that the league has."""
+REPLAYED = 50
+"""Matches of an entry that the check plays again."""
+
+
+def join(model: Path, methods: Sequence[str], deals: int, out: Console) -> Path:
+    """Play, print the place, write the entry; returns its folder. Raises UserError."""
+    name = checked_name(model, model.stem)
+    folder = Path("outputs/join") / name
+    players = [f"{name}/{method}" for method in methods]
+    with TemporaryDirectory() as configs:
+        (Path(configs) / "model").mkdir()
+        shutil.copyfile(model, Path(configs) / "model" / f"{name}.yaml")
+        named = ",".join([ANCHOR, *(f"{player}?" for player in players)])
+        status = run.main(
+            [
+                *("experiment=league", f"players=[{named}]", f"deals={deals}", "tracking=none"),
+                *(f"output_dir={folder}", "--config-dir", configs),
+            ]
+        )
+    if status:
+        raise UserError("the matches did not end; the same command goes on")
+    for line in place(folder, players):
+        out.print(line, soft_wrap=True, highlight=False, markup=False)
+    entry = ENTRIES / name
+    entry.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(model, entry / MODEL)
+    archive.pack(Folder(folder), entry / LOG.name)
+    return entry
+
+
+def checked_name(model: Path, name: str) -> str:
+    """The name, if it and the model's file will do. Raises UserError."""
+    if not NAME.fullmatch(name):
+        raise UserError(f"{name}: a name has small letters, digits, _ . -, as in qwen3_600m.yaml")
+    try:
+        node = yaml.safe_load(model.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"{model}: {error.strerror}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UserError(f"{model}: {' '.join(str(error).split())}") from error
+    if not isinstance(node, dict) or "_target_" not in node:
+        raise UserError(f"{model}: a model's file has a _target_, as those of conf/model")
+    secrets.refuse({"model": node})
+    return name
+
+
+def place(folder: Path, players: Sequence[str]) -> Iterator[str]:
+    """The place of these players among all of the league, and their rows."""
+    with unpacked_logs([*logs(), folder]) as folders:
+        games = read(folders)
+        order = [*leaderboard(games, folders)["player"]]
+        for player in players:
+            if player in order:
+                yield f"{player} is number {order.index(player) + 1} of {len(order)}"
+        head, rule, *rows = leaderboard_lines(games, folders)
+        yield from (head, rule, *(row for row in rows if any(f"`{one}`" in row for one in players)))
+
+
+def faults(entry: Path) -> Iterator[str]:
+    """What is wrong with an entry: the log damaged or edited, another seed, or games or opponents
+    that are not the league's. Raises UserError if it cannot be read."""
+    name = checked_name(entry / MODEL, entry.resolve().name)
+    with unpacked_logs([entry / LOG.name, LOG]) as folders:
+        findings = verify(folders[0])
+        with Waiting(console(), "replay", "matches") as waiting:
+            replay(findings, REPLAYED, 0, waiting.reach)
+        for file, problems in findings.problems.items():
+            yield from (f"{file}: {problem}" for problem in problems)
+        yield from _foreign(name, *map(Folder, folders))
+
+
+def _foreign(name: str, own: Folder, league: Folder) -> Iterator[str]:
+    """What in an entry is not of the league, or not of this name."""
+    if own.seed != league.seed:
+        yield f"seed {own.seed} is not the league's {league.seed}"
+    known = {_terms(about) for about in league.sweep_cells()}
+    for about in own.sweep_cells():
+        if _terms(about) not in known or about.players[0] != ANCHOR:
+            yield f"{about.name}: the league has no such game, or another opponent"
+        if not about.labels["agent"].startswith(f"{name}/"):
+            yield f"{about.name}: played by {about.labels['agent']}, not by {name}"
+
+
+def _terms(about: CellInfo) -> tuple[object, ...]:
+    """The game, its deals, its measure and who sits where."""
+    return about.labels["game"], about.deal_key, about.measure, about.seatings
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="gauntlet join",
+        description="Play the public league's deals with a model, print its place, and write the "
+        "folder that a pull request adds.",
+        epilog="docs/league.md tells the rest.",
+    )
+    add = parser.add_argument
+    add("model", type=Path, nargs="+", help="MODEL.yaml, like those of conf/model")
+    add("--methods", default=METHODS, help="names of conf/prompt (default: %(default)s)")
+    add("--deals", type=int, default=DEALS, metavar="N", help="of each game (default: %(default)s)")
+    add("--check", action="store_true", help="check entries, which are folders, instead")
+    options = parser.parse_args(arguments)
+    out = console()
+    try:
+        if options.check:
+            return max(map(_check, options.model))
+        if len(options.model) > 1:
+            raise UserError("one model joins at a time")
+        entry = join(options.model[0], options.methods.split(","), options.deals, out)
+    except UserError as error:
+        print(f"gauntlet: {error}", file=sys.stderr)
+        return 2
+    out.print(f"{entry}: add this folder by a pull request", soft_wrap=True)
+    return 0
+
+
+def _check(entry: Path) -> int:
+    found = [*faults(entry)]
+    print("\n".join([*(f"{entry}: {one}" for one in found), f"{entry}: {_faults(len(found))}"]))
+    return int(bool(found))
+
+
+def _faults(count: int) -> str:
+    return counted(count, "fault") if count else "all is well"
+
+
+if __name__ == "__main__":
+    as_process(main)

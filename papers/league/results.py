@@ -1,0 +1,304 @@
+"""What the league found: `python -m papers.league.results [table|findings] [--logs LOG ...]`.
+
+Games are the units of every interval and test: a player's mean score in each game is one value,
+and a statement is about games like these, however many matches of each were played. Ratings
+(`pipeline.ratings`) take deals as units.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.stats import t as student
+
+from gauntlet.common.errors import UserError
+from gauntlet.common.process import as_process
+from gauntlet.papers.league.matches import ANCHOR, Games, contest, logs, read, unpacked_logs
+from gauntlet.pipeline.tables import plot_style
+from gauntlet.pipeline.tables.ratings import rate_contest, rating_span
+from gauntlet.pipeline.tables.registry import Results
+from gauntlet.stats.multiple import holm
+from gauntlet.stats.ratings import rated
+
+RUNGS = {ANCHOR: 1, "uct_4": 4, "uct_16": 16, "uct_64": 64}
+"""Playouts a decision of the search players that give the unit; random play is one."""
+DRAWS, SEED = 2_000, 1
+REAL = {"smollm2_135m": "SmolLM2", "gemma3_270m": "Gemma 3"}
+METHODS = ("letter", "cloze", "counterfactual")
+RAW, ADJUSTED = ("raw_low", "raw_high"), ("ci_low", "ci_high")
+OBFUSCATED = {"obfuscated_uno": "uno", "obfuscated_tic_tac_toe": "tic_tac_toe"}
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The mean over games of one value a game, with its 95% interval and the p-value of 0."""
+
+    value: float
+    low: float
+    high: float
+    p: float
+    games: int
+
+    @classmethod
+    def of(cls, values: ArrayLike) -> Mean:
+        """By Student's t, for two or more games; fewer have no interval."""
+        each = np.asarray(values, float)
+        n, mean = len(each), float(np.mean(each)) if len(each) else np.nan
+        if n < 2:
+            return cls(mean, np.nan, np.nan, np.nan, n)
+        error = float(each.std(ddof=1)) / np.sqrt(n)
+        reach = float(student.ppf(0.975, n - 1)) * error
+        p = 2 * float(student.sf(abs(mean) / error, n - 1)) if error else float(mean == 0)
+        return cls(mean, mean - reach, mean + reach, p, n)
+
+    def points(self) -> str:
+        span = f" ({100 * self.low:+.1f} to {100 * self.high:+.1f})" if self.games > 1 else ""
+        return f"{100 * self.value:+.1f} points{span}"
+
+
+def by_game(games: Games) -> pd.DataFrame:
+    """Mean scores against the anchor: players in rows, games in columns."""
+    found = games.deals.groupby(["player", "game"])["score"].mean().unstack()
+    return found.reindex(columns=sorted(found))
+
+
+def difference(games: Games, one: str, other: str) -> Mean:
+    """The first player's mean score less the other's, on the deals of both."""
+    wide = games.deals.pivot(index=["game", "variant", "deal"], columns="player", values="score")
+    if not {one, other} <= {*wide}:
+        return Mean.of([])
+    apart = (wide[one] - wide[other]).dropna()
+    return Mean.of([float(each.mean()) for _, each in apart.groupby("game")])
+
+
+def playouts(scores: pd.DataFrame, player: str) -> tuple[float, float, float]:
+    """The playouts a decision of a search player with the same mean score over the games that both
+    play, with a 95% bootstrap interval over games; 1 is random play, and the highest rung a limit.
+    nan without such games."""
+    rungs = scores.reindex([*RUNGS])
+    rungs.loc[ANCHOR] = 0.5
+    own = scores.reindex([player]).to_numpy(float)[0]
+    levels = rungs.to_numpy(float)
+    shared = np.isfinite(levels).all(axis=0) & np.isfinite(own)
+    if shared.sum() < 2:
+        return np.nan, np.nan, np.nan
+    levels, own = levels[:, shared], own[shared]
+    rng = np.random.default_rng(SEED)
+    drawn = rng.integers(len(own), size=(DRAWS, len(own)))
+    every = np.array([_placed(levels[:, at].mean(axis=1), own[at].mean()) for at in drawn])
+    low, high = np.quantile(every, [0.025, 0.975])
+    return _placed(levels.mean(axis=1), own.mean()), float(low), float(high)
+
+
+def _placed(levels: np.ndarray, score: float) -> float:
+    """Interpolated between the rungs in the logarithm of their playouts."""
+    rising = np.maximum.accumulate(levels)
+    return float(np.exp(np.interp(score, rising, np.log([*RUNGS.values()]))))
+
+
+def leaderboard(games: Games, folders: Sequence[Path]) -> pd.DataFrame:
+    """A row per player, by rating: rating, its 90% limits, score, playouts with limits, games,
+    matches, tokens and seconds a decision."""
+    ratings = rate_contest(contest(folders), rated)["ratings"].set_index("player")
+    scores, rows = by_game(games), []
+    for player, own in games.matches.groupby(games.matches["player"].astype(str)):
+        line = ratings.loc[player]
+        placed = playouts(scores, player)
+        rows.append(
+            {
+                "player": player,
+                **{name: line[name] for name in ("rating", "low", "high")},
+                "score": scores.loc[player].mean(),
+                **dict(zip(("playouts", "fewest", "most"), placed, strict=True)),
+                "games": scores.loc[player].count(),
+                "matches": len(own),
+                "tokens": own["tokens"].sum() / max(1, own["asked"].sum()),
+                "seconds": own["seconds"].sum() / max(1, own["asked"].sum()),
+                "asked": own["asked"].sum(),
+            }
+        )
+    return pd.DataFrame(rows).sort_values("rating", ascending=False)
+
+
+def leaderboard_lines(games: Games, folders: Sequence[Path]) -> Iterator[str]:
+    yield "| player | rating (90%) | score | like UCT of | games | matches | tokens a decision |"
+    yield "|---|---|---|---|---|---|---|"
+    for row in leaderboard(games, folders).to_dict("records"):
+        like = f"{row['playouts']:.1f} ({row['fewest']:.1f} to {row['most']:.1f})"
+        cells = (
+            f"`{row['player']}`",
+            f"{row['rating']:+.2f} ({rating_span(row['low'], row['high'])})",
+            f"{100 * row['score']:.1f}%",
+            like if np.isfinite(row["playouts"]) else "-",
+            f"{row['games']}",
+            f"{row['matches']:,}",
+            f"{row['tokens']:,.0f}" if row["asked"] else "-",
+        )
+        yield f"| {' | '.join(cells)} |"
+
+
+# --- findings
+
+
+def findings(games: Games, folders: Sequence[Path]) -> Iterator[str]:
+    """Five findings, each with its test."""
+    for number, each in enumerate((reading, methods, luck, obfuscation, letters), start=1):
+        lines = [*each(games, folders)]
+        yield f"{number}. {lines[0]}"
+        yield from (f"   - {line}" for line in lines[1:])
+
+
+def reading(games: Games, folders: Sequence[Path]) -> Iterator[str]:
+    """Do small real models read?"""
+    players = [f"{model}/{method}" for model in REAL for method in METHODS]
+    scores = by_game(games)
+    found = {
+        one: Mean.of(scores.loc[one].dropna().to_numpy() - 0.5)
+        for one in players
+        if one in scores.index
+    }
+    adjusted = dict(zip(found, holm([one.p for one in found.values()]), strict=True))
+    shown = [one for one, p in adjusted.items() if p < 0.05]
+    yield (
+        "**What do small real models read?** "
+        + (
+            f"{_listed(shown)} differ from random play"
+            if shown
+            else "None differs from random play"
+        )
+        + f" over {max(one.games for one in found.values())} games (t over games, Holm over "
+        f"{len(found)})."
+    )
+    for player, one in found.items():
+        rest = difference(games, player, "first_option")
+        yield (
+            f"`{player}` {one.points()}, p Holm {adjusted[player]:.3f}; less `first_option`: "
+            f"{rest.points()}"
+        )
+
+
+def methods(games: Games, folders: Sequence[Path]) -> Iterator[str]:
+    """Which method helps whom?"""
+    models = [*REAL, "pocket"]
+    asked = [(model, one) for model in models for one in METHODS[1:]]
+    found = {
+        (model, one): difference(games, f"{model}/{one}", f"{model}/{METHODS[0]}")
+        for model, one in asked
+    }
+    found = {key: one for key, one in found.items() if one.games > 1}
+    adjusted = dict(zip(found, holm([one.p for one in found.values()]), strict=True))
+    helped = [f"{one} {model}" for (model, one), p in adjusted.items() if p < 0.05]
+    yield (
+        "**Which method helps whom?** Compared with one question by letters on the same deals, "
+        + (f"a difference is shown for {_listed(helped)}" if helped else "no difference is shown")
+        + f" (paired, t over games, Holm over {len(found)})."
+    )
+    for (model, one), mean in found.items():
+        p = adjusted[model, one]
+        yield f"`{model}`, {one} instead of letter: {mean.points()}, p Holm {p:.3f}"
+
+
+def luck(games: Games, folders: Sequence[Path]) -> Iterator[str]:
+    """What does luck hide?"""
+    summary = pd.concat(Results.load(folder)["summary"] for folder in folders)
+    removed = summary[summary["estimator"] == "adjusted"]
+    raw, left = (removed[high] - removed[low] for low, high in (RAW, ADJUSTED))
+    known = (raw > 0) & (left > 0)
+    gain = ((raw / left)[known] ** 2).median()
+    turned = ((removed["estimate"] - 0.5) * (removed["raw"] - 0.5) < 0).sum()
+    yield (
+        f"**What does luck hide?** It could be removed in {len(removed)} of {len(summary)} cells. "
+        f"In the median cell, one match is then worth {gain:.1f}; in {turned} cells the lead over "
+        "random changes its sign."
+    )
+
+
+def obfuscation(games: Games, folders: Sequence[Path]) -> Iterator[str]:
+    """What does obfuscation cost?"""
+    scores = by_game(games)
+    yield (
+        "**What does obfuscation cost?** Points of score lost where the same rules have made-up "
+        "names:"
+    )
+    for made_up, game in OBFUSCATED.items():
+        if {made_up, game} <= {*scores}:
+            lost = 100 * (scores[game] - scores[made_up]).dropna()
+            told = (f"`{one}` {lost[one]:+.0f}" for one in lost.index if "/" in one)
+            yield f"{game}: {', '.join(told)}"
+
+
+def letters(games: Games, folders: Sequence[Path]) -> Iterator[str]:
+    """Where do letters decide?"""
+    yield (
+        "**Where do letters decide?** Options take turns under the letters, so a player that reads "
+        "answers A in its share of the questions:"
+    )
+    for player, answers in games.letters.groupby("player"):
+        fair = (1 / answers["options"]).mean()
+        least = answers.groupby("game")["first"].mean()
+        yield (
+            f"`{player}` answered A to {answers['first'].mean():.0%} of {len(answers):,} questions "
+            f"({fair:.0%} by chance); least in {least.idxmin()}, {least.min():.0%}"
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"`{one}`" for one in names)
+
+
+# --- the map
+
+
+def draw(games: Games, file: Path) -> None:
+    """The mean scores by player and game, less 1/2, as a heat map."""
+    scores = by_game(games)
+    order = scores.mean(axis=1).sort_values(ascending=False).index
+    values = (scores.loc[order] - 0.5).to_numpy()
+    texts = [["" if np.isnan(x) else f"{100 * x + 50:.0f}" for x in line] for line in values]
+    with plot_style.drawing_for(plot_style.Medium("page", 10.0)):
+        figure, axes = plot_style.canvas(0.24 * len(order) + 1.9)
+        image = plot_style.heat_map(axes, values, 0.5, texts)
+        axes.set_yticks(range(len(order)), order)
+        axes.set_xticks(range(len(scores.columns)), scores.columns)
+        plot_style.rotate_labels(axes)
+        plot_style.add_colour_bar(figure, axes, image, "score less 50%")
+        plot_style.set_title(figure, "Mean score against a random player, in percent")
+        figure.savefig(file, dpi=130)
+
+
+Part = Callable[[Games, Sequence[Path]], Iterator[str]]
+PARTS: dict[str, Part] = {
+    "table": leaderboard_lines,
+    "findings": findings,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m papers.league.results", description=__doc__)
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="all without any")
+    parser.add_argument("--logs", type=Path, nargs="+", metavar="LOG", help="packed, or folders")
+    parser.add_argument("--figure", type=Path, metavar="FILE", help="also draw the map")
+    options = parser.parse_args(arguments)
+    try:
+        with unpacked_logs(options.logs or logs()) as folders:
+            games = read(folders)
+            for part in options.parts or PARTS:
+                print("\n".join(PARTS[part](games, folders)), end="\n\n")
+            if options.figure:
+                draw(games, options.figure)
+    except UserError as error:
+        print(f"gauntlet: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    as_process(partial(main, None))
