@@ -8,7 +8,7 @@ from rich.console import Console
 
 from gauntlet.pipeline.config.read import SweepConfig
 from gauntlet.pipeline.judging.stopping import StopRule
-from gauntlet.pipeline.launch.cluster import patience, start_workers
+from gauntlet.pipeline.launch.cluster import start_workers
 from gauntlet.pipeline.launch.placement import asks_a_person, stages
 from gauntlet.pipeline.log.events import event, redact
 from gauntlet.pipeline.log.live import RunStatus
@@ -130,7 +130,7 @@ def play_missing(
                         finished,
                         give_up,
                         tick,
-                        patience=patience(stage.launch),
+                        patience=stage.launch.get("patience"),
                         ahead=ahead,
                         failed=preflight.failed,
                         stopped=admission.stopped,

@@ -16,7 +16,6 @@ from gauntlet.common.terminal import console
 from gauntlet.pipeline.config import resolved
 from gauntlet.pipeline.config.read import CellConfig, SweepConfig
 from gauntlet.pipeline.judging import luck, stopping
-from gauntlet.pipeline.launch.cluster import patience
 from gauntlet.pipeline.launch.placement import paid_models, resolve_launch
 from gauntlet.pipeline.log import code, failed_matches, same_name_cells
 from gauntlet.pipeline.log.events import event, log_events, redact_data
@@ -81,7 +80,6 @@ def run(
     plan = replace_plan(Plan(cells, deals, sweep.seed))
     sweep = resolve_launch(sweep, plan.sources)
     stopping.check(sweep, abouts)
-    patience(sweep.launch)
     claims.check(sweep.comparisons, (cell.name for cell in cells))
     halted, left_controls = None, 0
     with (
