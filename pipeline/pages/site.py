@@ -10,7 +10,7 @@ from nicegui import app as nicegui_app
 from nicegui import ui
 
 from gauntlet.pipeline.library import Library
-from gauntlet.pipeline.pages import compare, match, matches, observe, play, run, runs
+from gauntlet.pipeline.pages import compare, match, matches, play, run, runs
 from gauntlet.pipeline.pages.access import OriginCheck
 from gauntlet.pipeline.pages.frame import STYLE
 from gauntlet.pipeline.viewer import data
@@ -46,5 +46,4 @@ def register(outputs: Path) -> None:
     library = Library(outputs)
     for page in (runs, run, compare, matches, match):
         page.register(library)
-    for page in (play, observe):
-        page.register(outputs)
+    play.register(outputs)

@@ -16,10 +16,10 @@ from gauntlet.games.base import Game, TextAction
 from gauntlet.games.drawing import draw_facts, draw_state, draw_view, style_of
 from gauntlet.games.watch import Watch
 from gauntlet.games.watch.drawing import catalogue
-from gauntlet.pipeline.pages.child import Over, PersonTurn, answer
 from gauntlet.pipeline.pages.comparison import ERROR, PLAYOUTS, Mistakes, mistakes, scores
 from gauntlet.pipeline.pages.frame import button, drawing, note, section_heading, text_block, words
 from gauntlet.pipeline.pages.matches import link
+from gauntlet.pipeline.pages.messages import Over, PersonTurn, answer
 from gauntlet.pipeline.pages.places import Moves, clickable, place_moves
 from gauntlet.pipeline.pages.table import Ending, Table
 

@@ -30,8 +30,8 @@ from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.pipeline import replay, verify
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.pages import comparison, play
-from gauntlet.pipeline.pages.child import Answer, PersonTurn, answer
 from gauntlet.pipeline.pages.comparison import mistakes, scores
+from gauntlet.pipeline.pages.messages import Answer, PersonTurn, answer
 from gauntlet.pipeline.pages.places import Moves, place_moves, with_buttons
 from gauntlet.pipeline.pages.play import NOBODY, Wish
 from gauntlet.pipeline.pages.seat import Line

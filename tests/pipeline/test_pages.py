@@ -6,25 +6,21 @@ import asyncio
 import shutil
 import socket
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-import uvicorn
 from markupsafe import escape
 from nicegui import ElementFilter, ui
 from nicegui.elements.mixins.text_element import TextElement
 from nicegui.testing import User
-from starlette.types import Receive, Scope, Send
 
 from gauntlet.pipeline import library
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.metadata_files import parse_object, to_bytes
 from gauntlet.pipeline.pages import __main__ as command
-from gauntlet.pipeline.pages import access, run_status, runs
-from gauntlet.pipeline.pages.__main__ import configured
+from gauntlet.pipeline.pages import run_status, runs
 from gauntlet.pipeline.pages.access import OriginCheck
 from tests.pipeline.conftest import Capsys
 from tests.pipeline.logs import matches
@@ -293,62 +289,3 @@ def test_an_address_that_cannot_be_had_is_one_line(capsys: Capsys) -> None:
     assert len(said) == 3
     assert all(line.startswith("gauntlet: ") and "--port" in line for line in said)
     assert "0 takes a free one" in said[0]
-
-
-# --- pages connections
-
-
-SECONDS = 0.5
-LIVE = (
-    "GET /live HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
-)
-
-
-async def live(scope: Scope, receive: Receive, send: Send) -> None:
-    """Accepts a live connection and holds it."""
-    assert scope["type"] == "websocket"
-    await receive()
-    await send({"type": "websocket.accept"})
-    await receive()
-
-
-@pytest.fixture
-def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
-    monkeypatch.setattr(access, "REQUEST_SECONDS", SECONDS)
-    config = configured(live)
-    config.lifespan = "off"
-    server = uvicorn.Server(config)
-    listening = socket.create_server(("127.0.0.1", 0))
-    thread = threading.Thread(target=server.run, args=([listening],))
-    thread.start()
-    yield listening.getsockname()
-    server.should_exit = True
-    thread.join()
-
-
-def exchange(address: tuple[str, int], data: str, seconds: float) -> tuple[bytes, bool]:
-    """Return what is received within `seconds`, and whether the connection is still open."""
-    heard = b""
-    with socket.create_connection(address) as there:
-        there.settimeout(seconds)
-        there.sendall(data.encode())
-        try:
-            while piece := there.recv(1 << 16):
-                heard += piece
-        except TimeoutError:
-            return heard, True
-        return heard, False
-
-
-@pytest.mark.parametrize("half", ["", "GET / HT", "POST / HTTP/1.1\r\nHost: x\r\n"])
-def test_half_a_request_is_dropped(address: tuple[str, int], half: str) -> None:
-    heard, still_open = exchange(address, half, 20)
-    assert not still_open
-    assert heard.startswith(b"HTTP/1.1 408 ")
-
-
-def test_a_live_connection_stays(address: tuple[str, int]) -> None:
-    heard, still_open = exchange(address, LIVE, 4 * SECONDS)
-    assert heard.startswith(b"HTTP/1.1 101 ")
-    assert still_open
