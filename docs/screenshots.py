@@ -53,7 +53,6 @@ def pages(folder: Path) -> dict[str, str]:
         "run": f"/run?name={RUN}",
         "matches": f"/matches?run={RUN}&result=lost&order=smallest+margin",
         "match": f"/match?run={RUN}&id={lost.match}#ply={ply}",
-        "compare": f"/compare?a={RUN}&b={RUN}",
         "play": "/play",
     }
 

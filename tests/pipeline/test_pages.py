@@ -13,7 +13,6 @@ from urllib.parse import urlencode
 import pytest
 from markupsafe import escape
 from nicegui import ElementFilter, ui
-from nicegui.elements.mixins.text_element import TextElement
 from nicegui.testing import User
 
 from gauntlet.pipeline import library
@@ -25,7 +24,7 @@ from gauntlet.pipeline.pages.access import OriginCheck
 from tests.pipeline.conftest import Capsys
 from tests.pipeline.logs import matches
 from tests.pipeline.packed import html_of, unpacked
-from tests.pipeline.paged import DEALS, SCRIPT, played, several, visit
+from tests.pipeline.paged import DEALS, SCRIPT, several, visit
 
 
 @pytest.fixture(scope="module")
@@ -213,30 +212,6 @@ def test_a_match_is_shown_move_by_move_and_a_reply_stays_text(outputs: Path) -> 
         await user.should_see("no match 0000 can be read", retries=40)
 
     visit(outputs, act)
-
-
-def test_two_runs_are_paired(outputs: Path, tmp_path: Path) -> None:
-    every = Path(shutil.copytree(outputs, tmp_path / "every"))
-    played(every / "other", "prompt=counterfactual")
-
-    async def act(user: User) -> None:
-        await user.open("/compare")
-        await user.should_see("Choose two runs", retries=20)
-        await user.open("/compare?a=whole&b=torn")
-        await user.should_see("not in the pairs.csv of one of them", retries=60)
-        await user.open("/compare?a=torn&b=other")
-        await user.should_see("has it too", retries=60)
-        assert {row["deals"] for row in rows(user)} == {str(DEALS - 1), str(DEALS)}
-        await user.open("/compare?a=broken&b=torn")
-        await user.should_see("Paired on shared deals", retries=60)
-        await user.should_not_see("reading both logs", retries=60)
-        assert user.client
-        with user.client:
-            said = [one.text for one in ElementFilter(kind=TextElement)]
-        assert sum("is damaged: it should hold" in text for text in said) == 2  # of A, of the pair
-        assert sum("1 damaged line" in text for text in said) == 1  # of B
-
-    visit(every, act)
 
 
 @pytest.mark.parametrize("kind", ["http", "websocket"])
