@@ -123,11 +123,6 @@ def runs_of(client: MlflowClient, sweep: str) -> list[Run]:
     return list(client.search_runs(places, f"tags.`{TAG}` = '{sweep}'", max_results=FOUND))
 
 
-def log_values(client: MlflowClient, run: str, values: Mapping[str, float], step: int = 0) -> None:
-    """Log the values of one step; NaNs are skipped."""
-    log_points(client, run, [(name, step, value) for name, value in values.items()])
-
-
 def log_points(
     client: MlflowClient,
     run: str,
