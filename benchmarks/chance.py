@@ -97,8 +97,10 @@ class Row:
         return result, *one.corrections(turns[0].state, turns, 2 * deal + rotation)
 
     def play(self, seating: tuple[int, int], seed: tuple[int, int]) -> tuple[Any, list[Turn]]:
-        """The final state and the turns of a match; its deal is that of the first seed."""
-        game, rng, turns = self.game, np.random.default_rng(seed), list[Turn]()
+        """The final state and the turns of a match; its deal is that of the first seed.
+
+        numpy seeds (7, 0) like 7: without the 1, moves would depend on cards that nobody sees."""
+        game, rng, turns = self.game, np.random.default_rng((*seed, 1)), list[Turn]()
         state = game.deal(np.random.default_rng(seed[0]))
         while seats := game.to_move(state):
             (seat,), player = seats, seating[seats[0]]

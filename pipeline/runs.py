@@ -1,7 +1,8 @@
-"""Keep runs in order: `python -m pipeline.runs rm|mv|import|note ...`.
+"""Keep runs in order: `python -m pipeline.runs rm|mv|pack|import|note ...`.
 
 rm DIR...            remove folders, and their runs in MLflow
 mv DIR NEW           move a folder; MLflow gets its new name
+pack DIR FILE        its log in a .tar.xz to share, without what names your machine
 import FROM [DIR]    take over a colleague's folder, or an archive of one, after checking it
 note DIR [TEXT]      a note and tags, which report, pages and MLflow show
 """
@@ -9,13 +10,9 @@ note DIR [TEXT]      a note and tags, which report, pages and MLflow show
 from __future__ import annotations
 
 import argparse
-import re
 import shutil
 import sys
-import tarfile
 import tempfile
-import zipfile
-import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -24,18 +21,13 @@ from gauntlet.common.errors import UserError
 from gauntlet.common.process import as_process
 from gauntlet.common.sanitize import visible
 from gauntlet.pipeline import track
+from gauntlet.pipeline.log import archive
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.metadata_files import to_bytes
 from gauntlet.pipeline.log.records import held, renew_id
 from gauntlet.pipeline.tracking.store import STORE, store_exists
 from gauntlet.pipeline.tracking.track import forget, is_tracked
 from gauntlet.pipeline.verify import verify
-
-UNREADABLE = (ValueError, OSError, EOFError, tarfile.TarError, zipfile.BadZipFile, zlib.error)
-"""What unpacking a damaged or hostile archive raises."""
-ENDINGS = re.compile(r"(\.tar)?\.(zip|tar|gz|tgz|bz2|xz)$")
-DEPTH = 3
-"""Folders below an archive's top in which a run is looked for."""
 
 
 def remove(options: argparse.Namespace) -> None:
@@ -73,12 +65,17 @@ def move(options: argparse.Namespace) -> None:
     print(f"moved to {new}")
 
 
+def share(options: argparse.Namespace) -> None:
+    archive.pack(_sweep(options.output_dir), options.file)
+    print(f"{options.file}: {options.file.stat().st_size / 1e6:,.1f} MB")
+
+
 def take(options: argparse.Namespace) -> None:
-    source, new = options.source, options.new or Path("outputs") / _stem(options.source)
+    source, new = options.source, options.new or Path("outputs") / archive.stem(options.source)
     _refuse_existing(new)
     new.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=new.parent, prefix=".import-") as scratch:
-        found = _unpacked(source, Path(scratch) / "in")
+        found = archive.unpacked(source, Path(scratch) / "in")
         findings = verify(found)
         if findings.problems:
             file, problems = next(iter(findings.problems.items()))
@@ -122,28 +119,6 @@ def _track_again(path: Path, store: str) -> None:
         track.main([str(path), "--store", store])
 
 
-def _stem(source: Path) -> str:
-    """The name of a folder, or of an archive without its endings."""
-    return ENDINGS.sub("", source.name) if source.is_file() else source.resolve().name
-
-
-def _unpacked(source: Path, scratch: Path) -> Path:
-    """A copy of the run in this folder or archive. Raises UserError if there is none."""
-    try:
-        if source.is_dir():
-            shutil.copytree(source, scratch)
-        elif source.suffix == ".zip":  # its members cannot leave the folder
-            shutil.unpack_archive(source, scratch)
-        else:
-            shutil.unpack_archive(source, scratch, filter="data")
-    except UNREADABLE as error:
-        raise UserError(f"{source} is no folder or archive: {error}") from error
-    found = min(scratch.rglob("sweep.json"), key=lambda file: len(file.parts), default=None)
-    if found is None or len(found.relative_to(scratch).parts) > DEPTH:
-        raise UserError(f"{source} holds no run: it has no sweep.json")
-    return found.parent
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m pipeline.runs",
@@ -164,6 +139,9 @@ def _parser() -> argparse.ArgumentParser:
     one = command("mv", move)
     one.add_argument("output_dir", type=Path)
     one.add_argument("new", type=Path)
+    one = command("pack", share)
+    one.add_argument("output_dir", type=Path)
+    one.add_argument("file", type=Path, metavar="FILE", help="a .tar.xz")
     one = command("import", take)
     one.add_argument("source", type=Path, metavar="FROM", help="a folder, .zip or .tar.gz")
     one.add_argument("new", type=Path, nargs="?", metavar="DIR", help="default: outputs/NAME")

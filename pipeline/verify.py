@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ from gauntlet.common.sanitize import one_line, visible
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.judging.luck import Luck
 from gauntlet.pipeline.log import code
+from gauntlet.pipeline.log.archive import unpacked
 from gauntlet.pipeline.log.folder import Folder, key_of
 from gauntlet.pipeline.log.metadata_files import (
     LOGS,
@@ -322,7 +324,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m pipeline.verify",
         description="Is a folder's log whole? Status 0 where it is, else 1.",
     )
-    parser.add_argument("output_dir", type=Path, help="the output_dir of a sweep")
+    parser.add_argument("output_dir", type=Path, help="the output_dir of a sweep, or an archive")
     parser.add_argument(
         "--replay",
         type=count,
@@ -339,12 +341,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="packages of your own whose games and players may be imported to play again",
     )
     options = parser.parse_args(arguments)
-    folder = options.output_dir
     try:
-        findings = verify(folder)
-        if options.replay != 0:
-            with Waiting(console(), "replay", "matches") as waiting:
-                replay(findings, options.replay, options.seed, waiting.reach, options.packages)
+        with tempfile.TemporaryDirectory() as scratch:
+            source = options.output_dir
+            findings = verify(
+                unpacked(source, Path(scratch) / "in") if source.is_file() else source
+            )
+            if options.replay != 0:
+                with Waiting(console(), "replay", "matches") as waiting:
+                    replay(findings, options.replay, options.seed, waiting.reach, options.packages)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -18,7 +19,7 @@ from omegaconf import OmegaConf
 from gauntlet.common.errors import UserError, raised, raised_at, suggest
 from gauntlet.pipeline.config import read, resolved, secrets
 from gauntlet.pipeline.config.jobs import ABLATE, Configs, mapping_at, plain_data, user_errors
-from gauntlet.pipeline.config.output_dir import default_folder
+from gauntlet.pipeline.config.output_dir import default_folder, listed_values
 from gauntlet.pipeline.config.read import (
     GROUPS,
     KINDS,
@@ -82,8 +83,8 @@ def _composed(options: argparse.Namespace) -> tuple[Sequence[CellConfig], SweepC
         experiment, choices = configs.compose(
             tuple(str(one.input_line) for one in simple if one.key_or_group in OF_AN_EXPERIMENT)
         )
-        listed = configs.listed(experiment)
-        jobs = configs.jobs([*listed, *typed], mapping_at(experiment, ABLATE))
+        grids, ablate = configs.grids(experiment), mapping_at(experiment, ABLATE)
+        jobs = [job for grid in _asked(grids, typed, configs) for job in configs.jobs(grid, ablate)]
         allowed = [str(one.input_line) for one in typed if one.key_or_group == "allow_env"]
 
         @cache
@@ -92,9 +93,34 @@ def _composed(options: argparse.Namespace) -> tuple[Sequence[CellConfig], SweepC
 
         cells = [cell for job in jobs for cell in read.read_cells(job, find)]
         sweep = read.read_sweep([job.config for job in jobs])
-        folder = default_folder(sweep.output_dir, typed, experiment, choices, listed)
+        folder = default_folder(sweep.output_dir, typed, experiment, choices, [*chain(*grids)])
     config = {**resolved.document(jobs), "output_dir": str(folder)}
     return cells, replace(sweep, output_dir=folder, config=config)
+
+
+def _asked(
+    grids: Sequence[Sequence[Override]], typed: Sequence[Override], configs: Configs
+) -> Iterator[list[Override]]:
+    """Yield the overrides of each grid. Of the choices typed for several grids, each takes those
+    that it lists; if none lists any, the typed ones replace those of the first."""
+    if len(grids) == 1:
+        yield [*grids[0], *typed]
+        return
+    chosen = {
+        one.key_or_group: one for one in typed if one.key_or_group.partition(".")[0] in GROUPS
+    }
+    asked = False
+    for grid in grids:
+        lists = {one.key_or_group: listed_values(one) for one in grid if one.key_or_group in chosen}
+        both = {key: listed_values(chosen[key]) & listed for key, listed in lists.items()}
+        if all(both.values()):
+            asked = True
+            rest = (one for one in (*grid, *typed) if one.key_or_group not in both)
+            words = (f"{key}={','.join(sorted(values))}" for key, values in both.items())
+            yield [*rest, *configs.parsed(words)]
+    if not asked:
+        first = (one for one in grids[0] if one.key_or_group.partition(".")[0] not in chosen)
+        yield [*first, *typed]
 
 
 def _refusal(error: BaseException, packages: Sequence[str]) -> str:

@@ -65,11 +65,20 @@ class Configs:
             del config["hydra"]
         return config, choices
 
-    def listed(self, config: DictConfig) -> list[Override]:
-        """The sweep lists of an experiment's own config, as if typed on the command line."""
+    def grids(self, config: DictConfig) -> list[list[Override]]:
+        """The sweep lists of an experiment's own config, as if typed on the command line: of each
+        of its grids, if it names several."""
         lists = mapping_at(config, SWEEP)
         secrets.refuse({SWEEP: lists})
-        return self.parsed(f"{key}={value}" for key, value in lists.items())
+        named = [grid for grid in lists.values() if isinstance(grid, Mapping)]
+        if 0 < len(named) < len(lists):
+            raise UserError(
+                f"{SWEEP} mixes grids and keys; it must be KEY: VALUES, or such by name"
+            )
+        return [
+            self.parsed(f"{key}={value}" for key, value in grid.items())
+            for grid in named or [lists]
+        ]
 
     def node(self, group: str, choice: str, allowed: Sequence[str]) -> Node:
         """The node of one choice of a group. allowed: the typed `allow_env` overrides."""

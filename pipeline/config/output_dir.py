@@ -30,13 +30,15 @@ def default_folder(
     own: the experiment's own config. choices: its choice in every group. listed: what it sweeps.
     """
     changes: dict[str, str] = {}
-    lists = {one.key_or_group: _values(one) for one in listed}
+    lists: dict[str, set[str]] = {}
+    for one in listed:
+        lists.setdefault(one.key_or_group, set()).update(listed_values(one))
     for override in typed:
         key, value = override.key_or_group, str(override.input_line).partition("=")[2]
         if key == "output_dir":
             return folder
         has = lists.get(key) or {str(choices.get(key) or OmegaConf.select(config, key)).lower()}
-        if re.split(r"[.@]", key)[0] in APART and not _values(override) <= has:
+        if re.split(r"[.@]", key)[0] in APART and not listed_values(override) <= has:
             word = value if key in ("game", "seats") else f"{key.removeprefix('game.')}_{value}"
             changes[key] = word
     order = sorted(changes, key=lambda key: (APART.index(re.split(r"[.@]", key)[0]), key))
@@ -44,7 +46,8 @@ def default_folder(
     return folder.with_name("-".join([folder.name, short_name(names)])) if names else folder
 
 
-def _values(override: Override) -> set[str]:
+def listed_values(override: Override) -> set[str]:
+    """The values of an override, one or a list to sweep, in small letters."""
     swept = override.is_sweep_override()
     values = override.sweep_string_iterator() if swept else [override.get_value_element_as_str()]
     return {value.lower() for value in values}

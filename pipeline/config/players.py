@@ -31,7 +31,8 @@ class SeatConfig:
     """One entry of a seating: the nodes of its player, and its goal.
 
     asked: a suffix of its name, used if it asks a model. labels: the table's names for its parts.
-    where: the config path of its nodes, for messages.
+    where: the config path of its nodes, for messages. optional: whether it sits out of games that
+    it cannot play.
     """
 
     name: str
@@ -43,6 +44,7 @@ class SeatConfig:
     asked: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     where: str = ""
+    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,11 @@ def read_seat(number: int, entry: Any, job: Job) -> SeatConfig:
 
 
 def read_player(name: str, job: Job) -> SeatConfig:
-    """The player in a file of `conf/player`, with the goal to win. Raises UserError."""
-    parts = job.find("player", name)
+    """The player in a file of `conf/player`, or the one written MODEL/PROMPT, with the goal to win.
+    Raises UserError."""
+    model, slash, prompt = name.partition("/")
+    asked: Node = {"agent": "llm", "model": model, "prompt": prompt}
+    parts = asked if slash else job.find("player", name)
     seat = _of_parts(f"player={name}: ", parts, PARTS, job)
     swept = [job.labels[part] for part in PARTS[1:] if parts.get(part) is None]
     asked = "".join(f".{label}" for label in swept)
@@ -84,12 +89,18 @@ def pairs(
     job: Job, entries: Sequence[Any], measured: Sequence[int]
 ) -> Iterator[tuple[SeatConfig, ...]]:
     """The seats for every pair of listed players: the one listed first takes the measured seats,
-    the other the rest, each with the goal of its seat. Raises UserError."""
+    the other the rest, each with the goal of its seat. With `pairing=anchor` only those with the
+    first player, who takes the rest. A player named with a `?` is optional. Raises UserError."""
     rest = unmeasured_seats(measured, len(entries))
     _check_names(job.config["players"])
-    players = [read_player(name, job) for name in job.config["players"]]
+    players = [
+        replace(read_player(name.removesuffix("?"), job), optional=name.endswith("?"))
+        for name in job.config["players"]
+    ]
     helps = [_helps(f"seats.{number}", entry) for number, entry in enumerate(entries)]
-    for first, second in itertools.combinations(players, 2):
+    anchored = ((other, players[0]) for other in players[1:])
+    every = itertools.combinations(players, 2)
+    for first, second in anchored if job.config["pairing"] == "anchor" else every:
         yield tuple(
             replace(second if seat in rest else first, subject=seat not in rest, helps=helps[seat])
             for seat in range(len(entries))
@@ -107,7 +118,7 @@ def unmeasured_seats(measured: Sequence[int], seats: int) -> list[int]:
 def _check_names(names: Sequence[str]) -> None:
     if len(names) < 2:
         raise UserError(f"players is {[*names]}; a pair needs two or more of them")
-    (name, times), *_ = Counter(names).most_common(1)
+    (name, times), *_ = Counter(name.removesuffix("?") for name in names).most_common(1)
     if times > 1:
         raise UserError(f"players names {name} twice")
 

@@ -206,7 +206,7 @@ class Keys(TypedDict):
     baseline: Text | None
     stop: Stop
     expect: Expect
-    pairing: Literal["seats", "round_robin", "adaptive"]
+    pairing: Literal["seats", "round_robin", "anchor", "adaptive"]
     players: tuple[str, ...]
     verdict: Verdict
     round_deals: Annotated[int, Meta(ge=1, le=100_000)]
@@ -281,7 +281,8 @@ def read_cells(composed: Composed, find: FindNode) -> tuple[CellConfig, ...]:
         return tuple(_cell(job, seats, measured, opponent) for seats in seatings)
     if values["players"]:
         raise UserError(
-            "players is for pairing=round_robin or adaptive; pairing=seats takes those of `seats`"
+            "players is for pairing=round_robin, anchor or adaptive; pairing=seats takes those of "
+            "`seats`"
         )
     seats = tuple(read_seat(number, entry, job) for number, entry in enumerate(entries))
     return (replace(_cell(job, seats, measured, None), without=composed.without),)

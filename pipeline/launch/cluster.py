@@ -126,6 +126,19 @@ class _Actor:
             self._inline.close()
 
 
+class _RemoteActor(_Actor):
+    """An actor that reads a large plan from Ray's store.
+
+    shared: a reference to the plan and what was planned, which the driver keeps for restarts.
+    """
+
+    def __init__(self, shared: Sequence[Any], width: int, places: Places | None) -> None:
+        import ray
+
+        plan, planned = ray.get(shared[0])
+        super().__init__(plan, width, places, planned)
+
+
 class _RayWorker:
     """The driver's handle of an actor. After a crash, leases wait until Ray has restarted it."""
 
@@ -205,11 +218,11 @@ def _ray_workers(launch: Node, plan: Plan, width: int) -> Iterator[Sequence[Work
 
     with session(launch):
         check_nodes(plan.sources, nodes_alive())
-        actor: Any = ray.remote(_Actor)
-        planned = Planned.from_plan(plan)
+        actor: Any = ray.remote(_RemoteActor)
+        shared = [ray.put((plan, Planned.from_plan(plan)))]  # kept here for workers that restart
         lasting = {"max_restarts": -1, "max_concurrency": 2 * max(AHEAD, width)}
         handles = [
-            _RayWorker(actor.options(**lasting, **options).remote(plan, width, places, planned))
+            _RayWorker(actor.options(**lasting, **options).remote(shared, width, places))
             for options, places in _shares(launch, plan)
         ]
         try:

@@ -27,15 +27,23 @@ PARAMETERS = "parameters"
 """The key of a model's node that says how many parameters it has."""
 
 
+class Unfit(UserError):
+    """An optional player cannot play the game."""
+
+
 def build_cells(configs: Sequence[CellConfig]) -> tuple[Cell, ...]:
-    """The cells, fully checked, so that an impossible setting fails here."""
+    """The cells, fully checked, so that an impossible setting fails here. Those of an optional
+    player that cannot play the game are left out."""
     measures = {config.measure for config in configs}
     if len(measures) > 1:  # the measure changes no match, so the cells would share a key
         told = " and ".join(sorted(str(name or "null") for name in measures))
         raise UserError(f"measure takes one value a run, got {told}")
     cells: dict[str, Cell] = {}
     for config in configs:
-        cell = _cell(config)
+        try:
+            cell = _cell(config)
+        except Unfit:
+            continue
         _refuse_another(cells.setdefault(cell.key, cell), cell)
     return tuple(cells.values())
 
@@ -132,7 +140,8 @@ def _player(number: int, config: CellConfig, game: Game[Any]) -> Player:
             check(part, game)
         agent = aimed(agent, game, number, Goal(seat.helps))
     except ValueError as error:
-        raise UserError(f"{seat.where}agent: {error}") from error
+        refusal = Unfit if seat.optional else UserError
+        raise refusal(f"{seat.where}agent: {error}") from error
     asks = model is not None and not isinstance(agent, Human)
     parameters = _parameters(seat) if asks else None
     return Player(seat.name + seat.asked * asks, agent, model, seat.helps, parameters)

@@ -200,7 +200,7 @@ def test_a_job_is_what_hydra_makes_of_it(typed: Sequence[str]) -> None:
         configs = jobs.Configs(loader)
         own, _ = configs.compose(tuple(word for word in typed if word.startswith("experiment=")))
         words = [f"++{word}" if word.startswith("seats.") else word for word in typed]
-        composed = configs.jobs([*configs.listed(own), *configs.parsed(words)], {})
+        composed = configs.jobs([*configs.grids(own)[0], *configs.parsed(words)], {})
         assert len(composed) > 1
         for found in composed:
             config = hydra.compose("config", list(found.overrides), return_hydra_config=True)
