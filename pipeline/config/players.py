@@ -77,8 +77,8 @@ def read_player(name: str, job: Job) -> SeatConfig:
     """The player in a file of `conf/player`, or the one written MODEL/PROMPT, with the goal to win.
     Raises UserError."""
     model, slash, prompt = name.partition("/")
-    asked: Node = {"agent": "llm", "model": model, "prompt": prompt}
-    parts = asked if slash else job.find("player", name)
+    written: Node = {"agent": "llm", "model": model, "prompt": prompt}
+    parts = written if slash else job.find("player", name)
     seat = _of_parts(f"player={name}: ", parts, PARTS, job)
     swept = [job.labels[part] for part in PARTS[1:] if parts.get(part) is None]
     asked = "".join(f".{label}" for label in swept)
