@@ -49,10 +49,7 @@ STAGES: Mapping[str, Sequence[str]] = {
         "pipeline.tables.plot_style:save_png",
         "pipeline.tables.plot_style:Drawing.html",
     ),
-    "MLflow": (
-        "pipeline.tracking.track:track",
-        "pipeline.tracking.follow:Follower.close",
-    ),
+    "MLflow": ("pipeline.tracking.track:track",),
 }
 MOMENTS: Mapping[str, tuple[str, bool]] = {
     "first match begins": ("pipeline.play.driver:Driver.run", False),

@@ -33,7 +33,7 @@ HEIGHT, COLOURS = 900, 128
 """Height of a screenshot in pixels, and the size of its palette."""
 SETTLED, BEGUN = 4000, 10_000
 """Milliseconds until a page has read its run and drawn it, and until a match has begun."""
-BUTTONS = {"play": "Sit down", "observe": "Watch"}
+BUTTONS = {"play": "Sit down"}
 """Pages captured after clicking this button; what it starts stays under DIR."""
 SECTIONS = ("what-was-wrong-with-replies", "replies-looked-at")
 """The audit's sections in a report, by heading ids."""
@@ -53,9 +53,7 @@ def pages(folder: Path) -> dict[str, str]:
         "run": f"/run?name={RUN}",
         "matches": f"/matches?run={RUN}&result=lost&order=smallest+margin",
         "match": f"/match?run={RUN}&id={lost.match}#ply={ply}",
-        "compare": f"/compare?a={RUN}&b={RUN}",
         "play": "/play",
-        "observe": "/observe",
     }
 
 

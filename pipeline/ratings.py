@@ -2,8 +2,7 @@
 
 Reads the records of one or more output_dirs, prints tables, and writes ratings.csv,
 ratings_by_game.csv, ratings_pairs.csv, ratings_left_out.csv, for a field with cycles
-ratings_cycles.csv, with --cost ratings_cost.csv, and figures (docs/ratings.md). If
-MLflow has the sweeps, the ratings are added to their runs.
+ratings_cycles.csv, with --cost ratings_cost.csv, and figures (docs/ratings.md).
 """
 
 from __future__ import annotations
@@ -30,13 +29,9 @@ from gauntlet.pipeline.tables.ratings import (
 from gauntlet.pipeline.tables.registry import Results
 from gauntlet.pipeline.tables.spending import Cost
 from gauntlet.pipeline.tables.terminal import sheet_view
-from gauntlet.pipeline.tracking.rated import add_ratings
-from gauntlet.pipeline.tracking.store import STORE, tracking_uri
 from gauntlet.stats.matches import Ties
 from gauntlet.stats.ratings import LEVEL, By, Fit, rated
 
-NONE = "none"
-"""The value of --store for no store."""
 SEVERAL = Path("outputs/ratings")
 """Output folder for ratings of several folders."""
 
@@ -52,9 +47,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         contest, frames = _rate(options)
         files = _write(frames, out)
-        logged = 0
-        if options.store != NONE:
-            logged = add_ratings(options.folders, options.store, out, frames["ratings"])
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
@@ -62,8 +54,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"gauntlet: {out} cannot be written: {error.strerror}", file=sys.stderr)
         return 2
     _show(contest, frames, files, out)
-    if logged:
-        print(f"MLflow   {tracking_uri(options.store)}")
     return 0
 
 
@@ -128,8 +118,6 @@ def _parser() -> argparse.ArgumentParser:
     together = "which matches hang together: those of a deal, or none"
     add("--by", choices=get_args(By), default="deal", help=f"{together} (default %(default)s)")
     add("--level", type=float, default=LEVEL, metavar="P", help="of limits (default %(default)s)")
-    add("--store", default=str(STORE), metavar="STORE",
-        help=f"MLflow's folder or address, or {NONE} (default %(default)s)")  # fmt: skip
     return parser
 
 

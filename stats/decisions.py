@@ -141,19 +141,6 @@ def critical(values: ArrayLike, threshold: float) -> NDArray[np.bool_]:
     return found
 
 
-def clear_loss(won: ArrayLike, chosen: int, errors: float = 3.0) -> float:
-    """Return how much more often the best option wins than the chosen one, as a share of playouts.
-
-    won: shape (K, playouts), 1 for a playout won; the playouts of all options have the same random
-    numbers, so that they are paired. An option whose lead is within this many standard errors of
-    the paired difference counts as no better; 0 if no option is better.
-    """
-    leads = np.asarray(won, float) - np.asarray(won, float)[chosen]
-    means, spreads = leads.mean(axis=1), leads.std(axis=1)
-    clear = means > errors * spreads / sqrt(leads.shape[1])
-    return float(means[clear].max(initial=0.0))
-
-
 def _number(those: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Count the true values along the last axis."""
     return reduce(np.add, np.moveaxis(those.astype(np.int64), -1, 0))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import dis
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import chain
@@ -19,15 +18,14 @@ from omegaconf import OmegaConf
 
 from gauntlet.common.errors import UserError, raised, raised_at, suggest
 from gauntlet.pipeline.config import read, resolved, secrets
-from gauntlet.pipeline.config.jobs import ABLATE, Configs, plain_data, user_errors
+from gauntlet.pipeline.config.jobs import ABLATE, Configs, mapping_at, plain_data, user_errors
 from gauntlet.pipeline.config.output_dir import default_folder, listed_values
 from gauntlet.pipeline.config.read import (
     GROUPS,
-    RENAMED,
+    KINDS,
     CellConfig,
     Node,
     SweepConfig,
-    fitting_seats,
     missing_choice,
 )
 from gauntlet.pipeline.config.yaml_files import CONF as CONF
@@ -52,19 +50,19 @@ def compose(arguments: Sequence[str] | None, then: Act) -> int:
 
     Returns the exit status: that of `then`, 2 (user error) or 130 (interrupted).
     """
-    packages: set[str] = set()
+    packages: list[str] = []
     try:
         options = _parse(sys.argv[1:] if arguments is None else arguments)
         if shown := _information(options):
             print(shown)
             return 0
         cells, sweep = _composed(options)
-        packages.update(name for cell in cells for name in cell.packages)
+        packages += (name for cell in cells for name in cell.packages)
         return then(cells, sweep)
+    except KeyboardInterrupt:
+        print("\ninterrupted; running the same command again continues", file=sys.stderr)
+        return 130
     except BaseException as error:  # user modules may raise anything
-        if isinstance(error, KeyboardInterrupt) and not _by_statement(error, packages):
-            print("\ninterrupted; running the same command again continues", file=sys.stderr)
-            return 130
         message = _refusal(error, packages)
         if not message:
             raise
@@ -86,7 +84,7 @@ def _composed(options: argparse.Namespace) -> tuple[Sequence[CellConfig], SweepC
         experiment, choices = configs.compose(
             tuple(str(one.input_line) for one in simple if one.key_or_group in OF_AN_EXPERIMENT)
         )
-        grids, ablate = configs.grids(experiment), plain_data(experiment, [ABLATE])[ABLATE]
+        grids, ablate = configs.grids(experiment), mapping_at(experiment, ABLATE)
         jobs = [job for grid in _asked(grids, typed, configs) for job in configs.jobs(grid, ablate)]
         allowed = [str(one.input_line) for one in typed if one.key_or_group == "allow_env"]
 
@@ -135,7 +133,7 @@ def _shared(typed: Override, listed: Override) -> str:
     return ",".join(sorted(listed_values(typed) & listed_values(listed)))
 
 
-def _refusal(error: BaseException, packages: Collection[str]) -> str:
+def _refusal(error: BaseException, packages: Sequence[str]) -> str:
     """A one-line message for errors that a user can fix, also in a module of these packages; "" for
     our own bugs."""
     if isinstance(error, UserError):
@@ -148,15 +146,6 @@ def _refusal(error: BaseException, packages: Collection[str]) -> str:
         named = error.filename2 or error.filename or "the system"
         return f"{named}: {error.strerror or error}; what was played is safe"
     return ""
-
-
-def _by_statement(error: BaseException, packages: Collection[str]) -> bool:
-    """Whether the error comes from a `raise` in one of these packages rather than Ctrl-C."""
-    step = error.__traceback__
-    while step and step.tb_next:
-        step = step.tb_next
-    code = step.tb_frame.f_code.co_code[step.tb_lasti] if step else 0
-    return dis.opname[code] == "RAISE_VARARGS" and bool(raised_at(error, packages))
 
 
 # --- the command line
@@ -190,8 +179,6 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _refuse_word(word: str) -> None:
-    if any("\ud800" <= character <= "\udfff" for character in word):
-        raise UserError(f"{word!r} holds bytes that are no text in UTF-8")
     key, _, value = word.lstrip("+~").partition("=")
     if OF_HYDRA.match(key):
         raise UserError(
@@ -202,14 +189,8 @@ def _refuse_word(word: str) -> None:
         raise UserError(f"{word}: {SWEEP} is for experiments; here list values, as in seed=1,2")
     if key == ABLATE and not value.startswith("{"):
         raise UserError(f"{word}: it must be a mapping, as in {ABLATE}={{prompt.moves:0}}")
-    if key in RENAMED:
-        raise UserError(f"{word}: {key} is now called {RENAMED[key]}")
-    if value == "null" and key in (*GROUPS, "launch", "tracking", "beliefs"):
+    if value == "null" and key in (*GROUPS, *KINDS):
         raise missing_choice(key, None)
-    if key == "game.num_seats":
-        named = fitting_seats(lambda seats: str(seats) == value)
-        more = "seats=NAME; seats.2={player: random} adds one to seats=solo"
-        raise UserError(f"{word}: as many play as sit in {named or more}")
 
 
 def _typed(words: Sequence[str], configs: Configs) -> list[Override]:

@@ -1,13 +1,8 @@
-"""The jobs of a sweep: every combination of the listed values, composed by Hydra.
-
-Jobs with the same choice in every group differ only in values, so one of them is composed and the
-values of each job are set in a copy.
-"""
+"""The jobs of a sweep: every combination of the listed values, composed by Hydra."""
 
 from __future__ import annotations
 
 import copy
-import dataclasses
 import itertools
 import math
 import re
@@ -20,19 +15,13 @@ from typing import Any
 import hydra
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import (
-    Override,
-    OverrideType,
-    Quote,
-    QuotedString,
-    RangeSweep,
-)
+from hydra.core.override_parser.types import Override, OverrideType, Quote, QuotedString
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
 from gauntlet.common.errors import UserError, suggest
-from gauntlet.pipeline.config import interpolation, secrets
+from gauntlet.pipeline.config import secrets
 from gauntlet.pipeline.config.players import Node
 from gauntlet.pipeline.config.yaml_files import SWEEP
 
@@ -79,9 +68,7 @@ class Configs:
     def grids(self, config: DictConfig) -> list[list[Override]]:
         """The sweep lists of an experiment's own config, as if typed on the command line: of each
         of its grids, if it names several."""
-        lists: Any = OmegaConf.to_container(config, resolve=False)[SWEEP]  # type: ignore[index, call-overload]
-        if not isinstance(lists, Mapping):
-            raise UserError(f"{SWEEP} is {lists!r}; it must be a mapping, KEY: VALUES")
+        lists = mapping_at(config, SWEEP)
         secrets.refuse({SWEEP: lists})
         named = [grid for grid in lists.values() if isinstance(grid, Mapping)]
         if 0 < len(named) < len(lists):
@@ -97,17 +84,13 @@ class Configs:
         """The node of one choice of a group. allowed: the typed `allow_env` overrides."""
         new = "+" if group == "player" else ""  # `player` is not in the default config
         config, _ = self.compose((f"{new}{group}={choice}", *allowed))
-        node: Node = plain_data(config, [group])[group]
-        return node
+        return plain_data(config[group])
 
-    def jobs(self, overrides: Sequence[Override], ablate: Any) -> list[Composed]:
+    def jobs(self, overrides: Sequence[Override], ablate: Mapping[str, Any]) -> list[Composed]:
         """All jobs; if a key is given several times, the last one counts.
 
-        ablate: a mapping; after each job comes one for each of its keys, with its value. Raises
-            UserError.
+        ablate: after each job comes one for each of these keys, with its value.
         """
-        if not isinstance(ablate, Mapping):
-            raise UserError(f"{ABLATE} is {ablate!r}; it must be a mapping, KEY: VALUE")
         with user_errors():
             parts = [f"{key}={_as_typed(value)}" for key, value in ablate.items()]
             return [
@@ -117,6 +100,8 @@ class Configs:
             ]
 
     def _job(self, words: tuple[str, ...], without: str = "") -> Composed:
+        """Hydra takes tens of milliseconds a job, so the words that only set a value are set in a
+        copy of a config composed once from the other words."""
         parsed = self.parsed(words)
         ordered = any(one.is_delete() or isinstance(one.value(), dict) for one in parsed)
         late = [] if ordered else [one for one in parsed if self._sets(one)]
@@ -135,22 +120,22 @@ class Configs:
         return changes and override.package is None and not self._is_group(override.key_or_group)
 
 
-def plain_data(config: DictConfig, names: Sequence[Any] = ()) -> dict[str, Any]:
-    """These keys of a composed config, or all, as plain data. Raises UserError for what cannot be
-    resolved, and for secrets."""
-    raw: Any = OmegaConf.to_container(config, resolve=False)
+def mapping_at(config: DictConfig, key: str) -> Mapping[str, Any]:
+    """The mapping that a config has at this key, as written. Raises UserError for anything else."""
+    found: Any = OmegaConf.to_container(config)[key]  # type: ignore[index, call-overload]
+    if not isinstance(found, Mapping):
+        raise UserError(f"{key} is {found!r}; it must be a mapping, KEY: VALUES")
+    return found
+
+
+def plain_data(config: DictConfig) -> dict[str, Any]:
+    """A composed config, or a node of one, as plain data without its sweep lists. Raises UserError
+    for what cannot be resolved, and for secrets."""
     with user_errors():
-        interpolation.check(raw)
-        every: Any = {str(key): _resolved(config, key) for key in names or config}
-    secrets.refuse(every)
-    return {key: value for key, value in every.items() if key != SWEEP}
-
-
-def _resolved(config: DictConfig, key: Any) -> Any:
-    if OmegaConf.is_missing(config, key):
-        return "???"
-    value = config[key]
-    return OmegaConf.to_container(value, resolve=True) if OmegaConf.is_config(value) else value
+        plain: Any = OmegaConf.to_container(config, resolve=True)
+    secrets.refuse(plain)
+    plain.pop(SWEEP, None)
+    return plain  # type: ignore[no-any-return]
 
 
 def _replaced(words: tuple[str, ...], part: str) -> tuple[str, ...]:
@@ -175,11 +160,11 @@ def _product(overrides: Sequence[Override], times: int) -> Iterator[tuple[str, .
     for override in overrides:
         key = override.get_key_element()
         words[key] = [f"{key}={value}" for value in _values(override)]
-        if not 0 < times * math.prod(map(len, words.values())) <= MOST_JOBS:
-            raise UserError(
-                f"{override.input_line}: a sweep has 1 to {MOST_JOBS:,} jobs, the values of all "
-                "its keys multiplied"
-            )
+    if not 0 < times * math.prod(map(len, words.values())) <= MOST_JOBS:
+        most = max(words, key=lambda key: len(words[key]), default=ABLATE)
+        raise UserError(
+            f"{most}: a sweep has 1 to {MOST_JOBS:,} jobs, the values of all its keys multiplied"
+        )
     return itertools.product(*words.values())
 
 
@@ -188,16 +173,9 @@ def _values(override: Override) -> Iterable[str]:
     if not override.is_sweep_override():
         return [override.get_value_element_as_str()]
     if override.key_or_group in ONE_A_RUN:
-        raise UserError(
-            f"{override.input_line}: {override.key_or_group} takes one value a run; run them one "
-            "after the other"
-        )
+        raise UserError(f"{override.input_line}: {override.key_or_group} takes one value a run")
     if not override.is_discrete_sweep():
         raise UserError(f"{override.input_line}: what is swept is listed, as in 1,2,3 or range(3)")
-    value = override.value()
-    if isinstance(value, RangeSweep) and value.shuffle:  # Hydra would expand it first
-        few = len(list(itertools.islice(value.range(), MOST_JOBS + 1))) <= MOST_JOBS
-        override = dataclasses.replace(override, _value=dataclasses.replace(value, shuffle=few))
     return itertools.islice(override.sweep_string_iterator(), MOST_JOBS + 1)
 
 
@@ -247,5 +225,6 @@ def _explain(error: BaseException, choices: Mapping[str, str]) -> str:
                 return f"{key} is not a key of {owner}{suggest(str(each.key), keys)}"
     first = str(chain[-1]).strip().partition("\n")[0]
     if isinstance(chain[-1], (HydraException, OmegaConfBaseException, ValueError)) and first:
-        return first
+        key = getattr(error, "full_key", None)
+        return f"{key}: {first}" if key else first
     return f"{type(chain[-1]).__name__}: {first}".removesuffix(": ")

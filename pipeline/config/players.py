@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from omegaconf import OmegaConf
+
 from gauntlet.common.errors import UserError, suggest
 
 Node = Mapping[str, Any]
@@ -75,8 +77,8 @@ def read_player(name: str, job: Job) -> SeatConfig:
     """The player in a file of `conf/player`, or the one written MODEL/PROMPT, with the goal to win.
     Raises UserError."""
     model, slash, prompt = name.partition("/")
-    asked: Node = {"agent": "llm", "model": model, "prompt": prompt}
-    parts = asked if slash else job.find("player", name)
+    written: Node = {"agent": "llm", "model": model, "prompt": prompt}
+    parts = written if slash else job.find("player", name)
     seat = _of_parts(f"player={name}: ", parts, PARTS, job)
     swept = [job.labels[part] for part in PARTS[1:] if parts.get(part) is None]
     asked = "".join(f".{label}" for label in swept)
@@ -90,9 +92,10 @@ def pairs(
     the other the rest, each with the goal of its seat. With `pairing=anchor` only those with the
     first player, who takes the rest. A player named with a `?` is optional. Raises UserError."""
     rest = unmeasured_seats(measured, len(entries))
+    _check_names(job.config["players"])
     players = [
         replace(read_player(name.removesuffix("?"), job), optional=name.endswith("?"))
-        for name in _name_list(job.config["players"])
+        for name in job.config["players"]
     ]
     helps = [_helps(f"seats.{number}", entry) for number, entry in enumerate(entries)]
     anchored = ((other, players[0]) for other in players[1:])
@@ -112,14 +115,12 @@ def unmeasured_seats(measured: Sequence[int], seats: int) -> list[int]:
     return rest
 
 
-def _name_list(value: Any) -> list[str]:
-    names = [str(name) for name in value] if isinstance(value, list) else []
+def _check_names(names: Sequence[str]) -> None:
     if len(names) < 2:
-        raise UserError(f"players is {value!r}; a pair needs two or more of them")
+        raise UserError(f"players is {[*names]}; a pair needs two or more of them")
     (name, times), *_ = Counter(name.removesuffix("?") for name in names).most_common(1)
     if times > 1:
         raise UserError(f"players names {name} twice")
-    return names
 
 
 def _one_way(where: str, entry: Node, overrides: Sequence[str]) -> Node:
@@ -151,7 +152,7 @@ def _of_parts(where: str, parts: Node, keys: Sequence[str], job: Job) -> SeatCon
         if not _part(key):
             raise UserError(f"{where}{key} is not a setting{suggest(key, keys)}")
     labels = {part: _label(part, parts, job.labels[part]) for part in PARTS}
-    nodes = {part: _node(part, parts, where, job) for part in PARTS}
+    nodes = {part: _node(part, parts, job) for part in PARTS}
     return _seat(False, nodes, labels, where)
 
 
@@ -183,27 +184,18 @@ def _label(part: str, parts: Node, default: str) -> str:
     return f"{name}[{changes}]" if changes else name
 
 
-def _node(part: str, parts: Node, where: str, job: Job) -> Node:
+def _node(part: str, parts: Node, job: Job) -> Any:
     entry = parts.get(part)
     if entry is None:
         entry = job.config[part]
     node = entry if isinstance(entry, Mapping) else job.find(part, str(entry))
-    for path, value in _settings(part, parts).items():
-        node = _with_value(node, path.split("."), value, f"{where}{part}")
-    return node
-
-
-def _with_value(node: Any, path: Sequence[str], value: Any, where: str) -> Any:
-    """A copy of the node with the value at `path` replaced."""
-    if not path:
-        return value
-    key, *rest = path
-    if isinstance(node, list) and key.isdecimal() and int(key) < len(node):
-        at = int(key)
-        return [*node[:at], _with_value(node[at], rest, value, f"{where}.{key}"), *node[at + 1 :]]
-    if not isinstance(node, Mapping):
-        raise UserError(f"{where}.{key} is not a setting: {where} is {node!r}")
-    return {**node, key: _with_value(node.get(key), rest, value, f"{where}.{key}")}
+    changes = _settings(part, parts)
+    if not changes:
+        return node
+    config = OmegaConf.create(dict(node))
+    for path, value in changes.items():
+        OmegaConf.update(config, path, value)
+    return OmegaConf.to_container(config)
 
 
 def _helps(where: str, entry: Any) -> int | None:

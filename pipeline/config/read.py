@@ -5,12 +5,11 @@ Hydra silently accepts `+key=value`, `~key` and unknown keys in files; a run doe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict, get_type_hints
 
-import yaml
 from msgspec import Meta
 
 from gauntlet.common.errors import UserError
@@ -27,102 +26,33 @@ from gauntlet.pipeline.config.players import (
 from gauntlet.pipeline.config.players import Node as Node
 from gauntlet.pipeline.config.values import MOST_PLAYED as MOST_PLAYED
 from gauntlet.pipeline.config.values import check_value, format_value, settings
-from gauntlet.pipeline.config.yaml_files import CONF
 from gauntlet.stats.verdicts import Verdict
 
 GROUPS = ("game", "agent", "model", "prompt", "seats")
 """The config groups that make a cell."""
-RENAMED = {
-    "width": "concurrent_matches",
-    "accept_code": "allow_code_change",
-    "pairs": "comparisons",
-    "quirks": "paper_bugs",
-}
-"""Former names of keys."""
 MOST = 1_000_000_000
 """Most deals per seed."""
 MOST_SEED = 2**63 - 1
-MOST_CONTROLS = 100
 TRACES = ("sample", "all", "none")
-"""Which matches' model calls go to MLflow; configs of older versions do not say."""
+"""Which matches' model calls go to MLflow."""
 
 Seed = int | tuple[int, ...]
 """The source of all randomness in a sweep: one number, or several that take turns by deal."""
 Text = Annotated[str, Meta(pattern=r"\S")]
 Share = Annotated[float, Meta(gt=0, lt=1)]
+Positive = Annotated[float, Meta(gt=0)]
 Count = Annotated[int, Meta(ge=1)]
-Deals = Annotated[int, Meta(ge=1, le=MOST)] | Literal["auto"]
+FromZero = Annotated[int, Meta(ge=0)]
+SlurmName = Annotated[
+    str,
+    Meta(
+        pattern=r"\A[A-Za-z0-9_][A-Za-z0-9_.,@+-]*\Z",
+        description="a name of letters, digits and any of _ . , @ + -",
+    ),
+]
+Places = Annotated[tuple[Literal["first", "last"] | Count, ...], Meta(max_length=100)]
 TestName = Literal["two_sided", "above", "non_inferior"]
 Stop = Literal["fixed", "sprt", "precision"]
-Pairing = Literal["seats", "round_robin", "anchor", "adaptive"]
-
-
-class Keys(TypedDict):
-    """All keys of a run; conf/config.yaml explains them."""
-
-    game: Any
-    agent: Any
-    model: Any
-    prompt: Any
-    seats: Any
-    launch: Any
-    tracking: Any
-    beliefs: Any
-    name: Text
-    deals: Deals
-    simulate: bool
-    seed: Annotated[int, Meta(ge=0, le=MOST_SEED)]
-    samples: Annotated[int, Meta(ge=1, le=10_000)]
-    output_dir: Text
-    concurrent_matches: Annotated[int, Meta(ge=1, le=100_000)]
-    rotate: bool
-    paper_bugs: bool
-    baseline: Text | None
-    stop: Stop
-    expect: Any
-    pairing: Pairing
-    players: Any
-    verdict: Verdict
-    round_deals: Annotated[int, Meta(ge=1, le=100_000)]
-    budget: Any
-    controls: Any
-    test: TestName
-    margin: Share
-    measure: Text | None
-    packages: tuple[str, ...]
-    allow_env: tuple[str, ...]
-    comparisons: Any
-    allow_code_change: bool
-    noise_floor: bool
-    max_failures: Count | None
-    keep_thoughts: bool
-    ablate: Any
-
-
-HINTS = get_type_hints(Keys, include_extras=True)
-KEYS = tuple(HINTS)
-LAUNCH: Mapping[str, Mapping[str, Any]] = {
-    "inline": {"workers": Count | None},
-    "ray": {
-        "workers": Count | None,
-        "nodes": Count | None,
-        **dict.fromkeys(("patience", "address", "auth", "token_file"), Any),
-    },
-    "slurm": {
-        "workers": Count | None,
-        "nodes": Count | None,
-        "patience": Any,
-        **dict.fromkeys(("partition", "account", "time", "gpus_per_node", "cpus_per_task"), Any),
-        **dict.fromkeys(("extra", "signal", "requeues", "dry_run"), Any),
-    },
-}
-"""The settings of each kind of launch."""
-TRACKING: Mapping[str, Mapping[str, Any]] = {
-    "none": {"store": Any, "traces": Any},
-    "mlflow": {"store": Text, "traces": Literal[TRACES]},
-}
-BELIEFS: Mapping[str, Mapping[str, Any]] = {"none": {}, "asked": {"every": Count}}
-NO_BELIEFS: Mapping[str, Any] = {"kind": "none"}
 
 
 @dataclass(frozen=True)
@@ -140,6 +70,7 @@ class DeclaredTest:
 
 
 TWO_SIDED = DeclaredTest()
+NO_BELIEFS: Node = {"kind": "none"}
 
 
 @dataclass(frozen=True)
@@ -199,7 +130,7 @@ class Budget:
 
     matches: Count | None
     tokens: Count | None
-    money: Annotated[float, Meta(gt=0)] | None
+    money: Positive | None
 
 
 @dataclass(frozen=True)
@@ -252,8 +183,74 @@ class SweepConfig:
     config: Node = field(default_factory=dict)
 
 
-EXPECT = get_type_hints(Expect, include_extras=True)
-BUDGET = get_type_hints(Budget, include_extras=True)
+class Keys(TypedDict):
+    """All keys of a run; conf/config.yaml explains them."""
+
+    game: Any
+    agent: Any
+    model: Any
+    prompt: Any
+    seats: Any
+    launch: Any
+    tracking: Any
+    beliefs: Any
+    name: Text
+    deals: Annotated[int, Meta(ge=1, le=MOST)] | Literal["auto"]
+    simulate: bool
+    seed: Annotated[int, Meta(ge=0, le=MOST_SEED)]
+    samples: Annotated[int, Meta(ge=1, le=10_000)]
+    output_dir: Text
+    concurrent_matches: Annotated[int, Meta(ge=1, le=100_000)]
+    rotate: bool
+    paper_bugs: bool
+    baseline: Text | None
+    stop: Stop
+    expect: Expect
+    pairing: Literal["seats", "round_robin", "anchor", "adaptive"]
+    players: tuple[str, ...]
+    verdict: Verdict
+    round_deals: Annotated[int, Meta(ge=1, le=100_000)]
+    budget: Budget
+    controls: Literal["auto"] | Places
+    test: TestName
+    margin: Share
+    measure: Text | None
+    packages: tuple[str, ...]
+    allow_env: tuple[str, ...]
+    comparisons: Text
+    allow_code_change: bool
+    noise_floor: bool
+    max_failures: Count | None
+    keep_thoughts: bool
+    ablate: Any
+
+
+KEYS = get_type_hints(Keys, include_extras=True)
+_WORKERS = {"workers": Count | None, "nodes": Count, "patience": Positive | None}
+KINDS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "launch": {
+        "inline": {"workers": Count | None},
+        "ray": {
+            **_WORKERS,
+            "address": Text | None,
+            "auth": Literal["token", "disabled"],
+            "token_file": Text | None,
+        },
+        "slurm": {
+            **_WORKERS,
+            **dict.fromkeys(("partition", "account"), SlurmName | None),
+            "time": Any,
+            **dict.fromkeys(("gpus_per_node", "requeues"), FromZero),
+            **dict.fromkeys(("cpus_per_task", "signal"), Count),
+            "extra": tuple[str, ...],
+            "dry_run": bool,
+        },
+    },
+    "tracking": {"none": {"store": Any}, "mlflow": {"store": Text, "traces": Literal[TRACES]}},
+    "beliefs": {"none": {}, "asked": {"every": Count}},
+}
+"""The settings that each kind of these groups may have, and except for `launch` must."""
+NO_TRACKING: Node = {"kind": "none", "store": None}
 UNLABELLED = (
     *("base_url", "limit", "in_flight", "batch", "timeout", "patience", "slots", "threads"),
     *("price_in", "price_out", "price_cached", "cap", "cache", "key_env", "headers", "stream"),
@@ -309,34 +306,15 @@ def read_sweep(plains: Sequence[Node]) -> SweepConfig:
     return sweep
 
 
-def fitting_seats(fits: Callable[[int], bool]) -> str:
-    """The seatings in conf/seats whose number of seats fits, as typed: "seats=play or solo"; "" if
-    none."""
-    files = sorted(CONF.glob("seats/*.yaml"))
-    nodes = {file.stem: yaml.safe_load(file.read_text(encoding="utf-8")) for file in files}
-    names = [name for name, node in nodes.items() if fits(sum(map(str.isdecimal, node)))]
-    *first, last = names or [""]
-    return f"seats={', '.join(first)}{' or ' * bool(first)}{last}" if last else ""
-
-
 def _values(config: Node) -> dict[str, Any]:
     """The checked value of every key; group contents are checked only as far as every run needs
     them."""
-    for key in RENAMED.keys() & config.keys():
-        raise UserError(f"{key} is now called {RENAMED[key]}")
-    for group in (*GROUPS, "launch"):
+    for group in GROUPS:
         if not isinstance(config.get(group), Mapping):
             raise missing_choice(group, config.get(group))
-    tracking = config.get("tracking", {"kind": "none"})
-    if isinstance(tracking, Mapping):
-        tracking = {"store": None, "traces": TRACES[0], **tracking}
-    values = settings({"beliefs": NO_BELIEFS, **config, "tracking": tracking}, HINTS)
-    return {
-        **values,
-        "launch": _kind("launch", values["launch"], LAUNCH),
-        "tracking": _kind("tracking", values["tracking"], TRACKING),
-        "beliefs": _kind("beliefs", values["beliefs"], BELIEFS),
-    }
+    default = {"launch": None, "tracking": NO_TRACKING, "beliefs": NO_BELIEFS}
+    values = settings({**default, **config}, KEYS)
+    return values | {group: _kind(group, values[group]) for group in KINDS}
 
 
 def missing_choice(group: str, value: Any) -> UserError:
@@ -346,12 +324,13 @@ def missing_choice(group: str, value: Any) -> UserError:
     )
 
 
-def _kind(group: str, node: Any, kinds: Mapping[str, Mapping[str, Any]]) -> Node:
+def _kind(group: str, node: Any) -> Node:
     """The checked node of a group whose `kind` determines its settings."""
     if not isinstance(node, Mapping):
         raise missing_choice(group, node)
-    kind = check_value(node.get("kind"), Literal[tuple(kinds)], f"{group}.kind")
-    return settings(node, {"kind": str, **kinds[kind]}, f"{group}.", optional=True)
+    kind = check_value(node.get("kind"), Literal[tuple(KINDS[group])], f"{group}.kind")
+    hints = {"kind": str, **KINDS[group][kind]}
+    return settings(node, hints, f"{group}.", optional=group == "launch")
 
 
 def _cell(
@@ -412,12 +391,14 @@ def _refuse_agent(job: Job) -> None:
 
 
 def _sweep(values: Node) -> SweepConfig:
+    controls: Any = values["controls"]
+    if controls != "auto":
+        ends = {"first": 1, "last": -1}
+        controls = tuple(dict.fromkeys(ends.get(place, place) for place in controls))
     every = {
         **values,
         "output_dir": Path(values["output_dir"]),
-        "expect": Expect(**settings(values["expect"], EXPECT, "expect.")),
-        "controls": _controls(values["controls"]),
-        "comparisons": str(values["comparisons"]),
+        "controls": controls,
         "adaptive": _adaptive(values) if values["pairing"] == "adaptive" else None,
     }
     names = [own.name for own in fields(SweepConfig) if own.name != "config"]
@@ -432,11 +413,10 @@ def _adaptive(values: Node) -> Adaptive:
             raise UserError(f"pairing=adaptive takes {key}={str(value).lower()} only")
     if values["deals"] == "auto":
         raise UserError("pairing=adaptive plays until it is settled: give the most deals, not auto")
-    if values["controls"] not in ("auto", []):
+    if values["controls"] not in ("auto", ()):
         raise UserError("pairing=adaptive plays no controls")
     own = {key: values[key] for key in ("verdict", "margin", "round_deals")}
-    budget = Budget(**settings(values["budget"], BUDGET, "budget."))
-    return Adaptive(**own, alpha=Expect(**values["expect"]).alpha, budget=budget)
+    return Adaptive(**own, alpha=values["expect"].alpha, budget=values["budget"])
 
 
 def _label(group: str, job: Composed) -> str:
@@ -457,17 +437,3 @@ def _label(group: str, job: Composed) -> str:
     unlabelled |= {*UNLABELLED} if group == "model" else set()
     changes = [one for one in changes if not {one, one.partition("=")[0]} & unlabelled]
     return f"{name}[{','.join(changes)}]" if changes else name
-
-
-def _controls(value: Any) -> Literal["auto"] | tuple[int, ...]:
-    if value == "auto":
-        return "auto"
-    ends: dict[Any, Any] = {"first": 1, "last": -1}
-    listed = value if isinstance(value, list) else [None]
-    places: list[Any] = [ends.get(str(one), one) for one in listed]
-    if len(places) <= MOST_CONTROLS and all(type(place) is int and place for place in places):
-        return tuple(dict.fromkeys(places))
-    raise UserError(
-        f"controls is {value!r}; it must be auto, or a list of at most {MOST_CONTROLS} of "
-        "first, last and places from 1"
-    )

@@ -31,7 +31,7 @@ NAMES_ONE = ("api_key_env", "key_env")
 def refuse(config: Any, environment: Mapping[str, str] = os.environ) -> None:
     """Raises UserError if a key or value of the config, which is plain data, contains the value of
     a variable that looks like a secret or is named by an `api_key_env` or `key_env`."""
-    texts = list(leaves(config, ()))
+    texts = list(_leaves(config, ()))
     named = [text for path, text in texts if path and path[-1] in NAMES_ONE]
     for name, secret in _secrets(environment, named):
         for path, text in texts:
@@ -49,7 +49,7 @@ def cut(message: str, environment: Mapping[str, str] = os.environ) -> str:
     return message
 
 
-def leaves(node: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+def _leaves(node: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Yield every leaf of plain data, with its key path below `path`; empty mappings and lists are
     leaves."""
     if isinstance(node, (list, tuple)):
@@ -58,7 +58,7 @@ def leaves(node: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], 
         yield path, node
         return
     for key, value in node.items():
-        yield from leaves(value, (*path, str(key)))
+        yield from _leaves(value, (*path, str(key)))
 
 
 def looks_secret(name: str) -> bool:

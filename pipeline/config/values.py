@@ -38,6 +38,9 @@ def check_value(value: Any, hint: Any, where: str) -> Any:
     elif isinstance(kind, type) and issubclass(kind, Mapping) and isinstance(value, Mapping):
         of = arguments[1] if arguments else Any
         return {key: check_value(item, of, f"{where}.{key}") for key, item in value.items()}
+    elif _is_dataclass(kind) and not _is_object(value):
+        hints = typing.get_type_hints(kind, include_extras=True)
+        return kind(**settings(value, hints, f"{where}."))
     elif _is_object(value) or _is_protocol(kind):
         if _is_object(value) and _fits(value, kind):
             return value
@@ -105,11 +108,16 @@ def _is_object(value: Any) -> bool:
     return dataclasses.is_dataclass(value) and not isinstance(value, type)
 
 
+def _is_dataclass(kind: Any) -> bool:
+    return dataclasses.is_dataclass(kind) and not _is_protocol(kind)
+
+
 def _words(hint: Any) -> str:
     """A readable form of the annotation."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Annotated:
-        return f"{_words(arguments[0])}{_range(arguments[1])}"
+        meta = arguments[1]
+        return meta.description or f"{_words(arguments[0])}{_range(meta)}"
     if origin in UNIONS:
         return " or ".join(map(_words, arguments))
     if origin is Literal:
@@ -124,8 +132,10 @@ def _words(hint: Any) -> str:
 
 
 def _range(meta: msgspec.Meta) -> str:
+    if meta.max_length is not None:
+        return f", at most {meta.max_length}"
     if meta.gt is not None:
-        return f" between {meta.gt} and {meta.lt}"
+        return f" above {meta.gt}" if meta.lt is None else f" between {meta.gt} and {meta.lt}"
     if meta.ge is None:
         return ""
     return f" from {meta.ge} up" if meta.le is None else f" from {meta.ge} to {meta.le:,}"

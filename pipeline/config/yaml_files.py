@@ -1,8 +1,12 @@
-"""Load YAML files for Hydra; errors give the file, the line and the problem."""
+"""The config folders as Hydra reads them: each file is parsed once, and an error names the file.
+
+`${oc.env:NAME}` reads only variables that `allow_env` lists, and no secrets.
+"""
 
 from __future__ import annotations
 
 import copy
+import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -22,26 +26,20 @@ from hydra.core.object_type import ObjectType
 from hydra.core.plugins import Plugins
 from hydra.plugins.config_source import ConfigResult, ConfigSource
 from hydra.plugins.search_path_plugin import SearchPathPlugin
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from gauntlet.common.errors import UserError
 from gauntlet.common.sanitize import visible
+from gauntlet.pipeline.config.secrets import looks_secret
 
 CONF = Path(__file__).parent.parent.parent / "conf"
 SWEEP = "sweep"
 """The key of an experiment's sweep lists."""
-MOST_BYTES = 1_000_000
-DEEPEST = 50
-"""Most levels of brackets or indentation."""
-MOST_VALUES = 10_000
-"""Most values in a file, with every alias expanded."""
-TAG = "tag:yaml.org,2002:"
-TAGS = {None, "!", *(TAG + kind for kind in ("str", "int", "float", "bool", "null", "seq", "map"))}
 _folders: ContextVar[tuple[Path, ...]] = ContextVar("_folders", default=())
 
 
 class YamlFiles(ConfigSource):
-    """A config folder, `yaml:///path`, whose files are checked before they are loaded."""
+    """A config folder, `yaml:///path`."""
 
     @staticmethod
     def scheme() -> str:
@@ -51,19 +49,18 @@ class YamlFiles(ConfigSource):
         """The file's config. Raises UserError."""
         file = self._file(config_path)
         try:
-            if file.stat().st_size > MOST_BYTES:
-                raise ValueError(f"the file is larger than {MOST_BYTES:,} bytes")
-            data = file.read_bytes()
-            config = copy.deepcopy(_loaded(data))
-            header = self._get_header_dict(data.decode())
-        except yaml.reader.ReaderError as error:
-            line = data.count(b"\n", 0, error.position) + 1
-            raise UserError(f"{file} line {line}: {error.reason}") from error
+            text = file.read_text(encoding="utf-8")
+            config = copy.deepcopy(_parsed(text))
+            header = self._get_header_dict(text)
         except yaml.MarkedYAMLError as error:
             where = f" line {mark.line + 1}" if (mark := error.problem_mark) else ""
             raise UserError(f"{file}{where}: {error.problem}") from error
         except (yaml.YAMLError, ValueError, TypeError, OSError) as error:
             raise UserError(f"{file}: {getattr(error, 'strerror', None) or error}") from error
+        except RecursionError as error:
+            raise UserError(f"{file}: nested too deeply, or an anchor holds itself") from error
+        if not isinstance(config, DictConfig) or not config:
+            raise UserError(f"{file}: a config is a mapping, KEY: VALUE")
         if "hydra" in config or str(header["package"]).startswith("hydra"):
             raise UserError(
                 f"{file}: Hydra's own settings are not for a run; `{SWEEP}` lists choices"
@@ -127,42 +124,21 @@ def first_sentence(group: str, name: str, folders: Sequence[Path]) -> str:
 
 
 @lru_cache(maxsize=256)
-def _loaded(data: bytes) -> Any:
-    _check(data)
-    return OmegaConf.create(data.decode())
+def _parsed(text: str) -> Any:
+    return OmegaConf.create(text)
 
 
-def _check(data: bytes) -> None:
-    """Raises YAMLError for a document that is not a mapping, is nested too deeply, grows too large
-    through aliases, or has a tag for more than plain data. It reads events one by one, so a
-    malicious file costs neither time nor memory."""
-    sizes: dict[str | None, int] = {}
-    open_nodes: list[tuple[str | None, int]] = []
-    size = 0
-    for event in yaml.parse(data, Loader=yaml.CSafeLoader):
-        problem = ""
-        if isinstance(event, yaml.CollectionEndEvent):
-            anchor, before = open_nodes.pop()
-            sizes[anchor] = size - before
-        elif isinstance(event, yaml.AliasEvent):
-            size += sizes.get(event.anchor, 1)
-            if any(anchor == event.anchor for anchor, _ in open_nodes):
-                problem = f"the anchor {event.anchor!r} holds itself"
-        elif isinstance(event, yaml.NodeEvent):
-            if event.tag not in TAGS:
-                problem = f"the tag {event.tag} is not allowed; a config is plain data"
-            elif not open_nodes and not isinstance(event, yaml.MappingStartEvent):
-                problem = "a config is a mapping, KEY: VALUE"
-            elif "\0" in (getattr(event, "value", None) or ""):
-                problem = "a text with the character NUL, which no name or path may hold"
-            elif len(open_nodes) == DEEPEST:
-                problem = f"nested deeper than {DEEPEST} levels"
-            if isinstance(event, yaml.CollectionStartEvent):
-                open_nodes.append((event.anchor, size))
-            size += 1
-        if size > MOST_VALUES:
-            problem = f"a config has at most {MOST_VALUES:,} values, with every alias expanded"
-        if problem:
-            raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
-    if size == 0:
-        raise yaml.YAMLError("the file is empty; a config is a mapping, KEY: VALUE")
+def _variable(name: str, *default: Any, _root_: DictConfig) -> Any:
+    """The value of an environment variable, or the default. Raises UserError if `allow_env` does
+    not list it, and for a secret."""
+    where = f"${{oc.env:{name}}}"
+    if looks_secret(str(name)):
+        raise UserError(f"{where}: {name} looks like a secret, and no config may hold one")
+    if name not in (OmegaConf.select(_root_, "allow_env", default=None) or ()):
+        raise UserError(f"{where}: {name} is not in allow_env; allow_env=[{name}] lets it be read")
+    if name not in os.environ and not default:
+        raise UserError(f"{where}: the environment has no variable {name}")
+    return os.environ.get(name, *default)
+
+
+OmegaConf.register_new_resolver("oc.env", _variable, replace=True)

@@ -55,15 +55,6 @@ def start_workers(launch: Node, plan: Plan, width: int) -> Iterator[Sequence[Wor
             yield handles
 
 
-def patience(launch: Node) -> float | None:
-    """Seconds that a worker with leases may be silent; None means for ever. Raises UserError."""
-    value = launch.get("patience")
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if value is None or (number and value > 0):
-        return value
-    raise UserError(f"launch.patience is {value!r}; it must be seconds, more than 0, or null")
-
-
 class _Inline:
     """A worker in this process."""
 

@@ -13,10 +13,8 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, TypeVar
 
-import yaml
-
 from gauntlet.common.errors import UserError, suggest
-from gauntlet.pipeline.config.compose import CONF
+from gauntlet.pipeline.config.compose import composed
 from gauntlet.pipeline.config.read import Node
 from gauntlet.pipeline.launch.session import session
 
@@ -30,23 +28,13 @@ Result = TypeVar("Result")
 
 
 def read_launch(words: Sequence[str]) -> Node:
-    """Parse a choice of conf/launch and its settings, as in "ray address=HOST:PORT". Raises
-    UserError for a choice that starts no Ray from here, and for an unknown key."""
+    """The launch config of a choice and its settings, as in "ray address=HOST:PORT". Raises
+    UserError, also for a choice that starts no Ray from here."""
     name, *changes = words
     if name not in ("local", "ray"):
         raise UserError(f"--launch {name} cannot be used here{suggest(name, ('local', 'ray'))}")
-    node: dict[str, Any] = yaml.safe_load(
-        (CONF / "launch" / f"{name}.yaml").read_text(encoding="utf-8")
-    )
-    for change in changes:
-        key, given, value = change.partition("=")
-        if not given or key not in node:
-            raise UserError(f"--launch {name} {change}: no such setting{suggest(key, node)}")
-        node[key] = yaml.safe_load(value)
-    workers = node["workers"]
-    if workers is not None and (not isinstance(workers, int) or workers < 1):
-        raise UserError(f"launch.workers is {workers!r}; it is 1 or more, or null for all cores")
-    return node
+    _, sweep = composed([f"launch={name}", *(f"launch.{change}" for change in changes)])
+    return sweep.launch
 
 
 @contextmanager

@@ -16,7 +16,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from gauntlet.common.disk import write_atomically
 from gauntlet.common.errors import ModelError, UserError
@@ -24,7 +23,6 @@ from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine import hub
 from gauntlet.models.engine.files import local_folder
 from gauntlet.pipeline.config.read import CellConfig, Node, SweepConfig
-from gauntlet.pipeline.launch.cluster import patience
 from gauntlet.pipeline.launch.placement import check_nodes
 from gauntlet.pipeline.log.code import compare
 from gauntlet.pipeline.plan.build import build_cells
@@ -33,7 +31,6 @@ from gauntlet.pipeline.sizing.workload import cast
 TIME = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d{1,2}))?(?::(\d{1,2}))?")
 """A time limit for sbatch: minutes, M:S, H:M:S, D-H, D-H:M or D-H:M:S."""
 
-NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,@+-]*")
 OPTION = re.compile(r"--([a-z][a-z0-9-]*)(=[^\x00-\x1f\x7f]+)?")
 
 OWN_OPTIONS = {
@@ -120,19 +117,13 @@ def _is_here(source: Checkpoint) -> bool:
 
 
 def read_job(launch: Node) -> Job:
-    """The launch config as a checked job. Raises UserError for the first bad value."""
+    """The checked launch config as a job. Raises UserError."""
+    same = ("nodes", "partition", "account", "gpus_per_node", "cpus_per_task", "signal", "requeues")
     job = Job(
-        nodes=_count(launch, "nodes", 1),
-        partition=_name(launch, "partition"),
-        account=_name(launch, "account"),
+        **{key: launch[key] for key in same},
         time=str(launch["time"]),
-        gpus_per_node=_count(launch, "gpus_per_node", 0),
-        cpus_per_task=_count(launch, "cpus_per_task", 1),
         extra=_options(launch["extra"]),
-        signal=_count(launch, "signal", 1),
-        requeues=_count(launch, "requeues", 0),
     )
-    patience(launch)
     limit = seconds(job.time)
     if job.signal >= limit:
         raise UserError(
@@ -220,27 +211,9 @@ def submit(path: Path) -> str:
     return done.stdout.strip().partition(";")[0]
 
 
-def _count(launch: Node, key: str, least: int) -> int:
-    value = launch[key]
-    if isinstance(value, int) and not isinstance(value, bool) and value >= least:
-        return value
-    raise UserError(f"launch.{key} is {value!r}; it must be a whole number from {least} up")
-
-
-def _name(launch: Node, key: str) -> str | None:
-    value = launch[key]
-    if value is None or (isinstance(value, str) and NAME.fullmatch(value)):
-        return value
-    raise UserError(
-        f"launch.{key} is {value!r}; it must be a name of letters, digits and any of _ . , @ + -"
-    )
-
-
-def _options(extra: Any) -> tuple[str, ...]:
-    if not isinstance(extra, list):
-        raise UserError(f'launch.extra is {extra!r}; it must be a list, as in ["--mem=64G"]')
+def _options(extra: Sequence[str]) -> tuple[str, ...]:
     for option in extra:
-        match = OPTION.fullmatch(option) if isinstance(option, str) else None
+        match = OPTION.fullmatch(option)
         if not match:
             raise UserError(
                 f"launch.extra holds {option!r}; each must be one option of sbatch in one line, "

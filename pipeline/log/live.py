@@ -1,5 +1,4 @@
-"""The status of a run: <output_dir>/status.json for `python -m pipeline.status`, and running
-figures for experiment trackers.
+"""The status of a run: <output_dir>/status.json for `python -m pipeline.status`.
 
 The file holds what the log cannot: the number of planned deals, the process that plays, its recent
 rate, and when it was last alive. It is replaced as a whole about every two seconds.
@@ -32,9 +31,6 @@ FEW = 20
 WINDOW_SECONDS = 60.0
 """The rate is taken over the last minute, so it follows workers that join or are lost."""
 
-Result = tuple[float, float]
-"""The cell's measure of a match, and the share of the measured seats that won it."""
-
 
 @dataclass
 class CellProgress:
@@ -49,9 +45,8 @@ class CellProgress:
     deals: int = 0
     judged: int = 0
     figure: float = 0.0
-    won: float = 0.0
     figures: list[float] = field(default_factory=list)
-    _open: defaultdict[int, list[Result | None]] = field(default_factory=lambda: defaultdict(list))
+    _open: defaultdict[int, list[float | None]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, outcome: Outcome) -> None:
         """Add a finished match."""
@@ -60,7 +55,7 @@ class CellProgress:
         self.fallbacks += outcome.fallbacks
         self.tokens += outcome.all_tokens
         self.device_seconds += outcome.device_seconds
-        self._end(outcome.deal, (outcome.figure, outcome.won))
+        self._end(outcome.deal, outcome.figure)
 
     def skip(self, deal: int) -> None:
         """Count a failed match of the deal: it has no result but does not hold up later deals."""
@@ -72,26 +67,21 @@ class CellProgress:
             for _ in range(self.rotations):
                 self.skip(deal)
 
-    def _end(self, deal: int, result: Result | None) -> None:
+    def _end(self, deal: int, result: float | None) -> None:
         self._open[deal].append(result)
         while len(self._open.get(self.deals, ())) >= self.rotations:
             results = [result for result in self._open.pop(self.deals) if result is not None]
             self.deals += 1
             if results:
                 self.judged += 1
-                figures, won = (sum(parts) / len(results) for parts in zip(*results, strict=True))
-                self.figure, self.won = self.figure + figures, self.won + won
-                self.figures.append(figures)
+                mean = sum(results) / len(results)
+                self.figure += mean
+                self.figures.append(mean)
 
     @property
     def mean(self) -> float | None:
         """Mean of the cell's measure over the gap-free deals; None before the first."""
         return self.figure / self.judged if self.judged else None
-
-    @property
-    def win_rate(self) -> float | None:
-        """Win rate over the gap-free deals; None before the first."""
-        return self.won / self.judged if self.judged else None
 
 
 @dataclass(frozen=True)
@@ -194,13 +184,11 @@ class RunStatus:
         last = error.strip().splitlines()[-1]
         event("match given up", logging.ERROR, match=task.match, cell=task.cell, error=last)
 
-    def tick(self, stopped: Iterable[str]) -> bool:
-        """Write the file if it is due; return whether it was."""
-        if self._clock() - self._written < WRITE_SECONDS:
-            return False
-        self.stopped = frozenset(stopped)
-        self.write()
-        return True
+    def tick(self, stopped: Iterable[str]) -> None:
+        """Write the file if it is due."""
+        if self._clock() - self._written >= WRITE_SECONDS:
+            self.stopped = frozenset(stopped)
+            self.write()
 
     @property
     def rate(self) -> float | None:

@@ -11,11 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import uvicorn
-from starlette.types import ASGIApp
 
 from gauntlet.common.errors import UserError, require
 from gauntlet.common.sanitize import visible
-from gauntlet.pipeline.pages.access import MAX_CONNECTIONS, Connection
 
 PORT = 8050
 CLOSING_SECONDS = 1
@@ -40,23 +38,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     where = f"[{host}]" if ":" in host else host
     print(visible(f"pages on {options.outputs} at http://{where}:{port}"), flush=True)
     with contextlib.suppress(KeyboardInterrupt):
-        uvicorn.Server(configured(app)).run([listening])
+        config = uvicorn.Config(
+            app,
+            ws="wsproto",
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=CLOSING_SECONDS,
+        )
+        uvicorn.Server(config).run([listening])
     return 0
-
-
-def configured(app: ASGIApp) -> uvicorn.Config:
-    """The server's settings: a request that is not complete within ten seconds is dropped."""
-    return uvicorn.Config(
-        app,
-        http=Connection,
-        ws="wsproto",
-        log_level="error",
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        limit_concurrency=MAX_CONNECTIONS,
-        timeout_graceful_shutdown=CLOSING_SECONDS,
-    )
 
 
 def _listen(host: str, port: int) -> socket.socket:

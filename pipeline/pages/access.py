@@ -1,24 +1,17 @@
 """Access control for the pages: only the user's browser, and no requests from other sites.
 
 Any web page may make a browser send requests here, or point a host name of its site here (DNS
-rebinding). The pages in turn load nothing from other servers. Requests that do not arrive
-completely in time are dropped.
+rebinding). The pages in turn load nothing from other servers.
 """
 
 from __future__ import annotations
 
-import asyncio
 import ipaddress
 from collections.abc import Iterable
-from typing import Any
 
-import h11
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from uvicorn.config import Config
-from uvicorn.protocols.http.h11_impl import H11Protocol
-from uvicorn.server import ServerState
 
 OWN = ("localhost", "127.0.0.1", "::1")
 POLICY = (
@@ -86,72 +79,3 @@ def bare(host: str) -> str:
         return str(ipaddress.ip_address(name))
     except ValueError:
         return name
-
-
-MAX_CONNECTIONS = 256
-REQUEST_SECONDS = 10.0
-"""Time limit for a request to arrive, from its first byte to its last."""
-CLOSING_SECONDS = 1.0
-"""How long the client may take to read the error."""
-LATE = f"no whole request came in {REQUEST_SECONDS:g} seconds".encode()
-
-
-class Connection(H11Protocol):
-    """One connection, with a timer that runs while a request is expected or incomplete."""
-
-    def __init__(
-        self,
-        config: Config,
-        server_state: ServerState,
-        app_state: dict[str, Any],
-        _loop: asyncio.AbstractEventLoop | None = None,
-    ) -> None:
-        super().__init__(config, server_state, app_state, _loop)
-        self._timer: asyncio.TimerHandle | None = None
-        self._upgraded = False
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._set_timer()
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        if not self._upgraded:
-            self._set_timer()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._clear_timer()
-        super().connection_lost(exc)
-
-    def handle_websocket_upgrade(self, event: h11.Request) -> None:
-        """Hands the connection to another protocol."""
-        self._upgraded = True
-        self._clear_timer()
-        super().handle_websocket_upgrade(event)
-
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        self._clear_timer()
-
-    def _set_timer(self) -> None:
-        """Start the timer of an incomplete request, stop that of a complete one."""
-        answering = self.cycle is not None and not self.cycle.response_complete
-        if answering and not self.cycle.more_body:
-            self._clear_timer()
-        elif self._timer is None:
-            self._timer = self.loop.call_later(REQUEST_SECONDS, self._give_up)
-
-    def _clear_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _give_up(self) -> None:
-        """Close the connection, with an error unless a response has begun."""
-        if self.transport.is_closing():
-            return
-        if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
-            head = f"HTTP/1.1 408 Request Timeout\r\ncontent-length: {len(LATE)}\r\n"
-            self.transport.write(head.encode() + b"connection: close\r\n\r\n" + LATE)
-        self.transport.close()
-        self.loop.call_later(CLOSING_SECONDS, self.transport.abort)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
 
@@ -11,7 +11,6 @@ from markupsafe import Markup
 from numpy.typing import ArrayLike
 
 from gauntlet.common.markup import join_markup, tag
-from gauntlet.games.drawing import picture
 from gauntlet.pipeline.pages.run_status import Estimate
 from gauntlet.pipeline.tables.formatting import Scale
 
@@ -21,8 +20,6 @@ LEFT, RIGHT, ABOVE, BELOW = 62, 20, 8, 24
 """The margins of a chart, in its own units."""
 TICKS = 6
 """Maximum number of ticks of an axis."""
-LEAST = 0.1
-"""Minimum upper end of the axis of losses and beliefs."""
 
 
 @dataclass(frozen=True)
@@ -89,18 +86,6 @@ def growth(estimates: Sequence[Estimate], scale: Scale) -> Markup:
     note = f"raw {scale.words} by number of deals; bands: 95% intervals of a single look"
     note += "; dashed: baseline" * bool(baselines)
     return _chart(label, curves, axes, scale.mean, baselines, note)
-
-
-def course(title: str, lines: Mapping[str, Sequence[float]], most: int) -> Markup:
-    """Values from 0 up, guess by guess, NaN where missing. most: the total number of guesses."""
-    high = max([LEAST, *(value for line in lines.values() for value in line if value == value)])
-    curves = [
-        Curve(name, np.arange(1, len(line) + 1), np.array(line)) for name, line in lines.items()
-    ]
-    last = ", ".join(f"{name} {line[-1]:.2f}" for name, line in lines.items() if len(line))
-    label = f"{title} after each guess; last: {last}"
-    axes = Axes(420, 180, (1.0, float(max(2, most))), (0.0, high))
-    return picture(label, _chart(label, curves, axes, lambda value: f"{value:.2g}"))
 
 
 def _chart(

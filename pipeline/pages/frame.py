@@ -14,7 +14,7 @@ from gauntlet.common.sanitize import visible
 from gauntlet.pipeline.config.compose import CONF
 
 STYLE = Path(__file__).parent / "pages.css"
-PLACES = {"Runs": "/", "Matches": "/matches", "Play": "/play", "Observe": "/observe"}
+PLACES = {"Runs": "/", "Matches": "/matches", "Play": "/play"}
 THEMES: dict[str, bool | None] = {"system": None, "light": False, "dark": True}
 COOKIE = "gauntlet_theme"
 """The browser cookie that stores the theme; nothing is stored on the server."""

@@ -189,7 +189,6 @@ def _key(value: float) -> float | None:
 def _links(name: str) -> None:
     with html.p().classes("links"):
         ui.link("matches", f"/matches?{urlencode({'run': name})}")
-        ui.link("compare with another run", f"/compare?{urlencode({'a': name})}")
 
 
 def _file(name: str, file: str) -> str:

@@ -14,7 +14,7 @@ import queue
 import signal
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -33,8 +33,8 @@ from gauntlet.pipeline.config.compose import compose
 from gauntlet.pipeline.config.read import CellConfig, SweepConfig
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.run_info import command_line
-from gauntlet.pipeline.pages.child import Answer, News, Over, PersonTurn, TableReady
-from gauntlet.pipeline.plan.cells import Cell, Plan, Player, Task
+from gauntlet.pipeline.pages.messages import Answer, News, Over, PersonTurn, TableReady
+from gauntlet.pipeline.plan.cells import Plan, Player, Round
 
 
 class Line(PersonModel):
@@ -117,16 +117,6 @@ class AtPage(Human):
         yield from ()
 
 
-@dataclass(frozen=True)
-class FromDeal(Plan):
-    """A plan without the deals before `first`."""
-
-    first: int = 0
-
-    def tasks_of(self, cell: Cell) -> Iterator[Task]:
-        return (task for task in super().tasks_of(cell) if task.deal >= self.first)
-
-
 def at_page(line: Line, first: int, folder: Path, plan: Plan) -> Plan:
     """The plan with the person at the page in every human seat; the page is informed. Its other
     cells have other players in the person's seat."""
@@ -141,7 +131,8 @@ def at_page(line: Line, first: int, folder: Path, plan: Plan) -> Plan:
     names = tuple(player.name for player in cell.players)
     line.tell(TableReady(folder, cell.stem, before, names, cell.subjects[0]))
     laid = replace(cell, players=tuple(map(seated, cell.players)))
-    return FromDeal((laid, *others), plan.deals, plan.seed, first)
+    rest = Round(range(first, plan.deals), dict.fromkeys((one.key for one in plan.cells), ""))
+    return replace(plan, cells=(laid, *others), rounds=(rest,))
 
 
 def play(connected: Callable[[int, Path, Plan], Plan], first: int, words: Sequence[str]) -> int:

@@ -10,7 +10,7 @@ from nicegui import app as nicegui_app
 from nicegui import ui
 
 from gauntlet.pipeline.library import Library
-from gauntlet.pipeline.pages import compare, match, matches, observe, play, run, runs
+from gauntlet.pipeline.pages import match, matches, play, run, runs
 from gauntlet.pipeline.pages.access import OriginCheck
 from gauntlet.pipeline.pages.frame import STYLE
 from gauntlet.pipeline.viewer import data
@@ -44,7 +44,6 @@ def register(outputs: Path) -> None:
     ui.add_css(data.style(), shared=True)
     ui.add_head_html(f"<script>{data.SCRIPT.read_text(encoding='utf-8')}</script>", shared=True)
     library = Library(outputs)
-    for page in (runs, run, compare, matches, match):
+    for page in (runs, run, matches, match):
         page.register(library)
-    for page in (play, observe):
-        page.register(outputs)
+    play.register(outputs)

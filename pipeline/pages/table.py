@@ -1,16 +1,29 @@
-"""A table at which a person plays: the messages of its process so far."""
+"""A table at which a person plays: the process that plays its run, and its messages so far.
+
+It is a process because a run handles signals and occupies a model. It ends with the pages, however
+those end, because its connection closes.
+"""
 
 from __future__ import annotations
 
+import secrets
+import signal
+import subprocess
+import sys
 import threading
+from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
+from multiprocessing import Pipe
 
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.schema import MatchRecord
-from gauntlet.pipeline.pages.child import Answer, Child, News, Over, PersonTurn, TableReady
+from gauntlet.pipeline.pages.messages import Answer, News, Over, PersonTurn, TableReady
 from gauntlet.pipeline.viewer.match import MatchView, match_view
+
+PROGRAM = "gauntlet.pipeline.pages.seat"
 
 
 @dataclass(frozen=True)
@@ -22,22 +35,43 @@ class Ending:
     view: MatchView
 
 
-class Table(Child):
+class Table:
     """One run of `experiment=play`. Any page may view it and answer.
 
+    name: for display. changes: a counter of changes.
+    ended: why the process ended; "" if it finished, None while it runs.
     laid, asked, over: the latest message of each kind; asked is None while no answer is expected,
         over until a match ends and again once its end has been viewed.
     """
 
-    module = "gauntlet.pipeline.pages.seat"
-
     def __init__(self, name: str, words: Sequence[str], first: int = 0) -> None:
+        """words: the run's settings. first: the first deal to play."""
+        self.id = secrets.token_urlsafe(6)
+        self.name = name
+        self.changes = 0
+        self.ended: str | None = None
         self.laid: TableReady | None = None
         self.asked: PersonTurn | None = None
         self.over: Over | None = None
         self._known = 0
         self._answering = threading.Lock()
-        super().__init__(name, words, first)
+        self._told: deque[str] = deque(maxlen=1)
+        self._connection, theirs = Pipe()
+        program = [sys.executable, "-m", PROGRAM, str(theirs.fileno()), str(first)]
+        self._process = subprocess.Popen(
+            [*program, *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            pass_fds=[theirs.fileno()],
+        )
+        theirs.close()
+        self._reading = threading.Thread(target=self._read, daemon=True, name="errors")
+        self._hearing = threading.Thread(target=self._hear, daemon=True, name="table")
+        self._reading.start()
+        self._hearing.start()
 
     @property
     def moves(self) -> tuple[str, ...]:
@@ -69,10 +103,45 @@ class Table(Child):
         self.over = None
         self.changes += 1
 
-    def take_in(self, news: News) -> None:
+    def _take_in(self, news: News) -> None:
         if isinstance(news, TableReady):
             self.laid = news
         elif isinstance(news, Over):
             self.over, self._known = news, 0
         else:
             self.asked = news
+
+    def send(self, answer: Answer) -> None:
+        with suppress(OSError):  # `_hear` will report it
+            self._connection.send(answer)
+
+    def leave(self) -> None:
+        """Interrupt the process, which still writes its tables. Returns at once."""
+        with suppress(OSError):
+            self._process.send_signal(signal.SIGINT)
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait until the process has ended, or for this long."""
+        self._hearing.join(seconds)
+
+    def _hear(self) -> None:
+        with suppress(OSError, EOFError):
+            while True:
+                self._take_in(self._connection.recv())
+                self.changes += 1
+        status = self._process.wait()
+        self._reading.join()
+        self._connection.close()
+        self.ended = self._ending_reason(status)
+        self.changes += 1
+
+    def _read(self) -> None:
+        assert self._process.stderr is not None
+        with self._process.stderr as lines:
+            self._told.extend(line for line in lines if line.strip())
+
+    def _ending_reason(self, status: int) -> str:
+        if status == 0:
+            return ""
+        told = "".join(self._told).strip().removeprefix("gauntlet: ")
+        return told or "it was left; what was finished is kept"

@@ -16,10 +16,10 @@ from gauntlet.games.base import Game, TextAction
 from gauntlet.games.drawing import draw_facts, draw_state, draw_view, style_of
 from gauntlet.games.watch import Watch
 from gauntlet.games.watch.drawing import catalogue
-from gauntlet.pipeline.pages.child import Over, PersonTurn, answer
-from gauntlet.pipeline.pages.comparison import ERROR, PLAYOUTS, Mistakes, mistakes, scores
+from gauntlet.pipeline.pages.comparison import scores
 from gauntlet.pipeline.pages.frame import button, drawing, note, section_heading, text_block, words
 from gauntlet.pipeline.pages.matches import link
+from gauntlet.pipeline.pages.messages import Over, PersonTurn, answer
 from gauntlet.pipeline.pages.places import Moves, clickable, place_moves
 from gauntlet.pipeline.pages.table import Ending, Table
 
@@ -28,10 +28,6 @@ LOOK_SECONDS = 0.2
 COMPARE_SECONDS = 1.0
 LOOKS = 120
 """Seconds between looks for others who have played the same cards, and how many looks at most."""
-ERRORS = (
-    f"An error: from what you saw, another option wins at least {ERROR * PLAYOUTS:g} more of "
-    f"{PLAYOUTS} playouts with random players."
-)
 KEYS = 9
 """Number of options that have a key, from 1 on."""
 FOCUS = """setTimeout(() => document.querySelector(
@@ -51,7 +47,7 @@ class TableView:
     chosen: the moves of the chosen place, () if none is.
     listed: whether the list of all moves is open.
     acted: whether the last answer came from here.
-    scores, mistakes: of the finished match, as `comparison` has them.
+    scores: of the finished match, as `comparison` has them.
     looks: how often they were looked for.
     guess: of an observer, the last one.
     """
@@ -68,7 +64,6 @@ class TableView:
     listed: bool = False
     acted: bool = False
     scores: Sequence[str] = ()
-    mistakes: Mistakes | None = None
     looks: int = 0
     guess: str = ""
 
@@ -125,7 +120,7 @@ class TableView:
 
     def go_on(self) -> None:
         self.end, self.damage = None, ""
-        self.scores, self.mistakes, self.looks = (), None, 0
+        self.scores, self.looks = (), 0
         self.table.go_on()
 
 
@@ -165,18 +160,14 @@ async def _look_up(view: TableView) -> None:
 
 
 async def _compare(view: TableView, end: Ending) -> None:
-    """Look for the person's errors, once, and for others on the same cards, until they have played
-    them too."""
-    folder, record = end.folder, end.record
+    """Look for others on the same cards, until they have played them too."""
     try:
-        found = None if view.looks else await run.io_bound(mistakes, folder, record)
-        lines = await run.io_bound(scores, folder, record)
+        lines = await run.io_bound(scores, end.folder, end.record)
     except UserError:
         return  # as `damage` says
     if view.end is end:
         view.changes = -1
-        view.scores, view.mistakes = lines or (), found or view.mistakes
-        view.looks += 1
+        view.scores, view.looks = lines or (), view.looks + 1
 
 
 def _body(view: TableView) -> None:
@@ -324,7 +315,8 @@ def _over(view: TableView, over: Over) -> None:
     if view.end is None:
         text_block(over.ending)
     else:
-        _comparison(view, view.end)
+        for line in view.scores or ["Nobody else has played these cards yet"]:
+            words("p", f"{line}.").props("role=status").classes("p-compared")
         _style(view, view.end.view.game)
         drawing(draw_state(view.end.view.game, view.end.view.end_state))
     if view.damage:
@@ -333,33 +325,6 @@ def _over(view: TableView, over: Over) -> None:
         if view.table.ended is None:
             button("Next deal", view.go_on)
         if view.end is not None:
-            ui.link("The match, move by move", _link(view.end))
-
-
-def _link(end: Ending, ply: int | None = None) -> str:
-    there = link(end.folder.path.name, end.record.match)
-    return there if ply is None else f"{there}#ply={ply}"
-
-
-def _comparison(view: TableView, end: Ending) -> None:
-    """ "You 6 of 10, rule 7 of 10 on the same cards; you erred at plies 4 and 11." """
-    with html.p().props("role=status").classes("p-compared"):
-        first, *more = view.scores or ["Nobody else has played these cards yet"]
-        words("span", first)
-        if view.mistakes is None:
-            words("span", "." if view.looks else "; your decisions are being judged ...")
-        else:
-            _errors(end, view.mistakes)
-    for line in more:
-        note(f"{line}.")
-    if view.mistakes:
-        note(ERRORS)
-
-
-def _errors(end: Ending, found: Mistakes) -> None:
-    count = len(found.plies)
-    words("span", "; no clear error of yours" if not count else "; you erred at ")
-    for place, ply in enumerate(found.plies):
-        words("span", "" if not place else " and " if place == count - 1 else ", ")
-        ui.link(f"ply {ply}", _link(end, ply))
-    words("span", f"{found.scope}.")
+            ui.link(
+                "The match, move by move", link(view.end.folder.path.name, view.end.record.match)
+            )

@@ -18,7 +18,7 @@ from gauntlet.models.base import ModelSource
 from gauntlet.models.human import Terminal
 from gauntlet.pipeline.config.nodes import build, takes
 from gauntlet.pipeline.config.players import Node, SeatConfig
-from gauntlet.pipeline.config.read import CellConfig, fitting_seats
+from gauntlet.pipeline.config.read import CellConfig
 from gauntlet.pipeline.config.values import check_value
 from gauntlet.pipeline.plan.cells import Cell, Player
 from gauntlet.pipeline.plan.identity import cell_identity, model_identity
@@ -110,11 +110,7 @@ def _game(config: CellConfig) -> Game[Any]:
         if "paper_bugs" not in node:
             raise UserError(f"{config.labels['game']}: this game has no published bugs")
         node["paper_bugs"] = True
-    try:
-        game = _seating(config, node, len(config.seats))
-    except UserError as error:
-        named = fitting_seats(lambda seats: _seats(config, node, seats))
-        raise UserError(f"{error}; {named} would do" if named else str(error)) from error
+    game: Game[Any] = build(node, "game", config.packages, num_seats=len(config.seats))
     _check_seatings(game)
     return game
 
@@ -132,20 +128,6 @@ def _check_seatings(game: Game[Any]) -> None:
             f"game: {named} is {seatings!r}; it must be an attribute or a property that lists who "
             f"sits where, first {tuple(seats)}"
         )
-
-
-def _seating(config: CellConfig, node: Node, seats: int) -> Game[Any]:
-    game: Game[Any] = build(node, "game", config.packages, num_seats=seats)
-    return game
-
-
-def _seats(config: CellConfig, node: Node, seats: int) -> bool:
-    """Whether the game can be played by this many players."""
-    try:
-        _seating(config, node, seats)
-    except UserError:
-        return False
-    return True
 
 
 def _player(number: int, config: CellConfig, game: Game[Any]) -> Player:

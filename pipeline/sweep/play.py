@@ -8,7 +8,7 @@ from rich.console import Console
 
 from gauntlet.pipeline.config.read import SweepConfig
 from gauntlet.pipeline.judging.stopping import StopRule
-from gauntlet.pipeline.launch.cluster import patience, start_workers
+from gauntlet.pipeline.launch.cluster import start_workers
 from gauntlet.pipeline.launch.placement import asks_a_person, stages
 from gauntlet.pipeline.log.events import event, redact
 from gauntlet.pipeline.log.live import RunStatus
@@ -21,7 +21,6 @@ from gauntlet.pipeline.play.scheduler import Finished
 from gauntlet.pipeline.sweep.preflight import Preflight
 from gauntlet.pipeline.sweep.rounds import Rounds
 from gauntlet.pipeline.sweep.signals import stop_event
-from gauntlet.pipeline.tracking.follow import live_tracking
 
 VERBS = ("playing", "played")
 
@@ -87,8 +86,7 @@ def play_missing(
 
     def tick() -> None:
         log.sync()
-        if live.tick(rule.stopped | admission.stopped):
-            follower.offer(live)
+        live.tick(rule.stopped | admission.stopped)
         bar.tick()
         preflight.tick()
         if stop.is_set():
@@ -104,38 +102,37 @@ def play_missing(
     preflight = Preflight(out, plan, log, sweep, rule.stopped, refill)
     admission = preflight.admission
     try:
-        with live_tracking(sweep.tracking, log.folder, plan.cells) as follower:
-            for stage in stages(sweep.launch, plan.sources, admission.tasks()):
-                missing_tasks = missing(rounds.plan if rounds else plan, log, rule.stopped)
-                added = rounds.added if rounds else 0
-                with (
-                    start_workers(stage.launch, plan, sweep.concurrent_matches) as workers,
-                    stop_event() as stop,
-                    Bar(
-                        out,
-                        missing_tasks,
-                        asks_a_person(plan.sources),
-                        *verbs,
-                        outlook=live.outlook,
-                    ) as bar,
-                ):
-                    live.play(len(workers))
-                    preflight.workers = len(workers)
-                    lease, ahead = leases(sweep.concurrent_matches, missing_tasks, len(workers))
-                    if stage.one_by_one:
-                        lease = ahead = 1
-                    Driver(
-                        workers,
-                        lease,
-                        finished,
-                        give_up,
-                        tick,
-                        patience=patience(stage.launch),
-                        ahead=ahead,
-                        failed=preflight.failed,
-                        stopped=admission.stopped,
-                        trying=admission.trying,
-                    ).run(stage.tasks)
+        for stage in stages(sweep.launch, plan.sources, admission.tasks()):
+            missing_tasks = missing(rounds.plan if rounds else plan, log, rule.stopped)
+            added = rounds.added if rounds else 0
+            with (
+                start_workers(stage.launch, plan, sweep.concurrent_matches) as workers,
+                stop_event() as stop,
+                Bar(
+                    out,
+                    missing_tasks,
+                    asks_a_person(plan.sources),
+                    *verbs,
+                    outlook=live.outlook,
+                ) as bar,
+            ):
+                live.play(len(workers))
+                preflight.workers = len(workers)
+                lease, ahead = leases(sweep.concurrent_matches, missing_tasks, len(workers))
+                if stage.one_by_one:
+                    lease = ahead = 1
+                Driver(
+                    workers,
+                    lease,
+                    finished,
+                    give_up,
+                    tick,
+                    patience=stage.launch.get("patience"),
+                    ahead=ahead,
+                    failed=preflight.failed,
+                    stopped=admission.stopped,
+                    trying=admission.trying,
+                ).run(stage.tasks)
     except KeyboardInterrupt:
         return True
     finally:

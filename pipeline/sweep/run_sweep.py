@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import chain
 
 from rich.console import Console
@@ -16,12 +18,11 @@ from gauntlet.common.terminal import console
 from gauntlet.pipeline.config import resolved
 from gauntlet.pipeline.config.read import CellConfig, SweepConfig
 from gauntlet.pipeline.judging import luck, stopping
-from gauntlet.pipeline.launch.cluster import patience
 from gauntlet.pipeline.launch.placement import paid_models, resolve_launch
 from gauntlet.pipeline.log import code, failed_matches, same_name_cells
 from gauntlet.pipeline.log.events import event, log_events, redact_data
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.live import RunStatus
+from gauntlet.pipeline.log.live import RunStatus, State
 from gauntlet.pipeline.log.progress import Waiting
 from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.log.results import CellInfo, CellResults, collect
@@ -81,9 +82,7 @@ def run(
     plan = replace_plan(Plan(cells, deals, sweep.seed))
     sweep = resolve_launch(sweep, plan.sources)
     stopping.check(sweep, abouts)
-    patience(sweep.launch)
     claims.check(sweep.comparisons, (cell.name for cell in cells))
-    halted, left_controls = None, 0
     with (
         Log(sweep.output_dir, sweep.seed, infos=every_about) as log,
         log_events(log.folder),
@@ -93,78 +92,164 @@ def run(
             chain.from_iterable(log.outcomes.values()),
         ) as live,
     ):
-        for note in log.notes:
-            out.print(note)
+        going = _Run(out, sweep, cells, control_cells, plan, log, live)
+        going.write_down(every, every_about, changed)
+        going.play([about.key for about in abouts], baselines, command)
+        going.finish()
+    return going.exit_status()
+
+
+@dataclass
+class _Run:
+    """A sweep whose log is open.
+
+    cells: as configured; those of `plan` may have other players. rounds: of an adaptive sweep.
+    interrupted: whether something is left to play. halted: why no model answers any more.
+    failure: why nothing was played. left_controls: matches of controls that are left.
+    """
+
+    out: Console
+    sweep: SweepConfig
+    cells: Sequence[Cell]
+    control_cells: Sequence[Cell]
+    plan: Plan
+    log: Log
+    live: RunStatus
+    abouts: Sequence[CellInfo] = ()
+    rounds: Rounds | None = None
+    interrupted: bool = False
+    halted: Halted | None = None
+    failure: str | None = None
+    left_controls: int = 0
+
+    @property
+    def folder(self) -> Folder:
+        return Folder(self.log.folder)
+
+    def write_down(
+        self, cells: Sequence[Cell], abouts: Sequence[CellInfo], changed: code.CodeChange
+    ) -> None:
+        """Describe the cells with their controls, and print what a person should know of the
+        folder."""
+        for note in self.log.notes:
+            self.out.print(note)
             event("log mended", logging.WARNING, note=note)
-        code.describe(log, every, every_about, changed)
-        described = {about.key: about for about in Folder(log.folder).all_cells()}
-        abouts = [described[about.key] for about in abouts]  # with the controls of earlier runs
+        code.describe(self.log, cells, abouts, changed)
         for note in (
-            *code.notes(sweep.output_dir, changed),
-            *same_name_cells.notes(Folder(log.folder), cells),
+            *code.notes(self.sweep.output_dir, changed),
+            *same_name_cells.notes(self.folder, self.cells),
         ):
-            out.print(note)
-        claims.save_rule(log.folder, sweep.comparisons)
-        config = resolved.as_yaml(redact_data(sweep.config))
-        write_atomically(Folder(log.folder).config_file, config)
-        played = max(result.complete_deals for result in logged_results(abouts, log))
-        if sweep.adaptive is None:
-            rounds = None
-            announce(out, plan, sweep, baselines, missing(plan, log), played)
+            self.out.print(note)
+        claims.save_rule(self.log.folder, self.sweep.comparisons)
+        config = resolved.as_yaml(redact_data(self.sweep.config))
+        write_atomically(self.folder.config_file, config)
+
+    def play(
+        self, keys: Sequence[str], baselines: Mapping[str, Baseline | None], command: str
+    ) -> None:
+        """Play what the log lacks of the cells with these keys."""
+        described = {about.key: about for about in self.folder.all_cells()}
+        self.abouts = [described[key] for key in keys]  # with the controls of earlier runs
+        if self.sweep.adaptive is None:
+            played = max(result.complete_deals for result in logged_results(self.abouts, self.log))
+            left = missing(self.plan, self.log)
+            announce(self.out, self.plan, self.sweep, baselines, left, played)
         else:
-            rounds = Rounds(out, sweep.adaptive, live.plan, deals, abouts, log, live)
-            announce_rounds(out, live.plan, sweep, deals)
-            rounds.begin()
-        rule = stopping.StopRule(sweep, plan, abouts, log)
-        try:
-            first = rounds.plan if rounds else plan
-            interrupted = play_missing(out, first, sweep, log, rule, live, command, rounds=rounds)
-        except Halted as error:
-            interrupted, halted = True, error
-        log.sync()
-        live.judge()
-        results, entries = logged_results(abouts, log), Folder(log.folder).failed_matches
-        results = stopping.settle(log.folder, cells, results, sweep)
-        luck.adjust(log.folder, cells, results, sweep.seed, out.print)
-        results = luck.with_adjustment(log.folder, results)
-        failure = None if interrupted else failed_matches.nothing_played(results, entries)
-        if not interrupted and not failure:
+            most = self.plan.deals
+            self.rounds = Rounds(
+                self.out,
+                self.sweep.adaptive,
+                self.live.plan,
+                most,
+                self.abouts,
+                self.log,
+                self.live,
+            )
+            announce_rounds(self.out, self.live.plan, self.sweep, most)
+            self.rounds.begin()
+        rule = stopping.StopRule(self.sweep, self.plan, self.abouts, self.log)
+        with self._halting():
+            self.interrupted = play_missing(
+                self.out,
+                self._plan_so_far,
+                self.sweep,
+                self.log,
+                rule,
+                self.live,
+                command,
+                rounds=self.rounds,
+            )
+        self.log.sync()
+
+    def finish(self) -> None:
+        """Judge the matches, play the controls, ask side questions, and show everything."""
+        self.live.judge()
+        results = self._judged()
+        if not self.interrupted:
+            self.failure = failed_matches.nothing_played(results, self.folder.failed_matches)
+        if not self.interrupted and not self.failure:
+            self._play_controls(results)
+        if not self.interrupted and not self.failure:
             try:
-                left_controls = controls.play(out, control_cells, results, sweep, log, live)
-                interrupted = left_controls > 0
-                live.judge()
-            except Halted as error:
-                interrupted, halted = True, error
-        if not interrupted and not failure:
-            try:
-                interrupted = beliefs.ask(out, cells, results, sweep)
+                self.interrupted = beliefs.ask(self.out, self.cells, results, self.sweep)
             except UserError as error:
-                out.print(f"warning: no beliefs: {error}", soft_wrap=True)
+                self.out.print(f"warning: no beliefs: {error}", soft_wrap=True)
         from gauntlet.pipeline.sweep.publish_results import (
             show,  # imported late: pandas and matplotlib are slow to load
         )
 
-        show(out, sweep, results, hurry=interrupted and not halted)
-        for account in dict.fromkeys(source.account() for source in paid_models(plan.sources)):
-            out.print(f"paid     {account}", soft_wrap=True)
+        show(self.out, self.sweep, results, hurry=self.interrupted and not self.halted)
+        for account in dict.fromkeys(one.account() for one in paid_models(self.plan.sources)):
+            self.out.print(f"paid     {account}", soft_wrap=True)
             event("paid", account=account)
-        live.ended("interrupted" if interrupted else "failed" if failure else "finished", failure)
-        if interrupted:
-            part = " of this round" if rounds else ""
-            hint = "" if halted else "; running the same command again continues"
-            left = missing(rounds.plan if rounds else plan, log) + left_controls
-            out.print(
-                f"\ninterrupted: {left:,} matches{part} are left, all others are safe in "
-                f"{log.folder}{hint}"
+        ended: State = "failed" if self.failure else "finished"
+        self.live.ended("interrupted" if self.interrupted else ended, self.failure)
+        if self.interrupted:
+            self._say_what_is_left()
+
+    def exit_status(self) -> int:
+        """The status of the process. Raises Halted."""
+        if self.halted is not None:
+            raise self.halted
+        if self.failure:
+            file = self.folder.lines_file("failed_matches")
+            print(f"gauntlet: {self.failure}; see {file}", file=sys.stderr)
+            return NOTHING_PLAYED
+        return INTERRUPTED if self.interrupted else 0
+
+    @property
+    def _plan_so_far(self) -> Plan:
+        return self.rounds.plan if self.rounds else self.plan
+
+    @contextmanager
+    def _halting(self) -> Iterator[None]:
+        try:
+            yield
+        except Halted as error:
+            self.interrupted, self.halted = True, error
+
+    def _judged(self) -> list[CellResults]:
+        folder, cells = self.log.folder, self.cells
+        results = stopping.settle(folder, cells, logged_results(self.abouts, self.log), self.sweep)
+        luck.adjust(folder, cells, results, self.sweep.seed, self.out.print)
+        return luck.with_adjustment(folder, results)
+
+    def _play_controls(self, results: Sequence[CellResults]) -> None:
+        with self._halting():
+            self.left_controls = controls.play(
+                self.out, self.control_cells, results, self.sweep, self.log, self.live
             )
-    if halted is not None:
-        raise halted
-    if failure:
-        print(
-            f"gauntlet: {failure}; see {sweep.output_dir / 'failed_matches.jsonl'}", file=sys.stderr
+            self.interrupted = self.left_controls > 0
+            self.live.judge()
+
+    def _say_what_is_left(self) -> None:
+        part = " of this round" if self.rounds else ""
+        hint = "" if self.halted else "; running the same command again continues"
+        left = missing(self._plan_so_far, self.log) + self.left_controls
+        self.out.print(
+            f"\ninterrupted: {left:,} matches{part} are left, all others are safe in "
+            f"{self.log.folder}{hint}"
         )
-        return NOTHING_PLAYED
-    return INTERRUPTED if interrupted else 0
 
 
 def measure_baselines(

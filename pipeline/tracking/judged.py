@@ -11,7 +11,6 @@ from gauntlet.common.errors import UserError
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.tracking.store import (
     CELL_TAG,
-    LIVE_TAG,
     client_of,
     runs_of,
     store_exists,
@@ -34,17 +33,16 @@ def add_metrics(folder: Path, store: str) -> bool:
     with usable(store, folder):
         client = client_of(store)
         found = runs_of(client, Folder(folder).id)
-        final = [run for run in found if LIVE_TAG not in run.data.tags]
         table = read_metrics(folder)
         if table is None:
-            return bool(final)
-        for run in final:
+            return bool(found)
+        for run in found:
             key = run.data.tags.get(CELL_TAG)
             if key is None:
                 _log_files(client, run.info.run_id, folder)
             elif len(rows := table[table["key"] == key]):
                 client.log_text(run.info.run_id, rows.to_csv(index=False), "metrics/metrics.csv")
-    return bool(final)
+    return bool(found)
 
 
 def read_metrics(folder: Path) -> pd.DataFrame | None:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 STORE = Path("outputs/mlflow")
 TAG = "gauntlet.sweep"
 CELL_TAG = "gauntlet.cell"
-LIVE_TAG = "gauntlet.live"
 WARNING_TAG = "gauntlet.warning"
 """What a reader of a cell's result should know first; empty if there is nothing."""
 TAGS_TAG = "gauntlet.tags"
@@ -35,8 +34,7 @@ LONGEST = 6000
 FOUND = 50_000
 """MLflow's limit on runs found per call."""
 MANY = 40
-"""With more cells, their runs get no figures of the whole sweep, and there are no live cell
-runs."""
+"""With more cells, their runs get no figures of the whole sweep."""
 
 SETTINGS = {
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
@@ -119,22 +117,10 @@ def _address(store: str | Path) -> bool:
     return str(store).startswith(("http://", "https://"))
 
 
-def forget_live(client: MlflowClient, sweep: str) -> None:
-    """Delete the live runs of this sweep."""
-    for run in runs_of(client, sweep):
-        if LIVE_TAG in run.data.tags:
-            client.delete_run(run.info.run_id)
-
-
 def runs_of(client: MlflowClient, sweep: str) -> list[Run]:
     """A sweep's runs in all experiments: its folder may have been played under another name."""
     places = [found.experiment_id for found in client.search_experiments()]
     return list(client.search_runs(places, f"tags.`{TAG}` = '{sweep}'", max_results=FOUND))
-
-
-def log_values(client: MlflowClient, run: str, values: Mapping[str, float], step: int = 0) -> None:
-    """Log the values of one step; NaNs are skipped."""
-    log_points(client, run, [(name, step, value) for name, value in values.items()])
 
 
 def log_points(

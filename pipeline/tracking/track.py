@@ -26,7 +26,6 @@ from gauntlet.pipeline.tracking import notes, played, values
 from gauntlet.pipeline.tracking.params import Params, params, parent_name, shared
 from gauntlet.pipeline.tracking.store import (
     CELL_TAG,
-    LIVE_TAG,
     MANY,
     NOTE_TAG,
     PARENT_TAG,
@@ -142,8 +141,7 @@ def _forget(client: MlflowClient, sweep: Sweep) -> list[Run]:
     own = {result.about.key for result in sweep.results}
     other_keys = {key_of(file.stem) for file in sweep.place.cells_folder.glob("*.json")} - own
     runs = runs_of(client, sweep.place.id)
-    final = (run for run in runs if LIVE_TAG not in run.data.tags)
-    kept_runs = [run for run in final if run.data.tags.get(CELL_TAG) in other_keys]
+    kept_runs = [run for run in runs if run.data.tags.get(CELL_TAG) in other_keys]
     stay = {run.info.run_id for run in kept_runs} | {run.data.tags[PARENT_TAG] for run in kept_runs}
     for run in runs:
         if run.info.run_id not in stay:

@@ -1,27 +1,24 @@
 """The metrics of a cell's run in MLflow: what its row of the main table says, and running means.
 
-MLflow draws a chart for each, so they are few. The metrics of all other tables, and the cell's
-differences from others, are in the table `metrics.json` of its run. A prefix up to "/" is a section
-of MLflow's charts, named after the table; metrics of summary.csv have none.
+MLflow draws a chart for each, so they are few. The metrics of all other tables are in the table
+`metrics.json` of its run, and its differences from other cells in pairs.csv. A prefix up to "/" is
+a section of MLflow's charts, named after the table; metrics of summary.csv have none.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables.figures import POINTS, SETTLED, running
-from gauntlet.pipeline.tables.primary_test import DIFFERENCE
 from gauntlet.pipeline.tables.registry import Results, tables
 from gauntlet.pipeline.tracking.params import fit
 from gauntlet.pipeline.tracking.store import MANY
 
-RIVALS = 10
-"""Maximum number of cells that a run is compared with; pairs.csv has all."""
 LEAST = 20
 """Minimum points of a running curve: if MANY times POINTS, shared between the cells, leaves
 fewer for each, there are no curves, because MLflow takes longer for them than for everything else.
@@ -43,14 +40,12 @@ Points = list[tuple[str, int, float]]
 
 
 def of_cells(results: Results) -> dict[str, dict[str, float]]:
-    """By cell name, the metrics of its rows in every table, and its differences from others."""
+    """By cell name, the metrics of its rows in every table."""
     values: defaultdict[str, dict[str, float]] = defaultdict(dict)
     for table in tables().values():
         section = "" if table.name == "summary" else f"{table.name}/"
         for cell, column, value in table.cell_metrics(results):
             values[cell][section + fit(column)] = value
-    for cell, name, value in _differences(results):
-        values[cell][name] = value
     return values
 
 
@@ -61,32 +56,6 @@ def headlines(figures: Values) -> Points:
 def table_of(figures: Values) -> dict[str, list[Any]]:
     """All metrics of a cell, as MLflow takes a table."""
     return {"metric": [*figures], "value": [*figures.values()]}
-
-
-def _differences(results: Results) -> Iterator[tuple[str, str, float]]:
-    """A cell's difference from each cell that pairs.csv compares it with, and Holm's p. Such as
-    `pairs/diff_vs_pocket_cloze`; only the first RIVALS ones. With few cells also the limits."""
-    names = {cell: fit(name) for cell, name in results.names.items()}
-    rivals: defaultdict[str, int] = defaultdict(int)
-    for pair in results["pairs"].to_dict("records"):
-        for own, other, sign in (("cell_a", "cell_b", 1), ("cell_b", "cell_a", -1)):
-            cell, rival = pair[own], pair[other]
-            if cell != rival and rivals[cell] < RIVALS:
-                rivals[cell] += 1
-                for name, value in _difference(pair, names[rival], sign, len(names) <= MANY):
-                    yield cell, name, value
-
-
-def _difference(
-    pair: Mapping[Any, Any], rival: str, sign: int, limits: bool
-) -> Iterator[tuple[str, float]]:
-    """The difference of one cell of the pair from its rival: as it is for A, negated for B."""
-    estimate, *ends = (sign * pair[column] for column in DIFFERENCE)
-    name = f"pairs/diff_vs_{rival}"
-    yield name, estimate
-    if limits:
-        yield from zip((f"{name}_low", f"{name}_high"), sorted(ends), strict=True)
-    yield f"pairs/p_holm_vs_{rival}", pair["p_holm"]
 
 
 def curves(result: CellResults, cells: int) -> Points:

@@ -258,7 +258,7 @@ def read(folder: Path, store: Path) -> None:
     """Read as every command does; none may raise."""
     assert report.main([str(folder)]) == 0
     assert export.main([str(folder), "--to", str(folder / "out")]) == 0
-    assert ratings.main([str(folder), "--store", "none"]) in (0, 2)
+    assert ratings.main([str(folder)]) in (0, 2)
     assert track.main([str(folder), "--store", str(store)]) == 0
     assert status.main([str(folder)]) == 0
     assert verify.main([str(folder), "--replay", "3"]) in (0, 1)

@@ -29,9 +29,9 @@ from gauntlet.games.hive import Hive
 from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.pipeline import replay, verify
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.pages import comparison, play
-from gauntlet.pipeline.pages.child import Answer, PersonTurn, answer
-from gauntlet.pipeline.pages.comparison import mistakes, scores
+from gauntlet.pipeline.pages import play
+from gauntlet.pipeline.pages.comparison import scores
+from gauntlet.pipeline.pages.messages import Answer, PersonTurn, answer
 from gauntlet.pipeline.pages.places import Moves, place_moves, with_buttons
 from gauntlet.pipeline.pages.play import NOBODY, Wish
 from gauntlet.pipeline.pages.seat import Line
@@ -214,26 +214,6 @@ def test_scores_are_paired_with_all_who_played_the_same_deals(sweep: Sweep, tmp_
     first = next(one for one in records["random"] if one.deal == 0)
     (elsewhere,) = scores(own, first)[1:]
     assert elsewhere.startswith(f"You {sum(score['random'][:2]):g} of 2, first ")
-
-
-def test_errors_are_plies_of_the_subject_alone(
-    sweep: Sweep, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(comparison, "PLAYOUTS", 100)
-    game = ("experiment=play", "game=tic_tac_toe", "seats.0.player=random", "model=fake")
-    assert sweep(*game, "agent=first", "deals=4", "controls=[]") == 0
-    judged = 0
-    for record in Folder(folder).matches():
-        found = mistakes(Folder(folder), record)
-        assert found is not None
-        assert (
-            found.judged
-            == found.decisions
-            == sum(made.seat == 1 and not made.forced for made in record.decisions)
-        )
-        assert all(record.decisions[ply].seat == 1 for ply in found.plies)
-        judged += len(found.plies)
-    assert judged
 
 
 def test_of_two_pages_the_first_answer_to_a_question_counts() -> None:

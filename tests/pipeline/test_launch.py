@@ -44,7 +44,6 @@ JOIN: dict[str, Any] = {
     [
         ({"address": "???"}, "launch.address=HOST:PORT"),
         ({"address": "auto"}, "RAY_ADDRESS"),
-        ({"auth": "password"}, "launch.auth is 'password'"),
         ({"token_file": "/nonexistent/token"}, "launch.token_file: /nonexistent/token"),
         ({"token_file": None}, "launch.token_file"),
     ],

@@ -6,30 +6,25 @@ import asyncio
 import shutil
 import socket
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-import uvicorn
 from markupsafe import escape
 from nicegui import ElementFilter, ui
-from nicegui.elements.mixins.text_element import TextElement
 from nicegui.testing import User
-from starlette.types import Receive, Scope, Send
 
 from gauntlet.pipeline import library
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.metadata_files import parse_object, to_bytes
 from gauntlet.pipeline.pages import __main__ as command
-from gauntlet.pipeline.pages import access, run_status, runs
-from gauntlet.pipeline.pages.__main__ import configured
+from gauntlet.pipeline.pages import run_status, runs
 from gauntlet.pipeline.pages.access import OriginCheck
 from tests.pipeline.conftest import Capsys
 from tests.pipeline.logs import matches
 from tests.pipeline.packed import html_of, unpacked
-from tests.pipeline.paged import DEALS, SCRIPT, played, several, visit
+from tests.pipeline.paged import DEALS, SCRIPT, several, visit
 
 
 @pytest.fixture(scope="module")
@@ -219,30 +214,6 @@ def test_a_match_is_shown_move_by_move_and_a_reply_stays_text(outputs: Path) -> 
     visit(outputs, act)
 
 
-def test_two_runs_are_paired(outputs: Path, tmp_path: Path) -> None:
-    every = Path(shutil.copytree(outputs, tmp_path / "every"))
-    played(every / "other", "prompt=counterfactual")
-
-    async def act(user: User) -> None:
-        await user.open("/compare")
-        await user.should_see("Choose two runs", retries=20)
-        await user.open("/compare?a=whole&b=torn")
-        await user.should_see("not in the pairs.csv of one of them", retries=60)
-        await user.open("/compare?a=torn&b=other")
-        await user.should_see("has it too", retries=60)
-        assert {row["deals"] for row in rows(user)} == {str(DEALS - 1), str(DEALS)}
-        await user.open("/compare?a=broken&b=torn")
-        await user.should_see("Paired on shared deals", retries=60)
-        await user.should_not_see("reading both logs", retries=60)
-        assert user.client
-        with user.client:
-            said = [one.text for one in ElementFilter(kind=TextElement)]
-        assert sum("is damaged: it should hold" in text for text in said) == 2  # of A, of the pair
-        assert sum("1 damaged line" in text for text in said) == 1  # of B
-
-    visit(every, act)
-
-
 @pytest.mark.parametrize("kind", ["http", "websocket"])
 @pytest.mark.parametrize(
     ("headers", "open_to"),
@@ -293,62 +264,3 @@ def test_an_address_that_cannot_be_had_is_one_line(capsys: Capsys) -> None:
     assert len(said) == 3
     assert all(line.startswith("gauntlet: ") and "--port" in line for line in said)
     assert "0 takes a free one" in said[0]
-
-
-# --- pages connections
-
-
-SECONDS = 0.5
-LIVE = (
-    "GET /live HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
-)
-
-
-async def live(scope: Scope, receive: Receive, send: Send) -> None:
-    """Accepts a live connection and holds it."""
-    assert scope["type"] == "websocket"
-    await receive()
-    await send({"type": "websocket.accept"})
-    await receive()
-
-
-@pytest.fixture
-def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
-    monkeypatch.setattr(access, "REQUEST_SECONDS", SECONDS)
-    config = configured(live)
-    config.lifespan = "off"
-    server = uvicorn.Server(config)
-    listening = socket.create_server(("127.0.0.1", 0))
-    thread = threading.Thread(target=server.run, args=([listening],))
-    thread.start()
-    yield listening.getsockname()
-    server.should_exit = True
-    thread.join()
-
-
-def exchange(address: tuple[str, int], data: str, seconds: float) -> tuple[bytes, bool]:
-    """Return what is received within `seconds`, and whether the connection is still open."""
-    heard = b""
-    with socket.create_connection(address) as there:
-        there.settimeout(seconds)
-        there.sendall(data.encode())
-        try:
-            while piece := there.recv(1 << 16):
-                heard += piece
-        except TimeoutError:
-            return heard, True
-        return heard, False
-
-
-@pytest.mark.parametrize("half", ["", "GET / HT", "POST / HTTP/1.1\r\nHost: x\r\n"])
-def test_half_a_request_is_dropped(address: tuple[str, int], half: str) -> None:
-    heard, still_open = exchange(address, half, 20)
-    assert not still_open
-    assert heard.startswith(b"HTTP/1.1 408 ")
-
-
-def test_a_live_connection_stays(address: tuple[str, int]) -> None:
-    heard, still_open = exchange(address, LIVE, 4 * SECONDS)
-    assert heard.startswith(b"HTTP/1.1 101 ")
-    assert still_open

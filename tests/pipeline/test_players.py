@@ -161,7 +161,10 @@ def test_every_player_of_the_box_is_built(built: Built, game: str) -> None:
         ("agent: serch\n", "agent=serch does not exist; did you mean 'search'?"),
         ("agent: search\nagent.playout: 3\n", "agent.playout is not a setting; did you mean"),
         ("agent: search\nagent.playouts: 0\n", "player=mine: agent: playouts is 0"),
-        ("agent: search\nagent.playouts.x: 0\n", "agent.playouts.x is not a setting"),
+        (
+            "agent: search\nagent.playouts.x: 0\n",
+            "agent.playouts is {'x': 0}; it must be",
+        ),
         ("agent: search\ngoal: win\n", "player=mine: goal is not a setting"),
         ("agent: {_target_: os.system}\n", "player=mine: agent._target_ is 'os.system'; it must"),
     ],

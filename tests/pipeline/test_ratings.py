@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from gauntlet.common.errors import UserError
-from gauntlet.pipeline import ratings, run, track
+from gauntlet.pipeline import ratings, run
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.tables import plot_style
@@ -24,14 +24,11 @@ from gauntlet.pipeline.tables.ratings import (
     rating_sheets,
     write_ratings,
 )
-from gauntlet.pipeline.tracking.rated import add_ratings
 from gauntlet.stats.matches import Matches
 from gauntlet.stats.ratings import rated
 from tests.pipeline.conftest import FAST, Capsys, Sweep
-from tests.pipeline.stores import client_of
 
 ROBIN = ("game=tic_tac_toe", "pairing=round_robin", "players=[random,greedy,minimax]")
-QUICK = ("--store", "none")
 FILES = ("ratings", "ratings_by_game", "ratings_pairs", "ratings_left_out")
 
 
@@ -117,7 +114,7 @@ def test_a_league_of_three_seats_from_run_to_ratings(
         assert standings.loc[name, "score"] == pytest.approx((won[name] + lost / 4) / 30)
     fits = {}
     for fit in ("pairs", "luce", "nash", "deviation"):
-        assert ratings.main([str(folder), *QUICK, "--fit", fit]) == 0
+        assert ratings.main([str(folder), "--fit", fit]) == 0
         fits[fit] = read(folder / "ratings", "ratings").set_index("player")
         assert fits[fit]["matches"].tolist() == [30] * 3
         assert (fits[fit]["low"] <= fits[fit]["rating"]).all()
@@ -195,7 +192,7 @@ def test_a_field_that_goes_round_is_told_in_words(tmp_path: Path) -> None:
 def test_strength_is_set_against_tokens(sweep: Sweep, folder: Path, capsys: Capsys) -> None:
     players = "players=[random,minimax,cloze]"
     assert sweep(*ROBIN[:2], players, "rotate=true", "deals=8") == 0
-    assert ratings.main([str(folder), *QUICK, "--cost", "tokens"]) == 0
+    assert ratings.main([str(folder), "--cost", "tokens"]) == 0
     table = read(folder / "ratings", "ratings_cost").set_index("player")
     spent = sum(one.tokens for record in Folder(folder).matches() for one in record.decisions)
     assert table.loc["cloze.fake", "cost"] == pytest.approx(spent / 32)
@@ -203,7 +200,7 @@ def test_strength_is_set_against_tokens(sweep: Sweep, folder: Path, capsys: Caps
     assert table.loc["cloze.fake", "dominated_by"] == "minimax"
     assert "Strength against cost" in capsys.readouterr().out
     assert (folder / "ratings" / "figures" / "ratings_cost.png").exists()
-    assert ratings.main([str(folder), *QUICK, "--cost", "money"]) == 2
+    assert ratings.main([str(folder), "--cost", "money"]) == 2
     assert "the price of cloze.fake's model is not known" in capsys.readouterr().err
 
 
@@ -234,7 +231,7 @@ def test_the_command_writes_tables_and_figures(
     played: tuple[Path, Path], tmp_path: Path, capsys: Capsys
 ) -> None:
     out = tmp_path / "found"
-    assert ratings.main([*map(str, played), "--out", str(out), *QUICK]) == 0
+    assert ratings.main([*map(str, played), "--out", str(out)]) == 0
     said = capsys.readouterr().out
     assert all(len(line) <= 100 or str(tmp_path) in line for line in said.splitlines())
     assert "Without one game" in said
@@ -257,7 +254,7 @@ def test_the_command_writes_tables_and_figures(
 
 def test_of_one_folder_the_ratings_lie_in_it(played: tuple[Path, Path], capsys: Capsys) -> None:
     small, _ = played
-    assert ratings.main([str(small), *QUICK, "--fit", "spectral", "--ties", "drop"]) == 0
+    assert ratings.main([str(small), "--fit", "spectral", "--ties", "drop"]) == 0
     assert all((small / "ratings" / f"{name}.csv").exists() for name in FILES)
     assert "By game" not in capsys.readouterr().out
 
@@ -296,31 +293,6 @@ def test_a_contest_that_cannot_be_rated() -> None:
     with pytest.raises(UserError, match="cannot be rated together: p0, p2; p1, p3"):
         contest_of_pairs([(0, 2), (1, 3)], 4).check("half")
     contest_of_pairs([(0, 2), (1, 3), (0, 1)], 4).check("half")
-
-
-@pytest.mark.filterwarnings("ignore")  # mlflow's own
-def test_ratings_join_the_runs_of_their_sweep(
-    played: tuple[Path, Path], tmp_path: Path, capsys: Capsys
-) -> None:
-    small, store = played[0], str(tmp_path / "mlflow")
-    words = [str(small), "--store", store, "--out", str(tmp_path / "found")]
-    assert ratings.main(words) == 0
-    assert "MLflow" not in capsys.readouterr().out, "the store does not know the sweep"
-    assert track.main([str(small), "--store", store]) == 0
-    assert ratings.main(words) == 0
-    assert "MLflow" in capsys.readouterr().out
-    client = client_of(store)
-    runs = client.search_runs([one.experiment_id for one in client.search_experiments()])
-    (parent,) = [one for one in runs if "rating/minimax/rating" in one.data.metrics]
-    overall = read(tmp_path / "found", "ratings").set_index("player")
-    assert parent.data.metrics["rating/minimax/low"] == pytest.approx(overall.loc["minimax", "low"])
-    add_ratings([small], store, tmp_path / "found", overall.assign(high=np.inf).reset_index())
-    after = client.get_run(parent.info.run_id).data
-    assert after.tags["rating/minimax/interval"].endswith(" to no limit")
-    assert after.metrics["rating/minimax/low"] == parent.data.metrics["rating/minimax/low"]
-    assert max(after.metrics.values()) < 1e9, "MLflow stores infinity as its largest number"
-    logged = {one.path for one in client.list_artifacts(parent.info.run_id, "ratings")}
-    assert {f"ratings/{name}.csv" for name in FILES} <= logged
 
 
 def test_many_players_and_those_without_a_match(tmp_path: Path) -> None:
@@ -370,5 +342,5 @@ def test_a_single_deal_is_told_to_have_no_limits(
     sweep: Sweep, folder: Path, capsys: Capsys
 ) -> None:
     assert sweep(*ROBIN, "deals=1", "rotate=true") == 0
-    assert ratings.main([str(folder), *QUICK]) == 0
+    assert ratings.main([str(folder)]) == 0
     assert "No limits: a game has a single deal" in capsys.readouterr().out

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 import yaml
 
@@ -141,37 +140,6 @@ def test_a_copied_folder_ends_no_later_than_its_run_said(place: Path) -> None:
     finally:
         os.utime(file, (kept.st_atime, kept.st_mtime))
     assert start == end == int(1000 * (folder.status or {})["updated"])
-
-
-def test_differences_are_those_of_pairs_csv_from_either_side(
-    place: Path, client: Any, runs: list[Any]
-) -> None:
-    pairs = pd.read_csv(place / "out" / "pairs.csv")
-    own = {one.info.run_name: table_of(client, one) for one in runs[1:]}
-    names = {one.info.run_name: one.data.params["prompt"] for one in runs[1:]}
-    seen = pairs[pairs["cell_a"].isin(own)]
-    assert len(seen) == 6
-    for _, pair in seen.iterrows():
-        a, b = pair["cell_a"], pair["cell_b"]
-        ((name, value),) = [
-            (name, value)
-            for name, value in own[a].items()
-            if name.startswith("pairs/diff_vs_") and named(name).endswith(named(names[b]))
-        ]
-        assert value == pytest.approx(pair["difference"])
-        assert own[a][f"{name}_low"] == pytest.approx(pair["ci_low"])
-        (back,) = [
-            name
-            for name in own[b]
-            if name.startswith("pairs/diff_vs_") and named(name).endswith(named(names[a]))
-        ]
-        assert own[b][back] == pytest.approx(-pair["difference"])
-        assert own[b][f"{back}_high"] == pytest.approx(-pair["ci_low"])
-
-
-def named(text: str) -> str:
-    """Letters and digits alone."""
-    return "".join(filter(str.isalnum, text))
 
 
 def test_charts_have_a_step_a_deal_and_the_choices(client: Any, runs: list[Any]) -> None:

@@ -13,10 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gauntlet.common.errors import UserError
+from gauntlet.pipeline.config.read import KINDS
+from gauntlet.pipeline.config.values import settings
 from gauntlet.pipeline.launch import allocation
 from gauntlet.pipeline.launch.slurm import inside, read_job, script, seconds
 from tests.pipeline.conftest import Capsys, Refusal, Sweep
 
+HINTS = {"kind": str, **KINDS["launch"]["slurm"]}
 LAUNCH: dict[str, Any] = {
     "kind": "slurm", "nodes": 2, "partition": "gpu", "account": "lab", "time": "12:00:00",
     "gpus_per_node": 4, "cpus_per_task": 16, "workers": None, "patience": 14400,
@@ -151,7 +154,7 @@ def test_times_mean_what_sbatch_says_they_mean(time: str, expected: int) -> None
 )  # fmt: skip
 def test_a_value_that_cannot_be_meant_is_named_in_one_line(key: str, value: Any) -> None:
     with pytest.raises(UserError, match=f"launch.{key}") as refused:
-        read_job({**LAUNCH, key: value})
+        read_job(settings({**LAUNCH, key: value}, HINTS, "launch."))
     assert "\n" not in str(refused.value)
 
 

@@ -80,7 +80,7 @@ def test_a_finished_sweep_is_told_as_its_log_has_it(
         assert total == pytest.approx(sum(getattr(outcome, measured) for outcome in log))
     assert sum(row.running.tokens for row in found.rows) == sum(o.all_tokens for o in log)
     table = pd.read_csv(folder / "summary.csv")
-    assert [row.running.win_rate for row in found.rows] == pytest.approx(list(table["raw"]))
+    assert [row.running.mean for row in found.rows] == pytest.approx(list(table["raw"]))
     said = status_text(folder, capsys)
     assert "finished" in said
     assert "12 matches done" in said
@@ -207,11 +207,11 @@ def test_rates_wait_for_the_gap() -> None:
     for deal in (1, 2):
         for rotation in (0, 1):
             running.add(outcome(deal, rotation, won=True))
-    assert (running.matches, running.deals, running.win_rate) == (4, 0, None)
+    assert (running.matches, running.deals, running.mean) == (4, 0, None)
     running.add(outcome(0, 0, won=False))
-    assert running.win_rate is None
+    assert running.mean is None
     running.skip(0)
-    assert (running.deals, running.win_rate) == (3, pytest.approx(2 / 3))
+    assert (running.deals, running.mean) == (3, pytest.approx(2 / 3))
 
 
 @pytest.mark.parametrize(

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from gauntlet.pipeline import metrics, track
-from gauntlet.pipeline.log import live
-from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.play.match import Table
-from gauntlet.pipeline.sweep import play as sweeping
-from gauntlet.pipeline.sweep import publish_results as ending
-from gauntlet.pipeline.tables import report
-from gauntlet.pipeline.tracking import follow
 from gauntlet.pipeline.tracking import track as tracking
 from tests.pipeline.conftest import Capsys, Sweep
 from tests.pipeline.stores import client_of, runs
@@ -44,18 +35,10 @@ def test_runs_of_which_every_match_failed_have_failed(
 
 @pytest.mark.drawn
 def test_runs_of_many_cells_bring_what_is_their_own(
-    sweep: Sweep, store: Path, at_every_look: None, monkeypatch: pytest.MonkeyPatch
+    sweep: Sweep, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tracking, "MANY", 1)
-    monkeypatch.setattr(follow, "MANY", 1)
     told = ("tracking=mlflow", f"tracking.store={store}", "game=tic_tac_toe", "deals=2")
-    with monkeypatch.context() as killed:  # before the final runs are made
-        killed.setattr(ending, "track", lambda *_: "")
-        killed.setattr(report, "drawings", lambda *_: {})
-        assert sweep(*told) == 0
-    assert [run.info.run_name for run in runs(store)] == [
-        "tic_tac_toe: fake by cloze, counterfactual [out] (live)"
-    ]
     assert sweep(*told) == 0
     client = client_of(store)
     parent, *cells = sorted(runs(store), key=lambda run: len(run.data.tags))
@@ -118,67 +101,10 @@ def test_decision_metrics_join_the_runs_of_a_tracked_sweep(
         assert Path(logged).read_bytes() == (folder / "metrics" / "metrics.csv").read_bytes()
 
 
-@pytest.fixture
-def at_every_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Metrics are offered whenever the driver checks, and waited for at the end."""
-    monkeypatch.setattr(live, "WRITE_SECONDS", 0.0)
-    monkeypatch.setattr(follow, "OFFER_SECONDS", 0.0)
-    monkeypatch.setattr(follow, "CLOSE_SECONDS", 300.0)
-
-
-def test_figures_are_logged_while_it_plays_and_replaced_in_the_end(
-    sweep: Sweep, folder: Path, store: Path, at_every_look: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as killed:  # before the final runs are made
-        killed.setattr(ending, "track", lambda *_: "")
-        assert sweep("tracking=mlflow", f"tracking.store={store}", "prompt=cloze") == 0
-    client = client_of(store)
-    found = {run.info.run_name: run for run in runs(store)}
-    parent = "uno: fake by cloze [out]"
-    assert set(found) == {f"{parent} (live)", "uno-solo-llm.fake.cloze (live)"}
-    child = found["uno-solo-llm.fake.cloze (live)"]
-    assert child.data.metrics["matches"] == 6
-    last = client.get_metric_history(child.info.run_id, "running_win_rate")[-1]
-    assert last.step == child.data.metrics["deals"]
-    assert {
-        "running_mean",
-        "fallback_rate",
-        "all_tokens",
-        "device_seconds",
-    } <= child.data.metrics.keys()
-    assert found[f"{parent} (live)"].data.metrics["matches"] == 6
-    (began,) = {run.info.start_time for run in found.values()}
-    (told,) = Folder(folder).lines("runs")
-    assert began == 1000 * time.mktime(time.strptime(told["started"], "%Y-%m-%d %H:%M:%S"))
-    assert {run.info.status for run in found.values()} == {"FINISHED"}
-    assert all(run.info.end_time >= began for run in found.values())
-
-    assert sweep("tracking=mlflow", f"tracking.store={store}", "prompt=cloze", "deals=8") == 0
-    names = {run.info.run_name for run in runs(store)}
-    assert names == {parent, "uno-solo-llm.fake.cloze"}
-
-
-def test_live_runs_of_a_sweep_that_is_broken_off_end_as_killed(
-    sweep: Sweep, store: Path, at_every_look: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken_off(self: sweeping.Driver, tasks: Iterator[Any]) -> None:
-        play(self, tasks)
-        raise KeyboardInterrupt
-
-    play = sweeping.Driver.run
-    monkeypatch.setattr(sweeping.Driver, "run", broken_off)
-    monkeypatch.setattr(follow, "HASTY_SECONDS", 300.0)
-    assert (
-        sweep("tracking=mlflow", f"tracking.store={store}", "agent=random", "prompt=cloze") == 130
-    )
-    assert [run.info.status for run in runs(store)] == ["KILLED"] * 2
-
-
 @pytest.mark.parametrize("store", ["a file", "http://127.0.0.1:9"])
 def test_a_store_that_cannot_be_used_ends_nothing_and_is_told(
     sweep: Sweep,
     folder: Path,
-    at_every_look: None,
     monkeypatch: pytest.MonkeyPatch,
     capsys: Capsys,
     store: str,
@@ -186,7 +112,6 @@ def test_a_store_that_cannot_be_used_ends_nothing_and_is_told(
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     Path("a file").write_text("and no folder")
     assert sweep("tracking=mlflow", f"tracking.store='{store}'", "prompt=cloze") == 0
-    assert "MLflow not written" in {line["event"] for line in Folder(folder).events}
     said = " ".join(capsys.readouterr().out.split())
     assert "cannot be used" in said
     assert "python -m pipeline.track" in said

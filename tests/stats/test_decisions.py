@@ -16,7 +16,6 @@ from gauntlet.stats import decisions
 from gauntlet.stats.decisions import (
     Decisions,
     by_chance,
-    clear_loss,
     critical,
     ranks,
     scaled_change,
@@ -53,17 +52,6 @@ def test_a_decision_is_critical_from_the_threshold_on() -> None:
     values = np.array([[650, 500, 600], [649, 500, 600], [500, 500, 500]]) / 1000
     assert critical(values, 0.15).tolist() == [True, False, False]
     assert critical(values, 0.0).all()
-
-
-def test_a_loss_is_clear_beyond_three_errors_of_the_paired_difference() -> None:
-    """With 100 paired playouts of which the other option alone wins w, the lead is w / 100, and
-    its standard error sqrt(w / 100 (1 - w / 100) / 100): 9 are clear, 8 are not."""
-    for alone, lead in ((8, 0.0), (9, 0.09)):
-        won = np.zeros((2, 100))
-        won[:, 50:] = 1
-        won[1, :alone] = 1
-        assert clear_loss(won, 0) == pytest.approx(lead)
-        assert clear_loss(won, 1) == 0
 
 
 def test_hit_rate_and_mean_rank_of_a_hand_case() -> None:
