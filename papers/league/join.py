@@ -31,7 +31,7 @@ from gauntlet.pipeline.log.progress import Waiting
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.verify import replay, verify
 
-METHODS = "letter,cloze,counterfactual"
+METHODS = "pride,cloze,counterfactual"
 ENTRIES = Path("papers/league/entries")
 MODEL = "model.yaml"
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")

@@ -19,7 +19,7 @@ import pandas as pd
 
 from gauntlet.common.errors import UserError
 from gauntlet.games.capabilities import MATCH_SCORE, add_match_score
-from gauntlet.models.exchanges import Exchange, ScoreExchange, TextExchange
+from gauntlet.models.exchanges import Exchange, ScoreExchange
 from gauntlet.pipeline.log.archive import unpacked
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellInfo
@@ -31,9 +31,8 @@ ENTRIES = Path(__file__).parent / "entries"
 """A folder per model that joined, with its log."""
 ANCHOR = "random"
 SETTINGS = re.compile(r"\[.*\]$")
-LETTERED = ("letter", "cloze")
-"""Methods that ask for a letter; both turn the options, so that A is no option's own."""
-LETTER = re.compile(r"\W*([A-Z])\b")
+LETTERED = ("cloze",)
+"""Methods that ask for a letter under every rotation, so that A is no option's own."""
 KEYS = ["player", "game", "variant", "deal"]
 
 
@@ -125,13 +124,10 @@ def _letters(match: dict[str, Any], record: MatchRecord) -> Iterator[dict[str, A
 
 
 def _answered_a(exchange: Exchange) -> Iterator[bool]:
-    """Whether the answer is A, for each prompt or text that has a letter for an answer."""
+    """Whether the answer is A, for each prompt."""
     if isinstance(exchange, ScoreExchange):
         for row in exchange.logprobs:
             yield max(range(len(row)), key=lambda at: _known(row[at])) == 0
-    elif isinstance(exchange, TextExchange):
-        found = (LETTER.match(text) for text in exchange.texts)
-        yield from (match[1] == "A" for match in found if match)
 
 
 def _known(logprob: float | None) -> float:

@@ -32,7 +32,8 @@ RUNGS = {ANCHOR: 1, "uct_4": 4, "uct_16": 16, "uct_64": 64}
 """Playouts a decision of the search players that give the unit; random play is one."""
 DRAWS, SEED = 2_000, 1
 REAL = {"smollm2_135m": "SmolLM2", "gemma3_270m": "Gemma 3"}
-METHODS = ("letter", "cloze", "counterfactual")
+METHODS = ("pride", "cloze", "counterfactual")
+"""One prompt, its letters' prior taken out; all rotations; every option by itself."""
 RAW, ADJUSTED = ("raw_low", "raw_high"), ("ci_low", "ci_high")
 OBFUSCATED = {"obfuscated_uno": "uno", "obfuscated_tic_tac_toe": "tic_tac_toe"}
 
@@ -197,13 +198,13 @@ def methods(games: Games, folders: Sequence[Path]) -> Iterator[str]:
     adjusted = dict(zip(found, holm([one.p for one in found.values()]), strict=True))
     helped = [f"{one} {model}" for (model, one), p in adjusted.items() if p < 0.05]
     yield (
-        "**Which method helps whom?** Compared with one question by letters on the same deals, "
+        "**Which method helps whom?** Compared with `pride`, which asks once, on the same deals, "
         + (f"a difference is shown for {_listed(helped)}" if helped else "no difference is shown")
         + f" (paired, t over games, Holm over {len(found)})."
     )
     for (model, one), mean in found.items():
         p = adjusted[model, one]
-        yield f"`{model}`, {one} instead of letter: {mean.points()}, p Holm {p:.3f}"
+        yield f"`{model}`, {one} instead of pride: {mean.points()}, p Holm {p:.3f}"
 
 
 def luck(games: Games, folders: Sequence[Path]) -> Iterator[str]:
