@@ -34,8 +34,8 @@ from gauntlet.pipeline.config.yaml_files import SWEEP, first_sentence, reading
 HELP = Path(__file__).parent / "help.txt"
 HELP_WIDTH = 80
 LISTED = ("game", "prompt", "model")
-PLAYERS = "players"
 """Groups whose choices the help lists."""
+PLAYERS = "players"
 OF_AN_EXPERIMENT = ("experiment", "name", "output_dir", "allow_env", ABLATE)
 """Overrides that determine what an experiment is on its own."""
 OF_HYDRA = re.compile(r"(.*@)?hydra([./:]|$)")
