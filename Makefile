@@ -14,6 +14,8 @@ DEALS ?=
 MATCHES ?=
 GAME ?=
 PLAYOUTS ?= 1000
+LEAGUE ?=
+comma := ,
 # A worker a core; each takes a file at a time, in the order of tests/conftest.py.
 TESTS := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
@@ -21,7 +23,7 @@ TESTS := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run reproduce real-models test test-all test-real test-cluster test-training conformance check docs figures pages ui clean
+.PHONY: help run reproduce league league-check real-models test test-all test-real test-cluster test-training conformance check docs figures pages ui clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
@@ -32,6 +34,13 @@ run: $(READY) ## play the main job: two prompting methods of a small language mo
 reproduce: $(READY) ## set a paper's numbers beside our own: PAPER=llm_uno|uno_arena|talaga|observer|gamebench|audit
 	$(PY) -m papers.reproduce $(PAPER) --playouts $(PLAYOUTS) $(if $(MODELS),--models $(MODELS)) \
 		$(if $(DEALS),--deals $(DEALS)) $(if $(MATCHES),--matches $(MATCHES))
+
+league: $(DEV) real-models ## play the public league, or go on with it: LEAGUE=small for a first look
+	$(PY) -m pipeline.run experiment=league $(if $(filter small,$(LEAGUE)),output_dir=outputs/league_small deals=2 \
+		game=tic_tac_toe$(comma)obfuscated_tic_tac_toe$(comma)holdem_hands$(comma)evergreen)
+
+league-check: $(DEV) ## check the models that joined the league
+	$(PY) -m papers.league.join --check $(wildcard papers/league/entries/*)
 
 real-models: $(VENV)/with-gguf ## fetch two small real language models into the user's cache
 	$(PY) -m models.real

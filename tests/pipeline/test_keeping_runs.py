@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import shutil
 import sys
 import tarfile
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gauntlet.pipeline import track
+from gauntlet.pipeline import track, verify
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.records import held
 from gauntlet.pipeline.runs import main
@@ -172,3 +173,20 @@ def test_a_note_and_tags_are_shown_by_report_and_mlflow(tracked: Path, store: Pa
     assert parent.data.tags["mlflow.note.content"].startswith(r"*in \*fp32\* \#draft*")
     assert main(["note", str(tracked), "", "--untag", "draft", *more]) == 0
     assert Folder(tracked).note_line == ""
+
+
+def test_a_packed_log_is_whole_and_names_no_machine(
+    played: Path, tmp_path: Path, capsys: Capsys, refusal: Refusal
+) -> None:
+    first, again = tmp_path / "first.tar.xz", tmp_path / "again.tar.xz"
+    for file in (first, again):
+        assert main(["pack", str(played), str(file)]) == 0
+    assert first.read_bytes() == again.read_bytes()
+    with tarfile.open(first) as packed:
+        packed.extractall(tmp_path / "out", filter="data")
+    texts = b"".join(file.read_bytes() for file in (tmp_path / "out").rglob("*") if file.is_file())
+    assert platform.node().encode() not in texts
+    assert str(Path.cwd()).encode() not in texts
+    assert verify.main([str(first), "--replay", "all"]) == 0
+    assert "4 matches played again, all is well" in capsys.readouterr().out
+    assert "must end in .tar.xz" in refusal(main(["pack", str(played), str(tmp_path / "x.zip")]))

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from gauntlet.common.errors import UserError
 from gauntlet.pipeline.plan.cells import Cell
 from tests.nodes import nodes
 from tests.pipeline.composing import cells_of
@@ -219,3 +220,38 @@ def test_a_pair_of_scripted_players_is_one_cell_of_all_models(built: Built) -> N
         "solo against rule",
         *(f"solo against vanilla.fake[seed={seed}]" for seed in (1, 1, 2, 2)),
     ]
+
+
+def test_against_an_anchor_each_player_meets_the_first_one(built: Built) -> None:
+    told = built("pairing=anchor", "players=[random,rule,fake/cloze]", "model=fake")
+    assert [one["players"] for one in told] == [["random", "rule"], ["random", "fake/cloze"]]
+    assert [one["labels"]["agent"] for one in told] == ["rule", "fake/cloze"]
+    assert told[1]["labels"]["model"] == "fake"
+
+
+def test_an_optional_player_sits_out_of_games_that_it_cannot_play(
+    built: Built,
+) -> None:
+    anchored = ("pairing=anchor", "game=tic_tac_toe,uno")
+    told = built(*anchored, "players=[random,rule?,minimax?,first_option]")
+    played = [(one["labels"]["game"], one["labels"]["agent"]) for one in told]
+    assert played == [
+        *(("tic_tac_toe", "minimax"), ("tic_tac_toe", "first_option")),
+        *(("uno", "rule"), ("uno", "first_option")),
+    ]
+    with pytest.raises(UserError, match="player=minimax: agent:"):
+        built(*anchored, "players=[random,minimax]")
+
+
+def test_choices_typed_for_several_grids_keep_the_grids_that_list_them(built: Built) -> None:
+    def games(*words: str) -> list[str]:
+        told = built("experiment=league", "~seats", "+seats=solo", *words)
+        return list(dict.fromkeys(one["labels"]["game"] for one in told))
+
+    two = "players=[random,first_option]"
+    assert games("game=uno,hive", two) == ["uno", "hive"]
+    assert games("game=openspiel", "game.name=hex", two) == [
+        "openspiel:hex[parameters={board_size:5}]"
+    ]
+    assert games("game=rock_paper_scissors", two) == ["rock_paper_scissors"]
+    assert games("players=[random,dqn?]", "game=uno,hive") == ["uno"]
