@@ -31,6 +31,7 @@ from gauntlet.pipeline.log.progress import Waiting
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.verify import replay, verify
 
+LEAGUE = ("experiment=league", "tracking=none")
 METHODS = "pride,cloze,counterfactual"
 ENTRIES = Path("papers/league/entries")
 MODEL = "model.yaml"
@@ -52,8 +53,8 @@ def join(model: Path, methods: Sequence[str], deals: int, out: Console) -> Path:
         named = ",".join([ANCHOR, *(f"{player}?" for player in players)])
         status = run.main(
             [
-                *("experiment=league", f"players=[{named}]", f"deals={deals}", "tracking=none"),
-                *(f"output_dir={folder}", "--config-dir", configs),
+                *(*LEAGUE, f"players=[{named}]", f"deals={deals}", f"output_dir={folder}"),
+                *("--config-dir", configs),
             ]
         )
     if status:

@@ -245,7 +245,7 @@ def test_an_optional_player_sits_out_of_games_that_it_cannot_play(
 
 def test_choices_typed_for_several_grids_keep_the_grids_that_list_them(built: Built) -> None:
     def games(*words: str) -> list[str]:
-        told = built("experiment=league", "~seats", "+seats=solo", *words)
+        told = built("experiment=league", *words)
         return list(dict.fromkeys(one["labels"]["game"] for one in told))
 
     two = "players=[random,first_option]"

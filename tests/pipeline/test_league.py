@@ -1,0 +1,130 @@
+"""The public league: what is computed from its matches, and how a model joins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from scipy.stats import ttest_1samp
+
+from gauntlet.papers.league import join, matches, results
+from gauntlet.pipeline.log import archive
+from gauntlet.pipeline.log.folder import Folder
+from tests.pipeline.conftest import Capsys, Once, Refusal
+from tests.pipeline.logs import edited
+
+PLAYERS = "players=[random,first_option,uct_4?,uct_16?,uct_64?,fake/pride,fake/cloze]"
+LEAGUE = ("experiment=league", "game=tic_tac_toe,holdem_hands,uno", PLAYERS, "deals=2")
+
+
+@pytest.fixture
+def league(once: Once) -> Path:
+    return once(*LEAGUE)
+
+
+@pytest.fixture
+def packed(league: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout whose league is the small one."""
+    log = tmp_path / "log.tar.xz"
+    archive.pack(Folder(league), log)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(join, "LOG", log)
+    monkeypatch.setattr(join, "logs", lambda: [log])
+    few = ("game=tic_tac_toe,holdem_hands,uno", "launch=inline")
+    monkeypatch.setattr(join, "LEAGUE", (*join.LEAGUE, *few))
+    return tmp_path
+
+
+def test_games_have_the_leagues_names() -> None:
+    told = {
+        "uno": "uno",
+        "evergreen[family=mnk,seed=3]": "evergreen mnk",
+        "openspiel:hex[parameters={board_size:5}]": "hex",
+        "textarena:Nim": "Nim, typed",
+    }
+    assert {label: matches.game_of(label) for label in told} == told
+
+
+def test_only_complete_deals_count_and_each_score_is_the_players(league: Path) -> None:
+    games = matches.read([league])
+    frame = games.matches
+    assert set(frame.groupby(matches.KEYS).size()) == {2}
+    assert frame["score"].isin([0, 0.5, 1]).all()
+    uno = frame[(frame["game"] == "uno") & (frame["player"] == "first_option")]
+    log = Folder(league)
+    (about,) = (
+        one
+        for one in log.sweep_cells()
+        if (one.labels["game"], one.labels["agent"]) == ("uno", "first_option")
+    )
+    won = [np.mean([one.measures["win"][seat] for seat in one.measured])
+           for one in log.matches(about.stem)]  # fmt: skip
+    assert sorted(uno["score"]) == sorted(won)
+    assert set(games.letters["player"]) == {"fake/cloze"}
+
+
+def test_a_mean_over_games_is_students_t() -> None:
+    values = np.random.default_rng(1).normal(0.1, 0.2, 12)
+    mean, theirs = results.Mean.of(values), ttest_1samp(values, 0)
+    assert mean.p == pytest.approx(theirs.pvalue)
+    assert (mean.low, mean.high) == pytest.approx(tuple(theirs.confidence_interval()))
+    assert np.isnan(results.Mean.of([0.3]).p)
+
+
+def test_a_rung_is_placed_at_its_own_playouts() -> None:
+    rows = {"uct_4": [0.6, 0.7], "uct_16": [0.7, 0.8], "uct_64": [0.8, 0.9], "me": [0.65, 0.75]}
+    scores = pd.DataFrame(rows, index=["a", "b"]).T
+    assert results.playouts(scores, "uct_16")[0] == pytest.approx(16)
+    assert results.playouts(scores, "me")[0] == pytest.approx(8)  # halfway in the logarithm
+
+
+def test_the_results_are_printed(league: Path, capsys: Capsys, tmp_path: Path) -> None:
+    figure = tmp_path / "map.png"
+    assert results.main(["--logs", str(league), "--figure", str(figure)]) == 0
+    told = capsys.readouterr().out
+    assert "| `uct_64` |" in told
+    assert "5. **Where do letters decide?**" in told
+    assert figure.stat().st_size > 10_000
+
+
+def test_a_model_joins_and_its_entry_is_checked(
+    packed: Path, capsys: Capsys, refusal: Refusal
+) -> None:
+    model = packed / "mine.yaml"
+    model.write_text("_target_: gauntlet.models.fake.Fake\nseed: 7\n")
+    words = [str(model), "--deals", "1", "--methods", "cloze"]
+    assert join.main(words) == 0
+    entry = packed / join.ENTRIES / "mine"
+    told = capsys.readouterr().out
+    assert "mine/cloze is number" in told
+    assert yaml.safe_load((entry / join.MODEL).read_text()) == {
+        "_target_": "gauntlet.models.fake.Fake",
+        "seed": 7,
+    }
+    assert join.main(["--check", str(entry)]) == 0
+    assert "all is well" in capsys.readouterr().out
+    played = Path("outputs/join/mine")
+    file = next(iter((played / "records").glob("uno-*.jsonl")))
+    edited(file, lambda line: {**line, "returns": line["returns"][::-1]})
+    archive.pack(Folder(played), entry / join.LOG.name)
+    assert join.main(["--check", str(entry)]) == 1
+    assert "played again" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("My Model.yaml", "_target_: x", "a name has small letters"),
+        ("mine.yaml", "path: x", "a model's file has a _target_"),
+        ("mine.yaml", "a: [", "mine.yaml: while parsing"),
+        ("mine.yaml", "_target_: x\nkey: sk-0123456789abcdef0123456789abcdef", "secret"),
+    ],
+)
+def test_a_file_that_is_no_model_is_refused(
+    packed: Path, refusal: Refusal, name: str, text: str, line: str
+) -> None:
+    (packed / name).write_text(text)
+    assert line in refusal(join.main([str(packed / name)]))
