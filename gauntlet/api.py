@@ -7,8 +7,8 @@
     results.matches.groupby("prompt")["win"].mean()
     gauntlet.load("outputs/quickstart").table("outcomes")
 
-Everything not named here is private and may change. Custom games, agents, model sources and
-prompting methods implement one of the protocols below (docs/extending.md).
+Everything not named here is private and may change. Custom games (docs/adding_a_game.md), agents,
+model sources and prompting methods (docs/extending.md) implement one of the protocols below.
 """
 
 from __future__ import annotations

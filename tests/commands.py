@@ -38,7 +38,7 @@ MADE_BY = re.compile(r"<!-- made by(?: \(slow\))?: (.+?) -->")
 TYPED = re.compile(
     r"(?:\w+=\S+ )*(?:make [a-z]|gauntlet [a-z]|(?:\.venv/bin/)?python (?:-m \w|[\w/]+\.py))"
 )
-FILE_IN_TEXT = re.compile(r"`(conf/[\w/]+\.yaml)`.*?```yaml\n(.*?)```", re.DOTALL)
+FILE_IN_TEXT = re.compile(r"`(conf/[\w/]+\.yaml)`(?:(?!`conf/).)*?```yaml\n(.*?)```", re.DOTALL)
 """A config that a page tells its reader to write, and its contents."""
 
 

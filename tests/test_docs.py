@@ -1,4 +1,4 @@
-"""The page on extending, followed step by step in a copy of the project."""
+"""The pages on adding games and the rest, followed step by step in a copy of the project."""
 
 from __future__ import annotations
 
@@ -22,19 +22,21 @@ PARTS = (
     *("models", "papers", "pipeline", "stats", "tests", "training"),
 )
 BLOCK = re.compile(
-    r"`((?:games|agents|conf)/[\w/]+\.(?:py|yaml))`(?:(?!```|`games/|`agents/|`conf/).)*?```\w+\n(.*?)```",
+    r"`((?:games|agents|conf|tests)/[\w/]+\.(?:py|yaml))`"
+    r"(?:(?!```|`games/|`agents/|`conf/|`tests/).)*?```\w+\n(.*?)```",
     re.DOTALL,
 )
 """A file's name in the text, and the code block that follows it."""
 
-SEATS = {
-    "nim": "solo",
-    "high_card": "one_of_four",
-    "target": "alone",
-    "password": "pair",
-    "claim": "solo",
-}
-"""The page's games, and the players."""
+
+def blocks() -> list[tuple[str, str]]:
+    """Every file that the pages on games, and on the rest, tell their reader to write."""
+    pages = ("adding_a_game.md", "extending.md")
+    return [block for page in pages for block in BLOCK.findall((ROOT / "docs" / page).read_text())]
+
+
+SEATS = {"nim": "solo", "high_card": "one_of_four", "haggle": "solo"}
+"""The pages' games, and the players."""
 
 MEGABYTES = 560
 """Megabytes of memory that checking one new game may use."""
@@ -49,13 +51,13 @@ UNUSED = shutil.ignore_patterns("*.pyc", "*.tmp.*")
 
 @pytest.fixture(scope="module")
 def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the project with every file that docs/extending.md writes."""
+    """A copy of the project with every file that the pages write."""
     copy = tmp_path_factory.mktemp("project")
     for part in PARTS:
         shutil.copytree(ROOT / part, copy / part, symlinks=True, ignore=UNUSED)
     shutil.copy(ROOT / "pyproject.toml", copy)
-    written = BLOCK.findall((ROOT / "docs" / "extending.md").read_text())
-    assert len(written) == 18, [name for name, _ in written]
+    written = blocks()
+    assert len(written) == 13, [name for name, _ in written]
     for name, text in written:
         assert not (copy / name).exists(), f"{name} is there already"
         (copy / name).write_text(text)
@@ -126,11 +128,26 @@ def test_a_new_game_and_a_new_method_play(extended: Path, played: str) -> None:
     table = pd.read_csv(extended / "outputs" / "nim" / "summary.csv")
     assert list(table["prompt"]) == ["once", "cloze", "counterfactual"]
     assert set(table["matches"]) == {10}
-    match = records(extended / "outputs" / "nim")[0]
-    page = ("--in", "outputs/nim", "--page", "outputs/nim.html")
-    assert "heap 1" in go(extended, "-m", "pipeline.replay", match["match"], *page)
-    shown = html_of(unpacked((extended / "outputs" / "nim.html").read_text()), match["match"])
-    assert '<div class="d-picture" role="group" aria-label="a heap of 1' in "".join(shown)
+
+
+def test_a_new_drawing_is_in_the_replay(extended: Path, played: str) -> None:
+    match = records(extended / "outputs" / "all_high_card")[0]["match"]
+    page = ("--in", "outputs/all_high_card", "--page", "outputs/high_card.html")
+    assert "stock" in go(extended, "-m", "pipeline.replay", match, *page)
+    shown = html_of(unpacked((extended / "outputs" / "high_card.html").read_text()), match)
+    assert 'role="group" aria-label="the table of High Card"' in "".join(shown)
+
+
+def test_luck_is_taken_out_of_a_new_game(extended: Path, played: str) -> None:
+    table = pd.read_csv(extended / "outputs" / "all_high_card" / "luck.csv")
+    assert table["reference"].tolist()[1:] == ["chance", "chance"]
+
+
+def test_a_new_test_passes_and_the_code_is_formatted(extended: Path) -> None:
+    go(extended, "-m", "pytest", "tests/games/test_high_card.py", "-p", "no:cacheprovider")
+    code = [name for name, _ in blocks() if name.endswith(".py")]
+    go(extended, "-m", "ruff", "check", "--no-cache", *code)
+    go(extended, "-m", "ruff", "format", "--no-cache", "--check", *code)
 
 
 def test_search_players_take_a_new_game_in(extended: Path, played: str) -> None:
@@ -146,27 +163,29 @@ def test_a_new_game_is_played_compared_and_judged(extended: Path, played: str, g
     assert list(table["agent"]) == ["random", "search", "llm"]
     assert table["failed"].sum() == 0
     assert table["baseline"].notna().all()
-    judged = pd.read_csv(extended / folder / "metrics" / "metrics.csv")
-    assert judged["decisions"].max() > 0
+    assert (extended / folder / "metrics" / "decisions.jsonl").read_text()
 
 
 def test_words_are_in_the_log(extended: Path, played: str) -> None:
-    """Scripted players say examples, and so do models whose word will not do; the fake model says
-    "well"."""
-    hints = [
+    """Scripted players say examples, the fake model says "well"."""
+    said = {
         decision["text"]
-        for record in records(extended / "outputs" / "all_password")
+        for record in records(extended / "outputs" / "all_haggle")
         for decision in record["decisions"]
-        if decision["options"] == ["give a hint"]
-    ]
-    assert len(hints) == (3 + 2) * DEALS * 4 * 2, "of three players and two controls"
-    assert {"water", "well"} < set(hints) <= {"water", "flour", "snow", "flower", "well"}
+        if decision.get("text")
+    }
+    assert said == {"This is a fair price.", "I cannot do better than this.", "well"}
 
 
 def test_scores_are_in_the_log(extended: Path, played: str) -> None:
-    """All squares are claimed, and each is worth one to nine points."""
-    for record in records(extended / "outputs" / "all_claim"):
-        assert 9 <= sum(record["measures"]["points"]) <= 81
+    """Every gain is in its range, and there are gains."""
+    gains = [
+        gain
+        for record in records(extended / "outputs" / "all_haggle")
+        for gain in record["measures"]["gain"]
+    ]
+    assert any(gains)
+    assert max(map(abs, gains)) <= 9
 
 
 def test_a_new_experiment_is_its_name(extended: Path, played: str) -> None:

@@ -24,7 +24,7 @@ NOT_RUN = {
     r"prompt=rap|talaga|gamebench_round_robin|robust": "minutes of one core or more",
     r"experiment=play|agent=human": "asks a person",
     r"launch=slurm": "asks SLURM",
-    r"packages=|game=(nim|wrapped|high_card)|experiment=mine|--config-dir": "a reader's own files",
+    r"packages=|game=(nim|wrapped|high_card|haggle)|experiment=mine|--config-dir": "of the reader",
     r"-m (training|benchmarks|tests)|benchmarks/|docs/|pytest|papers": "minutes to hours",
     r"pipeline.(pages|ui)|gauntlet (pages|ui)": "serves until it is ended",
     r"--help|--watch|--hardware|MATCHES": "waits, reckons, or wants a file from elsewhere",

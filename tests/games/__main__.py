@@ -16,7 +16,7 @@ from gauntlet.common.errors import UserError, require, suggest
 from gauntlet.pipeline.config.nodes import build
 from tests.nodes import FOLDERS, ROOT, nodes
 
-FILES = ("test_conformance.py", "test_conformance_players.py")
+FILES = ("test_conformance.py", "test_conformance_players.py", "test_redealt.py")
 PACKAGES = "packages="
 
 
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     files = [str(ROOT / "tests" / "games" / name) for name in FILES]
     # conftest.py is for all tests, and needs the packages of all.
-    return int(pytest.main(["--noconftest", *files, "-k", " or ".join(games)]))
+    return int(pytest.main(["--noconftest", *files, "-m", "not slow", "-k", " or ".join(games)]))
 
 
 def _games(words: Sequence[str], folders: Sequence[Path]) -> list[str]:

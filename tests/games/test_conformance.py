@@ -1,6 +1,6 @@
 """Requirements on every game, checked for every game of conf/game.
 
-A new game is tested here as soon as it has a YAML file; docs/extending.md lists the requirements.
+A new game is tested here as soon as it has a YAML file; docs/adding_a_game.md has a list of them.
 """
 
 from __future__ import annotations

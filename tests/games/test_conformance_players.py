@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import fisher_exact
 
+from gauntlet.games import drawing
 from gauntlet.games.base import (
     Fact,
     Game,
@@ -113,6 +115,26 @@ def test_a_sampled_state_can_be_played_to_its_end(game: Game[Any], matches: list
                 state, [default_text_move(own[rng.integers(len(own))], rng) for own in options]
             )
         assert len(game.returns(state)) == game.num_seats
+
+
+MARKS = re.compile(r'data-(?:move|then)="([\d ]+)"')
+"""The options, by their index, for which a part of a drawing stands."""
+
+
+def test_a_drawing_shows_every_state_and_what_each_seat_knows(
+    game: Game[Any], matches: list[Match]
+) -> None:
+    if not drawing.has_drawing(game):
+        pytest.skip("has no drawing")
+    drawing.style_of(game)
+    for match in matches:
+        assert drawing.draw_state(game, match.last)
+        for state, _, seen in match.views:
+            assert drawing.draw_state(game, state)
+            marked = MARKS.findall(drawing.draw_view(game, seen))
+            assert {int(move) for moves in marked for move in moves.split()} <= {
+                *range(len(seen.options))
+            }
 
 
 def test_every_measure_is_a_figure_a_seat_in_its_range(
