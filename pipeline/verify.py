@@ -295,7 +295,8 @@ def _clip(value: Any) -> str:
     return one_line(repr(value), LONGEST)
 
 
-def report(findings: Findings) -> Iterator[str]:
+def report(findings: Findings, source: Path) -> Iterator[str]:
+    """source: the folder or archive that was checked."""
     for path, wrong in findings.problems.items():
         yield path
         yield from (f"  {visible(what)}" for what in wrong)
@@ -305,7 +306,7 @@ def report(findings: Findings) -> Iterator[str]:
     again = (
         f"{counted(findings.replayed, 'match', 'es')} played again, " if findings.replayed else ""
     )
-    yield f"{findings.folder.path}: {counted(findings.lines, 'line')} read, {again}{state}"
+    yield f"{source}: {counted(findings.lines, 'line')} read, {again}{state}"
     if findings.edited:
         yield "a run keeps such a line; delete it, and the same sweep plays its match anew"
     if count > findings.edited:
@@ -353,7 +354,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
-    print(visible("\n".join(report(findings))))
+    print(visible("\n".join(report(findings, options.output_dir))))
     return 1 if findings.problems else 0
 
 

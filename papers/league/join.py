@@ -42,8 +42,8 @@ REPLAYED = 50
 """Matches of an entry that the check plays again."""
 
 
-def join(model: Path, methods: Sequence[str], deals: int, out: Console) -> Path:
-    """Play, print the place, write the entry; returns its folder. Raises UserError."""
+def join(model: Path, methods: Sequence[str], deals: int, out: Console) -> int:
+    """Play, print the place, write the entry; returns the exit status. Raises UserError."""
     name = checked_name(model, model.stem)
     folder = Path("outputs/join") / name
     players = [f"{name}/{method}" for method in methods]
@@ -58,14 +58,15 @@ def join(model: Path, methods: Sequence[str], deals: int, out: Console) -> Path:
             ]
         )
     if status:
-        raise UserError("the matches did not end; the same command goes on")
+        return status
     for line in place(folder, players):
         out.print(line, soft_wrap=True, highlight=False, markup=False)
     entry = ENTRIES / name
     entry.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(model, entry / MODEL)
     archive.pack(Folder(folder), entry / LOG.name)
-    return entry
+    out.print(f"{entry}: add this folder by a pull request", soft_wrap=True)
+    return 0
 
 
 def checked_name(model: Path, name: str) -> str:
@@ -145,12 +146,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return max(map(_check, options.model))
         if len(options.model) > 1:
             raise UserError("one model joins at a time")
-        entry = join(options.model[0], options.methods.split(","), options.deals, out)
+        return join(options.model[0], options.methods.split(","), options.deals, out)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
-    out.print(f"{entry}: add this folder by a pull request", soft_wrap=True)
-    return 0
 
 
 def _check(entry: Path) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -159,52 +159,52 @@ def findings(games: Games, folders: Sequence[Path]) -> Iterator[str]:
 
 def reading(games: Games, folders: Sequence[Path]) -> Iterator[str]:
     """Do small real models read?"""
-    players = [f"{model}/{method}" for model in REAL for method in METHODS]
     scores = by_game(games)
+    players = [f"{model}/{method}" for model in REAL for method in METHODS]
     found = {
         one: Mean.of(scores.loc[one].dropna().to_numpy() - 0.5)
         for one in players
         if one in scores.index
     }
-    adjusted = dict(zip(found, holm([one.p for one in found.values()]), strict=True))
-    shown = [one for one, p in adjusted.items() if p < 0.05]
+    p = _holm(found)
     yield (
-        "**What do small real models read?** "
-        + (
-            f"{_listed(shown)} differ from random play"
-            if shown
-            else "None differs from random play"
-        )
-        + f" over {max(one.games for one in found.values())} games (t over games, Holm over "
-        f"{len(found)})."
+        f"**What do small real models read?** {_shown(p)} shown to differ from random play (t over "
+        f"games, Holm over {len(found)})."
     )
     for player, one in found.items():
         rest = difference(games, player, "first_option")
         yield (
-            f"`{player}` {one.points()}, p Holm {adjusted[player]:.3f}; less `first_option`: "
-            f"{rest.points()}"
+            f"`{player}`, {one.games} games: {one.points()}, p Holm {p[player]:.3f}; less "
+            f"`first_option`: {rest.points()}"
         )
 
 
 def methods(games: Games, folders: Sequence[Path]) -> Iterator[str]:
     """Which method helps whom?"""
-    models = [*REAL, "pocket"]
-    asked = [(model, one) for model in models for one in METHODS[1:]]
-    found = {
-        (model, one): difference(games, f"{model}/{one}", f"{model}/{METHODS[0]}")
-        for model, one in asked
+    first, *others = METHODS
+    every = {
+        f"{model}/{one}": difference(games, f"{model}/{one}", f"{model}/{first}")
+        for model in (*REAL, "pocket")
+        for one in others
     }
-    found = {key: one for key, one in found.items() if one.games > 1}
-    adjusted = dict(zip(found, holm([one.p for one in found.values()]), strict=True))
-    helped = [f"{one} {model}" for (model, one), p in adjusted.items() if p < 0.05]
+    found = {player: mean for player, mean in every.items() if mean.games > 1}
+    p = _holm(found)
     yield (
-        "**Which method helps whom?** Compared with `pride`, which asks once, on the same deals, "
-        + (f"a difference is shown for {_listed(helped)}" if helped else "no difference is shown")
-        + f" (paired, t over games, Holm over {len(found)})."
+        f"**Which method helps whom?** Compared with the same model by `{first}`, which asks once, "
+        f"on the same deals, {_shown(p)} shown to differ (t over games, Holm over {len(found)})."
     )
-    for (model, one), mean in found.items():
-        p = adjusted[model, one]
-        yield f"`{model}`, {one} instead of pride: {mean.points()}, p Holm {p:.3f}"
+    for player, mean in found.items():
+        yield f"`{player}`, {mean.games} games: {mean.points()}, p Holm {p[player]:.3f}"
+
+
+def _holm(found: Mapping[str, Mean]) -> dict[str, float]:
+    return dict(zip(found, holm([one.p for one in found.values()]), strict=True))
+
+
+def _shown(p: Mapping[str, float]) -> str:
+    """Those below 5%, with a verb."""
+    named = [f"`{one}`" for one, value in p.items() if value < 0.05]
+    return f"{', '.join(named)} {'is' if len(named) == 1 else 'are'}" if named else "none is"
 
 
 def luck(games: Games, folders: Sequence[Path]) -> Iterator[str]:
@@ -249,10 +249,6 @@ def letters(games: Games, folders: Sequence[Path]) -> Iterator[str]:
             f"`{player}` answered A to {answers['first'].mean():.0%} of {len(answers):,} questions "
             f"({fair:.0%} by chance); least in {least.idxmin()}, {least.min():.0%}"
         )
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(f"`{one}`" for one in names)
 
 
 # --- the map
