@@ -35,6 +35,7 @@ COMMANDS = {
     "pages": ("pipeline.pages.__main__", "browse runs, matches and games"),
     "ui": ("pipeline.ui", "open the MLflow UI on this folder's runs"),
     "fetch": ("models.real", "fetch small real language models"),
+    "join": ("papers.league.join", "play a model on the public league's deals"),
     "reproduce": ("papers.reproduce", "compare a paper's numbers with ours"),
 }
 COMPLETION = "completion"

@@ -34,6 +34,8 @@ DRAWS, SEED = 2_000, 1
 REAL = {"smollm2_135m": "SmolLM2", "gemma3_270m": "Gemma 3"}
 METHODS = ("pride", "cloze", "counterfactual")
 """One prompt, its letters' prior taken out; all rotations; every option by itself."""
+BRIEF = ("first_option", "uct_4", "uct_16", "uct_64")
+"""Players without a model that a short table shows."""
 RAW, ADJUSTED = ("raw_low", "raw_high"), ("ci_low", "ci_high")
 OBFUSCATED = {"obfuscated_uno": "uno", "obfuscated_tic_tac_toe": "tic_tac_toe"}
 
@@ -144,6 +146,22 @@ def leaderboard_lines(games: Games, folders: Sequence[Path]) -> Iterator[str]:
             f"{row['tokens']:,.0f}" if row["asked"] else "-",
         )
         yield f"| {' | '.join(cells)} |"
+
+
+def brief_lines(games: Games, folders: Sequence[Path]) -> Iterator[str]:
+    """The models, and what they are measured by, by score."""
+    scores = by_game(games)
+    means = {str(one): Mean.of(scores.loc[one].dropna() - 0.5) for one in scores.index}
+    shown = sorted(
+        (one for one in means if "/" in one or one in BRIEF), key=lambda one: -means[one].value
+    )
+    yield "| player | score against random play (95%, over games) | games | plays like UCT of |"
+    yield "|---|---|---|---|"
+    for player in shown:
+        mean, (like, fewest, most) = means[player], playouts(scores, player)
+        score, low, high = (f"{50 + 100 * one:.0f}%" for one in (mean.value, mean.low, mean.high))
+        placed = f"{like:.1f} ({fewest:.1f} to {most:.1f})" if np.isfinite(like) else "-"
+        yield f"| `{player}` | {score} ({low} to {high}) | {mean.games} | {placed} |"
 
 
 # --- findings
@@ -274,20 +292,21 @@ def draw(games: Games, file: Path) -> None:
 Part = Callable[[Games, Sequence[Path]], Iterator[str]]
 PARTS: dict[str, Part] = {
     "table": leaderboard_lines,
+    "brief": brief_lines,
     "findings": findings,
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m papers.league.results", description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="all without any")
+    parser.add_argument("part", nargs="?", choices=[*PARTS], help="default: table and findings")
     parser.add_argument("--logs", type=Path, nargs="+", metavar="LOG", help="packed, or folders")
     parser.add_argument("--figure", type=Path, metavar="FILE", help="also draw the map")
     options = parser.parse_args(arguments)
     try:
         with unpacked_logs(options.logs or logs()) as folders:
             games = read(folders)
-            for part in options.parts or PARTS:
+            for part in [options.part] if options.part else ("table", "findings"):
                 print("\n".join(PARTS[part](games, folders)), end="\n\n")
             if options.figure:
                 draw(games, options.figure)

@@ -109,7 +109,7 @@ def test_a_model_joins_and_its_entry_is_checked(
     played = Path("outputs/join/mine")
     file = next(iter((played / "records").glob("uno-*.jsonl")))
     edited(file, lambda line: {**line, "returns": line["returns"][::-1]})
-    archive.pack(Folder(played), entry / join.LOG.name)
+    archive.pack(Folder(played), entry / matches.LOG.name)
     assert join.main(["--check", str(entry)]) == 1
     assert "played again" in capsys.readouterr().out
 
