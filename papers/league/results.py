@@ -148,6 +148,18 @@ def leaderboard_lines(games: Games, folders: Sequence[Path]) -> Iterator[str]:
         yield f"| {' | '.join(cells)} |"
 
 
+def facts(games: Games, folders: Sequence[Path]) -> Iterator[str]:
+    """How much was played."""
+    frame = games.matches
+    asked = frame[frame["asked"] > 0]
+    yield (
+        f"{len(frame):,} matches of {frame['player'].nunique()} players against a random one in "
+        f"{frame['variant'].nunique()} games; {asked['asked'].sum():,} decisions of models, "
+        f"{asked['tokens'].sum() / 1e6:.1f} million tokens, {asked['fallbacks'].sum():,} unusable "
+        "replies for which a random move was played."
+    )
+
+
 def brief_lines(games: Games, folders: Sequence[Path]) -> Iterator[str]:
     """The models, and what they are measured by, by score."""
     scores = by_game(games)
@@ -293,6 +305,7 @@ Part = Callable[[Games, Sequence[Path]], Iterator[str]]
 PARTS: dict[str, Part] = {
     "table": leaderboard_lines,
     "brief": brief_lines,
+    "facts": facts,
     "findings": findings,
 }
 
