@@ -34,8 +34,8 @@ DRAWS, SEED = 2_000, 1
 REAL = {"smollm2_135m": "SmolLM2", "gemma3_270m": "Gemma 3"}
 METHODS = ("pride", "cloze", "counterfactual")
 """One prompt, its letters' prior taken out; all rotations; every option by itself."""
-BRIEF = ("first_option", "uct_4", "uct_16", "uct_64")
-"""Players without a model that a short table shows."""
+COMPARED = ("first_option", "uct_4", "uct_16", "uct_64")
+"""Players without a model that a short table has beside the models."""
 RAW, ADJUSTED = ("raw_low", "raw_high"), ("ci_low", "ci_high")
 OBFUSCATED = {"obfuscated_uno": "uno", "obfuscated_tic_tac_toe": "tic_tac_toe"}
 
@@ -61,6 +61,11 @@ class Mean:
         reach = float(student.ppf(0.975, n - 1)) * error
         p = 2 * float(student.sf(abs(mean) / error, n - 1)) if error else float(mean == 0)
         return cls(mean, mean - reach, mean + reach, p, n)
+
+    def score(self) -> str:
+        """As a score around one half."""
+        value, low, high = (50 + 100 * one for one in (self.value, self.low, self.high))
+        return f"{value:.0f}%" + f" ({low:.0f} to {high:.0f})" * (self.games > 1)
 
     def points(self) -> str:
         span = f" ({100 * self.low:+.1f} to {100 * self.high:+.1f})" if self.games > 1 else ""
@@ -161,19 +166,17 @@ def facts(games: Games, folders: Sequence[Path]) -> Iterator[str]:
 
 
 def brief_lines(games: Games, folders: Sequence[Path]) -> Iterator[str]:
-    """The models, and what they are measured by, by score."""
+    """The scores of models by method, and of players to compare them with."""
     scores = by_game(games)
     means = {str(one): Mean.of(scores.loc[one].dropna() - 0.5) for one in scores.index}
-    shown = sorted(
-        (one for one in means if "/" in one or one in BRIEF), key=lambda one: -means[one].value
-    )
-    yield "| player | score against random play (95%, over games) | games | plays like UCT of |"
-    yield "|---|---|---|---|"
-    for player in shown:
-        mean, (like, fewest, most) = means[player], playouts(scores, player)
-        score, low, high = (f"{50 + 100 * one:.0f}%" for one in (mean.value, mean.low, mean.high))
-        placed = f"{like:.1f} ({fewest:.1f} to {most:.1f})" if np.isfinite(like) else "-"
-        yield f"| `{player}` | {score} ({low} to {high}) | {mean.games} | {placed} |"
+    models = (*REAL, "pocket")
+    yield f"| score against random play, 95% over games | {' | '.join(METHODS)} |"
+    yield "|---" * (1 + len(METHODS)) + "|"
+    for model in models:
+        cells = (means.get(f"{model}/{method}") for method in METHODS)
+        yield f"| `{model}` | {' | '.join(one.score() if one else '-' for one in cells)} |"
+    others = (f"`{one}` {means[one].score()}" for one in COMPARED if one in means)
+    yield f"\nFor comparison: {', '.join(others)}."
 
 
 # --- findings

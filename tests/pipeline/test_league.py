@@ -90,6 +90,14 @@ def test_the_results_are_printed(league: Path, capsys: Capsys, tmp_path: Path) -
     assert figure.stat().st_size > 10_000
 
 
+def test_the_short_tables_name_models_and_numbers(league: Path, capsys: Capsys) -> None:
+    assert results.main(["brief", "--logs", str(league)]) == 0
+    assert "For comparison: `first_option` " in capsys.readouterr().out
+    assert results.main(["facts", "--logs", str(league)]) == 0
+    played = len(matches.read([league]).matches)
+    assert f"{played:,} matches of 6 players" in capsys.readouterr().out
+
+
 def test_a_model_joins_and_its_entry_is_checked(
     packed: Path, capsys: Capsys, refusal: Refusal
 ) -> None:
