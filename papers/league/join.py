@@ -135,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         epilog="docs/league.md tells the rest.",
     )
     add = parser.add_argument
-    add("model", type=Path, nargs="+", help="MODEL.yaml, like those of conf/model")
+    add("model", type=Path, nargs="*", help="MODEL.yaml, like those of conf/model")
     add("--methods", default=METHODS, help="names of conf/prompt (default: %(default)s)")
     add("--deals", type=int, default=DEALS, metavar="N", help="of each game (default: %(default)s)")
     add("--check", action="store_true", help="check entries, which are folders, instead")
@@ -143,9 +143,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     out = console()
     try:
         if options.check:
-            return max(map(_check, options.model))
-        if len(options.model) > 1:
-            raise UserError("one model joins at a time")
+            return max(map(_check, options.model), default=0)
+        if len(options.model) != 1:
+            raise UserError(f"one model joins at a time, got {len(options.model)}")
         return join(options.model[0], options.methods.split(","), options.deals, out)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
