@@ -25,14 +25,17 @@ from gauntlet.papers.league.matches import ANCHOR, LOG, logs, read, unpacked_log
 from gauntlet.papers.league.results import leaderboard, leaderboard_lines
 from gauntlet.pipeline import run
 from gauntlet.pipeline.config import secrets
+from gauntlet.pipeline.config.compose import CONF
 from gauntlet.pipeline.log import archive
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.progress import Waiting
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.verify import replay, verify
 
-LEAGUE = ("experiment=league", "tracking=none")
-METHODS = "pride,cloze,counterfactual"
+MORE = ("tracking=none",)
+REFERENCE = "smollm2_135m"
+"""The model whose place in the league's games a new one takes."""
+METHODS = "pride,cloze,counterfactual,vanilla,direct"
 ENTRIES = Path("papers/league/entries")
 MODEL = "model.yaml"
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")
@@ -46,20 +49,18 @@ def join(model: Path, methods: Sequence[str], deals: int, out: Console) -> int:
     """Play, print the place, write the entry; returns the exit status. Raises UserError."""
     name = checked_name(model, model.stem)
     folder = Path("outputs/join") / name
-    players = [f"{name}/{method}" for method in methods]
     with TemporaryDirectory() as configs:
-        (Path(configs) / "model").mkdir()
-        shutil.copyfile(model, Path(configs) / "model" / f"{name}.yaml")
-        named = ",".join([ANCHOR, *(f"{player}?" for player in players)])
-        status = run.main(
-            [
-                *(*LEAGUE, f"players=[{named}]", f"deals={deals}", f"output_dir={folder}"),
-                *("--config-dir", configs),
-            ]
-        )
+        for group, text in (
+            ("model", model.read_text("utf-8")),
+            ("experiment", plays(name, methods)),
+        ):
+            (Path(configs) / group).mkdir()
+            (Path(configs) / group / f"{name}.yaml").write_text(text, "utf-8")
+        words = (f"experiment={name}", f"deals={deals}", f"output_dir={folder}", *MORE)
+        status = run.main([*words, "--config-dir", configs])
     if status:
         return status
-    for line in place(folder, players):
+    for line in place(folder, name):
         out.print(line, soft_wrap=True, highlight=False, markup=False)
     entry = ENTRIES / name
     entry.mkdir(parents=True, exist_ok=True)
@@ -67,6 +68,28 @@ def join(model: Path, methods: Sequence[str], deals: int, out: Console) -> int:
     archive.pack(Folder(folder), entry / LOG.name)
     out.print(f"{entry}: add this folder by a pull request", soft_wrap=True)
     return 0
+
+
+def plays(name: str, methods: Sequence[str]) -> str:
+    """The league's experiment in which this model, by these methods, plays what REFERENCE plays.
+    Raises UserError if that is nothing."""
+    league = yaml.safe_load((CONF / "experiment" / "league.yaml").read_text("utf-8"))
+    grids = league["sweep"]
+    lists = {key: grid.get("players", league["players"]) for key, grid in grids.items()}
+    own = {key: [*_renamed(players, name, methods)] for key, players in lists.items()}
+    league["sweep"] = {
+        key: {**grid, "players": [ANCHOR, *own[key]]} for key, grid in grids.items() if own[key]
+    }
+    if not league["sweep"]:
+        raise UserError(f"the league asks by {METHODS}")
+    return f"# @package _global_\n{yaml.safe_dump(league | {'players': []}, sort_keys=False)}"
+
+
+def _renamed(players: Sequence[str], name: str, methods: Sequence[str]) -> Iterator[str]:
+    for player in players:
+        model, _, method = player.partition("/")
+        if model == REFERENCE and method.removesuffix("?") in methods:
+            yield f"{name}/{method}"
 
 
 def checked_name(model: Path, name: str) -> str:
@@ -85,16 +108,16 @@ def checked_name(model: Path, name: str) -> str:
     return name
 
 
-def place(folder: Path, players: Sequence[str]) -> Iterator[str]:
-    """The place of these players among all of the league, and their rows."""
+def place(folder: Path, name: str) -> Iterator[str]:
+    """The place of the model by each method among all of the league, and its rows."""
     with unpacked_logs([*logs(), folder]) as folders:
         games = read(folders)
         order = [*leaderboard(games, folders)["player"]]
-        for player in players:
-            if player in order:
+        for player in order:
+            if player.startswith(f"{name}/"):
                 yield f"{player} is number {order.index(player) + 1} of {len(order)}"
         head, rule, *rows = leaderboard_lines(games, folders)
-        yield from (head, rule, *(row for row in rows if any(f"`{one}`" in row for one in players)))
+        yield from (head, rule, *(row for row in rows if f"`{name}/" in row))
 
 
 def faults(entry: Path) -> Iterator[str]:

@@ -128,7 +128,8 @@ def _shared(typed: Override, listed: Override) -> str:
     """What both list, as typed; "" for nothing, or for fewer than two players."""
     names, known = typed.value(), listed.value()
     if isinstance(names, list) and isinstance(known, list):
-        both = [name for name in names if name in known]
+        bare = {str(name).removesuffix("?") for name in known}
+        both = [name for name in names if str(name).removesuffix("?") in bare]
         return f"[{','.join(both)}]" if len(both) > 1 else ""
     return ",".join(sorted(listed_values(typed) & listed_values(listed)))
 

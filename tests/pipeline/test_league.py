@@ -34,7 +34,7 @@ def packed(league: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     monkeypatch.setattr(join, "LOG", log)
     monkeypatch.setattr(join, "logs", lambda: [log])
     few = ("game=tic_tac_toe,holdem_hands,uno", "launch=inline")
-    monkeypatch.setattr(join, "LEAGUE", (*join.LEAGUE, *few))
+    monkeypatch.setattr(join, "MORE", (*join.MORE, *few))
     return tmp_path
 
 
