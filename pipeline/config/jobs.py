@@ -49,15 +49,32 @@ class Configs:
     def __init__(self, loader: ConfigLoader) -> None:
         self._parser = OverridesParser.create(config_loader=loader)
         self._is_group = cache(lambda key: bool(loader.get_group_options(key)))
-        self.compose = cache(self._compose)
+        self._base = cache(self._compose)
 
     def parsed(self, words: Iterable[str]) -> list[Override]:
         """The words, parsed by Hydra."""
         with user_errors():
             return self._parser.parse_overrides(list(words))
 
+    def compose(self, words: tuple[str, ...]) -> tuple[DictConfig, Mapping[str, str]]:
+        """Compose these words; return the config and its choice in every group.
+
+        Hydra takes tens of milliseconds, so the words that only set a value are set in a copy of a
+        config composed once from the other words.
+        """
+        parsed = self.parsed(words)
+        ordered = any(one.is_delete() or isinstance(one.value(), dict) for one in parsed)
+        late = [] if ordered else [one for one in parsed if self._sets(one)]
+        lines = {one.input_line for one in late}
+        base, choices = self._base(tuple(word for word in words if word not in lines))
+        config = copy.deepcopy(base)
+        with user_errors(choices):
+            for one in late:
+                key, value = one.key_or_group, one.value()
+                OmegaConf.update(config, key, value, force_add=one.is_force_add())
+        return config, choices
+
     def _compose(self, words: tuple[str, ...]) -> tuple[DictConfig, Mapping[str, str]]:
-        """Compose these words; return the config and its choice in every group."""
         with user_errors():
             config = hydra.compose("config", list(words), return_hydra_config=True)
             choices = dict(config.hydra.runtime.choices)
@@ -100,18 +117,7 @@ class Configs:
             ]
 
     def _job(self, words: tuple[str, ...], without: str = "") -> Composed:
-        """Hydra takes tens of milliseconds a job, so the words that only set a value are set in a
-        copy of a config composed once from the other words."""
-        parsed = self.parsed(words)
-        ordered = any(one.is_delete() or isinstance(one.value(), dict) for one in parsed)
-        late = [] if ordered else [one for one in parsed if self._sets(one)]
-        lines = {one.input_line for one in late}
-        base, choices = self.compose(tuple(word for word in words if word not in lines))
-        config = copy.deepcopy(base)
-        with user_errors(choices):
-            for one in late:
-                key, value = one.key_or_group, one.value()
-                OmegaConf.update(config, key, value, force_add=one.is_force_add())
+        config, choices = self.compose(words)
         return Composed(plain_data(config), choices, words, without)
 
     def _sets(self, override: Override) -> bool:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,8 @@ from gauntlet.common.ids import PACKAGE
 from gauntlet.models.engine.files import file_hash
 from gauntlet.pipeline import report as command
 from gauntlet.pipeline import run
+from gauntlet.pipeline.config import yaml_files
+from gauntlet.pipeline.config.jobs import Configs
 from gauntlet.pipeline.plan import fingerprint
 from gauntlet.pipeline.plan.cells import digest
 from gauntlet.pipeline.tables import report
@@ -34,6 +36,20 @@ FAST = (
     "controls=[]",
 )
 AXE = "axe-core@4.14.1"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def composed_once() -> Iterator[None]:
+    """Keep what Hydra composes from conf/ alone, half of a short sweep's time, for later tests."""
+    compose = Configs._compose
+    kept = cache(partial(compose, None))  # type: ignore[arg-type]
+
+    def composed(self: Configs, words: tuple[str, ...]) -> object:
+        return compose(self, words) if yaml_files._folders.get() else kept(words)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Configs, "_compose", composed)
+        yield
 
 
 @pytest.fixture
