@@ -124,7 +124,7 @@ def players() -> list[int]:
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            ours = path.read_bytes().startswith(b"ray::_Actor")
+            ours = path.read_bytes().startswith(b"ray::_RemoteActor")
         except OSError:
             continue
         if ours and os.getpid() in ancestors(int(path.parent.name)):
