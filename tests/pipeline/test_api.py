@@ -22,11 +22,12 @@ from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.plan.cells import Plan
 from tests.api import KEY, PocketServer, Script, Stage
 from tests.batches import BatchServer, until
+from tests.nodes import ROOT
 from tests.pipeline.composing import cells_of
 from tests.pipeline.conftest import Capsys, Refusal, Sweep
 from tests.pipeline.logs import matches
 
-README = Path(__file__).parent.parent.parent / "README.md"
+README = ROOT / "README.md"
 
 
 @pytest.fixture
@@ -129,74 +130,54 @@ def test_a_server_that_is_not_there_is_one_line(
 # --- api stopped
 
 
-MIXED = ("seats.0.agent=llm", "seats.0.model=fake", "seats.0.prompt=cloze")
+def answered(served: PocketServer) -> int:
+    """Count the distinct requests that the server has answered; each once."""
+    assert set(served.billed.values()) <= {1}, "a request was answered twice"
+    return len(served.billed)
 
 
-class Stopping:
-    """Runs the command over the server and checks what was answered and kept."""
-
-    def __init__(self, url: str, folder: Path, served: PocketServer) -> None:
-        self.folder, self._served = folder, served
-        self._cache = folder.parent / "replies.sqlite"
-        self._command = [
-            *(sys.executable, "-m", "pipeline.run", "model=openai", "model.name=pocket"),
-            *(f"model.base_url={url}", "model.endpoint=completions", "model.in_flight=4"),
-            *("model.price_in=1", "model.price_out=300", f"model.cache={self._cache}"),
-            *("game=tic_tac_toe", "prompt=cloze", "deals=12", "baseline=null", "tracking=none"),
-            *("launch.workers=2", f"output_dir={folder}"),
-        ]
-
-    def start(self, *overrides: str) -> subprocess.Popen[str]:
-        """In a separate process group, as under a terminal."""
-        return subprocess.Popen(
-            [*self._command, *overrides],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-
-    def end(self, *overrides: str) -> tuple[int, str, str]:
-        with self.start(*overrides) as run:
-            out, err = run.communicate(timeout=180)
-        return run.returncode, out, err
-
-    def answered(self) -> int:
-        """Count the distinct requests that the server has answered; each once."""
-        assert set(self._served.billed.values()) <= {1}, "a request was answered twice"
-        return len(self._served.billed)
-
-    def stored(self) -> tuple[int, int]:
-        """Count the replies kept, and the requests that may be billed without one."""
-        with sqlite3.connect(self._cache) as base:
-            counts = base.execute(
-                "SELECT (SELECT count(*) FROM replies), (SELECT count(*) FROM sent)"
-            ).fetchone()
-        base.close()
-        return counts
+def stored(cache: Path) -> tuple[int, int]:
+    """Count the replies kept, and the requests that may be billed without one."""
+    with sqlite3.connect(cache) as base:
+        counts = base.execute(
+            "SELECT (SELECT count(*) FROM replies), (SELECT count(*) FROM sent)"
+        ).fetchone()
+    base.close()
+    return counts
 
 
-@pytest.fixture
-def stopping(url: str, folder: Path, served: PocketServer, script: Script) -> Stopping:
+def test_a_sweep_stopped_by_ctrl_c_keeps_every_answer(
+    sweep: Sweep, folder: Path, served: PocketServer, script: Script, api: tuple[str, ...]
+) -> None:
+    """Ray workers, as the other player is a model of theirs; then this process goes on."""
     script.seconds = (0.3, 0.4, 0.5)  # long enough to be under way, and sure to be waited for
-    return Stopping(url, folder, served)
-
-
-def test_a_sweep_stopped_by_ctrl_c_keeps_every_answer(stopping: Stopping, script: Script) -> None:
-    with stopping.start(*MIXED) as run:
-        while stopping.answered() < 10:  # only the server's count shows how far the command is
+    cache = folder.parent / "replies.sqlite"
+    words = (
+        *("seats.0.agent=llm", "seats.0.model=fake", "seats.0.prompt=cloze", *api, "deals=12"),
+        *("model.price_in=1", "model.price_out=300", "model.in_flight=4", f"model.cache={cache}"),
+        *("baseline=null", "tracking=none", "controls=[]"),
+    )
+    command = (sys.executable, "-m", "pipeline.run", *words, "launch.workers=2")
+    with subprocess.Popen(
+        [*command, f"output_dir={folder}"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # in a process group of its own, as under a terminal
+    ) as run:
+        while answered(served) < 10:  # only the server's count shows how far the command is
             assert run.poll() is None, "".join(run.communicate())
             time.sleep(0.05)
         os.killpg(run.pid, signal.SIGINT)
         out, err = run.communicate(timeout=120)
     assert run.returncode == 130, out + err
     assert "running the same command again continues" in " ".join(out.split())
-    assert stopping.answered() >= 10
-    assert stopping.stored() == (stopping.answered(), 0)
+    assert answered(served) >= 10
+    assert stored(cache) == (answered(served), 0)
     script.seconds = (0.0,)
-    status, out, err = stopping.end(*MIXED, "launch=inline")
-    assert status == 0, out + err
-    assert stopping.stored() == (stopping.answered(), 0)
+    assert sweep(*words) == 0
+    assert stored(cache) == (answered(served), 0)
 
 
 # --- batch jobs
