@@ -5,7 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from queue import Queue
 from typing import Any
 
@@ -107,9 +108,11 @@ def jobs(make_checkpoint, requests_) -> dict[str, Job]:
         folder = str(make_checkpoint(family, **settings))
         return Job(Checkpoint(folder, device="cpu", shards=RANKS), requests_, spoil)
 
-    spoilt = {spoil: job("llama", {}, spoil) for spoil in SPOILT}
+    llama = job("llama", {})
+    spoilt = {spoil: replace(llama, spoil=spoil) for spoil in SPOILT}
     one_head = job("llama", {"num_key_value_heads": 1})
-    return {name: job(*case) for name, case in CASES.items()} | spoilt | {"one head": one_head}
+    cases = {name: job(*case) for name, case in CASES.items() if name != "llama"}
+    return {"llama": llama, **cases, **spoilt, "one head": one_head}
 
 
 @pytest.fixture(scope="module")
@@ -130,9 +133,19 @@ def reports(jobs, tmp_path_factory) -> list[dict[str, RankReport]]:
     return [said[number] for number in range(RANKS)]
 
 
+class Whole:
+    """A checkpoint in one process, and its replies."""
+
+    def __init__(self, job: Job) -> None:
+        local: Any = job.source.load()
+        self.weights = layer_weights(local._scorer._plain.network)
+        self.replies = list(local.answer(job.requests))
+
+
 @pytest.fixture(scope="module")
-def unsharded(jobs) -> Callable[[str], Any]:
-    return lambda name: jobs[name].source.load()
+def unsharded(jobs) -> Callable[[str], Whole]:
+    whole = cache(lambda folder: Whole(next(j for j in jobs.values() if j.source.path == folder)))
+    return lambda name: whole(jobs[name].source.path)
 
 
 def scores(replies) -> np.ndarray:
@@ -140,23 +153,23 @@ def scores(replies) -> np.ndarray:
     return np.array([value for row in rows for value in row])
 
 
-def off(report: RankReport, local, job: Job) -> float:
-    replies = local.answer(job.requests)
-    return float(np.abs(scores(report.replies[: len(replies)]) - scores(replies)).max())
+def off(report: RankReport, whole: Whole) -> float:
+    ours = scores(report.replies[: len(whole.replies)])
+    return float(np.abs(ours - scores(whole.replies)).max())
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_two_ranks_answer_as_one_network(name, jobs, reports, unsharded, figure):
-    local, job = unsharded(name), jobs[name]
+def test_two_ranks_answer_as_one_network(name, reports, unsharded, figure):
+    whole = unsharded(name)
     weights = [said[name].weights for said in reports]
-    all_weights = layer_weights(local._scorer._plain.network)
-    difference = off(reports[0][name], local, job)
+    all_weights = whole.weights
+    difference = off(reports[0][name], whole)
     figure(
         f"2 shards of {name}: log-probabilities within {difference:.1e} of one network, ranks "
         f"hold {' and '.join(f'{100 * w / all_weights:.0f}%' for w in weights)} of its layers"
     )
     assert difference < EXACT
-    written = [reply for reply in local.answer(job.requests) if not isinstance(reply, Scores)]
+    written = [reply for reply in whole.replies if not isinstance(reply, Scores)]
     assert [r for r in reports[0][name].replies if not isinstance(r, Scores)] == [
         *written,
         *written,
@@ -177,29 +190,29 @@ def test_static_parts_stay_resident_on_every_rank(reports):
     assert [said["llama"].computed for said in reports] == [1, 1]
 
 
-def test_without_the_sum_over_ranks_the_answers_are_others(jobs, reports, unsharded):
-    assert off(reports[0]["no sum"], unsharded("no sum"), jobs["no sum"]) > 100 * EXACT
+def test_without_the_sum_over_ranks_the_answers_are_others(reports, unsharded):
+    assert off(reports[0]["no sum"], unsharded("no sum")) > 100 * EXACT
 
 
-def test_all_ranks_halve_their_packs_when_one_lacks_memory(jobs, reports, unsharded):
-    assert off(reports[0]["no memory"], unsharded("no memory"), jobs["no memory"]) < EXACT
+def test_all_ranks_halve_their_packs_when_one_lacks_memory(reports, unsharded):
+    assert off(reports[0]["no memory"], unsharded("no memory")) < EXACT
     packs = [said["no memory"].pack for said in reports]
     assert packs[0] == packs[1] < reports[0]["llama"].pack
 
 
-def test_all_ranks_keep_to_the_memory_of_the_least(jobs, reports, unsharded):
-    assert off(reports[0]["little free"], unsharded("little free"), jobs["little free"]) < EXACT
+def test_all_ranks_keep_to_the_memory_of_the_least(reports, unsharded):
+    assert off(reports[0]["little free"], unsharded("little free")) < EXACT
     packs = [said["little free"].pack for said in reports]
     assert packs == [PACK_LEAST, PACK_LEAST]
 
 
-def test_where_deepspeed_cannot_the_library_cuts_the_network(jobs, reports, unsharded, figure):
+def test_where_deepspeed_cannot_the_library_cuts_the_network(reports, unsharded, figure):
     name = "no DeepSpeed"
-    local = unsharded(name)
-    difference = off(reports[0][name], local, jobs[name])
+    whole = unsharded(name)
+    difference = off(reports[0][name], whole)
     figure(f"2 shards of llama by transformers: log-probabilities within {difference:.1e}")
     assert difference < EXACT
-    assert reports[0][name].weights < 0.75 * layer_weights(local._scorer._plain.network)
+    assert reports[0][name].weights < 0.75 * whole.weights
 
 
 def test_more_ranks_than_key_heads_are_refused(reports):
