@@ -45,17 +45,19 @@ DEALS = 3
 PLAYED = ("model=fake", "launch=inline", "tracking=none")
 
 
-UNUSED = shutil.ignore_patterns("*.pyc", "*.tmp.*")
-"""Files not copied. The compiled engine is: it is as valid in the copy as here."""
+UNUSED = shutil.ignore_patterns("*.pyc.*", "*.tmp.*")
+"""Files not copied. What is compiled is: it is as valid in the copy as here."""
 
 
 @pytest.fixture(scope="module")
 def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the project with every file that the pages write."""
+    """A copy of the project, with less search, and with every file that the pages write."""
     copy = tmp_path_factory.mktemp("project")
     for part in PARTS:
         shutil.copytree(ROOT / part, copy / part, symlinks=True, ignore=UNUSED)
     shutil.copy(ROOT / "pyproject.toml", copy)
+    search = copy / "conf" / "agent" / "search.yaml"
+    search.write_text(search.read_text().replace("playouts: 100", "playouts: 5"))
     written = blocks()
     assert len(written) == 13, [name for name, _ in written]
     for name, text in written:
@@ -78,9 +80,12 @@ def records(folder: Path) -> list[dict[str, Any]]:
 
 
 PLAY_ALL = """
-import sys
-from gauntlet.pipeline import metrics, run
+import json, sys
+from pathlib import Path
+from gauntlet.pipeline import metrics, replay, run
+from gauntlet.pipeline.plan import baseline
 from gauntlet.pipeline.tables import report
+baseline.ERROR = 0.05  # many times fewer games
 report.drawings = metrics.metric_figures = lambda *_: {}
 for orders in sys.stdin.read().splitlines():
     sys.argv = ["pipeline.run", "-m", *orders.split()]
@@ -91,10 +96,13 @@ for orders in sys.stdin.read().splitlines():
         status = end.code
     if not status and "/all_" in folder:
         status = metrics.main([folder, "--playouts", "10", "--threads", "1"])
+        with next(Path(folder, "records").glob("*.jsonl")).open() as records:
+            match = json.loads(next(records))["match"]
+        replay.main([match, "--in", folder, "--page", f"{folder}/metrics/{match}.html"])
     print("STATUS", folder, status or 0)
 """
-"""Program that runs the sweeps, and judges those of all games, in one process and without figures:
-most of their time would be loading and drawing."""
+"""Program that runs the sweeps, and judges and replays those of all games, in one process and
+without figures: most of their time would be loading and drawing."""
 OWN = (
     f"game=nim prompt=once,cloze,counterfactual {' '.join(PLAYED)} deals=10 output_dir=outputs/nim",
     f"game=nim agent=minimax {' '.join(PLAYED)} deals=40 output_dir=outputs/search",
@@ -118,7 +126,7 @@ def played(extended: Path) -> str:
         input="\n".join((*orders, *OWN)),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
     return done.stdout + done.stderr
 
@@ -131,10 +139,9 @@ def test_a_new_game_and_a_new_method_play(extended: Path, played: str) -> None:
 
 
 def test_a_new_drawing_is_in_the_replay(extended: Path, played: str) -> None:
-    match = records(extended / "outputs" / "all_high_card")[0]["match"]
-    page = ("--in", "outputs/all_high_card", "--page", "outputs/high_card.html")
-    assert "stock" in go(extended, "-m", "pipeline.replay", match, *page)
-    shown = html_of(unpacked((extended / "outputs" / "high_card.html").read_text()), match)
+    (page,) = (extended / "outputs" / "all_high_card" / "metrics").glob("*.html")
+    assert "stock" in played
+    shown = html_of(unpacked(page.read_text()), page.stem)
     assert 'role="group" aria-label="the table of High Card"' in "".join(shown)
 
 
@@ -144,7 +151,7 @@ def test_luck_is_taken_out_of_a_new_game(extended: Path, played: str) -> None:
 
 
 def test_a_new_test_passes_and_the_code_is_formatted(extended: Path) -> None:
-    go(extended, "-m", "pytest", "tests/games/test_high_card.py", "-p", "no:cacheprovider")
+    go(extended, "-m", "pytest", "--noconftest", "tests/games/test_high_card.py")
     code = [name for name, _ in blocks() if name.endswith(".py")]
     go(extended, "-m", "ruff", "check", "--no-cache", *code)
     go(extended, "-m", "ruff", "format", "--no-cache", "--check", *code)
