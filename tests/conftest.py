@@ -5,6 +5,7 @@ Tests can report measurements for a person to see; they are printed at the end o
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 
@@ -13,6 +14,7 @@ from hypothesis import settings
 
 pytest_plugins = ["tests.api"]
 
+gc.set_threshold(50_000)  # thousands of modules and tests are loaded, and none is garbage
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when torch is loaded, here and in children
 
 settings.register_profile("untimed", deadline=None)
@@ -34,13 +36,22 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 COMPILING = ("test_uno_luck.py", "test_holdem_luck.py")
-LONGEST = ("test_kill.py", "test_docs.py", "test_reproduce.py", "test_pocket.py", "test_track.py")
+LONGEST = (
+    *("test_kill.py", "test_docs.py", "test_shards.py", "test_reproduce.py", "test_pocket.py"),
+    *("test_track.py", "test_absent.py"),
+)
 """A file's tests stay on one worker, so that its fixtures are made once. COMPILING come first, each
 with an engine that others then find compiled; a long file at the end would leave workers idle."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (*COMPILING, *LONGEST, item.path.name).index(item.path.name))
+
+
+def pytest_collection_finish() -> None:
+    """Libraries and tests stay: no collection of garbage need look at their objects again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
