@@ -135,11 +135,13 @@ def _known(logprob: float | None) -> float:
 
 
 def contest(folders: Sequence[Path]) -> Contest:
-    """The matches for ratings, with the league's names of games."""
+    """The matches for ratings, with the league's names of games. A game with a single deal is left
+    out: it would leave every rating without limits."""
     found = load_contest(folders)
     names = [game_of(label) for label in found.games]
     games = sorted(set(names))
     number = np.array([games.index(name) for name in names])
-    return replace(
-        found, games=games, matches=replace(found.matches, games=number[found.matches.games])
-    )
+    merged = replace(found.matches, games=number[found.matches.games])
+    places = pd.DataFrame({"game": merged.games, "deal": merged.deals}).drop_duplicates()
+    several = np.bincount(places["game"], minlength=len(games)) > 1
+    return replace(found, games=games, matches=merged.where(several[merged.games]))
