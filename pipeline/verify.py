@@ -234,10 +234,15 @@ def _replayed(
     path = place.records_file(stem)
     if not matches:
         return
-    replayer = _replayer(findings, stem, packages)
+    first = next((one for one in place.matches(stem) if one.preparation), None)
+    made: dict[str, Replayer | UserError] = {}
     for record in place.matches(stem):
         if record.match not in matches:
             continue
+        prepared = record if record.preparation else first
+        name = prepared.match if prepared else ""
+        replayer = made.get(name) or _replayer(findings, stem, packages, prepared)
+        made[name] = replayer
         if isinstance(replayer, UserError):
             reasons[str(replayer)] += 1
         elif wrong := _differs(replayer, record):
@@ -255,8 +260,11 @@ def _replayed(
         )
 
 
-def _replayer(findings: Findings, stem: str, packages: Sequence[str]) -> Replayer | UserError:
-    """The cell prepared for replay, or why it cannot be."""
+def _replayer(
+    findings: Findings, stem: str, packages: Sequence[str], prepared: MatchRecord | None
+) -> Replayer | UserError:
+    """The cell prepared for replay as this record has it, or why it cannot be. None: players that
+    ask nothing beforehand."""
     place, problem = (
         findings.folder,
         "what its players asked beforehand is not what the log has of it",
@@ -264,9 +272,8 @@ def _replayer(findings: Findings, stem: str, packages: Sequence[str]) -> Replaye
     try:
         description = place.description(about := _about(place, stem))
         cell = recorded_cell(description, about, packages)
-        first = next((one for one in place.matches(stem) if one.preparation), None)
-        told = (first.preparation, first.statics) if first else ((), {})
-        return Replayer.prepare(cell, place.seed, *told)
+        asked = (prepared.preparation, prepared.statics) if prepared else ((), {})
+        return Replayer.prepare(cell, place.seed, *asked)
     except QuestionMismatch:
         findings.add(place.records_file(stem), problem)
         return UserError(problem)

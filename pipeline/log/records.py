@@ -33,7 +33,7 @@ from gauntlet.pipeline.log.outcomes import Outcome, Outcomes, outcome
 from gauntlet.pipeline.log.reading import Reader
 from gauntlet.pipeline.log.recovery import repair_lines
 from gauntlet.pipeline.log.results import CellInfo, measures
-from gauntlet.pipeline.log.schema import MatchRecord, Record
+from gauntlet.pipeline.log.schema import MatchRecord, Preparation, Record
 from gauntlet.pipeline.plan.cells import SCHEMA, Cell, Task
 
 SYNC_SECONDS = 0.25
@@ -182,18 +182,19 @@ class Log:
 
 
 class _File:
-    """One cell's records file: lines not yet written, and whether its shared prompt texts (statics)
-    and preparation exchanges are already in the file."""
+    """One cell's records file: lines not yet written, and its shared prompt texts (statics) and
+    first preparation exchanges."""
 
     def __init__(self, path: Path, disk: Disk) -> None:
         self.path, self._disk = path, disk
         self.statics: set[str] = set()
-        self.prepared = False
+        self.preparation: tuple[Preparation, ...] = ()
         self._lines: list[bytes] = []
 
     def add(self, record: MatchRecord) -> None:
         new = {name: text for name, text in record.statics.items() if name not in self.statics}
-        preparation = () if self.prepared else record.preparation
+        same = record.preparation == self.preparation
+        preparation = () if same else record.preparation
         self._lines.append(line(replace(record, statics=new, preparation=preparation)))
         self._note(record)
 
@@ -218,7 +219,8 @@ class _File:
 
     def _note(self, record: Record) -> None:
         self.statics.update(record.statics)
-        self.prepared |= isinstance(record, MatchRecord) and bool(record.preparation)
+        if isinstance(record, MatchRecord):
+            self.preparation = self.preparation or record.preparation
 
 
 @contextmanager

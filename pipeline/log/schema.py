@@ -137,7 +137,8 @@ class MatchRecord(Record, frozen=True, kw_only=True, tag="match"):
     """A finished match.
 
     subjects, measured: seats. returns: one per seat. measures: by name, one figure per seat.
-    forfeits: the seats that gave the match up. preparation: only in the first record of a file.
+    forfeits: the seats that gave the match up. preparation: only in the first
+    record of a file, and in those of workers whose models answered it otherwise (in 16 bits).
     seconds: time spent playing and waiting for models; device_seconds: see `pipeline/play/cost.py`.
     clock: None if no model was asked. Raises ValueError if the fields are inconsistent.
     """

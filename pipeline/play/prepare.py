@@ -1,7 +1,7 @@
 """The preparation of a cell's players before its first match, and its exchanges in the log.
 
-Every worker prepares a cell for itself. The questions depend on the cell alone, so all workers get
-the same players and the log needs one copy.
+Every worker prepares a cell for itself. The questions depend on the cell alone, and in float32 so
+do the answers; then all workers get the same players, and the log needs one copy.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Ready:
 
     def with_preparation(self, record: MatchRecord) -> MatchRecord:
         """Add the preparation to the record. Every record carries it, as any may get lost; the log
-        keeps the first copy."""
+        keeps the first copy, and others that differ from it."""
         if not self.asked:
             return record
         statics = {**self.statics, **record.statics}

@@ -16,6 +16,7 @@ import pytest
 from msgspec.json import decode, encode
 
 from gauntlet.common.disk import add_checksum
+from gauntlet.models.fake import FakeModel
 from gauntlet.pipeline import export, ratings, report, status, track, verify
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.schema import Record
@@ -262,3 +263,19 @@ def read(folder: Path, store: Path) -> None:
     assert track.main([str(folder), "--store", str(store)]) == 0
     assert status.main([str(folder)]) == 0
     assert verify.main([str(folder), "--replay", "3"]) in (0, 1)
+
+
+def test_a_match_is_replayed_with_the_preparation_of_its_own_worker(
+    sweep: Sweep, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In 16 bits the same questions are answered a little differently by the next worker."""
+    words = ("game=tic_tac_toe", "prompt=pride", "prompt.estimate=3")
+    assert sweep(*words, "deals=2") == 0
+    plain = FakeModel._number
+    monkeypatch.setattr(FakeModel, "_number", lambda *asked: plain(*asked) + 0.001)
+    assert sweep(*words, "deals=4") == 0
+    prepared = [bool(one.preparation) for one in Folder(folder).matches()]
+    assert prepared == [True, False, True, True]
+    found = verify.verify(folder)
+    verify.replay(found, None, 0, lambda *_: None)
+    assert (found.problems, found.replayed) == ({}, 4)
