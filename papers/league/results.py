@@ -143,7 +143,9 @@ def leaderboard_lines(games: Games, folders: Sequence[Path]) -> Iterator[str]:
         like = f"{row['playouts']:.1f} ({row['fewest']:.1f} to {row['most']:.1f})"
         cells = (
             f"`{row['player']}`",
-            f"{row['rating']:+.2f} ({rating_span(row['low'], row['high'])})",
+            f"{row['rating']:+.2f} ({rating_span(row['low'], row['high'])})"
+            if np.isfinite(row["rating"])
+            else "-",
             f"{100 * row['score']:.1f}%",
             like if np.isfinite(row["playouts"]) else "-",
             f"{row['games']}",
@@ -201,8 +203,8 @@ def reading(games: Games, folders: Sequence[Path]) -> Iterator[str]:
     }
     p = _holm(found)
     yield (
-        f"**What do small real models read?** {_shown(p)} shown to differ from random play (t over "
-        f"games, Holm over {len(found)})."
+        f"**What do small real models read?** By t over games, Holm over {len(found)}, {_shown(p)} "
+        "shown to differ from random play."
     )
     for player, one in found.items():
         rest = difference(games, player, "first_option")

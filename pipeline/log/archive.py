@@ -21,9 +21,10 @@ DEPTH = 3
 PACKED = (
     *("sweep.json", "cells/*.json", "records/*.jsonl", "code.jsonl", "accepted.jsonl"),
     *("failed_matches.jsonl", "rounds.jsonl", "stop.json", "tables.json", "note.json"),
+    "luck/*.json",
 )
-"""The log, and what its readers need; not runs.jsonl, status.json, run.log and config.yaml, which
-name the machine and its folders."""
+"""The log, what its readers need, and corrections for luck, which take long; not runs.jsonl,
+status.json, run.log and config.yaml, which name the machine and its folders."""
 
 
 def pack(folder: Folder, file: Path) -> None:

@@ -245,7 +245,7 @@ UNUSABLE = {
     "--launch slurm": "(known: local, ray)",
     "--launch local worker=2": "did you mean 'workers'",
     "--launch local workers=0": "launch.workers is 0",
-    "--launch ray": "launch.address=HOST:PORT",
+    "--launch ray": "launch.address must be given",
 }
 
 
