@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from gauntlet.common.errors import UserError
+from gauntlet.common.errors import UserError, counted
 from gauntlet.common.markup import tag
 from gauntlet.common.sanitize import file_name
 from gauntlet.common.terminal import short
@@ -54,7 +54,7 @@ class Run:
 
     @classmethod
     def read(cls, path: Path, name: str) -> Run:
-        """Read a run's log. Raises UserError if there is none, or no tables."""
+        """Read a run's log. Raises UserError if there is none, or no tables of all its cells."""
         if not (path / "summary.csv").exists():
             raise UserError(
                 f"{path} holds no tables of a run; `python -m pipeline.report {path}` writes them"
@@ -63,7 +63,13 @@ class Run:
         shelf.refresh()
         if shelf.fault:
             raise UserError(shelf.fault)
-        return cls(name, shelf)
+        run = cls(name, shelf)
+        if lacking := {cell.about.name for cell in run.cells} - {*run.tables["summary"]["cell"]}:
+            raise UserError(
+                f"the tables in {path} lack {counted(len(lacking), 'cell')}, as the last run "
+                f"played others; `python -m pipeline.report {path}` writes those of all"
+            )
+        return run
 
     @property
     def path(self) -> Path:

@@ -13,6 +13,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
+import pandas as pd
 import pytest
 from markupsafe import escape
 from playwright.sync_api import Browser, Page, expect, sync_playwright
@@ -163,6 +164,17 @@ def test_a_folder_with_other_files_is_left_alone(
 
 
 # --- marks
+
+
+def test_tables_of_some_cells_only_are_refused(run: Path, tmp_path: Path, refusal: Refusal) -> None:
+    """A run in the folder of another writes the tables of its own cells."""
+    partial = Path(shutil.copytree(run, tmp_path / "partial"))
+    summary = pd.read_csv(partial / "summary.csv")
+    summary[:1].to_csv(partial / "summary.csv", index=False)
+    line = refusal(main([str(partial), "--out", str(tmp_path / "site")]))
+    assert f"lack {len(summary) - 1} cell" in line
+    assert "pipeline.report" in line
+    assert not (tmp_path / "site").exists()
 
 
 def test_only_a_loss_beyond_the_noise_is_marked() -> None:
