@@ -1,5 +1,5 @@
-"""Luck out of matches in which nobody is scripted: `python -m benchmarks.chance [--rows all|TEXT]
-[--deals N] [--playouts N]`.
+"""Remove luck from matches in which nobody is scripted: `python -m benchmarks.chance
+[--rows all|TEXT] [--deals N] [--playouts N]`.
 
 Players whom the method does not know, except `known` ones, play deals in both seatings.
 
@@ -218,7 +218,7 @@ def coverage(values: np.ndarray) -> float:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.chance")
     parser.add_argument("--deals", type=int, default=1_000, metavar="N")
-    parser.add_argument("--playouts", type=int, metavar="N", help="of a state; few: biases sooner")
+    parser.add_argument("--playouts", type=int, metavar="N", help="of a state; any N is unbiased")
     parser.add_argument("--rows", default="some", metavar="some|all|TEXT", help="in their names")
     options = parser.parse_args(arguments)
     if options.playouts:

@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 import yaml
 from rich.console import Console
 
-from gauntlet.common.errors import UserError, counted
+from gauntlet.common.errors import UserError
 from gauntlet.common.process import as_process
 from gauntlet.common.terminal import console
 from gauntlet.papers.league.matches import ANCHOR, LOG, logs, read, unpacked_logs
@@ -30,17 +30,18 @@ from gauntlet.pipeline.log import archive
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.progress import Waiting
 from gauntlet.pipeline.log.results import CellInfo
-from gauntlet.pipeline.verify import replay, verify
+from gauntlet.pipeline.verify import faults_found, replay, verify
 
 MORE = ("tracking=none",)
 REFERENCE = "smollm2_135m"
 """The model whose place in the league's games a new one takes."""
 METHODS = "pride,cloze,counterfactual,vanilla,direct"
 ENTRIES = Path("papers/league/entries")
+"""Relative: the entry is written into the checkout in which the model joins."""
 MODEL = "model.yaml"
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 DEALS = 4
-"""Deals of each game that the league has."""
+"""Deals of each game that a joining model plays."""
 REPLAYED = 50
 """Matches of an entry that the check plays again."""
 
@@ -112,11 +113,12 @@ def place(folder: Path, name: str) -> Iterator[str]:
     """The place of the model by each method among all of the league, and its rows."""
     with unpacked_logs([*logs(), folder]) as folders:
         games = read(folders)
-        order = [*leaderboard(games, folders)["player"]]
+        board = leaderboard(games, folders)
+        order = [*board["player"]]
         for player in order:
             if player.startswith(f"{name}/"):
                 yield f"{player} is number {order.index(player) + 1} of {len(order)}"
-        head, rule, *rows = leaderboard_lines(games, folders)
+        head, rule, *rows = leaderboard_lines(board)
         yield from (head, rule, *(row for row in rows if f"`{name}/" in row))
 
 
@@ -177,12 +179,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _check(entry: Path) -> int:
     found = [*faults(entry)]
-    print("\n".join([*(f"{entry}: {one}" for one in found), f"{entry}: {_faults(len(found))}"]))
+    print("\n".join(f"{entry}: {line}" for line in (*found, faults_found(len(found)))))
     return int(bool(found))
-
-
-def _faults(count: int) -> str:
-    return counted(count, "fault") if count else "all is well"
 
 
 if __name__ == "__main__":

@@ -63,9 +63,9 @@ def game_of(label: str) -> str:
 
 @dataclass(frozen=True)
 class Games:
-    """matches: one row per match; KEYS, score, plies, asked (the player's decisions for which its
-    model was asked), tokens, seconds (of devices). letters: one row per answer by a letter of the
-    methods LETTERED: player, game, options, first (whether it is A)."""
+    """matches: one row per match; KEYS, score, asked (the player's decisions for which its model
+    was asked), fallbacks, tokens. letters: one row per answer by a letter of the methods
+    LETTERED: player, game, options, first (whether it is A)."""
 
     matches: pd.DataFrame
     letters: pd.DataFrame
@@ -103,11 +103,9 @@ def _match(about: CellInfo, record: MatchRecord) -> dict[str, Any]:
         "deal": record.deal,
         "seatings": about.rotations,
         "score": float(np.mean([scores[seat] for seat in record.measured])),
-        "plies": record.plies,
         "asked": len(own),
         "fallbacks": sum(one.fallback for one in own),
         "tokens": sum(one.tokens for one in own),
-        "seconds": record.device_seconds,
     }
 
 

@@ -1,4 +1,4 @@
-"""What the league found: `python -m papers.league.results [table|findings] [--logs LOG ...]`.
+"""What the league found: `python -m papers.league.results [PART] [--logs LOG ...]`.
 
 Games are the units of every interval and test: a player's mean score in each game is one value,
 and a statement is about games like these, however many matches of each were played. Ratings
@@ -11,7 +11,6 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -26,12 +25,13 @@ from gauntlet.pipeline.tables import plot_style
 from gauntlet.pipeline.tables.ratings import rate_contest, rating_span
 from gauntlet.pipeline.tables.registry import Results
 from gauntlet.stats.multiple import holm
+from gauntlet.stats.paired import clustered_mean
 from gauntlet.stats.ratings import rated
 
 RUNGS = {ANCHOR: 1, "uct_4": 4, "uct_16": 16, "uct_64": 64}
 """Playouts a decision of the search players that give the unit; random play is one."""
 DRAWS, SEED = 2_000, 1
-REAL = {"smollm2_135m": "SmolLM2", "gemma3_270m": "Gemma 3"}
+REAL = ("smollm2_135m", "gemma3_270m")
 METHODS = ("pride", "cloze", "counterfactual")
 """One prompt, its letters' prior taken out; all rotations; every option by itself."""
 COMPARED = ("first_option", "uct_4", "uct_16", "uct_64")
@@ -54,13 +54,11 @@ class Mean:
     def of(cls, values: ArrayLike) -> Mean:
         """By Student's t, for two or more games; fewer have no interval."""
         each = np.asarray(values, float)
-        n, mean = len(each), float(np.mean(each)) if len(each) else np.nan
-        if n < 2:
-            return cls(mean, np.nan, np.nan, np.nan, n)
-        error = float(each.std(ddof=1)) / np.sqrt(n)
-        reach = float(student.ppf(0.975, n - 1)) * error
-        p = 2 * float(student.sf(abs(mean) / error, n - 1)) if error else float(mean == 0)
-        return cls(mean, mean - reach, mean + reach, p, n)
+        mean = clustered_mean(each, np.arange(len(each)))
+        p = float(mean.estimate == 0)
+        if mean.error != 0:
+            p = 2 * float(student.sf(abs(mean.estimate) / mean.error, mean.deals - 1))
+        return cls(mean.estimate, mean.low, mean.high, p, mean.deals)
 
     def score(self) -> str:
         """As a score around one half."""
@@ -114,7 +112,7 @@ def _placed(levels: np.ndarray, score: float) -> float:
 
 def leaderboard(games: Games, folders: Sequence[Path]) -> pd.DataFrame:
     """A row per player, by rating: rating, its 90% limits, score, playouts with limits, games,
-    matches, tokens and seconds a decision."""
+    matches, and tokens for each decision asked."""
     ratings = rate_contest(contest(folders), rated)["ratings"].set_index("player")
     scores, rows = by_game(games), []
     for player, own in games.matches.groupby(games.matches["player"].astype(str)):
@@ -129,17 +127,21 @@ def leaderboard(games: Games, folders: Sequence[Path]) -> pd.DataFrame:
                 "games": scores.loc[player].count(),
                 "matches": len(own),
                 "tokens": own["tokens"].sum() / max(1, own["asked"].sum()),
-                "seconds": own["seconds"].sum() / max(1, own["asked"].sum()),
                 "asked": own["asked"].sum(),
             }
         )
     return pd.DataFrame(rows).sort_values("rating", ascending=False)
 
 
-def leaderboard_lines(games: Games, folders: Sequence[Path]) -> Iterator[str]:
+def table_lines(games: Games, folders: Sequence[Path]) -> Iterator[str]:
+    return leaderboard_lines(leaderboard(games, folders))
+
+
+def leaderboard_lines(board: pd.DataFrame) -> Iterator[str]:
+    """The leaderboard in Markdown."""
     yield "| player | rating (90%) | score | like UCT of | games | matches | tokens a decision |"
     yield "|---|---|---|---|---|---|---|"
-    for row in leaderboard(games, folders).to_dict("records"):
+    for row in board.to_dict("records"):
         like = f"{row['playouts']:.1f} ({row['fewest']:.1f} to {row['most']:.1f})"
         cells = (
             f"`{row['player']}`",
@@ -308,7 +310,7 @@ def draw(games: Games, file: Path) -> None:
 
 Part = Callable[[Games, Sequence[Path]], Iterator[str]]
 PARTS: dict[str, Part] = {
-    "table": leaderboard_lines,
+    "table": table_lines,
     "brief": brief_lines,
     "facts": facts,
     "findings": findings,
@@ -335,4 +337,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    as_process(partial(main, None))
+    as_process(main)

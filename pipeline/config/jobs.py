@@ -74,7 +74,8 @@ class Configs:
                 OmegaConf.update(config, key, value, force_add=one.is_force_add())
         return config, choices
 
-    def _compose(self, words: tuple[str, ...]) -> tuple[DictConfig, Mapping[str, str]]:
+    @staticmethod
+    def _compose(words: tuple[str, ...]) -> tuple[DictConfig, Mapping[str, str]]:
         with user_errors():
             config = hydra.compose("config", list(words), return_hydra_config=True)
             choices = dict(config.hydra.runtime.choices)
@@ -128,7 +129,8 @@ class Configs:
 
 def mapping_at(config: DictConfig, key: str) -> Mapping[str, Any]:
     """The mapping that a config has at this key, as written. Raises UserError for anything else."""
-    found: Any = OmegaConf.to_container(config)[key]  # type: ignore[index, call-overload]
+    plain: Any = OmegaConf.to_container(config)
+    found = plain[key]
     if not isinstance(found, Mapping):
         raise UserError(f"{key} is {found!r}; it must be a mapping, KEY: VALUES")
     return found
@@ -138,10 +140,11 @@ def plain_data(config: DictConfig) -> dict[str, Any]:
     """A composed config, or a node of one, as plain data without its sweep lists. Raises UserError
     for what cannot be resolved, and for secrets."""
     with user_errors():
-        plain: Any = OmegaConf.to_container(config, resolve=True)
+        resolved: Any = OmegaConf.to_container(config, resolve=True)
+    plain: dict[str, Any] = resolved
     secrets.refuse(plain)
     plain.pop(SWEEP, None)
-    return plain  # type: ignore[no-any-return]
+    return plain
 
 
 def _replaced(words: tuple[str, ...], part: str) -> tuple[str, ...]:

@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from gauntlet.common.errors import UserError
-from gauntlet.games.base import Action, Game, move_with
+from gauntlet.games.base import Action, Game
 from gauntlet.games.capabilities import seatings_of
 from gauntlet.games.playouts import RANDOM, results
 from gauntlet.pipeline.config.read import Seed
+from gauntlet.pipeline.log.recorded import other_version, recorded_move
 from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
 from gauntlet.pipeline.plan.rng import DEAL, JUDGE, stream
 from gauntlet.stats.decisions import won_together
@@ -119,7 +119,7 @@ def choices(game: Game[Any], seed: Seed, record: MatchRecord) -> Iterator[Choice
     while seats := game.to_move(state):
         ply_decisions = decisions[ply : ply + len(seats)]
         if tuple(one.seat for one in ply_decisions) != seats:
-            raise _other_game(game)
+            raise other_version(game)
         together = [
             _choice(game, number, state, one) for number, one in enumerate(ply_decisions, start=ply)
         ]
@@ -129,14 +129,12 @@ def choices(game: Game[Any], seed: Seed, record: MatchRecord) -> Iterator[Choice
         state = game.play(state, [choice.move for choice in together])
         ply += len(seats)
     if ply < len(decisions) or list(game.returns(state)) != list(record.returns):
-        raise _other_game(game)
+        raise other_version(game)
 
 
 def _choice(game: Game[Any], ply: int, state: Any, decision: DecisionRecord) -> Choice:
     actions = game.legal(state, decision.seat)
-    if len(actions) != len(decision.options):
-        raise _other_game(game)
-    move = move_with(actions[decision.chosen], decision.text)
+    move = recorded_move(game, actions, decision)
     return Choice(ply, state, decision, actions, move)
 
 
@@ -181,10 +179,3 @@ def _results(
     asked = (game, choice.state, choice.decision.seat, random, work.playouts, luck)
     said = {_chosen_option(choice): choice.move}
     return results(*asked, hidden=False, moves=said), results(*asked, hidden=True, moves=said)
-
-
-def _other_game(game: Game[Any]) -> UserError:
-    return UserError(
-        "the record does not fit the game as it is now: it was written by another version "
-        f"of {type(game).__name__}"
-    )

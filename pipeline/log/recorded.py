@@ -1,4 +1,4 @@
-"""Rebuild the game, players and cell from a cell's description in a log."""
+"""Rebuild the game, players and cell from a cell's description in a log, and moves from records."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 
 from gauntlet.agents.human import Human
 from gauntlet.common.errors import UserError
-from gauntlet.games.base import Game
+from gauntlet.games.base import Action, Game, move_fault, move_with
 from gauntlet.models.replay import Replay
 from gauntlet.pipeline.config.nodes import build
 from gauntlet.pipeline.log.differences import differences
 from gauntlet.pipeline.log.results import CellInfo
+from gauntlet.pipeline.log.schema import DecisionRecord
 from gauntlet.pipeline.plan.cells import Cell, Player
 from gauntlet.pipeline.plan.identity import describe, node_of
 
@@ -24,6 +25,24 @@ def recorded_game(description: Mapping[str, Any], packages: Sequence[str] = ()) 
     node = node_of(description)
     game: Game[Any] = build(node, "game", packages, num_seats=node.pop("num_seats"))
     return game
+
+
+def recorded_move(game: Game[Any], legal: Sequence[Action], decision: DecisionRecord) -> Action:
+    """The decision's move. Raises UserError if the game has other options by now, or no longer
+    accepts its text."""
+    if len(legal) != len(decision.options):
+        raise other_version(game)
+    move = move_with(legal[decision.chosen], decision.text)
+    if move_fault(move, legal):
+        raise other_version(game)
+    return move
+
+
+def other_version(game: Game[Any]) -> UserError:
+    return UserError(
+        "the record does not fit the game as it is now: it was written by another version "
+        f"of {type(game).__name__}"
+    )
 
 
 def recorded_cell(

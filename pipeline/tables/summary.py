@@ -264,7 +264,7 @@ def _against(part: Part) -> str:
 
 def _brief_foot(part: Part) -> str:
     """The test that is performed, and whether luck is removed."""
-    luck_removed = "Luck is removed. " * _adjusted(part)
+    luck_removed = _luck_removed(part.rows)
     if not _tested(part):
         return luck_removed.strip()
     if _has_baseline(part):
@@ -276,6 +276,14 @@ def _brief_foot(part: Part) -> str:
     controlled = not part.results.cached(rivals).keys().isdisjoint(part.rows["cell"])
     also = " and the best control does worse" * controlled
     return f"{luck_removed}p Holm: tests whether the {what}{also}, after Holm's correction."
+
+
+def _luck_removed(rows: pd.DataFrame) -> str:
+    """In how many of these cells, as the start of a note; "" if in none."""
+    adjusted = int((rows["estimator"] == "adjusted").sum())
+    if adjusted == len(rows):
+        return "Luck is removed. "
+    return f"Luck is removed from {adjusted} of {len(rows)} cells; see luck.csv. " * bool(adjusted)
 
 
 BRIEF_VIEW = View(

@@ -15,14 +15,18 @@ from functools import cached_property
 from typing import Any
 
 from gauntlet.agents.base import NO_ANSWERS
-from gauntlet.common.errors import UserError
 from gauntlet.common.sanitize import one_line
-from gauntlet.games.base import Game, move_with
+from gauntlet.games.base import Game
 from gauntlet.games.capabilities import WIN, add_match_score, seatings_of
 from gauntlet.models.exchanges import Exchange, TextExchange
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.recorded import player_name, recorded_game
+from gauntlet.pipeline.log.recorded import (
+    other_version,
+    player_name,
+    recorded_game,
+    recorded_move,
+)
 from gauntlet.pipeline.log.replies import verdicts
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
@@ -277,7 +281,7 @@ def _plies(
         if record.forfeits and done == len(record.decisions):
             break
         chosen = zip(legal, made, strict=True)
-        state = game.play(state, [move_with(each[one.chosen], one.text) for each, one in chosen])
+        state = game.play(state, [recorded_move(game, each, one) for each, one in chosen])
     return tuple(plies), state
 
 
@@ -289,10 +293,7 @@ def _checked(
     if decision and fits and len(legal) > 1:
         fits = decision.options == game.observe(state, seat).options
     if decision is None or not fits:
-        raise UserError(
-            "the record does not fit the game as it is now: it was written by another version "
-            f"of {type(game).__name__}"
-        )
+        raise other_version(game)
     return decision
 
 

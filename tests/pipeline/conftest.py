@@ -42,13 +42,13 @@ AXE = "axe-core@4.14.1"
 def composed_once() -> Iterator[None]:
     """Keep what Hydra composes from conf/ alone, half of a short sweep's time, for later tests."""
     compose = Configs._compose
-    kept = cache(partial(compose, None))  # type: ignore[arg-type]
+    kept = cache(compose)
 
-    def composed(self: Configs, words: tuple[str, ...]) -> object:
-        return compose(self, words) if yaml_files._folders.get() else kept(words)
+    def composed(words: tuple[str, ...]) -> object:
+        return compose(words) if yaml_files._folders.get() else kept(words)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Configs, "_compose", composed)
+        patch.setattr(Configs, "_compose", staticmethod(composed))
         yield
 
 

@@ -121,9 +121,10 @@ def test_the_same_words_are_judged_that_were_said() -> None:
     assert word.true[1, 1] / 500 == pytest.approx(near, abs=0.08)
     assert stand.true[0] == word.true[1, 1] / 500
     assert after.true == (1.0, 1.0)
-    low = (replace(told.decisions[0], text="low"), told.decisions[1])
-    with pytest.raises(UserError, match="another version of SumGuess"):
-        judge(SumGuess(), JudgeSettings(1, 5, frozenset((0, 1)), 1), replace(told, decisions=low))
+    for other in ("low", "", "h" * 999):
+        changed = (replace(told.decisions[0], text=other), told.decisions[1])
+        with pytest.raises(UserError, match="another version of SumGuess"):
+            [*choices(SumGuess(), 1, replace(told, decisions=changed))]
 
 
 def test_decisions_of_seats_that_move_at_once_are_judged_in_one_state(
