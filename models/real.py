@@ -295,11 +295,11 @@ def _announce(name: str, source: Source, folder: Path) -> None:
     print(f"  downloading {size // MB} MB and unpacking them: some minutes", flush=True)
 
 
-def _move(made: Path, folder: Path, work: Path) -> None:
+def _move(finished: Path, folder: Path, work: Path) -> None:
     """Put the finished folder in its place, at once; what was there goes with `work`."""
     if folder.exists():
         folder.rename(work / "old")
-    made.rename(folder)
+    finished.rename(folder)
 
 
 def main() -> int:

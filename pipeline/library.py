@@ -41,16 +41,16 @@ class MatchEntry:
     margin: the smallest lead of a subject's decision over the second best; None if none was scored.
     """
 
-    ended: Outcome
+    outcome: Outcome
     margin: float | None
     place: LinePosition
 
     @property
     def result(self) -> str:
         """The result for the measured seats; "shared" if only some of them won."""
-        won = self.ended.won
+        won = self.outcome.won
         if won in (0.0, 1.0):
-            return "won" if won else "drawn" if self.ended.value == 0 else "lost"
+            return "won" if won else "drawn" if self.outcome.value == 0 else "lost"
         return "shared"
 
 
@@ -121,11 +121,11 @@ class Shelf(Status):
         UserError."""
         cells = {about.key: about for about in self.folder.sweep_cells()}
 
-        def place(ended: Outcome) -> tuple[str, int, int]:
-            return cells[ended.cell].deal_key, ended.deal, ended.rotation
+        def place(outcome: Outcome) -> tuple[str, int, int]:
+            return cells[outcome.cell].deal_key, outcome.deal, outcome.rotation
 
-        wanted = place(self.kept[match].ended)
-        others = [one.ended for one in self.kept.values() if one.ended.match != match]
+        wanted = place(self.kept[match].outcome)
+        others = [one.outcome for one in self.kept.values() if one.outcome.match != match]
         return [(cells[one.cell].name, one.match) for one in others if place(one) == wanted]
 
     def _record(self, entry: MatchEntry) -> MatchRecord | None:

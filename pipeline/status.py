@@ -121,8 +121,8 @@ class Status:
                     running.skip_deals(new.deals)
         self._rounds = len(rounds)
 
-    def _take(self, record: MatchRecord, place: LinePosition, ended: Outcome) -> None:
-        self._running[record.cell].add(ended)
+    def _take(self, record: MatchRecord, place: LinePosition, outcome: Outcome) -> None:
+        self._running[record.cell].add(outcome)
 
     def _row(self, name: str, about: CellInfo, failed: list[str], stops: Mapping[str, Any]) -> Row:
         running = self._running[about.key]

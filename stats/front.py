@@ -48,7 +48,7 @@ class Costs:
     games: Ints
 
     @classmethod
-    def of(cls, spent: Spent, matches: Matches) -> Costs:
+    def from_matches(cls, spent: Spent, matches: Matches) -> Costs:
         """Raises ValueError for spending on a deal that has no match."""
         places, unit = np.unique(np.stack((matches.games, matches.deals)), axis=1), dict[Any, int]()
         for at, place in enumerate(places.T.tolist()):
@@ -136,7 +136,7 @@ class Front:
 def front(matches: Matches, spent: Spent, ties: Ties, draws: int = DRAWS, seed: int = 0) -> Front:
     """Compare players by their ratings, `penalised`, and costs. Draws weigh every deal at random,
     its results and its costs alike."""
-    costs, k = Costs.of(spent, matches), matches.players
+    costs, k = Costs.from_matches(spent, matches), matches.players
     better = np.full((k, k), np.nan)
     one, other = np.triu_indices(k, 1)
     below, above = tails(matches, ties, matches.units, one, np.eye(k)[other])

@@ -100,12 +100,12 @@ def _derivatives(choices: Sequence[Choices], theta: Floats) -> tuple[Floats, Flo
     return slope, bend
 
 
-def _off(one: Choices, theta: Floats) -> tuple[Floats, Floats, Floats]:
+def _off(choices: Choices, theta: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the slope of each choice's log-likelihood, the chances, and the mean design row."""
-    power = one.design @ theta
+    power = choices.design @ theta
     chance = np.exp(power - logsumexp(power, axis=1, keepdims=True))
-    mean = np.einsum("ca,cai->ci", chance, one.design)
-    return one.design[:, 0] - mean, chance, mean
+    mean = np.einsum("ca,cai->ci", chance, choices.design)
+    return choices.design[:, 0] - mean, chance, mean
 
 
 def _sandwich(choices: Sequence[Choices], theta: Floats, precision: Floats) -> tuple[Floats, float]:

@@ -87,7 +87,7 @@ def limits(
     """
     if not len(players):
         return np.empty(0), np.empty(0)
-    asked = _Question.of(matches, ties, units, _contrasts(players, against))
+    asked = _Question.from_matches(matches, ties, units, _contrasts(players, against))
     tail = (1.0 - level) / 2.0
     quantile = np.square(stdtrit(asked.degrees, 1.0 - tail))
     kept = asked.bounded
@@ -106,7 +106,7 @@ def tails(
     at most 0, and that it is at least 0. A p-value is below (1 - level) / 2 where the limits of
     that level lie beyond 0. It is 1 if the estimate agrees with the hypothesis, or if the matches
     do not bound the difference on the side of 0."""
-    asked = _Question.of(matches, ties, units, _contrasts(players, against))
+    asked = _Question.from_matches(matches, ties, units, _contrasts(players, against))
     found, estimate = np.ones((2, len(players))), asked.contrasts @ asked.best
     for at, beyond in enumerate((estimate > 0, estimate < 0)):
         tested = asked.bounded[at] & beyond
@@ -139,7 +139,9 @@ class _Question:
     degrees: Floats
 
     @classmethod
-    def of(cls, matches: Matches, ties: Ties, units: Ints, contrasts: Floats) -> _Question:
+    def from_matches(
+        cls, matches: Matches, ties: Ties, units: Ints, contrasts: Floats
+    ) -> _Question:
         wins, teams = matches.wins(ties), matches.teams
         kept, zero = bounded(wins, contrasts, teams), np.zeros((1, matches.players))
         best = pulled(wins, zero, penalised(wins, teams=teams), teams)[0]
@@ -177,31 +179,33 @@ class _Question:
         return found
 
 
-def _end(asked: _Question, contrasts: Floats, aim: Floats) -> Floats:
+def _end(question: _Question, contrasts: Floats, aim: Floats) -> Floats:
     """Return the largest difference at which the root of 2 (max l - l) is `aim`."""
 
     def curve(pull: Floats) -> tuple[Floats, Floats]:
-        at = asked.fitted(pull, contrasts)
-        root, spread = asked.root(at), asked.spread(at, contrasts)
+        at = question.fitted(pull, contrasts)
+        root, spread = question.root(at), question.spread(at, contrasts)
         near = root < 1e-6
         slope = np.where(near, np.sqrt(spread), np.abs(pull) * spread / np.where(near, 1.0, root))
         return np.sign(pull) * root, slope
 
-    room = asked.room(contrasts)
+    room = question.room(contrasts)
     pull = solved(curve, aim, -room, room)
-    found: Floats = (contrasts * asked.fitted(pull, contrasts)).sum(-1)
+    found: Floats = (contrasts * question.fitted(pull, contrasts)).sum(-1)
     return found
 
 
-def _root_at_zero(asked: _Question, contrasts: Floats) -> Floats:
+def _root_at_zero(question: _Question, contrasts: Floats) -> Floats:
     """Return the root of 2 (max l - l) where each difference is 0."""
 
     def curve(pull: Floats) -> tuple[Floats, Floats]:
-        at = asked.fitted(pull, contrasts)
-        return (contrasts * at).sum(-1), asked.spread(at, contrasts)
+        at = question.fitted(pull, contrasts)
+        return (contrasts * at).sum(-1), question.spread(at, contrasts)
 
-    pull = solved(curve, np.zeros(len(contrasts)), -asked.room(-contrasts), asked.room(contrasts))
-    return asked.root(asked.fitted(pull, contrasts))
+    pull = solved(
+        curve, np.zeros(len(contrasts)), -question.room(-contrasts), question.room(contrasts)
+    )
+    return question.root(question.fitted(pull, contrasts))
 
 
 def _scale(counts: DealCounts, moved: Floats, bounded: NDArray[np.bool_]) -> tuple[Floats, Floats]:

@@ -158,7 +158,7 @@ def _fitted(matches: Matches, fit: Fit, ties: Ties, by: By, level: float) -> tup
 
 def _averages(matches: Matches, fit: Fit, ties: Ties, by: By, level: float) -> Averages:
     """Nash averages or deviation ratings: nan where two of those who played never met."""
-    met = PairScores.of(matches, ties, clusters(matches, by))
+    met = PairScores.from_matches(matches, ties, clusters(matches, by))
     k, played = matches.players, np.flatnonzero(met.counts.sum((0, 2)) > 0)
     own = met.of_players(played)
     fitted, lottery = np.full(k, np.nan), np.zeros(k)

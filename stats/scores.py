@@ -37,7 +37,7 @@ class PairScores:
     order: Ints
 
     @classmethod
-    def of(cls, matches: Matches, ties: Ties, units: Ints) -> PairScores:
+    def from_matches(cls, matches: Matches, ties: Ties, units: Ints) -> PairScores:
         """units: the deal of each pair, numbered over all games. Raises ValueError for teams."""
         if matches.teams is not None:
             raise ValueError("pair scores are of single players, and some sides are teams")
@@ -74,9 +74,9 @@ class PairScores:
         found: Floats = off / np.where(totals > 0, totals, 1.0)
         return found
 
-    def of_players(self, kept: Ints) -> PairScores:
+    def of_players(self, players: Ints) -> PairScores:
         """Of some players only."""
-        rows, columns = np.ix_(kept, kept)
+        rows, columns = np.ix_(players, players)
         points, counts = (table[:, rows, columns] for table in (self.points, self.counts))
         return PairScores(points, counts, self.order)
 
@@ -85,11 +85,11 @@ class PairScores:
         own = self.order % HALVES == number
         return PairScores(self.points[own], self.counts[own], self.order[own])
 
-    def by_deal(self, one: int, other: int) -> Floats:
+    def by_deal(self, first: int, second: int) -> Floats:
         """The values of the deals in which these two met."""
-        met = self.counts[:, one, other] > 0
-        mean = self.means[one, other]
-        found: Floats = mean + met.sum() * self.moved[met, one, other]
+        met = self.counts[:, first, second] > 0
+        mean = self.means[first, second]
+        found: Floats = mean + met.sum() * self.moved[met, first, second]
         return found
 
 

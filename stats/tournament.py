@@ -52,8 +52,8 @@ def limits(shares: ArrayLike, alpha: float = 0.05) -> tuple[float, float]:
     once."""
     from scipy.optimize import bisect  # a slow import that only tables need
 
-    def above(mean: float, own: Floats) -> float:
-        return evidence(own, mean, BETS / (2 * mean)) - most
+    def above(mean: float, bets: Floats) -> float:
+        return evidence(bets, mean, BETS / (2 * mean)) - most
 
     x = checks.probabilities(checks.finite(np.asarray(shares, float), "shares"), "shares")
     most = float(np.log(2 / checks.inside(alpha, "alpha")))
@@ -114,7 +114,7 @@ class Tournament:
         """(k, k): of "the row's player does not beat the column's", after Holm; 1 on the
         diagonal."""
         found = np.ones((self.players, self.players))
-        rows, columns = np.array([*permutations(range(self._asked), 2)]).T
+        rows, columns = np.array([*permutations(range(self._tested_players), 2)]).T
         found[rows, columns] = holm(np.exp(-self._most[0, rows, columns]))
         return found
 
@@ -138,7 +138,7 @@ class Tournament:
         """(k, k): whether two are shown to be within the margin of each other."""
         found = np.zeros((self.players, self.players), bool)
         if self.margin:
-            rows, columns = np.array([*combinations(range(self._asked), 2)]).T
+            rows, columns = np.array([*combinations(range(self._tested_players), 2)]).T
             weakest = np.minimum(self._most[1], self._most[1].T)[rows, columns]
             found[rows, columns] = holm(np.exp(-weakest)) <= self.alpha
         return found | found.T
@@ -156,7 +156,7 @@ class Tournament:
         left, found = set(range(self.players)), list[int]()
         while left:
             unbeaten = [one for one in left if not any(known[other, one] for other in left)]
-            best = max(unbeaten or left, key=lambda one: (ratings[one], -one))
+            best = max(unbeaten or left, key=lambda player: (ratings[player], -player))
             found.append(best)
             left.remove(best)
         return found
@@ -191,7 +191,7 @@ class Tournament:
         return found
 
     @property
-    def _asked(self) -> int:
+    def _tested_players(self) -> int:
         """How many players the tests are about."""
         return 2 if self.verdict == "pair" else self.players
 

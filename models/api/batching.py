@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from gauntlet.common.errors import ModelError, Stopped
 from gauntlet.models.api.dialects.base import Body, Dialect
-from gauntlet.models.api.jobs import Ended, Jobs, Result, name_in
+from gauntlet.models.api.jobs import JobOutcome, Jobs, Result, name_in
 from gauntlet.models.api.ledger import JOB_SECONDS, Ledger, Tokens
 from gauntlet.models.api.refusals import Failure
 from gauntlet.models.api.response_limits import A_TOKEN, SPARE, TooLong
@@ -178,11 +178,11 @@ class BatchAsker(Asker):
             self._fail([key], stop)
         return None
 
-    def _parts(self, asked: Mapping[bytes, Wanted], path: str) -> Iterator[dict[bytes, Part]]:
+    def _parts(self, wanted: Mapping[bytes, Wanted], path: str) -> Iterator[dict[bytes, Part]]:
         """The requests in as many jobs as the vendor's limits make it."""
         part: dict[bytes, Part] = {}
         size, most = 0, 0.95 * self._jobs.MOST_BYTES
-        for key, one in asked.items():
+        for key, one in wanted.items():
             sent = self._dialect.sent(one.body, one.group)
             line = self._jobs.line(key.hex(), path, sent)
             size += len(line) + 1
@@ -193,22 +193,22 @@ class BatchAsker(Asker):
         if part:
             yield part
 
-    def _start(self, asked: Mapping[bytes, Part], path: str) -> None:
+    def _start(self, parts: Mapping[bytes, Part], path: str) -> None:
         """Create a job of claimed requests."""
         ledger = self._ledger
         try:
-            job = self._create([line for _, line in asked.values()], path)
+            job = self._create([line for _, line in parts.values()], path)
         except RetryableError as failed:  # the server may have created it
-            for key in asked:
+            for key in parts:
                 ledger.lost(key)
-            self._failed(dict.fromkeys(asked, failed))
+            self._failed(dict.fromkeys(parts, failed))
         except ModelError as error:
-            for key in asked:
+            for key in parts:
                 ledger.refused(key)
-            self._fail(asked, error)
+            self._fail(parts, error)
         else:
-            ledger.launched(job, list(asked))
-            self._attach(job, {key: one for key, (one, _) in asked.items()}, FIRST_LOOK)
+            ledger.launched(job, list(parts))
+            self._attach(job, {key: one for key, (one, _) in parts.items()}, FIRST_LOOK)
 
     def _create(self, lines: list[bytes], path: str) -> str:
         """The server's name for a new job. Raises RetryableError if there may be one without a
@@ -219,21 +219,21 @@ class BatchAsker(Asker):
         create = self._jobs.create(lines, path, file)
         return self._patiently(lambda: self._call(create, _name))
 
-    def _attach(self, job: str, asked: Mapping[bytes, Wanted], seconds: float) -> None:
+    def _attach(self, job: str, wanted: Mapping[bytes, Wanted], seconds: float) -> None:
         """Wait for the results of a job. seconds: until the first look at it."""
         running = Running(time.monotonic() + seconds, FIRST_LOOK)
         running = self._running.setdefault(job, running)
-        running.wanted |= {key: self._dialect.most(one.body) for key, one in asked.items()}
+        running.wanted |= {key: self._dialect.most(one.body) for key, one in wanted.items()}
 
     def _look(self, job: str) -> None:
         """Look whether the job has ended; if so, take its results."""
         running = self._running[job]
         try:
-            if (ended := self._ended(job)) is None:
+            if (outcome := self._outcome(job)) is None:
                 running.due = time.monotonic() + running.wait
                 running.wait = min(1.5 * running.wait, LONGEST_LOOK)
             else:
-                self._settle(job, ended)
+                self._settle(job, outcome)
         except TooLong as error:
             self._ledger.settle(job, {}, ())
             said = f"the results of its job {job} are broken off: {error}, more than they can be"
@@ -241,14 +241,14 @@ class BatchAsker(Asker):
         except ModelError as error:
             self._fail(self._running.pop(job).wanted, Stopped(f"{error} (its job {job})"))
 
-    def _ended(self, job: str) -> Ended | None:
+    def _outcome(self, job: str) -> JobOutcome | None:
         """What became of a job; None while it is in progress."""
         look = self._jobs.look(job)
         try:
-            return self._patiently(lambda: self._call(look, self._jobs.ended), harmless=True)
+            return self._patiently(lambda: self._call(look, self._jobs.outcome), harmless=True)
         except Missing:
             self._check_gone(job)
-            return Ended(())
+            return JobOutcome(())
 
     def _check_gone(self, job: str) -> None:
         """Raises Stopped if a server must still know the job, or have its results."""
@@ -258,19 +258,19 @@ class BatchAsker(Asker):
                 "which sent it?"
             ) from None
 
-    def _settle(self, job: str, ended: Ended) -> None:
+    def _settle(self, job: str, outcome: JobOutcome) -> None:
         """Store the results of an ended job, and hand them on."""
         wanted = self._running[job].wanted
         most = self._ledger.in_job(job)[0] or wanted
-        found = [one for place in ended.results for one in self._results(job, place, most)]
+        found = [one for place in outcome.results for one in self._results(job, place, most)]
         replies: Replies = {}
         errors: dict[bytes, Exception] = {}
         # Replies first: an error that others did not have is one of the prompt.
         for key, result in sorted(found, key=lambda pair: pair[1].reply is None):
             if key in most and key not in replies:
                 self._sort(key, result, replies, errors)
-        if ended.failed is not None:
-            errors |= dict.fromkeys(most, self._refusal(ended.failed, None, OF_A_JOB))
+        if outcome.failed is not None:
+            errors |= dict.fromkeys(most, self._refusal(outcome.failed, None, OF_A_JOB))
         free = {key for key, error in errors.items() if not getattr(error, "lost", False)}
         usage = self._dialect.usage
         kept = {key: (text, usage(reply) or most[key]) for key, (reply, text) in replies.items()}

@@ -21,7 +21,7 @@ NAME = re.compile(r"[\w-]{1,200}", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Ended:
+class JobOutcome:
     """A job that is over.
 
     results: where its results are.
@@ -64,7 +64,7 @@ class Jobs(Protocol):
 
     def look(self, job: str) -> Call: ...
 
-    def ended(self, state: Any) -> Ended | None:
+    def outcome(self, state: Any) -> JobOutcome | None:
         """None while the job is in progress. state: the reply to `look`."""
         ...
 
@@ -91,12 +91,12 @@ class OpenAIJobs:
 
     def create(self, lines: list[bytes], path: str, file: str) -> Call:
         asked = {"input_file_id": file, "completion_window": "24h"}
-        return Call.of("batches", {**asked, "endpoint": f"/v1/{path}"})
+        return Call.json("batches", {**asked, "endpoint": f"/v1/{path}"})
 
     def look(self, job: str) -> Call:
         return Call(f"batches/{job}")
 
-    def ended(self, state: Any) -> Ended | None:
+    def outcome(self, state: Any) -> JobOutcome | None:
         if state["status"] not in ("completed", "failed", "expired", "cancelled"):
             return None
         errors = (state.get("errors") or {}).get("data") or []
@@ -105,7 +105,7 @@ class OpenAIJobs:
             failed = Failure(str(errors[0]["message"]), 400, str(errors[0].get("code") or ""))
         files = ("output_file_id", "error_file_id")
         names = [name_in(state, file) for file in files if state.get(file)]
-        return Ended(tuple(f"files/{name}/content" for name in names), failed)
+        return JobOutcome(tuple(f"files/{name}/content" for name in names), failed)
 
     def result(self, line: Any) -> Result:
         key, answer, error = line["custom_id"], line.get("response"), line.get("error")
@@ -135,11 +135,11 @@ class AnthropicJobs:
     def look(self, job: str) -> Call:
         return Call(f"messages/batches/{job}")
 
-    def ended(self, state: Any) -> Ended | None:
+    def outcome(self, state: Any) -> JobOutcome | None:
         if state["processing_status"] != "ended":
             return None
         # Its `results_url` would be the server's choice of where our key goes.
-        return Ended((f"messages/batches/{name_in(state, 'id')}/results",))
+        return JobOutcome((f"messages/batches/{name_in(state, 'id')}/results",))
 
     def result(self, line: Any) -> Result:
         key, kind = line["custom_id"], line["result"]["type"]

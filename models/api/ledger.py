@@ -221,7 +221,7 @@ class Ledger:
         return most, min((row[3] for row in rows), default=0.0)
 
     def settle(
-        self, job: str, kept: Mapping[bytes, tuple[str, Tokens]], free: Container[bytes]
+        self, job: str, replies: Mapping[bytes, tuple[str, Tokens]], free: Container[bytes]
     ) -> None:
         """Store the replies of an ended job, unless another process has; on disk at the end.
 
@@ -232,8 +232,8 @@ class Ledger:
             rows = self._base.execute(f"SELECT key {of_job}", (job, self._account)).fetchall()
             self._base.execute(f"DELETE {of_job}", (job, self._account))
             for (key,) in rows:
-                if key in kept:
-                    self._keep(key, *kept[key])
+                if key in replies:
+                    self._keep(key, *replies[key])
                 else:
                     (self._settle if key in free else self._lose)(key)
 

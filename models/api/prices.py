@@ -21,7 +21,7 @@ STORED = 1.25
 def prices_for(
     name: str,
     base_url: str,
-    given: tuple[float | None, float | None, float | None],
+    own_prices: tuple[float | None, float | None, float | None],
     cap: float | None,
     stores: bool,
 ) -> Prices:
@@ -30,7 +30,7 @@ def prices_for(
 
     stores: whether the vendor charges for text that it takes into its cache.
     """
-    read, written, cached = given
+    read, written, cached = own_prices
     table = None
     if read is None or written is None or cached is None:
         table = listed(name, base_url, datetime.now(UTC).date().isoformat())

@@ -12,7 +12,7 @@ from typing import Any
 
 from gauntlet.common.errors import ModelError, Stopped
 from gauntlet.common.sanitize import one_line
-from gauntlet.models.api.dialects.base import Body, Dialect, Said
+from gauntlet.models.api.dialects.base import Body, Dialect, ReplyText
 from gauntlet.models.api.ledger import Ledger, Spending, Tokens
 from gauntlet.models.api.retry import UNREADABLE, Asker, BeyondContext, Refused
 from gauntlet.models.api.scorers import Scorer
@@ -143,10 +143,10 @@ class Remote:
             )
         return ScoredPrompt(reported, counted.prompt if counted else 0)
 
-    def _decide(self, asked: Score) -> ScoredPrompt:
+    def _decide(self, request: Score) -> ScoredPrompt:
         assert self._scoring is not None
-        (scorer, asker), (prompt,) = self._scoring, asked.prompts
-        steps, tokens = scorer.scores(prompt, asked.choices), Tokens(0, 0)
+        (scorer, asker), (prompt,) = self._scoring, request.prompts
+        steps, tokens = scorer.scores(prompt, request.choices), Tokens(0, 0)
         try:
             body = next(steps)
             while True:
@@ -169,18 +169,20 @@ class Remote:
         texts = [_first_word(one.text) if room else one.text for one in found]
         return ScoredPrompt(tuple(texts), tokens.prompt)
 
-    def _samples(self, body: Body, count: int, prompt: Prompt) -> tuple[list[Said], Tokens]:
+    def _samples(self, body: Body, count: int, prompt: Prompt) -> tuple[list[ReplyText], Tokens]:
         """`count` texts, over several requests if need be, and the tokens counted by the
         server, or 0."""
-        found: list[Said] = []
+        found: list[ReplyText] = []
         tokens = Tokens(0, 0)
         if self._one_at_a_time:
             for number in range(1, count):
-                self._asker.expect(*self._asked(self._dialect.several(body, 1, number), prompt))
+                self._asker.expect(
+                    *self._keyed_body(self._dialect.several(body, 1, number), prompt)
+                )
         while len(found) < count:
             reply = self._ask_several(body, count - len(found), len(found), prompt)
             tokens += self._dialect.usage(reply) or Tokens(0, 0)
-            found += self._dialect.ended(body, reply)
+            found += self._dialect.final_texts(body, reply)
         return found[:count], tokens
 
     def _ask_several(self, body: Body, count: int, first: int, prompt: Prompt) -> Mapping[str, Any]:
@@ -196,10 +198,10 @@ class Remote:
         return reply
 
     def _ask(self, body: Body, prompt: Prompt, scorer: Asker | None = None) -> Mapping[str, Any]:
-        key, body, group = self._asked(body, prompt, of_scorer=scorer is not None)
+        key, body, group = self._keyed_body(body, prompt, of_scorer=scorer is not None)
         return (scorer or self._asker).ask(key, body, group)
 
-    def _asked(
+    def _keyed_body(
         self, body: Body, prompt: Prompt, of_scorer: bool = False
     ) -> tuple[bytes, Body, str]:
         """The request's key in the ledger, its body, and the name of the prompt's static text."""
@@ -231,11 +233,11 @@ def _first_word(text: str) -> str:
     return words[0].strip("*_`\"'().,:;") or words[0] if words else ""
 
 
-def _stopped(said: Said, stops: Sequence[str]) -> Said:
+def _stopped(reply: ReplyText, stops: Sequence[str]) -> ReplyText:
     """The text up to a stop string, which some servers do not strip."""
-    text = said.text
+    text = reply.text
     for stop in stops:
         text = text.partition(stop)[0]
-    if text == said.text:
-        return said
-    return Said(text, replace(said.detail, finish="stop_string"))
+    if text == reply.text:
+        return reply
+    return ReplyText(text, replace(reply.detail, finish="stop_string"))

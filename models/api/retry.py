@@ -202,7 +202,7 @@ class Asker:
         streams = dialect.streams(body)
         # A server that supports the header answers a repeated request from its cache.
         once = {"Idempotency-Key": key.hex()}
-        call = Call.of(dialect.path(body), dialect.sent(body, group), once)
+        call = Call.json(dialect.path(body), dialect.sent(body, group), once)
         seconds = server.patience if streams else server.timeout
         return self._exchange(call, most_bytes(most, streams), seconds, frozenset(body))
 

@@ -8,7 +8,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gauntlet.models.api.dialects.base import Body, Dialect, Said
+from gauntlet.models.api.dialects.base import Body, Dialect, ReplyText
 from gauntlet.models.api.dialects.chat import Chat
 from gauntlet.models.api.dialects.responses import Responses
 from gauntlet.models.api.ledger import Tokens
@@ -50,8 +50,8 @@ class Decisions(Scorer, Responses):
         logprobs = {word: math.log(share) for word, share in shares.items() if share}
         return Reported(logprobs, 0.0)
 
-    def texts(self, reply: Mapping[str, Any]) -> list[Said]:
-        return [Said(one["type"], Detail()) for one in reply["answers"]]
+    def texts(self, reply: Mapping[str, Any]) -> list[ReplyText]:
+        return [ReplyText(one["type"], Detail()) for one in reply["answers"]]
 
     def path(self, body: Body) -> str:
         return "decisions"
@@ -76,8 +76,8 @@ class Tokenizing(Scorer, Chat):
                 found[int(tokens[0])] = spelt
         return found
 
-    def texts(self, reply: Mapping[str, Any]) -> list[Said]:
-        return super().texts(reply) if "choices" in reply else [Said("", Detail())]
+    def texts(self, reply: Mapping[str, Any]) -> list[ReplyText]:
+        return super().texts(reply) if "choices" in reply else [ReplyText("", Detail())]
 
     def usage(self, reply: Mapping[str, Any]) -> Tokens | None:
         return Tokens(0, 0) if "tokens" in reply else super().usage(reply)

@@ -59,7 +59,7 @@ class Call:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, path: str, body: Mapping[str, Any], headers: Mapping[str, str] = NONE) -> Call:
+    def json(cls, path: str, body: Mapping[str, Any], headers: Mapping[str, str] = NONE) -> Call:
         """A request whose content is JSON."""
         content = json.dumps(body, separators=(",", ":")).encode()
         return cls(path, content, {"content-type": "application/json", **headers})

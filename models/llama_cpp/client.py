@@ -110,16 +110,16 @@ class Client:
             raise ModelError(f"{self.who}: a reply is longer than {MOST_BYTES:,} bytes")
         return response.status, said
 
-    def _checked(self, path: str, status: int, said: bytes) -> dict[str, Any]:
+    def _checked(self, path: str, status: int, content: bytes) -> dict[str, Any]:
         try:
-            reply = json.loads(said)
+            reply = json.loads(content)
         except ValueError:
             reply = None
         if status == 200 and isinstance(reply, dict):
             return reply
         error = reply.get("error") if isinstance(reply, dict) else None
         error = error if isinstance(error, dict) else {}
-        message = one_line(str(error.get("message") or said[:300].decode("utf-8", "replace")))
+        message = one_line(str(error.get("message") or content[:300].decode("utf-8", "replace")))
         if error.get("type") == TOO_LONG:
             raise self._too_long(error)
         if status == 503:

@@ -51,7 +51,7 @@ class Mean:
     games: int
 
     @classmethod
-    def of(cls, values: ArrayLike) -> Mean:
+    def over_games(cls, values: ArrayLike) -> Mean:
         """By Student's t, for two or more games; fewer have no interval."""
         each = np.asarray(values, float)
         mean = clustered_mean(each, np.arange(len(each)))
@@ -80,9 +80,9 @@ def difference(games: Games, one: str, other: str) -> Mean:
     """The first player's mean score less the other's, on the deals of both."""
     wide = games.deals.pivot(index=["game", "variant", "deal"], columns="player", values="score")
     if not {one, other} <= {*wide}:
-        return Mean.of([])
+        return Mean.over_games([])
     apart = (wide[one] - wide[other]).dropna()
-    return Mean.of([float(each.mean()) for _, each in apart.groupby("game")])
+    return Mean.over_games([float(each.mean()) for _, each in apart.groupby("game")])
 
 
 def playouts(scores: pd.DataFrame, player: str) -> tuple[float, float, float]:
@@ -172,7 +172,7 @@ def facts(games: Games, folders: Sequence[Path]) -> Iterator[str]:
 def brief_lines(games: Games, folders: Sequence[Path]) -> Iterator[str]:
     """The scores of models by method, and of players to compare them with."""
     scores = by_game(games)
-    means = {str(one): Mean.of(scores.loc[one].dropna() - 0.5) for one in scores.index}
+    means = {str(one): Mean.over_games(scores.loc[one].dropna() - 0.5) for one in scores.index}
     models = (*REAL, "pocket")
     yield f"| score against random play, 95% over games | {' | '.join(METHODS)} |"
     yield "|---" * (1 + len(METHODS)) + "|"
@@ -199,7 +199,7 @@ def reading(games: Games, folders: Sequence[Path]) -> Iterator[str]:
     scores = by_game(games)
     players = [f"{model}/{method}" for model in REAL for method in METHODS]
     found = {
-        one: Mean.of(scores.loc[one].dropna().to_numpy() - 0.5)
+        one: Mean.over_games(scores.loc[one].dropna().to_numpy() - 0.5)
         for one in players
         if one in scores.index
     }

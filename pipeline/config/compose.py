@@ -71,9 +71,9 @@ def compose(arguments: Sequence[str] | None, then: Act) -> int:
     return 2
 
 
-def composed(given: Sequence[str]) -> tuple[Sequence[CellConfig], SweepConfig]:
+def composed(words: Sequence[str]) -> tuple[Sequence[CellConfig], SweepConfig]:
     """The sweep for these command-line words. Raises UserError."""
-    return _composed(_parse(given))
+    return _composed(_parse(words))
 
 
 def _composed(options: argparse.Namespace) -> tuple[Sequence[CellConfig], SweepConfig]:
@@ -85,7 +85,11 @@ def _composed(options: argparse.Namespace) -> tuple[Sequence[CellConfig], SweepC
             tuple(str(one.input_line) for one in simple if one.key_or_group in OF_AN_EXPERIMENT)
         )
         grids, ablate = configs.grids(experiment), mapping_at(experiment, ABLATE)
-        jobs = [job for grid in _asked(grids, typed, configs) for job in configs.jobs(grid, ablate)]
+        jobs = [
+            job
+            for grid in _grid_overrides(grids, typed, configs)
+            for job in configs.jobs(grid, ablate)
+        ]
         allowed = [str(one.input_line) for one in typed if one.key_or_group == "allow_env"]
 
         @cache
@@ -99,7 +103,7 @@ def _composed(options: argparse.Namespace) -> tuple[Sequence[CellConfig], SweepC
     return cells, replace(sweep, output_dir=folder, config=config)
 
 
-def _asked(
+def _grid_overrides(
     grids: Sequence[Sequence[Override]], typed: Sequence[Override], configs: Configs
 ) -> Iterator[list[Override]]:
     """Yield the overrides of each grid. Of the choices typed for several grids, each takes those

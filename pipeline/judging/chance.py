@@ -109,7 +109,7 @@ class Judge:
     measure: str
 
     @classmethod
-    def of(cls, cell: Cell, rotation: int, by_player: Sequence[str]) -> Judge:
+    def from_cell(cls, cell: Cell, rotation: int, by_player: Sequence[str]) -> Judge:
         own, seating = scripted_policies(cell), cell.seating(rotation)
         by_seat = tuple(by_player[player] for player in seating)
         scripted = frozenset(s for s, player in enumerate(seating) if own[player] == by_seat[s])
@@ -212,7 +212,7 @@ def turns(game: Game[Any], seed: Seed, record: MatchRecord, opening: int = 0) ->
     """Yield each state of a match with its movers, their moves, and by what law they were drawn.
     The turn in which a seat gave up has no moves and is left out."""
     played = len(record.decisions)
-    for _, together in groupby(choices(game, seed, record), key=lambda one: id(one.state)):
+    for _, together in groupby(choices(game, seed, record), key=lambda choice: id(choice.state)):
         made = list(together)
         last = made[-1].ply + 1 == played
         if not (record.forfeits and last):
@@ -237,7 +237,7 @@ def corrections(
         own = [one for one in records if start <= one.deal < end]
         if own:
             by_player = policies(cell, _learnt(folder, cell, result, start, seed))
-            judges = [Judge.of(cell, at, by_player) for at, _ in enumerate(cell.seatings)]
+            judges = [Judge.from_cell(cell, at, by_player) for at, _ in enumerate(cell.seatings)]
 
             def judge(record: MatchRecord, judges: Sequence[Judge] = judges) -> Any:
                 return of_record(judges[record.rotation % len(judges)], record, seed, cell.opening)

@@ -93,7 +93,7 @@ class Luck:
 
     def reference_of(self, deal: int) -> Reference:
         """The reference for the matches of a deal."""
-        return self.references[bisect_right(self.later, deal, key=lambda one: one.start)]
+        return self.references[bisect_right(self.later, deal, key=lambda item: item.start)]
 
 
 def refusal(cell: Cell) -> str:

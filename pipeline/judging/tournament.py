@@ -73,46 +73,46 @@ def shares(result: CellResults) -> np.ndarray:
 # --- in words
 
 
-def sentences(rule: Mapping[str, Any], found: Tournament, rounds: int) -> Iterator[str]:
+def sentences(rule: Mapping[str, Any], tournament: Tournament, rounds: int) -> Iterator[str]:
     """The verdict, or how far it is, in one to three sentences."""
     names, matches = rule["players"], f"after {counted(rounds, 'round')}"
     if rounds == 0:
         yield "No round has ended yet."
         return
-    if found.open:
-        yield f"Open {matches}: {_pairs(names, found.open)}."
-        yield f"By rating so far: {', '.join(names[one] for one in found.order)}."
-    elif not found.cycle:
-        yield f"Settled {matches}: {_verdict(names, found)}."
-    if found.cycle:
-        yield f"No order {matches}: {_cycle(names, found)}."
-    sure = f"{1 - found.alpha:.0%} for all"
-    if found.level.any():
+    if tournament.open:
+        yield f"Open {matches}: {_pairs(names, tournament.open)}."
+        yield f"By rating so far: {', '.join(names[one] for one in tournament.order)}."
+    elif not tournament.cycle:
+        yield f"Settled {matches}: {_verdict(names, tournament)}."
+    if tournament.cycle:
+        yield f"No order {matches}: {_cycle(names, tournament)}."
+    sure = f"{1 - tournament.alpha:.0%} for all"
+    if tournament.level.any():
         sure += f" of better players together, {sure} of level ones"
     else:
         sure += " together"
     yield f"Claims hold at every look, {sure}."
 
 
-def _verdict(names: Sequence[str], found: Tournament) -> str:
-    order = found.order
-    if found.verdict == "top1":
+def _verdict(names: Sequence[str], tournament: Tournament) -> str:
+    order = tournament.order
+    if tournament.verdict == "top1":
         best, *others = order
-        rest = np.asarray(found.known.any(axis=0))
+        rest = np.asarray(tournament.known.any(axis=0))
         level = [names[one] for one in others if not rest[one]]
         also = f"; level with it: {', '.join(level)}" if level else ""
         return f"{names[best]} is the best of {len(names)}{also}"
-    if found.verdict == "pair":
+    if tournament.verdict == "pair":
         order = [one for one in order if one < 2]
-    signs = [" > " if found.known[pair] else " = " for pair in itertools.pairwise(order)]
+    signs = [" > " if tournament.known[pair] else " = " for pair in itertools.pairwise(order)]
     parts = zip((names[one] for one in order), [*signs, ""], strict=True)
     return "".join(part for pair in parts for part in pair)
 
 
-def _cycle(names: Sequence[str], found: Tournament) -> str:
+def _cycle(names: Sequence[str], tournament: Tournament) -> str:
     """A shortest cycle of claims: A beats B beats C beats A."""
-    claims = found.claims
-    paths = [[int(one)] for one in np.flatnonzero(found.cyclic)]
+    claims = tournament.claims
+    paths = [[int(one)] for one in np.flatnonzero(tournament.cyclic)]
     while True:
         for path in paths:
             if len(path) > 1 and claims[path[-1], path[0]]:

@@ -98,11 +98,11 @@ def reopened(folder: Path, stem: str, every: int, notes: list[str]) -> set[str]:
     return {match for match, asked in last.items() if asked == every}
 
 
-def add_beliefs(folder: Path, stem: str, found: Iterable[MatchBeliefs]) -> None:
+def add_beliefs(folder: Path, stem: str, beliefs: Iterable[MatchBeliefs]) -> None:
     """Append lines, durable on return. Raises OSError."""
     path = beliefs_file(folder, stem)
     path.parent.mkdir(exist_ok=True)
-    append(DISK, path, b"".join(line(one) for one in found))
+    append(DISK, path, b"".join(line(one) for one in beliefs))
 
 
 def read_beliefs(folder: Path, stem: str) -> Iterator[MatchBeliefs]:

@@ -74,7 +74,7 @@ def redact(text: str, environment: Mapping[str, str] | None = None) -> str:
     for secret in _secrets(os.environ if environment is None else environment):
         text = (mask_secret if PATH.match(secret) else mask_secret_parts)(text, secret, CUT)
     for shape in SHAPES:
-        text = shape.sub(lambda found: (found.group(1) if found.re.groups else "") + CUT, text)
+        text = shape.sub(lambda match: (match.group(1) if match.re.groups else "") + CUT, text)
     return visible(text)
 
 

@@ -152,7 +152,7 @@ class Folder:
             for file, data, about in entries
             if about.key == key_of(file.stem) or about.key not in keys  # else a copy
         ]
-        entries.sort(key=lambda one: (one[1]["described"], one[0].name))
+        entries.sort(key=lambda entry: (entry[1]["described"], entry[0].name))
         return [about for _, _, about in entries]
 
     def description(self, about: CellInfo) -> dict[str, Any]:

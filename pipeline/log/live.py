@@ -146,7 +146,7 @@ class RunStatus:
 
     def __exit__(self, kind: type[BaseException] | None, error: object, _: object) -> None:
         if kind is not None:
-            self.ended("failed", f"{error}")
+            self.end("failed", f"{error}")
             event("failed", logging.ERROR, error=f"{kind.__name__}: {error}")
         self.write()
         seconds = round(time.time() - self._started, 1)
@@ -164,7 +164,7 @@ class RunStatus:
         self.state = "judging"
         self.write()
 
-    def ended(self, state: State, error: str | None = None) -> None:
+    def end(self, state: State, error: str | None = None) -> None:
         """Set how the run ended and, if it failed, why."""
         self.state, self.error = state, redact(error) if error else None
 
@@ -205,7 +205,7 @@ class RunStatus:
         known = {key: one for key, one in self.cells.items() if one.matches}
         if at_work <= 0 or not known:
             return None
-        slowest = max(known.values(), key=lambda one: one.device_seconds / one.matches)
+        slowest = max(known.values(), key=lambda cell: cell.device_seconds / cell.matches)
         expected, seconds = 0.0, 0.0
         for key, one in self.cells.items():
             left = 0 if key in self.stopped else max(0, self._planned[key] - one.matches)

@@ -211,19 +211,19 @@ class Outcomes:
     def complete_deals(
         self,
         rotations: int,
-        aside: Collection[tuple[int, int]] = (),
+        failed: Collection[tuple[int, int]] = (),
         step: int = 1,
         unplanned: Sequence[int] = (),
     ) -> int:
         """The number of leading deals that have all their `rotations` matches, numbered in steps of
         `step`. A (deal, rotation) in `aside` and the `unplanned` deals count as played."""
-        last = [*(deal for deal, _ in aside), *unplanned[-1:]]
+        last = [*(deal for deal, _ in failed), *unplanned[-1:]]
         places = max([len(self._rows), *(deal + 1 for deal in last)])
         ended = np.zeros((places, rotations), bool)
         played = self._played[:, : rotations * step : step]
         ended[: played.shape[0], : played.shape[1]] = played
         ended[list(unplanned)] = True
-        for deal, rotation in aside:
+        for deal, rotation in failed:
             ended[deal, rotation // step] = True
         gaps = np.flatnonzero(~ended.all(axis=1))
         return int(gaps[0]) if len(gaps) else places

@@ -60,8 +60,8 @@ def _listen(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family)
     except OSError as error:
         why = (error.strerror or "no such address").partition(" (")[0]
-        said = f"{host} port {port} is not available: {why}; --port 0 takes a free one"
-        raise UserError(said) from error
+        message = f"{host} port {port} is not available: {why}; --port 0 takes a free one"
+        raise UserError(message) from error
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

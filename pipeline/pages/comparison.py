@@ -27,7 +27,7 @@ def scores(folder: Folder, record: MatchRecord) -> list[str]:
     about = next(one for one in folder.sweep_cells() if one.key == record.cell)
     own = _by_deal(folder, about)
     found = [(name, values) for name, values in _others(folder, about) if record.deal in values]
-    found.sort(key=lambda one: -len(own.keys() & one[1].keys()))
+    found.sort(key=lambda entry: -len(own.keys() & entry[1].keys()))
     lines = []
     for name, values in found[:MOST]:
         shared = sorted(own.keys() & values.keys())

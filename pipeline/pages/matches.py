@@ -27,13 +27,13 @@ from gauntlet.pipeline.tables.formatting import Scale
 
 RESULTS = ("all", "lost", "won", "drawn", "shared")
 ORDERS: dict[str, Callable[[MatchEntry], Any]] = {
-    "deal": lambda kept: (kept.ended.deal, kept.ended.rotation, kept.ended.cell),
-    "smallest margin": lambda kept: (kept.margin is None, kept.margin or 0.0),
-    "most fallbacks": lambda kept: -kept.ended.fallbacks,
-    "lowest figure": lambda kept: kept.ended.figure,
-    "longest": lambda kept: -kept.ended.plies,
-    "shortest": lambda kept: kept.ended.plies,
-    "most tokens": lambda kept: -kept.ended.all_tokens,
+    "deal": lambda entry: (entry.outcome.deal, entry.outcome.rotation, entry.outcome.cell),
+    "smallest margin": lambda entry: (entry.margin is None, entry.margin or 0.0),
+    "most fallbacks": lambda entry: -entry.outcome.fallbacks,
+    "lowest figure": lambda entry: entry.outcome.figure,
+    "longest": lambda entry: -entry.outcome.plies,
+    "shortest": lambda entry: entry.outcome.plies,
+    "most tokens": lambda entry: -entry.outcome.all_tokens,
 }
 """Sort orders by ascending key; ties stay in log order."""
 
@@ -45,7 +45,7 @@ class Choice:
     cell: a key, "" for all.
     margin: exclusive upper bound on the least margin.
     text: the start of a match id, or "deal 7".
-    said: text that a prompt (without the part all prompts share) or a reply must contain, ignoring
+    phrase: text that a prompt (less the part all prompts share) or a reply must contain, ignoring
         case.
     """
 
@@ -54,16 +54,16 @@ class Choice:
     fallbacks: bool = False
     margin: float | None = None
     text: str = ""
-    said: str = ""
+    phrase: str = ""
     order: str = "deal"
 
-    def of(self, entries: Iterable[MatchEntry]) -> list[MatchEntry]:
+    def matching(self, entries: Iterable[MatchEntry]) -> list[MatchEntry]:
         """The matching ones, in order. Raises OSError."""
         found = sorted(filter(self._matches, entries), key=ORDERS[self.order])
-        return _holding(found, self.said) if self.said.strip() else found
+        return _holding(found, self.phrase) if self.phrase.strip() else found
 
     def _matches(self, entry: MatchEntry) -> bool:
-        outcome = entry.ended
+        outcome = entry.outcome
         return (
             (not self.cell or outcome.cell == self.cell)
             and self.result in ("all", entry.result)
@@ -75,8 +75,8 @@ class Choice:
     def _matches_name(self, entry: MatchEntry) -> bool:
         word = self.text.strip().lower()
         if word.startswith("deal"):
-            return word.removeprefix("deal").strip() in ("", str(entry.ended.deal))
-        return entry.ended.match.startswith(word)
+            return word.removeprefix("deal").strip() in ("", str(entry.outcome.deal))
+        return entry.outcome.match.startswith(word)
 
 
 def _holding(entries: Iterable[MatchEntry], words: str) -> list[MatchEntry]:
@@ -114,11 +114,11 @@ def register(library: Library) -> None:
         fallbacks: bool = False,
         margin: float | None = None,
         text: str = "",
-        said: str = "",
+        phrase: str = "",
         order: str = "deal",
     ) -> None:
         choice = Choice(
-            *(cell, result if result in RESULTS else "all", fallbacks, margin, text, said),
+            *(cell, result if result in RESULTS else "all", fallbacks, margin, text, phrase),
             order if order in ORDERS else "deal",
         )
         with page_frame("Matches"):
@@ -160,11 +160,11 @@ class _List:
                 "result": ui.select([*RESULTS], value=choice.result, label="result"),
                 "margin": ui.number("margin below", value=choice.margin, min=0, step=0.01),
                 "text": ui.input("match id, or deal 7", value=choice.text),
-                "said": ui.input("words in a prompt or reply", value=choice.said),
+                "phrase": ui.input("words in a prompt or reply", value=choice.phrase),
                 "order": ui.select([*ORDERS], value=choice.order, label="order"),
                 "fallbacks": ui.checkbox("with fallbacks", value=choice.fallbacks),
             }
-        for name in ("margin", "text", "said"):
+        for name in ("margin", "text", "phrase"):
             fields[name].props("clearable debounce=300")
         for name, one in fields.items():
             one.on_value_change(partial(self._on_filter, name))
@@ -191,7 +191,7 @@ class _List:
         """Apply the filters to the matches read so far."""
         kept = list(self._shelf.kept.values())
         self._seen, choice = len(kept), replace(self._choice)
-        entries = await threads.io_bound(choice.of, kept)
+        entries = await threads.io_bound(choice.matching, kept)
         if entries is None or choice != self._choice or self._pages.is_deleted:
             return  # the filters have changed meanwhile, or the page was closed
         self._found = entries
@@ -210,10 +210,12 @@ class _List:
         first = ((self._pages.value or 1) - 1) * PAGE
         entries = self._found[first : first + PAGE]
         scales = {key: (row.name, row.scale) for key, row in cells.items()}
-        rows = [_cells(one, *scales.get(one.ended.cell, (one.ended.cell, None))) for one in entries]
+        rows = [
+            _cells(one, *scales.get(one.outcome.cell, (one.outcome.cell, None))) for one in entries
+        ]
         if str(rows) != self._drawn:
             self._drawn = str(rows)
-            links = [link(self._name, one.ended.match) for one in entries]
+            links = [link(self._name, one.outcome.match) for one in entries]
             sheets.fill(self._table, HEADINGS, rows, links)
         self._tell()
 
@@ -236,7 +238,7 @@ def link(run: str, match: str, twin: str = "") -> str:
 
 
 def _cells(entry: MatchEntry, cell: str, scale: Scale | None) -> list[sheets.Cell]:
-    outcome = entry.ended
+    outcome = entry.outcome
     texts = [
         *(outcome.match, visible(cell), f"{outcome.deal}", f"{outcome.rotation}", entry.result),
         scale.mean(outcome.figure) if scale else f"{outcome.figure:g}",

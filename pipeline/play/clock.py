@@ -33,9 +33,9 @@ class MatchTimer:
     def register(self, ask: Ask) -> None:
         self._spans[ask] = (0.0, 0.0)
 
-    def answered(self, ask: Ask, began: float, ended: float) -> None:
+    def answered(self, ask: Ask, began: float, finished: float) -> None:
         """Set the times, as `time.perf_counter` values."""
-        self._spans[ask] = (round(began - self._zero, PLACES), round(ended - self._zero, PLACES))
+        self._spans[ask] = (round(began - self._zero, PLACES), round(finished - self._zero, PLACES))
 
     def read(self, record: MatchRecord) -> Clock | None:
         """The times of the record's exchanges, or None if it has none. Asks outside the record, by

@@ -165,8 +165,8 @@ def _decision(cell: Cell, state: Any, rng: np.random.Generator) -> Chain[_Decide
     return _Decided(decision, exact, asked)
 
 
-def _prompts(asked: Exchange) -> int:
-    return len(asked.logprobs) if isinstance(asked, ScoreExchange) else 1
+def _prompts(exchange: Exchange) -> int:
+    return len(exchange.logprobs) if isinstance(exchange, ScoreExchange) else 1
 
 
 def _numbered(decisions: Sequence[Decision], states: Sequence[Any]) -> list[tuple[Decision, int]]:

@@ -291,10 +291,10 @@ class Scheduler:
         running.ended(running, result)
 
 
-def _full_at_once(asked: tuple[ModelSource, Model]) -> bool:
+def _full_at_once(loaded: tuple[ModelSource, Model]) -> bool:
     """Whether a model needs no small start: a server answers each request as fast as another, and
     weights on disk are read for every batch, however large."""
-    source, model = asked
+    source, model = loaded
     return isinstance(model, Concurrent) or getattr(source, "offload", "none") != "none"
 
 

@@ -57,7 +57,7 @@ def deals_of(shelf: Shelf) -> list[Deal]:
     keys = {about.key: about.deal_key for about in shelf.folder.sweep_cells()}
     deals: defaultdict[tuple[int, str], Deal] = defaultdict(list)
     for entry in shelf.kept.values():
-        deals[entry.ended.deal, keys[entry.ended.cell]].append(entry)
+        deals[entry.outcome.deal, keys[entry.outcome.cell]].append(entry)
     return [deals[key] for key in sorted(deals)]
 
 
@@ -97,7 +97,7 @@ def write_chunks(
 def _chunk(
     shelf: Shelf, deals: Sequence[Deal], run: str, number: int, out: Path, judged: Judged
 ) -> Chunk:
-    names = [[entry.ended.match for entry in deal] for deal in deals]
+    names = [[entry.outcome.match for entry in deal] for deal in deals]
     known = {name: judged.matches.get(name, {}) for deal in names for name in deal}
     records = encode([[_alone(shelf.record(name)) for name in deal] for deal in names])
     return Chunk(shelf.folder.path, run, number, out, records, Judged(judged.playouts, known))
@@ -154,5 +154,8 @@ def write_script(file: Path, text: str) -> None:
 def numbers(groups: Sequence[Sequence[Deal]]) -> Mapping[str, int]:
     """The file of each match."""
     return {
-        entry.ended.match: at for at, group in enumerate(groups) for deal in group for entry in deal
+        entry.outcome.match: at
+        for at, group in enumerate(groups)
+        for deal in group
+        for entry in deal
     }

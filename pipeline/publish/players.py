@@ -52,7 +52,7 @@ class Field:
     reason: str = ""
 
     @classmethod
-    def of(cls, runs: Sequence[Run]) -> Field:
+    def from_runs(cls, runs: Sequence[Run]) -> Field:
         names = PlayerNames()
         contest = load_contest([run.path for run in runs], names)
         players = _players(runs, names)
@@ -124,8 +124,8 @@ class Field:
         return {run.name: {row[0]: row for row in run.rows()} for run in self.runs}
 
 
-def _foot(rows: Sequence[object], what: str, foot: str) -> str:
-    note = truncation_note(MOST, len(rows), f"the {what} tables among the downloads")
+def _foot(rows: Sequence[object], kind: str, foot: str) -> str:
+    note = truncation_note(MOST, len(rows), f"the {kind} tables among the downloads")
     return f"{note}\n{foot}".strip()
 
 

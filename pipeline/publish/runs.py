@@ -184,9 +184,9 @@ def _listed(run: Run, files: Mapping[str, int]) -> dict[str, Any]:
         "pairs": [[names.index(row[cell]) for cell in ("cell_a", "cell_b")] for row in run.pairs],
         "matches": [
             [
-                *(files[one.ended.match], one.ended.match, places[one.ended.cell]),
-                *(one.ended.deal, one.ended.rotation, one.result),
-                *(float(f"{one.ended.figure:.4g}"), one.ended.plies),
+                *(files[one.outcome.match], one.outcome.match, places[one.outcome.cell]),
+                *(one.outcome.deal, one.outcome.rotation, one.result),
+                *(float(f"{one.outcome.figure:.4g}"), one.outcome.plies),
             ]
             for one in entries
         ],

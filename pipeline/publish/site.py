@@ -51,7 +51,7 @@ def publish(
     """Write the runs in these folders as a site. parquet: with matches and decisions as Parquet.
     Raises UserError; OSError if it cannot be written."""
     runs = read_runs(folders)
-    field = Field.of(runs)
+    field = Field.from_runs(runs)
     _clear(out)
     for name in ("run", "player", "data", "files"):
         (out / name).mkdir(parents=True)

@@ -48,7 +48,7 @@ def announce(
         )
     tests = planned_tests([CellInfo.from_cell(cell, baselines[cell.key]) for cell in plan.cells])
     for baseline, test, adjusted in sorted(
-        _tested_baselines(plan, baselines), key=lambda one: one[0].rate
+        _tested_baselines(plan, baselines), key=lambda tested: tested[0].rate
     ):
         out.print(power_line(plan.deals, baseline, test, sweep.expect, tests))
         if adjusted:

@@ -124,7 +124,7 @@ def _load(cell: Cell, models: dict[ModelSource, Model], stack: ExitStack) -> Non
         source = cell.players[number].model
         assert source is not None
         if source not in models:
-            models[source] = planned.load(source, lambda one: one.load())
+            models[source] = planned.load(source, lambda source: source.load())
             stack.callback(models[source].close)
 
 

@@ -203,7 +203,7 @@ class _Run:
             self.out.print(f"paid     {account}", soft_wrap=True)
             event("paid", account=account)
         ended: State = "failed" if self.failure else "finished"
-        self.live.ended("interrupted" if self.interrupted else ended, self.failure)
+        self.live.end("interrupted" if self.interrupted else ended, self.failure)
         if self.interrupted:
             self._say_what_is_left()
 

@@ -79,7 +79,7 @@ def _scores(found: ContestRatings) -> PairScores | None:
     matches = found.contest.matches
     if found.by == "deal" and single_deal(matches):
         return None
-    scores = PairScores.of(matches, found.ties, clusters(matches, found.by))
+    scores = PairScores.from_matches(matches, found.ties, clusters(matches, found.by))
     return None if np.isnan(scores.means).any() else scores
 
 

@@ -59,7 +59,7 @@ def log_traces(
         chosen, total = iter(few), len(few)
     logged = 0
     for cell, several in groupby(
-        _with_progress(chosen, total, on_progress), lambda one: one.result.about.key
+        _with_progress(chosen, total, on_progress), lambda match: match.result.about.key
     ):
         for batch in _batches(
             _tagged_traces(one, place.id, runs[cell].start_ms) for one in several

@@ -156,18 +156,18 @@ def _ply(match: MatchView, ply: Ply, judgements: Mapping[int, Judgement | None])
     return str(markup)  # not Markup, whose methods are slow
 
 
-def _judgement(one: Judgement | None) -> Markup | str:
-    if one is None:
+def _judgement(judgement: Judgement | None) -> Markup | str:
+    if judgement is None:
         return ""
-    lost = f"; gave away {one.lost:.2f}" if one.lost > 0 else ", the best option"
-    return tag("p", f"chance to win after it: {one.value:.2f}{lost}", class_="note")
+    lost = f"; gave away {judgement.lost:.2f}" if judgement.lost > 0 else ", the best option"
+    return tag("p", f"chance to win after it: {judgement.value:.2f}{lost}", class_="note")
 
 
-def divergence(one: Sequence[str], other: Sequence[str]) -> int:
+def divergence(moves: Sequence[str], other_moves: Sequence[str]) -> int:
     """The first ply at which the moves of two matches of a deal differ, or that only one has; their
     number of plies if they are the same."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+    pairs = enumerate(zip(moves, other_moves, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(moves), len(other_moves)))
 
 
 def style() -> str:

@@ -68,10 +68,10 @@ def test_only_complete_deals_count_and_each_score_is_the_players(league: Path) -
 
 def test_a_mean_over_games_is_students_t() -> None:
     values = np.random.default_rng(1).normal(0.1, 0.2, 12)
-    mean, theirs = results.Mean.of(values), ttest_1samp(values, 0)
+    mean, theirs = results.Mean.over_games(values), ttest_1samp(values, 0)
     assert mean.p == pytest.approx(theirs.pvalue)
     assert (mean.low, mean.high) == pytest.approx(tuple(theirs.confidence_interval()))
-    assert np.isnan(results.Mean.of([0.3]).p)
+    assert np.isnan(results.Mean.over_games([0.3]).p)
 
 
 def test_a_rung_is_placed_at_its_own_playouts() -> None:

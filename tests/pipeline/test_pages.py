@@ -176,7 +176,7 @@ def test_matches_are_filtered_and_lead_to_their_pages(outputs: Path) -> None:
         narrow = await listed("margin=0.01&order=smallest+margin")
         assert 0 < len(narrow) < len(log)
         written = {match for match, one in log.items() if SCRIPT in str(one.decisions)}
-        assert await listed(urlencode({"said": SCRIPT.upper()})) == written
+        assert await listed(urlencode({"phrase": SCRIPT.upper()})) == written
         await user.open("/matches?run=gone")
         await user.should_see("has no run 'gone'")
 

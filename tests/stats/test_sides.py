@@ -53,7 +53,9 @@ def test_a_team_is_the_mean_of_its_members() -> None:
 def test_limits_with_teams_are_those_of_the_profile_likelihood() -> None:
     matches = duels(np.random.default_rng(2))
     players, against = np.array([0]), np.array([[0.0, 1.0, 0.0]])
-    asked = profile._Question.of(matches, "half", matches.units, np.array([[1.0, -1.0, 0.0]]))
+    asked = profile._Question.from_matches(
+        matches, "half", matches.units, np.array([[1.0, -1.0, 0.0]])
+    )
     (low,), (high,) = profile.limits(matches, "half", matches.units, 0.9, players, against)
     wins = matches.wins("half")
 
@@ -111,7 +113,7 @@ def test_costs_and_who_dominates_whom() -> None:
     players = np.concatenate((first, second))
     amounts = 10.0 * players + np.tile(deal, 2) % 3
     spent = Spent(players, np.tile(zero, 2), np.tile(deal, 2), amounts)
-    costs = Costs.of(spent, matches)
+    costs = Costs.from_matches(spent, matches)
     assert costs.mean == pytest.approx([1, 11, 21])
     low, high = costs.limits(0.9)
     error = np.std([0, 1, 2] * 10, ddof=1) / np.sqrt(deals)

@@ -30,7 +30,7 @@ MOST_COUNTED = 10**9
 """Maximum token count of a request; larger counts by a server are ignored."""
 
 
-class Said(NamedTuple):
+class ReplyText(NamedTuple):
     """One text of a reply."""
 
     text: str
@@ -77,7 +77,7 @@ class Dialect(ABC):
         """The request for the first sample."""
 
     @abstractmethod
-    def texts(self, reply: Mapping[str, Any]) -> list[Said]:
+    def texts(self, reply: Mapping[str, Any]) -> list[ReplyText]:
         """The generated texts, at least one."""
 
     @abstractmethod
@@ -149,7 +149,7 @@ class Dialect(ABC):
     @abstractmethod
     def _messages(self, body: Body) -> Sequence[Any]: ...
 
-    def ended(self, body: Body, reply: Mapping[str, Any]) -> list[Said]:
+    def final_texts(self, body: Body, reply: Mapping[str, Any]) -> list[ReplyText]:
         """`texts`; a single one that took all the tokens it was allowed was cut, even where the
         server does not say so, as llama.cpp's does not in responses."""
         found, counted = self.texts(reply), self.usage(reply)
@@ -157,7 +157,7 @@ class Dialect(ABC):
         if len(found) == 1 and counted and 0 < limit <= counted.written:
             text, detail = found[0]
             if detail.finish == "stop":
-                return [Said(text, replace(detail, finish="length"))]
+                return [ReplyText(text, replace(detail, finish="length"))]
         return found
 
     @abstractmethod
@@ -167,15 +167,15 @@ class Dialect(ABC):
         return self.FINISHES.get(reason, "unknown") if isinstance(reason, str) else "unknown"
 
 
-def said(
+def reply_text(
     text: Any, finish: Finish, thoughts: Any = "", refusal: Any = "", returned: str = ""
-) -> Said:
+) -> ReplyText:
     """A text with its detail. Thoughts within the text are set apart."""
     text, thoughts, refusal = clean(text), clean(thoughts), clean(refusal)
     if TAG.search(text):
         within, text = split_thoughts(text)
         thoughts = "\n".join(part for part in (thoughts, within) if part)
-    return Said(text, Detail(finish, thoughts, refusal, returned))
+    return ReplyText(text, Detail(finish, thoughts, refusal, returned))
 
 
 def conversation(prompt: Prompt) -> Iterator[tuple[str, str]]:

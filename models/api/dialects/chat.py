@@ -15,12 +15,12 @@ from gauntlet.models.api.dialects.base import (
     SCORE_TEMPERATURE,
     Body,
     Dialect,
-    Said,
+    ReplyText,
     check_end,
     conversation,
     count_in,
     is_count,
-    said,
+    reply_text,
 )
 from gauntlet.models.api.ledger import Tokens
 from gauntlet.models.api.scoring import Reported, reported
@@ -66,7 +66,7 @@ class Chat(Dialect):
         body |= {"temperature": SCORE_TEMPERATURE} if self.sends_temperature else {}
         return {**body, **self._logprobs(top)}
 
-    def texts(self, reply: Mapping[str, Any]) -> list[Said]:
+    def texts(self, reply: Mapping[str, Any]) -> list[ReplyText]:
         return [self._text(choice) for choice in choices(reply)]
 
     def usage(self, reply: Mapping[str, Any]) -> Tokens | None:
@@ -119,7 +119,7 @@ class Chat(Dialect):
         ]
         return {**body, "messages": [*opening, first, *later]}
 
-    def _text(self, choice: Mapping[str, Any]) -> Said:
+    def _text(self, choice: Mapping[str, Any]) -> ReplyText:
         message = choice["message"]
         text, thoughts, refusal = _content(message.get("content"))
         own = next((message[key] for key in THOUGHTS if message.get(key)), "")
@@ -128,12 +128,12 @@ class Chat(Dialect):
         if finish == "stop":
             called = message.get("tool_calls") or message.get("function_call")
             finish = "refused" if refusal else "tool" if called else "stop"
-        return said(text, finish, own or thoughts, refusal)
+        return reply_text(text, finish, own or thoughts, refusal)
 
     @staticmethod
-    def _add(whole: Body, choice: Mapping[str, Any]) -> None:
+    def _add(merged: Body, choice: Mapping[str, Any]) -> None:
         """Add a part of a stream to a choice."""
-        message = whole.setdefault("message", {"role": "assistant", "content": None})
+        message = merged.setdefault("message", {"role": "assistant", "content": None})
         for key, value in (choice.get("delta") or {}).items():
             if key != "role" and value:
                 known = message.get(key)
@@ -141,7 +141,7 @@ class Chat(Dialect):
                 message[key] = known + value if addable else value
         for key in ("finish_reason", "stop_reason"):
             if choice.get(key) is not None:
-                whole[key] = choice[key]
+                merged[key] = choice[key]
 
     def _refuses_temperature(self) -> bool:
         return self.official and reasons(self.name, self.effort)
@@ -178,15 +178,17 @@ class Completions(Chat):
         limit = {"max_tokens": max_tokens + self.thinking_room}
         return {"model": self.name, **limit, "prompt": prompt.text}
 
-    def _text(self, choice: Mapping[str, Any]) -> Said:
-        return said(choice["text"], _stopped(self._finish(choice.get("finish_reason")), choice))
+    def _text(self, choice: Mapping[str, Any]) -> ReplyText:
+        return reply_text(
+            choice["text"], _stopped(self._finish(choice.get("finish_reason")), choice)
+        )
 
     @staticmethod
-    def _add(whole: Body, choice: Mapping[str, Any]) -> None:
-        whole["text"] = whole.get("text", "") + (choice.get("text") or "")
+    def _add(merged: Body, choice: Mapping[str, Any]) -> None:
+        merged["text"] = merged.get("text", "") + (choice.get("text") or "")
         for key in ("finish_reason", "stop_reason"):
             if choice.get(key) is not None:
-                whole[key] = choice[key]
+                merged[key] = choice[key]
 
     def _messages(self, body: Body) -> Sequence[Any]:
         return [body["prompt"]]

@@ -10,12 +10,12 @@ from typing import Any
 from gauntlet.models.api.dialects.base import (
     Body,
     Dialect,
-    Said,
+    ReplyText,
     check_end,
     conversation,
     count_in,
     is_count,
-    said,
+    reply_text,
 )
 from gauntlet.models.api.ledger import Tokens
 from gauntlet.models.base import Finish, Generate, Prompt
@@ -59,14 +59,14 @@ class Gemini(Dialect):
         body |= {"contents": self._contents(prompt), "generationConfig": settings}
         return {**body, "seed": request.seed}
 
-    def texts(self, reply: Mapping[str, Any]) -> list[Said]:
+    def texts(self, reply: Mapping[str, Any]) -> list[ReplyText]:
         found = reply.get("candidates")
         if found:
             return [self._text(candidate) for candidate in found]
         blocked = reply["promptFeedback"]
         if not blocked.get("blockReason"):
             raise ValueError("it has no candidates")
-        return [said("", "filtered", refusal=blocked.get("blockReasonMessage"))]
+        return [reply_text("", "filtered", refusal=blocked.get("blockReasonMessage"))]
 
     def usage(self, reply: Mapping[str, Any]) -> Tokens | None:
         counted = reply.get("usageMetadata")
@@ -105,7 +105,7 @@ class Gemini(Dialect):
     def headers(self, key: str) -> dict[str, str]:
         return {"x-goog-api-key": key} if key else {}
 
-    def _text(self, candidate: Mapping[str, Any]) -> Said:
+    def _text(self, candidate: Mapping[str, Any]) -> ReplyText:
         content = candidate.get("content") or {}
         parts = content.get("parts") or []
         words = [part for part in parts if part.get("text")]
@@ -116,7 +116,7 @@ class Gemini(Dialect):
             finish = "tool"
         signed = any("thoughtSignature" in part for part in parts)
         refusal = candidate.get("finishMessage") if finish == "filtered" else ""
-        return said(text, finish, thoughts, refusal, json.dumps(content) if signed else "")
+        return reply_text(text, finish, thoughts, refusal, json.dumps(content) if signed else "")
 
     def _finish(self, reason: Any) -> Finish:
         name = str(reason)
@@ -151,9 +151,9 @@ class Gemini(Dialect):
         return int(body["generationConfig"].get("maxOutputTokens") or 0)
 
 
-def _with(whole: Body, more: Mapping[str, Any]) -> Body:
+def _with(merged: Body, more: Mapping[str, Any]) -> Body:
     """A candidate and its next part of a stream."""
-    old, new = whole.get("content") or {}, more.get("content") or {}
+    old, new = merged.get("content") or {}, more.get("content") or {}
     parts = [dict(part) for part in old.get("parts") or []]
     for part in new.get("parts") or []:
         last = parts[-1] if parts else {}
@@ -163,4 +163,4 @@ def _with(whole: Body, more: Mapping[str, Any]) -> Body:
         else:
             parts.append(dict(part))
     content = {**old, **new, **({"parts": parts} if parts else {})}
-    return {**whole, **more, **({"content": content} if content else {})}
+    return {**merged, **more, **({"content": content} if content else {})}

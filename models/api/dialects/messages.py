@@ -9,12 +9,12 @@ from typing import Any
 from gauntlet.models.api.dialects.base import (
     Body,
     Dialect,
-    Said,
+    ReplyText,
     check_end,
     conversation,
     count_in,
     is_count,
-    said,
+    reply_text,
 )
 from gauntlet.models.api.ledger import Tokens
 from gauntlet.models.base import Finish, Generate, Prompt
@@ -62,14 +62,14 @@ class Messages(Dialect):
             body["stop_sequences"] = stop
         return body
 
-    def texts(self, reply: Mapping[str, Any]) -> list[Said]:
+    def texts(self, reply: Mapping[str, Any]) -> list[ReplyText]:
         blocks = reply["content"]
         text = "".join(block["text"] for block in blocks if block["type"] == "text")
         thoughts = "\n".join(block["thinking"] for block in blocks if block["type"] == "thinking")
         finish = self._finish(reply.get("stop_reason"))
         why = (reply.get("stop_details") or {}).get("explanation") if finish == "refused" else ""
         signed = any(block["type"] in SIGNED for block in blocks)
-        return [said(text, finish, thoughts, why, json.dumps(blocks) if signed else "")]
+        return [reply_text(text, finish, thoughts, why, json.dumps(blocks) if signed else "")]
 
     def usage(self, reply: Mapping[str, Any]) -> Tokens | None:
         counted = reply.get("usage")
@@ -96,8 +96,8 @@ class Messages(Dialect):
             elif kind == "content_block_delta":
                 _add(blocks[event["index"]], event["delta"])
             elif kind == "message_delta":
-                counted = {**(whole.get("usage") or {}), **_given(event.get("usage") or {})}
-                whole |= {**_given(event["delta"]), "usage": counted}
+                counted = {**(whole.get("usage") or {}), **_without_nulls(event.get("usage") or {})}
+                whole |= {**_without_nulls(event["delta"]), "usage": counted}
         check_end(whole.get("stop_reason"))
         return {**whole, "content": [blocks[index] for index in sorted(blocks)]}
 
@@ -150,7 +150,7 @@ def _text(text: str) -> Body:
     return {"type": "text", "text": text}
 
 
-def _given(node: Mapping[str, Any]) -> Body:
+def _without_nulls(node: Mapping[str, Any]) -> Body:
     return {key: value for key, value in node.items() if value is not None}
 
 

@@ -9,10 +9,10 @@ from typing import Any
 from gauntlet.models.api.dialects.base import (
     Body,
     Dialect,
-    Said,
+    ReplyText,
     check_end,
     conversation,
-    said,
+    reply_text,
 )
 from gauntlet.models.api.dialects.chat import reasons, usage_of
 from gauntlet.models.api.ledger import Tokens
@@ -49,7 +49,7 @@ class Responses(Dialect):
             body["text"] = {"format": {"type": "json_object"}}
         return body
 
-    def texts(self, reply: Mapping[str, Any]) -> list[Said]:
+    def texts(self, reply: Mapping[str, Any]) -> list[ReplyText]:
         items = reply["output"]
         kinds = [item["type"] for item in items]
         found = {"text": "", "refusal": "", "thoughts": ""}
@@ -61,9 +61,9 @@ class Responses(Dialect):
                 for part in item["content"]:
                     kind = TEXTS.get(part["type"], "")
                     found[kind] = found.get(kind, "") + (part.get(kind) or "")
-        finish = self._ended(reply, kinds, found["refusal"])
+        finish = self._finish_of(reply, kinds, found["refusal"])
         returned = json.dumps(items) if "reasoning" in kinds else ""
-        return [said(found["text"], finish, found["thoughts"], found["refusal"], returned)]
+        return [reply_text(found["text"], finish, found["thoughts"], found["refusal"], returned)]
 
     def usage(self, reply: Mapping[str, Any]) -> Tokens | None:
         return usage_of(reply, "input_tokens", "output_tokens")
@@ -81,7 +81,7 @@ class Responses(Dialect):
         body = super().sent(body) | ({"stream": True} if self.streams(body) else {})
         return body | ({"prompt_cache_key": group} if group and self.official else {})
 
-    def _ended(self, reply: Mapping[str, Any], kinds: Sequence[str], refusal: str) -> Finish:
+    def _finish_of(self, reply: Mapping[str, Any], kinds: Sequence[str], refusal: str) -> Finish:
         reason = reply.get("status")
         if reason == "incomplete":
             reason = (reply.get("incomplete_details") or {}).get("reason")
