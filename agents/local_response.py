@@ -68,22 +68,22 @@ class LocalBestResponse:
             able = game.holdings(seen)
             if self.holdings is not None and self.holdings < len(able):
                 able = rng.choice(able, self.holdings, replace=False)
-            chains = [_asked(self.believed, turn, state, able, seed) for state in asked]
+            chains = [_holding_shares(self.believed, turn, state, able, seed) for state in asked]
             found = yield from gather_all(chains)
         values = game.local_values(seen, found[: len(past)], found[len(past) :], seed)
         return Decision(int(values.argmax()), scores=tuple(values.tolist()))
 
 
-def _asked(
-    agent: Agent, own: Turn, state: Any, holdings: np.ndarray, seed: int
+def _holding_shares(
+    agent: Agent, subject: Turn, state: Any, holdings: np.ndarray, seed: int
 ) -> Generator[Question, Answer, np.ndarray]:
     """The agent's decision with each holding, as `Ranged.shares`."""
-    game: Any = own.game
+    game: Any = subject.game
     (seat,) = game.to_move(state)
     options, thoughts = game.legal(state, seat), []
     for holding in holdings.tolist():
         held = game.hold(state, seat, holding)
-        turn = Turn(game, options, own.goal, partial(game.observe, held, seat))
+        turn = Turn(game, options, subject.goal, partial(game.observe, held, seat))
         thoughts.append(agent.decide(turn, np.random.default_rng(seed)))
     decisions = yield from gather_all(thoughts)
     found: np.ndarray = np.zeros_like(game.shares(RANDOM, state))

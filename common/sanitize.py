@@ -34,7 +34,7 @@ def visible(text: str) -> str:
     r"""Replace each control character by its number, such as \x1b; lines are kept."""
     if text.isprintable():  # no such character is; most texts of one line end here
         return text
-    return CONTROL.sub(lambda found: ascii(found.group())[1:-1], text)
+    return CONTROL.sub(lambda match: ascii(match.group())[1:-1], text)
 
 
 def one_line(text: str, most: int = 300) -> str:

@@ -121,13 +121,13 @@ def marks(moves: Sequence[int] = (), then: Sequence[int] = ()) -> dict[str, str]
     return {name: " ".join(map(str, those)) for name, those in named.items() if those}
 
 
-def place(shape: str, name: str, own: Mapping[str, str], **attributes: object) -> Markup:
-    """Return an unfilled shape of an SVG that lies over a place with `own` marks; nothing without.
+def place(shape: str, name: str, data: Mapping[str, str], **attributes: object) -> Markup:
+    """Return an unfilled shape of an SVG that lies over a place with `data` marks; nothing without.
 
     name: of the place, for a button of several moves.
     """
-    about = {"class_": "d-place", "data_place": name, **own}
-    return tag(shape, **about, **attributes) if own else Markup()
+    about = {"class_": "d-place", "data_place": name, **data}
+    return tag(shape, **about, **attributes) if data else Markup()
 
 
 def by_place(places: Iterable[Place]) -> Mapping[Place, Sequence[int]]:
@@ -146,8 +146,8 @@ def seat(number: int, you: int | None, *inside: object, note: str = "", turn: bo
 
 
 @lru_cache(maxsize=1000)
-def _seat_name(number: int, own: bool, note: str, turn: bool) -> Markup:
-    name = f"player {number}{' (you)' if own else ''}"
+def _seat_name(number: int, you: bool, note: str, turn: bool) -> Markup:
+    name = f"player {number}{' (you)' if you else ''}"
     words = ", ".join(part for part in (name, note, "to move" if turn else "") if part)
     return tag("div", words, class_="d-name")
 

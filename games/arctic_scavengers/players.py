@@ -73,9 +73,9 @@ def _gathered(rules: Rules, view: View, actions: Sequence[Action], rounds_left: 
         for verb in (DIG, HUNT, HIRE, TRASH, STOP)
     }
     if by_verb[HIRE]:
-        return max(by_verb[HIRE], key=lambda one: asset(one.hired, rounds_left))
+        return max(by_verb[HIRE], key=lambda choice: asset(choice.hired, rounds_left))
     if HIRE not in view.taken and by_verb[HUNT]:
-        return min(by_verb[HUNT], key=lambda one: (len(one.cards), costs(one)))
+        return min(by_verb[HUNT], key=lambda choice: (len(choice.cards), costs(choice)))
     digs = [one for one in by_verb[DIG] if costs(one) <= 1]
     if digs:
         return min(digs, key=costs)

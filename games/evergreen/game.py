@@ -215,12 +215,12 @@ def drawn(family: str, seed: int) -> Iterator[Rules]:
 def candidates(family: str, seed: int, start: int = 0) -> Iterator[tuple[int, Solution]]:
     """The draws of a seed that are kept, from a number on. Raises ValueError after DRAWN."""
     for draw, rules in enumerate(islice(drawn(family, seed), DRAWN)):
-        if draw >= start and kept(solution := Solution(rules, MOST)):
+        if draw >= start and suitable(solution := Solution(rules, MOST)):
             yield draw, solution
     raise ValueError(f"no game of {DRAWN:,} drawn with seed {seed} is worth playing; try another")
 
 
-def kept(solution: Solution) -> bool:
+def suitable(solution: Solution) -> bool:
     """Whether a game is small enough to solve, large enough not to be learnt by heart, and tells
     good play from bad."""
     try:

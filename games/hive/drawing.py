@@ -76,17 +76,17 @@ def _hive(state: State, moves: Moves, targets: Moves) -> Markup:
     return tag("svg", title, *hexes, viewBox=f"0 0 {size}", role="img", class_="d-hive")
 
 
-def _hex(x: float, y: float, piece: int | None, own: Mapping[str, str]) -> Markup:
-    """own: the marks of its moves."""
+def _hex(x: float, y: float, piece: int | None, data: Mapping[str, str]) -> Markup:
+    """data: the marks of its moves."""
     turns = ((HALF, SIDE / 2), (0, SIDE), (-HALF, SIDE / 2))
     corners = (*turns, *((-right, -down) for right, down in turns))
     points = " ".join(f"{x + right:.1f},{y + down:.1f}" for right, down in corners)
     kind = "d-hex" if piece is None else KINDS[piece // OWN]
     if piece is None:
         return join_markup(
-            tag("polygon", points=points, class_=kind), place("polygon", "", own, points=points)
+            tag("polygon", points=points, class_=kind), place("polygon", "", data, points=points)
         )
     queen = " d-queen" * (piece % OWN == 0)
     name = tag("text", words.NAMES[piece], x=f"{x:.1f}", y=f"{y + 5:.1f}", text_anchor="middle")
     shown = tag("g", tag("polygon", points=points), name, class_=kind + queen)
-    return join_markup(shown, place("polygon", words.NAMES[piece], own, points=points))
+    return join_markup(shown, place("polygon", words.NAMES[piece], data, points=points))

@@ -82,12 +82,12 @@ def _row(array: np.ndarray, number: int, you: int | None, over: bool) -> Markup:
     return seat(number, you, *parts, note="dealer" if dealer else "", turn=turn)
 
 
-def action(array: np.ndarray, one: Action, number: int) -> Markup:
+def action(array: np.ndarray, option: Action, number: int) -> Markup:
     """Draw a legal action with the chips that it adds. number: of the move."""
-    added = rules.cost(array, one)
-    name = tag("b", words.NAMES[one].replace("_", " ").lower(), aria_hidden="true")
+    added = rules.cost(array, option)
+    name = tag("b", words.NAMES[option].replace("_", " ").lower(), aria_hidden="true")
     costs = tag("i", f"+{added}" if added else "", aria_hidden="true")
-    label = f"{words.NAMES[one]}: {words.meaning(array, one)}"
+    label = f"{words.NAMES[option]}: {words.meaning(array, option)}"
     return sign(label, name, costs, kind="d-action", **marks((number,)))
 
 

@@ -113,7 +113,7 @@ class Holdem:
         street = before.item(rules.STREET)
         if rules.over(array):
             return self._deal_until_decision(
-                array, (*history, *words.ended(array, street)), state.start, street
+                array, (*history, *words.hand_end(array, street)), state.start, street
             )
         if array.item(rules.STREET) > street:
             history = (*history, words.faced(array, street + 1))
@@ -129,7 +129,7 @@ class Holdem:
             rules.next_hand(array)
             history = (*history, words.blinds(array))
             if rules.over(array):
-                history = (*history, *words.ended(array, rules.PREFLOP))
+                history = (*history, *words.hand_end(array, rules.PREFLOP))
         return State(array, history, start)
 
     def observe(self, state: State, seat: int) -> Observation:

@@ -55,9 +55,9 @@ BOARDS = 400
 @compiled
 def fill_shares(
     state: np.ndarray, policy: int, habits: Habits, room: Room, belief: Belief,
-    facts: np.ndarray, found: np.ndarray,
+    facts: np.ndarray, shares: np.ndarray,
 ) -> None:  # fmt: skip
-    """Fill `found` (1326, ACTIONS) with the probability that the seat to move takes each action
+    """Fill `shares` (1326, ACTIONS) with the probability that the seat to move takes each action
     with each of PAIRS: by the habits if there are any, else by the policy."""
     actions, learnt = legal(state), len(habits.asked) > 0
     measure_strengths(state, room, belief)
@@ -70,7 +70,7 @@ def fill_shares(
         else:
             total = weigh(policy, state, actions, facts[STRENGTH], room.weights)
         for action in range(ACTIONS):
-            found[at, action] = room.weights[action] / total
+            shares[at, action] = room.weights[action] / total
 
 
 def shares(state: np.ndarray, policy: int, habits: Habits) -> np.ndarray:

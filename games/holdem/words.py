@@ -169,7 +169,7 @@ def faced(state: np.ndarray, street: int) -> str:
     return f"{STREETS[street]}: {cards(turned)}"
 
 
-def ended(state: np.ndarray, street: int) -> Iterable[str]:
+def hand_end(state: np.ndarray, street: int) -> Iterable[str]:
     """Yield how a hand ended whose last betting round was `street`: what was shown and who got
     what."""
     if state.item(SHOWN):

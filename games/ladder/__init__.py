@@ -77,12 +77,12 @@ def rows(ladder: Ladder) -> list[Row]:
     return [row for row in read if row.version == VERSION]
 
 
-def as_text(some: Iterable[Row]) -> str:
+def as_text(matches: Iterable[Row]) -> str:
     """The file that `rows` reads."""
     out = StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(field.name for field in fields(Row))
-    writer.writerows(map(astuple, some))
+    writer.writerows(map(astuple, matches))
     return out.getvalue()
 
 

@@ -141,7 +141,7 @@ class _Replacer:
         return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest))})(?!\w)")
 
     def replace(self, text: str) -> str:
-        return self._pattern.sub(lambda found: self.words[found[0]], text) if self.words else text
+        return self._pattern.sub(lambda match: self.words[match[0]], text) if self.words else text
 
 
 def renaming(words: Sequence[str], used_text: str, seed: int) -> Renaming:

@@ -50,11 +50,11 @@ class Means:
         return np.asarray(sum(chance * self.after(live.child(way)) for way, chance in ways))
 
 
-def chances(own: Habits, live: Any) -> np.ndarray:
+def chances(learnt: Habits, live: Any) -> np.ndarray:
     """The probability of each legal action of the seat to move: as often as it was taken, and once
     more in all."""
     count = len(live.legal_actions())
-    taken = own.get(live.information_state_string()) if own else None
+    taken = learnt.get(live.information_state_string()) if learnt else None
     counts = np.array(taken or [0] * count) + 1 / count
     return np.asarray(counts / counts.sum())
 
@@ -71,9 +71,9 @@ def learn(decisions: Iterable[tuple[Any, int]]) -> str:
     return written({known: [own[one] for one in legal[known]] for known, own in counts.items()})
 
 
-def written(found: Habits) -> str:
+def written(learnt: Habits) -> str:
     """Return habits as text."""
-    return WORD + json.dumps(found, separators=(",", ":"), sort_keys=True)
+    return WORD + json.dumps(learnt, separators=(",", ":"), sort_keys=True)
 
 
 @lru_cache(maxsize=64)

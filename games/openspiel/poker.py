@@ -209,10 +209,10 @@ def _worths(game: Any, seat: int, policy: str) -> Mapping[str, np.ndarray]:
 
 
 def _as_function(name: str, policy: str) -> Policy:
-    def told(live: Any) -> Mapping[int, float]:
+    def action_probabilities(live: Any) -> Mapping[int, float]:
         return dict(zip(live.legal_actions(), chances(name, policy, live), strict=True))
 
-    return told
+    return action_probabilities
 
 
 def _cards(tree: exploitability.GameTree, seat: int) -> np.ndarray:

@@ -138,14 +138,14 @@ def solved(game: Any, rounds: int) -> Policy:
         solver.evaluate_and_update_policy()
     mean = solver.average_policy()  # valid only as long as its solver is
 
-    def told(live: Any, _: Any = solver) -> Mapping[int, float]:
+    def action_probabilities(live: Any, _: Any = solver) -> Mapping[int, float]:
         found: Mapping[int, float] = mean.action_probabilities(live)
         return found
 
-    return told
+    return action_probabilities
 
 
-def equilibrium(game: Any, found: Listed, rounds: int) -> tuple[str, np.ndarray] | None:
+def equilibrium(game: Any, listed: Listed, rounds: int) -> tuple[str, np.ndarray] | None:
     """An equilibrium's name and policy, shape (rows, options): in closed form for Kuhn poker of two
     seats, else the mean of `rounds` rounds of CFR+ by OpenSpiel. None if the game is not one of two
     seats and zero sum, for which neither is known."""
@@ -153,13 +153,13 @@ def equilibrium(game: Any, found: Listed, rounds: int) -> tuple[str, np.ndarray]
         return None
     policy = solved(game.engine, rounds)
     name = "equilibrium (alpha = 1/3)" if game.name == KUHN else f"CFR+ ({rounds:,} rounds)"
-    return name, tabular(found, policy)
+    return name, tabular(listed, policy)
 
 
-def tabular(found: Listed, probabilities: Callable[[Any], Mapping[int, float]]) -> np.ndarray:
+def tabular(listed: Listed, probabilities: Callable[[Any], Mapping[int, float]]) -> np.ndarray:
     """A function of OpenSpiel's states as a policy, shape (rows, options)."""
-    policy = np.zeros(found.tree.legal.shape)
-    for row, state in enumerate(found.states):
+    policy = np.zeros(listed.tree.legal.shape)
+    for row, state in enumerate(listed.states):
         told = probabilities(state.live)
         chances = [told[action] for action in state.live.legal_actions()]
         policy[row, : len(chances)] = chances

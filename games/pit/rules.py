@@ -95,7 +95,7 @@ def format_cards(hand: Hand) -> str:
 def _sorted(hand: Hand) -> list[tuple[int, int]]:
     """Return the commodities of the hand with their counts, the most first."""
     held = [(kind, hand[kind]) for kind in range(4) if hand[kind]]
-    return sorted(held, key=lambda one: -one[1])
+    return sorted(held, key=lambda item: -item[1])
 
 
 TRADERS = range(4)

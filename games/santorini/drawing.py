@@ -91,10 +91,10 @@ def _number(at: int, move: int) -> Markup:
     return _word(str(move + 1), left + 12, top + 17, "d-word d-option")
 
 
-def _place(at: int, own: Mapping[str, str]) -> Markup:
+def _place(at: int, data: Mapping[str, str]) -> Markup:
     left, top = _corner(at)
     frame = {"x": left + 3, "y": top + 3, "width": CELL - 6, "height": CELL - 6}
-    return place("rect", square(at), own, **frame)
+    return place("rect", square(at), data, **frame)
 
 
 def _corner(at: int) -> tuple[int, int]:

@@ -69,17 +69,17 @@ class EquivalenceCheck:
         difference: Difference,
         memory: Memory,
         slow: str,
-        kept: Differences | None = None,
+        stored: Differences | None = None,
     ) -> None:
         """slow: for the log, what happens to texts that are not verified.
-        kept: what earlier processes found."""
+        stored: what earlier processes found."""
         self.proven = 0
         self.objection: str | None = None
         self._difference = difference
         self._memory = memory
         self._tolerance = TOLERANCE[network.dtype]
         self._slow = slow
-        self._kept = kept or Nothing()
+        self._kept = stored or Nothing()
         self._ends = class_ends(network.config)
 
     def covers(self, length: int) -> bool:
@@ -107,7 +107,7 @@ class EquivalenceCheck:
     def _objection(self, end: int) -> str | None:
         """Why the class up to `end` fails, or None."""
         try:
-            difference = self._found(end)
+            difference = self._known_difference(end)
         except REFUSALS as error:
             return f"cannot run it ({type(error).__name__})"
         except ModelError as error:
@@ -120,7 +120,7 @@ class EquivalenceCheck:
             self._tolerance *= min(1.0, max(LEAST, GROWTH * difference / self._tolerance))
         return None
 
-    def _found(self, end: int) -> float:
+    def _known_difference(self, end: int) -> float:
         """The difference in the class up to `end`: measured, unless it is kept."""
         difference = self._kept.get(end)
         if difference is None:

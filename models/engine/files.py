@@ -200,14 +200,14 @@ def chat_template(folder: Path, name: str) -> str | None:
     return named.get("default") or None
 
 
-def _configured(given: Any, name: str) -> dict[str, str]:
+def _configured(node: Any, name: str) -> dict[str, str]:
     """The named templates in tokenizer_config.json, which may hold one, or several as a list."""
     try:
-        if isinstance(given, list):
-            given = {one["name"]: one["template"] for one in given}
+        if isinstance(node, list):
+            node = {one["name"]: one["template"] for one in node}
     except (TypeError, KeyError):
-        given = 0
-    templates = given if isinstance(given, dict) else {"default": "" if given is None else given}
+        node = 0
+    templates = node if isinstance(node, dict) else {"default": "" if node is None else node}
     if all(isinstance(template, str) for template in templates.values()):
         return templates
     raise ModelError(f"model {name!r}: the chat_template of {TOKENIZER_CONFIG} is no template")

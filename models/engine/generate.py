@@ -159,7 +159,7 @@ class Generator:
         return Writing(self._scorer, self._endings) if self._scorer else None
 
     def _write_some(
-        self, writing: Writing | None, waiting: deque[Text], ended: Callable[[], None]
+        self, writing: Writing | None, waiting: deque[Text], on_end: Callable[[], None]
     ) -> None:
         """Let waiting texts join where there is room, and write for some steps; with half as many
         texts if memory runs out."""
@@ -172,7 +172,7 @@ class Generator:
             for _ in range(SPELL):
                 self._go_on()
                 if writing.step():
-                    ended()
+                    on_end()
                 if not writing.unfinished:
                     return
         except RuntimeError as error:

@@ -85,18 +85,18 @@ class KVCache:
 
     def arrange(
         self,
-        kept: Sequence[tuple[int, int]],
+        survivors: Sequence[tuple[int, int]],
         added: Sequence[tuple[KeysValues, KeysValues]],
         order: Sequence[int],
     ) -> None:
-        """Drop all rows but the kept ones, and add texts.
+        """Drop all other rows, and add texts.
 
-        kept: row and length of each.
+        survivors: row and length of each.
         added: for each text the states of a known part, or (), and those of its continuation.
         order: the new rows, as places in the two together.
         """
         old = [(b, row) for b in self._blocks for row in range(b.rows.stop - b.rows.start)]
-        texts = [old[row][0].text(old[row][1], length) for row, length in kept]
+        texts = [old[row][0].text(old[row][1], length) for row, length in survivors]
         texts += [_parts(*states) for states in added]
         lengths = [sum(part.shape[1] for part in texts[place][0][0]) for place in order]
         self._blocks = [

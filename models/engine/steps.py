@@ -107,7 +107,7 @@ class Steps:
         return self.through(self._layers[:1], hidden, rotary, unmixed)
 
 
-def unmixed(_number: int, queries: Tensor, _own: Layer, _scaling: float) -> Tensor:
+def unmixed(_number: int, queries: Tensor, _layer: Layer, _scaling: float) -> Tensor:
     """An attention that returns the queries."""
     return queries.flatten(1)
 

@@ -132,9 +132,9 @@ class Endings:
         elif ended_or_full or looping:
             self.end(text, whole, "stop" if ended else "loop" if looping else text.cut)
 
-    def end(self, text: Text, whole: str, finish: Finish) -> None:
+    def end(self, text: Text, full_text: str, finish: Finish) -> None:
         """Give the text its reply."""
-        thoughts, answer = split_thoughts(whole, text.opened)
+        thoughts, answer = split_thoughts(full_text, text.opened)
         text.reply = Generation(
             answer,
             len(text.prompt),
