@@ -47,7 +47,7 @@ KUHN = OpenSpiel(name="kuhn_poker")
 NOISE = 0.3
 SHARP = {"sharp": 0.2, "soft": 1.0}
 """Parameters of a symmetric Dirichlet distribution, from which made-up players are drawn."""
-LEARNT, BLOCK = 160, 50
+LEARNT, BLOCK = 750, 50
 
 
 @dataclass(frozen=True)
