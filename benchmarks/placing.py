@@ -1,12 +1,13 @@
 """Placing players on ladders: how many pairs of matches it takes, and whether rungs agree.
 
     python -m benchmarks.placing procedure [--placements 2000]
-    python -m benchmarks.placing rungs [--within 75]
+    python -m benchmarks.placing rungs [--within 75] [--real]
 
 `procedure` places made-up players of known Elo on a made-up ladder, without games: mean pairs of
 matches until the interval is narrow enough, and how often it covers the truth (with its 95%
 limits). `rungs` places real players on two disjoint sets of rungs of one ladder: z is the
-difference over its standard error, in which the errors of the rungs count.
+difference over its standard error, in which the errors of the rungs count. `--real`: instead those
+that ask a model of `make real-models`.
 """
 
 from __future__ import annotations
@@ -42,6 +43,10 @@ PLAYERS = (
     ("connect_four", "agent=search agent.playouts=20"),
     ("hex", "agent=search agent.playouts=20"),
 )
+REAL = (
+    ("tic_tac_toe", "model=smollm2_135m prompt=pride"),
+    ("tic_tac_toe", "model=smollm2_135m prompt=cloze"),
+)
 
 
 def placed(true: float, within: float, rng: np.random.Generator, batch: int = 1) -> Placement:
@@ -73,9 +78,9 @@ def procedure(placements: int) -> None:
             print(f"| {within} | {batch} | {pairs:.0f} | {share} |")
 
 
-def rungs(within: float) -> None:
+def rungs(within: float, players: Sequence[tuple[str, str]]) -> None:
     print("| game | player | 1, 16, 256 | 4, 64, 1,024 | pairs | z |\n|---|---|---|---|---|---:|")
-    for game, words in PLAYERS:
+    for game, words in players:
         first, second = (_by_games(game, words, within, some) for some in LOW_AND_HIGH)
         cells = [game, first.player, _limits(first), _limits(second)]
         pairs = f"{first.placement.pairs}, {second.placement.pairs}"
@@ -123,11 +128,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("what", choices=["procedure", "rungs"])
     parser.add_argument("--placements", type=int, default=2_000, help="default: %(default)s")
     parser.add_argument("--within", type=float, default=75.0, help="Elo; default: %(default)g")
+    parser.add_argument("--real", action="store_true", help="place real models")
     options = parser.parse_args(arguments)
     if options.what == "procedure":
         procedure(options.placements)
     else:
-        rungs(options.within)
+        rungs(options.within, REAL if options.real else PLAYERS)
 
 
 if __name__ == "__main__":
