@@ -125,7 +125,7 @@ def claims(nulls: Nulls, seed: int, runs: int, deals: int) -> int:
 
 
 def differences(first: Nulls, second: Nulls, seed: int, runs: int, deals: int) -> int:
-    """Count the runs in which the page that compares two folders shows any difference between a
+    """Count the runs in which a comparison of two folders shows any difference between a
     cell of one and a cell of the other, at 5% after Holm."""
     rng = np.random.default_rng(seed)
     shown = 0

@@ -252,7 +252,7 @@ def four(sweep: Sweep, folder: Path, *seeds: int) -> Nulls:
 
 
 @pytest.mark.slow
-def test_the_compare_page_shows_no_more_than_it_may(
+def test_two_folders_compared_show_no_more_than_they_may(
     sweep: Sweep, tmp_path: Path, figure: Callable[[str], None]
 ) -> None:
     """Sixteen pairs of cells that play alike."""
