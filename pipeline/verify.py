@@ -302,11 +302,6 @@ def _clip(value: Any) -> str:
     return one_line(repr(value), LONGEST)
 
 
-def faults_found(count: int) -> str:
-    """The outcome of a check, in words."""
-    return counted(count, "fault") if count else "all is well"
-
-
 def report(findings: Findings, source: Path) -> Iterator[str]:
     """source: the folder or archive that was checked."""
     for path, wrong in findings.problems.items():
@@ -314,10 +309,11 @@ def report(findings: Findings, source: Path) -> Iterator[str]:
         yield from (f"  {visible(what)}" for what in wrong)
     yield from map(visible, findings.notes)
     count = sum(map(len, findings.problems.values()))
+    state = counted(count, "fault") if count else "all is well"
     again = (
         f"{counted(findings.replayed, 'match', 'es')} played again, " if findings.replayed else ""
     )
-    yield f"{source}: {counted(findings.lines, 'line')} read, {again}{faults_found(count)}"
+    yield f"{source}: {counted(findings.lines, 'line')} read, {again}{state}"
     if findings.edited:
         yield "a run keeps such a line; delete it, and the same sweep plays its match anew"
     if count > findings.edited:

@@ -12,13 +12,14 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import yaml
 from rich.console import Console
 
-from gauntlet.common.errors import UserError
+from gauntlet.common.errors import UserError, counted
 from gauntlet.common.process import as_process
 from gauntlet.common.terminal import console
 from gauntlet.papers.league.matches import ANCHOR, LOG, logs, read, unpacked_logs
@@ -30,7 +31,7 @@ from gauntlet.pipeline.log import archive
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.progress import Waiting
 from gauntlet.pipeline.log.results import CellInfo
-from gauntlet.pipeline.verify import faults_found, replay, verify
+from gauntlet.pipeline.verify import Findings, replay, report, verify
 
 MORE = ("tracking=none",)
 REFERENCE = "smollm2_135m"
@@ -42,13 +43,13 @@ MODEL = "model.yaml"
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 DEALS = 4
 """Deals of each game that a joining model plays."""
-REPLAYED = 50
-"""Matches of an entry that the check plays again."""
 
 
 def join(model: Path, methods: Sequence[str], deals: int, out: Console) -> int:
     """Play, print the place, write the entry; returns the exit status. Raises UserError."""
     name = checked_name(model, model.stem)
+    if unknown := [method for method in methods if method not in METHODS.split(",")]:
+        raise UserError(f"the league does not ask by {', '.join(unknown)}; it does by {METHODS}")
     folder = Path("outputs/join") / name
     with TemporaryDirectory() as configs:
         for group, text in (
@@ -72,8 +73,7 @@ def join(model: Path, methods: Sequence[str], deals: int, out: Console) -> int:
 
 
 def plays(name: str, methods: Sequence[str]) -> str:
-    """The league's experiment in which this model, by these methods, plays what REFERENCE plays.
-    Raises UserError if that is nothing."""
+    """The league's experiment in which this model, by these methods, plays what REFERENCE plays."""
     league = yaml.safe_load((CONF / "experiment" / "league.yaml").read_text("utf-8"))
     grids = league["sweep"]
     lists = {key: grid.get("players", league["players"]) for key, grid in grids.items()}
@@ -81,8 +81,6 @@ def plays(name: str, methods: Sequence[str]) -> str:
     league["sweep"] = {
         key: {**grid, "players": [ANCHOR, *own[key]]} for key, grid in grids.items() if own[key]
     }
-    if not league["sweep"]:
-        raise UserError(f"the league asks by {METHODS}")
     return f"# @package _global_\n{yaml.safe_dump(league | {'players': []}, sort_keys=False)}"
 
 
@@ -111,7 +109,8 @@ def checked_name(model: Path, name: str) -> str:
 
 def place(folder: Path, name: str) -> Iterator[str]:
     """The place of the model by each method among all of the league, and its rows."""
-    with unpacked_logs([*logs(), folder]) as folders:
+    others = [log for log in logs() if log.parent.name != name]
+    with unpacked_logs([*others, folder]) as folders:
         games = read(folders)
         board = leaderboard(games, folders)
         order = [*board["player"]]
@@ -122,17 +121,23 @@ def place(folder: Path, name: str) -> Iterator[str]:
         yield from (head, rule, *(row for row in rows if f"`{name}/" in row))
 
 
-def faults(entry: Path) -> Iterator[str]:
-    """What is wrong with an entry: the log damaged or edited, another seed, or games or opponents
-    that are not the league's. Raises UserError if it cannot be read."""
+def checked(entry: Path) -> Findings:
+    """An entry's faults: the log damaged, edited or not to be played again; another seed; games or
+    opponents that are not the league's; games, deals or seats left out. Raises UserError if it
+    cannot be read."""
     name = checked_name(entry / MODEL, entry.resolve().name)
     with unpacked_logs([entry / LOG.name, LOG]) as folders:
-        findings = verify(folders[0])
+        own, league = map(Folder, folders)
+        findings = verify(own.path)
         with Waiting(console(), "replay", "matches") as waiting:
-            replay(findings, REPLAYED, 0, waiting.reach)
-        for file, problems in findings.problems.items():
-            yield from (f"{file}: {problem}" for problem in problems)
-        yield from _foreign(name, *map(Folder, folders))
+            replay(findings, None, 0, waiting.reach)
+        others = {
+            "not checked": findings.notes,
+            "not of the league": [*_foreign(name, own, league)],
+            "left out": [*_left_out(own, league)],
+        }
+    problems = findings.problems | {kind: lines for kind, lines in others.items() if lines}
+    return replace(findings, problems=problems, notes=[])
 
 
 def _foreign(name: str, own: Folder, league: Folder) -> Iterator[str]:
@@ -143,8 +148,24 @@ def _foreign(name: str, own: Folder, league: Folder) -> Iterator[str]:
     for about in own.sweep_cells():
         if _terms(about) not in known or about.players[0] != ANCHOR:
             yield f"{about.name}: the league has no such game, or another opponent"
-        if not about.labels["agent"].startswith(f"{name}/"):
-            yield f"{about.name}: played by {about.labels['agent']}, not by {name}"
+    players = {about.labels["agent"] for about in own.sweep_cells()}
+    yield from (f"{one} is not {name}" for one in players if not one.startswith(f"{name}/"))
+
+
+def _left_out(own: Folder, league: Folder) -> Iterator[str]:
+    """Games that REFERENCE plays by the entry's methods, and matches of its deals."""
+    cells = own.sweep_cells()
+    played = {(about.labels["prompt"], *_terms(about)) for about in cells}
+    methods = {method for method, *_ in played}
+    for about in league.sweep_cells():
+        model, method = (about.labels[key] for key in ("model", "prompt"))
+        if model == REFERENCE and method in methods and (method, *_terms(about)) not in played:
+            yield f"{about.labels['game']} by {method}"
+    matches = [[record.deal for record in own.matches(about.stem)] for about in cells]
+    deals = 1 + max((deal for each in matches for deal in each), default=0)
+    for about, each in zip(cells, matches, strict=True):
+        if missing := deals * about.rotations - len(each):
+            yield f"{about.name}: {counted(missing, 'match', 'es')} of {counted(deals, 'deal')}"
 
 
 def _terms(about: CellInfo) -> tuple[object, ...]:
@@ -157,11 +178,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="gauntlet join",
         description="Play the public league's deals with a model, print its place, and write the "
         "folder that a pull request adds.",
-        epilog="docs/league.md tells the rest.",
+        epilog="More: docs/league.md; the columns: docs/results.md.",
     )
     add = parser.add_argument
     add("model", type=Path, nargs="*", help="MODEL.yaml, like those of conf/model")
-    add("--methods", default=METHODS, help="names of conf/prompt (default: %(default)s)")
+    add("--methods", default=METHODS, help="some of these (default: %(default)s)")
     add("--deals", type=int, default=DEALS, metavar="N", help="of each game (default: %(default)s)")
     add("--check", action="store_true", help="check entries, which are folders, instead")
     options = parser.parse_args(arguments)
@@ -178,9 +199,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _check(entry: Path) -> int:
-    found = [*faults(entry)]
-    print("\n".join(f"{entry}: {line}" for line in (*found, faults_found(len(found)))))
-    return int(bool(found))
+    findings = checked(entry)
+    print("\n".join(report(findings, entry)))
+    return int(bool(findings.problems))
 
 
 if __name__ == "__main__":

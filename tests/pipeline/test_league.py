@@ -99,7 +99,7 @@ def test_the_short_tables_name_models_and_numbers(league: Path, capsys: Capsys) 
 
 
 def test_a_model_joins_and_its_entry_is_checked(
-    packed: Path, capsys: Capsys, refusal: Refusal
+    packed: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = packed / "mine.yaml"
     model.write_text("_target_: gauntlet.models.fake.Fake\nseed: 7\n")
@@ -112,14 +112,45 @@ def test_a_model_joins_and_its_entry_is_checked(
         "_target_": "gauntlet.models.fake.Fake",
         "seed": 7,
     }
+    monkeypatch.setattr(join, "REFERENCE", "fake")
     assert join.main(["--check", str(entry)]) == 0
-    assert "all is well" in capsys.readouterr().out
+    assert "6 matches played again, all is well" in capsys.readouterr().out
     played = Path("outputs/join/mine")
     file = next(iter((played / "records").glob("uno-*.jsonl")))
+    honest = file.read_bytes()
+
+    def check() -> str:
+        archive.pack(Folder(played), entry / matches.LOG.name)
+        assert join.main(["--check", str(entry)]) == 1
+        return capsys.readouterr().out
+
     edited(file, lambda line: {**line, "returns": line["returns"][::-1]})
-    archive.pack(Folder(played), entry / matches.LOG.name)
-    assert join.main(["--check", str(entry)]) == 1
-    assert "played again" in capsys.readouterr().out
+    assert "played again" in check()
+    file.write_bytes(b"".join(honest.splitlines(keepends=True)[:-1]))
+    assert "1 match of 1 deal" in check()
+    file.unlink()
+    (played / "cells" / f"{file.stem}.json").unlink()
+    assert "left out\n  uno by cloze" in check()
+
+
+def test_a_model_that_joined_before_is_placed_once(
+    packed: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (packed / "mine.yaml").write_text("_target_: gauntlet.models.fake.Fake\nseed: 7\n")
+    words = ["mine.yaml", "--deals", "1", "--methods", "cloze"]
+    assert join.main(words) == 0
+    first = capsys.readouterr().out.splitlines()[-5:]
+    logs = [*join.logs(), join.ENTRIES / "mine" / matches.LOG.name]
+    monkeypatch.setattr(join, "logs", lambda: logs)
+    assert join.main(words) == 0
+    assert capsys.readouterr().out.splitlines()[-5:] == first
+    assert "| `mine/cloze` |" in first[-2]
+
+
+def test_a_method_that_the_league_does_not_ask_by_is_named(packed: Path, refusal: Refusal) -> None:
+    (packed / "mine.yaml").write_text("_target_: gauntlet.models.fake.Fake\n")
+    told = refusal(join.main(["mine.yaml", "--methods", "cloze,cloz,tot"]))
+    assert "does not ask by cloz, tot; it does by pride,cloze" in told
 
 
 @pytest.mark.parametrize(
