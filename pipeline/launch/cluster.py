@@ -7,8 +7,10 @@ that dies, and the driver leases its matches again.
 
 from __future__ import annotations
 
+import pickle
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -35,6 +37,9 @@ END_SECONDS = 20
 """How long to wait for a killed worker's last replies to fail."""
 GRACE_SECONDS = 5
 """Added to a paid reply's own time limit before its worker is killed."""
+
+PIECE = 50_000
+"""Bytes of a packed plan in one argument of an actor; Ray keeps one of 100,000 in its store."""
 
 Load = Callable[[ModelSource], Model]
 
@@ -127,16 +132,18 @@ class _Actor:
 
 
 class _RemoteActor(_Actor):
-    """An actor that reads a large plan from Ray's store.
+    """An actor that is given its plan packed, in pieces."""
 
-    shared: a reference to the plan and what was planned, which the driver keeps for restarts.
-    """
-
-    def __init__(self, shared: Sequence[Any], width: int, places: Places | None) -> None:
-        import ray
-
-        plan, planned = ray.get(shared[0])
+    def __init__(self, width: int, places: Places | None, *pieces: bytes) -> None:
+        plan, planned = pickle.loads(zlib.decompress(b"".join(pieces)))
         super().__init__(plan, width, places, planned)
+
+
+def _packed(plan: Plan) -> list[bytes]:
+    """The plan and what was planned, in pieces that Ray sends with the call. What is larger it
+    keeps in its store, where a worker that restarts may not find it."""
+    packed = zlib.compress(pickle.dumps((plan, Planned.from_plan(plan))))
+    return [packed[at : at + PIECE] for at in range(0, len(packed), PIECE)]
 
 
 class _RayWorker:
@@ -219,10 +226,10 @@ def _ray_workers(launch: Node, plan: Plan, width: int) -> Iterator[Sequence[Work
     with session(launch):
         check_nodes(plan.sources, nodes_alive())
         actor: Any = ray.remote(_RemoteActor)
-        shared = [ray.put((plan, Planned.from_plan(plan)))]  # kept here for workers that restart
+        pieces = _packed(plan)
         lasting = {"max_restarts": -1, "max_concurrency": 2 * max(AHEAD, width)}
         handles = [
-            _RayWorker(actor.options(**lasting, **options).remote(shared, width, places))
+            _RayWorker(actor.options(**lasting, **options).remote(width, places, *pieces))
             for options, places in _shares(launch, plan)
         ]
         try:

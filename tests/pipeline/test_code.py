@@ -20,6 +20,7 @@ from gauntlet.common.errors import Stopped, UserError
 from gauntlet.games.uno import Uno
 from gauntlet.models.base import Model, ModelSource
 from gauntlet.pipeline import run
+from gauntlet.pipeline.launch import cluster
 from gauntlet.pipeline.launch.cluster import _Actor, _RayWorker
 from gauntlet.pipeline.launch.loading import Planned
 from gauntlet.pipeline.log.code import CodeChange, compare, describe, notes
@@ -232,7 +233,10 @@ def test_a_worker_that_starts_anew_with_another_model_or_code(
 ) -> None:
     """The message says why, and the run ends with it; the driver keeps the others' matches."""
     planned, lease = Planned.from_plan(plan), list(plan.tasks())[:2]
-    worker = _Actor(plan, 2, None, planned)
+    monkeypatch.setattr(cluster, "PIECE", 100)
+    pieces = cluster._packed(plan)
+    assert len(pieces) > 9
+    worker = cluster._RemoteActor(2, None, *pieces)
     assert [one.error for one in worker.play(lease)] == [None, None]
     worker.close()
     (cell,) = plan.cells
