@@ -350,7 +350,7 @@ def adjusted(result: CellResults, values: Sequence[float]) -> Row:
 def test_every_interval_covers_and_every_test_keeps_its_level() -> None:
     """The grid of `python -m benchmarks.intervals`; minutes."""
     found = measured(FAMILIES, 1_000)
-    assert [worst for worst in found if not worst.kept] == []
+    assert [worst for worst in found if not worst.holds] == []
     assert len(found) > 10
 
 
@@ -358,5 +358,5 @@ def test_every_interval_covers_and_every_test_keeps_its_level() -> None:
 def test_what_outcomes_standings_chips_and_money_say_holds() -> None:
     """The grid of `python -m benchmarks.ended`; minutes."""
     found = measured(ended.FAMILIES, 50)
-    assert [worst for worst in found if not worst.kept] == []
+    assert [worst for worst in found if not worst.holds] == []
     assert len(found) == 15
