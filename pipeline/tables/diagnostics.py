@@ -426,8 +426,9 @@ def _warnings(
         yield f"ties or rounding may have settled {settled} of its decisions"
     for _, control in controls.iterrows():
         if not control["ci_low"] > 0:
+            size = scale.difference(control["difference"])
             reach = scale.reach(control["ci_low"], control["ci_high"])
-            yield f"{UNBEATEN} the {control['control']} ({reach})"
+            yield f"{UNBEATEN} the {control['control']} ({size}, 95% interval {reach})"
     for name in sorted(result.about.controls.keys() - {NOISE, *controls["control"]}):
         yield f"the control {name!r} has no matches that count, so p Holm leaves it out"
 

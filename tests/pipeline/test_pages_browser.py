@@ -22,7 +22,7 @@ from tests.pipeline.paged import SCRIPT, played, several
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no {CHROMIUM}")
 EVERYWHERE = ("/", "/run?name=whole", "/matches?run=whole", "/play")
 
-LONG = 1200
+LONG = 6_000
 """Deals of a run that lasts for a few refreshes of the pages."""
 WATCH = """() => {
     window.seen = [];

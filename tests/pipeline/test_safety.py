@@ -210,12 +210,14 @@ def test_nothing_in_the_project_listens_everywhere() -> None:
 
 
 def test_no_command_goes_through_a_shell() -> None:
+    """Nor is anything unpickled, except the plan that a driver packs for its own Ray workers."""
     call = re.compile(r"shell=True|os\.system\(|os\.popen\(|\beval\(|(?<![\w.])exec\(|pickle\.load")
+    own = ROOT / "pipeline" / "launch" / "cluster.py"
     for package in ("agents", "games", "models", "pipeline", "stats"):
         for file in (ROOT / package).rglob("*.py"):
             found = [m for m in call.findall(file.read_text()) if m != "eval("]
             lone = re.findall(r"(?<![\w.])eval\(", file.read_text())
-            assert not found + lone, (file, found, lone)
+            assert found + lone == ["pickle.load"] * (file == own), (file, found, lone)
 
 
 # --- escapes
