@@ -197,7 +197,8 @@ def test_a_fallback_that_nobody_is_told_of_shows(sweep: Sweep, folder: Path, ful
     first, habit, *rivals = cell.warning.split("; ")
     assert first.startswith("replied 'moin' to 100.0% of ")
     assert habit.startswith("took the last option in 100.0% of ")
-    assert rivals[-1].startswith("not shown to do better than always taking the last option (-")
+    lead = "not shown to do better than always taking the last option (+0.0 points, 95% interval -"
+    assert rivals[-1].startswith(lead)
     controls = pd.read_csv(folder / "controls.csv").set_index("control")
     assert controls.loc["last option", "difference"] == 0
     assert controls.loc["last option", "control_mean"] == cell.raw
