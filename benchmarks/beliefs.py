@@ -40,7 +40,7 @@ from gauntlet.pipeline.plan.cells import Cell, Player, Task
 from gauntlet.pipeline.play.chains import Ask, run
 from gauntlet.pipeline.play.match import play
 from gauntlet.pipeline.sweep.beliefs import Asking
-from gauntlet.pipeline.tables.beliefs import COLUMNS, KINDS, Asked, belief_scores
+from gauntlet.pipeline.tables.beliefs import COLUMNS, KINDS, BeliefTable, belief_scores
 from gauntlet.stats import beliefs as scores
 
 MODELS = ("pocket", "pocket_duel")
@@ -102,11 +102,11 @@ def believed(cell: Cell, deals: int, model: Model) -> list[MatchBeliefs]:
     return found
 
 
-def cover(own: Asked) -> float:
+def cover(table: BeliefTable) -> float:
     """The share of single answers whose recalibrated probability lies in the band."""
-    p, right = scores.flattened(own.stated, own.truth, own.answers)
+    p, right = scores.flattened(table.stated, table.truth, table.answers)
     band = scores.consistency_band(
-        own.stated, own.answers, own.events, np.random.default_rng(0), resamples=100
+        table.stated, table.answers, table.events, np.random.default_rng(0), resamples=100
     )
     at = np.searchsorted(band.p, np.round(p * scores.STEPS) / scores.STEPS - 1e-9)
     fitted = scores.recalibrated(p, right)
@@ -130,7 +130,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             deals = options.deals // SHARE.get(game, 1)
             matches = believed(cell_of(rules, policy, source), deals, model)
             for kind in KINDS:
-                own = Asked.of([(m, one) for m in matches for one in m.beliefs if one.kind == kind])
+                own = BeliefTable.from_rows(
+                    [(m, one) for m in matches for one in m.beliefs if one.kind == kind]
+                )
                 names = {"cell": f"{game}, {policy}: {name}", "question": kind}
                 rows.append({**names, **belief_scores(own, kind)})
                 print(_line(rows[-1], cover(own)), flush=True)

@@ -90,11 +90,11 @@ class Row:
         found = np.array(matches).mean(axis=1)
         return found[:, 0], found[:, 1:]
 
-    def match(self, one: Judge, deal: int, rotation: int) -> tuple[float, ...]:
+    def match(self, judge: Judge, deal: int, rotation: int) -> tuple[float, ...]:
         """Player 0's result in one match, and its corrections."""
         state, turns = self.play(SEATINGS[rotation], (deal, rotation))
-        result = values_with_score(self.game, state)[self.measure][one.measured[0]]
-        return result, *one.corrections(turns[0].state, turns, 2 * deal + rotation)
+        result = values_with_score(self.game, state)[self.measure][judge.measured[0]]
+        return result, *judge.corrections(turns[0].state, turns, 2 * deal + rotation)
 
     def play(self, seating: tuple[int, int], seed: tuple[int, int]) -> tuple[Any, list[Turn]]:
         """The final state and the turns of a match; its deal is that of the first seed.

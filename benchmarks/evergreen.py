@@ -44,7 +44,7 @@ FEW = 3
 ROW = "| {} | {:,} | {:,} | {:,} | {:,.0f} | {:,.0f} | {:.2f} | {:.2f} |"
 
 
-class Kept(NamedTuple):
+class AcceptedGame(NamedTuple):
     """A game of a seed: the number of its draw, its digest, positions, leads, and the seconds that
     it took to find."""
 
@@ -55,17 +55,17 @@ class Kept(NamedTuple):
     seconds: float
 
 
-def first_kept(family: str, seed: int, start: int = 0) -> Kept:
+def first_kept(family: str, seed: int, start: int = 0) -> AcceptedGame:
     started = time.process_time()
     draw, found = next(candidates(family, seed, start))
     leads = (found.margin("perfect", "random"), found.margin("one_ply", "random"))
     own = digest(found)
-    return Kept(draw, own, len(found.values), leads, time.process_time() - started)
+    return AcceptedGame(draw, own, len(found.values), leads, time.process_time() - started)
 
 
-def kept_games(family: str, games: int, pool: ProcessPoolExecutor) -> list[Kept]:
+def kept_games(family: str, games: int, pool: ProcessPoolExecutor) -> list[AcceptedGame]:
     """For each seed the first game that no lower seed has."""
-    taken = dict[str, Kept]()
+    taken = dict[str, AcceptedGame]()
     for seed, one in enumerate(pool.map(partial(first_kept, family), range(games), chunksize=4)):
         while one.digest in taken:
             one = first_kept(family, seed, one.draw + 1)
@@ -73,19 +73,19 @@ def kept_games(family: str, games: int, pool: ProcessPoolExecutor) -> list[Kept]
     return [*taken.values()]
 
 
-def family_row(family: str, found: Sequence[Kept]) -> str:
-    draws, digests, positions, leads, seconds = zip(*found, strict=True)
+def family_row(family: str, games: Sequence[AcceptedGame]) -> str:
+    draws, digests, positions, leads, seconds = zip(*games, strict=True)
     tried = sum(draws) + len(draws)
     means = np.mean(leads, axis=0)
     middle = float(np.median(positions))
-    return ROW.format(family, len(found), len({*digests}), tried, sum(seconds), middle, *means)
+    return ROW.format(family, len(games), len({*digests}), tried, sum(seconds), middle, *means)
 
 
-def as_text(found: Mapping[str, Sequence[Kept]]) -> str:
+def as_text(by_family: Mapping[str, Sequence[AcceptedGame]]) -> str:
     """The file `accepted.csv`."""
-    cells = ([f"{one.draw}:{one.digest}" for one in games] for games in found.values())
+    cells = ([f"{one.draw}:{one.digest}" for one in games] for games in by_family.values())
     rows = (",".join(row) for row in zip(*cells, strict=True))
-    return "\n".join((",".join(found), *rows, ""))
+    return "\n".join((",".join(by_family), *rows, ""))
 
 
 def given_away(solution: Solution, policy: str) -> float:
@@ -184,7 +184,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(not listed.startswith(text))
 
 
-def measured(games: int, pool: ProcessPoolExecutor) -> dict[str, list[Kept]]:
+def measured(games: int, pool: ProcessPoolExecutor) -> dict[str, list[AcceptedGame]]:
     """The games of each family; prints their rows."""
     print("| family | games | different | tried | seconds | positions | perfect | one ply |")
     print("|---|---|---|---|---|---|---|---|")

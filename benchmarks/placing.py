@@ -87,16 +87,16 @@ def rungs(within: float, players: Sequence[tuple[str, str]]) -> None:
         print(f"| {' | '.join(cells)} | {pairs} | {z(first, second):+.1f} |", flush=True)
 
 
-def _by_games(game: str, words: str, within: float, some: tuple[int, ...]) -> Placed:
+def _by_games(game: str, words: str, within: float, playouts: tuple[int, ...]) -> Placed:
     with TemporaryDirectory() as folder:
         output = f"output_dir={Path(folder) / 'run'}"
         ladder, every = read_words([f"game={game}", output, *words.split()])
-        wanted = Wanted(within, most=200, batch=8, rungs=some)
+        wanted = Wanted(within, most=200, batch=8, rungs=playouts)
         return place(ladder, wanted, "", Console(file=io.StringIO()), *composed(every))
 
 
-def _limits(one: Placed) -> str:
-    own = one.placement
+def _limits(placed: Placed) -> str:
+    own = placed.placement
     return f"{own.elo:.0f} ({own.low:.0f} to {own.high:.0f})"
 
 

@@ -140,28 +140,28 @@ def checked(entry: Path) -> Findings:
     return replace(findings, problems=problems, notes=[])
 
 
-def _foreign(name: str, own: Folder, league: Folder) -> Iterator[str]:
+def _foreign(name: str, entry: Folder, league: Folder) -> Iterator[str]:
     """What in an entry is not of the league, or not of this name."""
-    if own.seed != league.seed:
-        yield f"seed {own.seed} is not the league's {league.seed}"
+    if entry.seed != league.seed:
+        yield f"seed {entry.seed} is not the league's {league.seed}"
     known = {_terms(about) for about in league.sweep_cells()}
-    for about in own.sweep_cells():
+    for about in entry.sweep_cells():
         if _terms(about) not in known or about.players[0] != ANCHOR:
             yield f"{about.name}: the league has no such game, or another opponent"
-    players = {about.labels["agent"] for about in own.sweep_cells()}
+    players = {about.labels["agent"] for about in entry.sweep_cells()}
     yield from (f"{one} is not {name}" for one in players if not one.startswith(f"{name}/"))
 
 
-def _left_out(own: Folder, league: Folder) -> Iterator[str]:
+def _left_out(entry: Folder, league: Folder) -> Iterator[str]:
     """Games that REFERENCE plays by the entry's methods, and matches of its deals."""
-    cells = own.sweep_cells()
+    cells = entry.sweep_cells()
     played = {(about.labels["prompt"], *_terms(about)) for about in cells}
     methods = {method for method, *_ in played}
     for about in league.sweep_cells():
         model, method = (about.labels[key] for key in ("model", "prompt"))
         if model == REFERENCE and method in methods and (method, *_terms(about)) not in played:
             yield f"{about.labels['game']} by {method}"
-    matches = [[record.deal for record in own.matches(about.stem)] for about in cells]
+    matches = [[record.deal for record in entry.matches(about.stem)] for about in cells]
     deals = 1 + max((deal for each in matches for deal in each), default=0)
     for about, each in zip(cells, matches, strict=True):
         if missing := deals * about.rotations - len(each):

@@ -76,12 +76,12 @@ def by_game(games: Games) -> pd.DataFrame:
     return found.reindex(columns=sorted(found))
 
 
-def difference(games: Games, one: str, other: str) -> Mean:
+def difference(games: Games, player: str, other: str) -> Mean:
     """The first player's mean score less the other's, on the deals of both."""
     wide = games.deals.pivot(index=["game", "variant", "deal"], columns="player", values="score")
-    if not {one, other} <= {*wide}:
+    if not {player, other} <= {*wide}:
         return Mean.over_games([])
-    apart = (wide[one] - wide[other]).dropna()
+    apart = (wide[player] - wide[other]).dropna()
     return Mean.over_games([float(each.mean()) for _, each in apart.groupby("game")])
 
 
@@ -234,8 +234,8 @@ def methods(games: Games, folders: Sequence[Path]) -> Iterator[str]:
         yield f"`{player}`, {mean.games} games: {mean.points()}, p Holm {p[player]:.3f}"
 
 
-def _holm(found: Mapping[str, Mean]) -> dict[str, float]:
-    return dict(zip(found, holm([one.p for one in found.values()]), strict=True))
+def _holm(means: Mapping[str, Mean]) -> dict[str, float]:
+    return dict(zip(means, holm([one.p for one in means.values()]), strict=True))
 
 
 def _shown(p: Mapping[str, float]) -> str:

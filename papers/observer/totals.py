@@ -42,8 +42,8 @@ def group_matches(matches: Iterable[WatchedMatch]) -> Iterator[list[WatchedMatch
     """Yield the matches of each match-up and observer, in order of first appearance."""
     every = list(matches)
     order = list(dict.fromkeys((one.pair, one.observer) for one in every))
-    every.sort(key=lambda one: (order.index((one.pair, one.observer)), one.deal))
-    for _, own in groupby(every, key=lambda one: (one.pair, one.observer)):
+    every.sort(key=lambda row: (order.index((row.pair, row.observer)), row.deal))
+    for _, own in groupby(every, key=lambda row: (row.pair, row.observer)):
         yield list(own)
 
 

@@ -51,17 +51,15 @@ def ablation(results: Results) -> Iterator[dict[str, Any]]:
             yield _row(summary, results["pairs"], whole, part)
 
 
-def _whole_of(part: CellInfo, whole: CellInfo) -> bool:
+def _whole_of(part: CellInfo, full: CellInfo) -> bool:
     """Whether they differ in nothing but what the part leaves out."""
     key = part.without.partition("=")[0]
     kept = [
         {name: value for name, value in factors(one.labels).items() if not _within(name, key)}
-        for one in (part, whole)
+        for one in (part, full)
     ]
     return (
-        not whole.without
-        and kept[0] == kept[1]
-        and comparison_group(part) == comparison_group(whole)
+        not full.without and kept[0] == kept[1] and comparison_group(part) == comparison_group(full)
     )
 
 
@@ -71,18 +69,18 @@ def _within(name: str, key: str) -> bool:
 
 
 def _row(
-    summary: pd.DataFrame, pairs: pd.DataFrame, whole: CellInfo, part: CellInfo
+    summary: pd.DataFrame, pairs: pd.DataFrame, full: CellInfo, part: CellInfo
 ) -> dict[str, Any]:
     row = {
-        "cell": whole.name,
+        "cell": full.name,
         "without": part.without,
-        "measure": whole.measure.name,
+        "measure": full.measure.name,
         "deals": summary["deals"][part.name],
         "estimate": summary["estimate"][part.name],
     }
-    for first, second, sign in ((whole, part, 1), (part, whole, -1)):
+    for first, second, sign in ((full, part, 1), (part, full, -1)):
         both = pairs[(pairs["cell_a"] == first.name) & (pairs["cell_b"] == second.name)]
-        for pair in both.to_dict("records") if part is not whole else ():
+        for pair in both.to_dict("records") if part is not full else ():
             difference, *ends = (sign * value for value in read_difference(pair))
             low, high = sorted(ends)
             row |= {"deals": pair["deals"], "difference": difference, "ci_low": low}

@@ -37,7 +37,7 @@ SQUARED, UNBOUNDED = Measure("squared", 0.0, 2.0), Measure("difference")
 
 
 @dataclass(frozen=True)
-class Asked:
+class BeliefTable:
     """The beliefs of one cell and kind of question, one a row.
 
     stated: normalised scores. deal: the baseline, the probabilities over the deal alone, or even
@@ -58,10 +58,10 @@ class Asked:
     unread: int
 
     @classmethod
-    def of(cls, found: Sequence[tuple[MatchBeliefs, Belief]]) -> Asked:
+    def from_rows(cls, beliefs: Sequence[tuple[MatchBeliefs, Belief]]) -> BeliefTable:
         """Raises ValueError for probabilities that do not sum to 1."""
-        readable = [(match, one) for match, one in found if sum(one.scores) > 0]
-        rows, width = [one for _, one in readable], max(len(one.answers) for _, one in found)
+        readable = [(match, one) for match, one in beliefs if sum(one.scores) > 0]
+        rows, width = [one for _, one in readable], max(len(one.answers) for _, one in beliefs)
         answers = np.array([len(one.answers) for one in rows], int)
         even = (np.arange(width) < answers[:, None]) / np.maximum(answers, 1)[:, None]
         exact = _padded([one.exact for one in rows], width, np.full_like(even, np.nan))
@@ -75,8 +75,8 @@ class Asked:
             answers=answers,
             deals=np.array([match.deal for match, _ in readable], int),
             events=np.array([_event(*one) for one in readable]),
-            mass=float(np.mean([sum(one.scores) for _, one in found])),
-            unread=len(found) - len(readable),
+            mass=float(np.mean([sum(one.scores) for _, one in beliefs])),
+            unread=len(beliefs) - len(readable),
         )
 
     @property
@@ -95,19 +95,19 @@ def _padded(lists: Sequence[Sequence[float]], width: int, empty: np.ndarray) -> 
     return made
 
 
-def _event(match: MatchBeliefs, one: Belief) -> str:
+def _event(match: MatchBeliefs, belief: Belief) -> str:
     """What a question asks about: questions about one event in one match have one answer."""
-    return f"{match.match} {one.about} {one.ply if one.kind == 'move' else ''}"
+    return f"{match.match} {belief.about} {belief.ply if belief.kind == 'move' else ''}"
 
 
-def asked(results: Results) -> dict[tuple[str, str], Asked]:
+def belief_tables(results: Results) -> dict[tuple[str, str], BeliefTable]:
     """The beliefs of each cell and kind on its gap-free deals."""
     found = {}
     for result in results.cells:
         every = list(_of_cell(results, result))
         for kind in KINDS:
             if own := [(match, one) for match, one in every if one.kind == kind]:
-                found[result.about.name, kind] = Asked.of(own)
+                found[result.about.name, kind] = BeliefTable.from_rows(own)
     return found
 
 
@@ -205,32 +205,32 @@ VIEW = View(
 @table("beliefs", COLUMNS, [VIEW], metrics=("brier", "gain"), key="question", place=26)
 def beliefs(results: Results) -> Iterator[dict[str, Any]]:
     """A row for each cell and kind of question."""
-    for (cell, kind), own in results.cached(asked).items():
+    for (cell, kind), own in results.cached(belief_tables).items():
         row = {"cell": cell, "question": kind, "mass": own.mass, "unread": own.unread}
         yield row | (belief_scores(own, kind) if own.rows else {"beliefs": 0})
 
 
-def belief_scores(own: Asked, kind: str) -> dict[str, Any]:
+def belief_scores(table: BeliefTable, kind: str) -> dict[str, Any]:
     """The scores of beliefs about one kind of question, at least one: columns of beliefs.csv."""
-    by_outcome = scores.brier(own.stated, own.truth)
-    baseline = scores.brier(own.deal, own.truth)
-    parts = scores.decomposed(*scores.flattened(own.stated, own.truth, own.answers))
+    by_outcome = scores.brier(table.stated, table.truth)
+    baseline = scores.brier(table.deal, table.truth)
+    parts = scores.decomposed(*scores.flattened(table.stated, table.truth, table.answers))
     gain = baseline - by_outcome
     return {
-        "beliefs": len(own.rows),
-        "deals": len(np.unique(own.deals)),
-        "answers": own.answers.mean(),
-        "known": own.known.mean(),
-        **_estimate("brier", by_outcome, own.deals, SQUARED),
-        "log_score": scores.log_score(own.stated, own.truth).mean(),
-        "sharpness": scores.sharpness(own.stated).mean(),
+        "beliefs": len(table.rows),
+        "deals": len(np.unique(table.deals)),
+        "answers": table.answers.mean(),
+        "known": table.known.mean(),
+        **_estimate("brier", by_outcome, table.deals, SQUARED),
+        "log_score": scores.log_score(table.stated, table.truth).mean(),
+        "sharpness": scores.sharpness(table.stated).mean(),
         "brier_baseline": baseline.mean(),
-        **_estimate("gain", gain, own.deals, UNBOUNDED),
-        **(_by_exact(own, gain) if own.known.all() else {}),
+        **_estimate("gain", gain, table.deals, UNBOUNDED),
+        **(_by_exact(table, gain) if table.known.all() else {}),
         "miscalibration": parts.miscalibration,
         "discrimination": parts.discrimination,
         "uncertainty": parts.uncertainty,
-        **(_drift(own) if kind == "win" else {}),
+        **(_drift(table) if kind == "win" else {}),
     }
 
 
@@ -239,28 +239,28 @@ def _estimate(name: str, values: np.ndarray, deals: np.ndarray, measure: Measure
     return dict(zip(names, interval(values, deals, measure), strict=True))
 
 
-def _by_exact(own: Asked, gain: np.ndarray) -> dict[str, Any]:
+def _by_exact(table: BeliefTable, gain: np.ndarray) -> dict[str, Any]:
     """Scores by the exact probabilities, which are known of all beliefs."""
-    exact = scores.checked(own.exact)
-    off, baseline = (scores.distance(q, exact) for q in (own.stated, own.deal))
+    exact = scores.checked(table.exact)
+    off, baseline = (scores.distance(q, exact) for q in (table.stated, table.deal))
     better = baseline - off
-    noisy, clean = (per_deal(values, own.deals).var() for values in (gain, better))
+    noisy, clean = (per_deal(values, table.deals).var() for values in (gain, better))
     return {
-        "brier_exact": scores.brier(exact, own.truth).mean(),
-        **_estimate("distance", off, own.deals, SQUARED),
+        "brier_exact": scores.brier(exact, table.truth).mean(),
+        **_estimate("distance", off, table.deals, SQUARED),
         "distance_baseline": baseline.mean(),
-        **_estimate("gain_exact", better, own.deals, UNBOUNDED),
+        **_estimate("gain_exact", better, table.deals, UNBOUNDED),
         "deals_saved": noisy / clean if clean > 0 else np.nan,
     }
 
 
-def _drift(own: Asked) -> dict[str, Any]:
+def _drift(table: BeliefTable) -> dict[str, Any]:
     """How the probability of the own win moves, match by match, and at last to the outcome."""
-    order = np.lexsort((np.array([one.ply for one in own.rows]), own.events))
-    before, won = own.stated[order, 0], own.truth[order] == 0
-    last = np.append(own.events[order][1:] != own.events[order][:-1], True)
+    order = np.lexsort((np.array([one.ply for one in table.rows]), table.events))
+    before, won = table.stated[order, 0], table.truth[order] == 0
+    last = np.append(table.events[order][1:] != table.events[order][:-1], True)
     after = np.where(last, won, np.append(before[1:], 0.0))
-    deals = own.deals[order]
+    deals = table.deals[order]
     moved = scores.excess_movement(before, after)
     return {
         **_estimate("drift", after - before, deals, UNBOUNDED),
@@ -316,7 +316,7 @@ USE_VIEW = View(
 @table("beliefs_used", USE, [USE_VIEW], place=27)
 def beliefs_used(results: Results) -> Iterator[dict[str, Any]]:
     """A row for each cell where options have known worths."""
-    for (cell, kind), own in results.cached(asked).items():
+    for (cell, kind), own in results.cached(belief_tables).items():
         if kind == "hidden" and (rows := list(_losses(own))):
             made = pd.DataFrame(rows).dropna()
             deals = made["deal"].to_numpy()
@@ -327,16 +327,16 @@ def beliefs_used(results: Results) -> Iterator[dict[str, Any]]:
             yield row
 
 
-def _losses(own: Asked) -> Iterator[dict[str, float]]:
-    for at, one in enumerate(own.rows):
+def _losses(table: BeliefTable) -> Iterator[dict[str, float]]:
+    for at, one in enumerate(table.rows):
         if not one.worths or not one.exact:
             continue
         width = len(one.answers)
-        stated, exact = own.stated[at, :width], np.array(one.exact)
+        stated, exact = table.stated[at, :width], np.array(one.exact)
         worths = np.array(one.worths, float)
         knowing, using = scores.value_lost(worths, stated, exact / exact.sum(), one.chosen)
         yield {
-            "deal": own.deals[at],
+            "deal": table.deals[at],
             "impossible": float(stated[exact == 0].sum()),
             "lost": knowing + using,
             "not_knowing": knowing,
@@ -352,7 +352,7 @@ MOST_CELLS = 4
 @figure("belief_calibration", place=26)
 def belief_calibration(results: Results) -> Figure | None:
     """A row for each of the first cells, a panel for each kind of question."""
-    found = {name: own for name, own in results.cached(asked).items() if own.rows}
+    found = {name: own for name, own in results.cached(belief_tables).items() if own.rows}
     cells = list(dict.fromkeys(cell for cell, _ in found))[:MOST_CELLS]
     if not cells:
         return None
@@ -371,10 +371,10 @@ def belief_calibration(results: Results) -> Figure | None:
     )
 
 
-def _calibration(axes: Axes, own: Asked, name: str) -> None:
-    p, right = scores.flattened(own.stated, own.truth, own.answers)
+def _calibration(axes: Axes, table: BeliefTable, name: str) -> None:
+    p, right = scores.flattened(table.stated, table.truth, table.answers)
     rng = np.random.default_rng(zlib.crc32(name.encode()))
-    band = scores.consistency_band(own.stated, own.answers, own.events, rng)
+    band = scores.consistency_band(table.stated, table.answers, table.events, rng)
     order = np.argsort(p)
     fitted = scores.recalibrated(p, right)[order]
     shares, edges = np.histogram(p, bins=20, range=(0, 1))
@@ -385,5 +385,5 @@ def _calibration(axes: Axes, own: Asked, name: str) -> None:
     axes.plot(p[order], fitted, color=plot_style.ACCENT, linewidth=1.2)
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1)
-    axes.set_xlabel(f"stated ({number(len(own.rows), ',.0f')} beliefs)")
+    axes.set_xlabel(f"stated ({number(len(table.rows), ',.0f')} beliefs)")
     axes.set_ylabel("right")

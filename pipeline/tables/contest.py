@@ -148,7 +148,7 @@ def load_contest(
         for about, seen in seen_matches(log, scoring, cost):
             description = log.description(about)
             called = [names.name(description, at) for at in range(len(about.players))]
-            seats = SeatedSides.of(about, description, called)
+            seats = SeatedSides.from_cell(about, description, called)
             if seats is None:
                 omitted += 1
                 continue
@@ -223,7 +223,7 @@ class SeatedSides:
     sides: Sequence[Mapping[Side, Sequence[int]]]
 
     @classmethod
-    def of(
+    def from_cell(
         cls, about: CellInfo, description: Mapping[str, Any], names: Sequence[str]
     ) -> SeatedSides | None:
         """The sides of a cell whose players have these names; None if they are unknown, or there is
@@ -250,9 +250,9 @@ class SeatedSides:
                 yield one, other, self._won(seen, sides[one], sides[other])
 
     @staticmethod
-    def _won(seen: Seen, one: Sequence[int], other: Sequence[int]) -> float:
+    def _won(seen: Seen, first: Sequence[int], second: Sequence[int]) -> float:
         """The mean over pairs of their seats."""
-        y, z = (np.array([seen.values[seat] for seat in seats]) for seats in (one, other))
+        y, z = (np.array([seen.values[seat] for seat in seats]) for seats in (first, second))
         apart = y[:, None] - z
         return float((1.0 + np.sign(apart)).mean() / 2.0)
 

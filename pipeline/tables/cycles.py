@@ -74,12 +74,12 @@ def cycle_rows(results: Results) -> Iterator[dict[str, Any]]:
         }
 
 
-def _scores(found: ContestRatings) -> PairScores | None:
+def _scores(ratings: ContestRatings) -> PairScores | None:
     """Of every two players; None if two never met, or there are no deals to judge by."""
-    matches = found.contest.matches
-    if found.by == "deal" and single_deal(matches):
+    matches = ratings.contest.matches
+    if ratings.by == "deal" and single_deal(matches):
         return None
-    scores = PairScores.from_matches(matches, found.ties, clusters(matches, found.by))
+    scores = PairScores.from_matches(matches, ratings.ties, clusters(matches, ratings.by))
     return None if np.isnan(scores.means).any() else scores
 
 

@@ -253,7 +253,7 @@ def _record_stats(log: Folder, result: CellResults, keep: bool) -> RecordStats:
             samples.append((record, one))
     samples.sort(key=lambda pair: pair[0].deal)
     stats.samples = [sample(*pair) for pair in samples]
-    stats.closeup = max(stats.samples, key=lambda one: one.interest, default=None)
+    stats.closeup = max(stats.samples, key=lambda sample: sample.interest, default=None)
     if keep:
         kept |= {record.match: record for record, _ in samples}
         first = [stats.closeup.match] if stats.closeup else []

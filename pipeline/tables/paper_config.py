@@ -64,7 +64,7 @@ class PaperConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         words = re.compile(rf"(?<![\w.]){'|'.join(longest).join(('(?:', ')'))}(?![\w.])")
 
         def renamed(text: str) -> str:
-            return words.sub(lambda found: self.names[found[0]], text)
+            return words.sub(lambda match: self.names[match[0]], text)
 
         return replace(sheet, rows=[[*map(renamed, row)] for row in sheet.rows])
 

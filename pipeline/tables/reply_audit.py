@@ -55,13 +55,13 @@ def classify(decision: DecisionRecord) -> list[Verdict]:
 
 
 def _classify_text(
-    exchange: int, text: str, verdict: Any, options: Sequence[str], ended: Status
+    exchange: int, text: str, verdict: Any, options: Sequence[str], status: Status
 ) -> Verdict:
     unusable = verdict in BAD
     used = isinstance(verdict, int) and 0 <= verdict < len(options)
     several = used and ambiguous(text, options, options[verdict])
     kinds = [str(verdict)] * unusable + ["ambiguous"] * several
-    kinds += [ended] * (ended != "ok") + ["empty"] * (not text.strip())
+    kinds += [status] * (status != "ok") + ["empty"] * (not text.strip())
     return Verdict(exchange, text, tuple(dict.fromkeys(kinds)), unusable)
 
 

@@ -212,7 +212,7 @@ def free_for_alls(results: Results) -> list[RoundRobin]:
     for result in results.cells:
         names = result.about.players
         if len({*names}) >= FEWEST and result.about.seatings and len(result.outcomes):
-            seats = SeatedSides.of(result.about, log.description(result.about), names)
+            seats = SeatedSides.from_cell(result.about, log.description(result.about), names)
             if seats and all(len(side) == 1 for side in seats.sides[0]):
                 sides = _free_sides(result, seats, log)
                 robins.append(RoundRobin(result.about, list(dict.fromkeys(names)), sides, True))

@@ -102,14 +102,14 @@ def _figures(cell: CellResults, first: bool) -> dict[str, float]:
     return {"deals": x.size, "share": x.mean(), "low": low, "high": high}
 
 
-def pair_verdict(own: Tournament, pair: Pair) -> str:
+def pair_verdict(tournament: Tournament, pair: Pair) -> str:
     """What is shown of the first of a pair, as the column says."""
-    names = ("better", own.claims), ("transitive", own.known)
+    names = ("better", tournament.claims), ("transitive", tournament.known)
     for name, shown in names:
         if shown[pair]:
             return name
         if shown[pair[::-1]]:
             return "worse" if name == "better" else f"{name}_worse"
-    if own.level[pair]:
+    if tournament.level[pair]:
         return "level"
-    return "open" if pair in own.open or pair[::-1] in own.open else "unneeded"
+    return "open" if pair in tournament.open or pair[::-1] in tournament.open else "unneeded"

@@ -74,11 +74,11 @@ def saved_verdict(folder: Path) -> tuple[str, ...]:
         ) from error
 
 
-def first_paragraphs(found: Sequence[str]) -> tuple[str, ...]:
+def first_paragraphs(paragraphs: Sequence[str]) -> tuple[str, ...]:
     """Those that a page shows, and how many more there are."""
-    more = len(found) - GROUPS
+    more = len(paragraphs) - GROUPS
     note = (f"And {more:,} more groups of cells: verdict.csv.",) if more > 0 else ()
-    return (*found[:GROUPS], *note)
+    return (*paragraphs[:GROUPS], *note)
 
 
 def outcome(row: pd.Series[Any]) -> str:
@@ -181,7 +181,7 @@ class _Group:
         for kind in (BETTER, WORSE, UNREAD, OPEN):
             chosen = rows[[one == kind for one in found]]
             if not chosen.empty:
-                yield self._against_sentence(kind, chosen, whole=len(chosen) == len(rows))
+                yield self._against_sentence(kind, chosen, everybody=len(chosen) == len(rows))
 
     def _outcome(self, row: pd.Series[Any]) -> str:
         shown = outcome(row)
@@ -189,11 +189,11 @@ class _Group:
         unread = row["p"] < ALPHA and unbeaten_control(row, rival)
         return UNREAD if shown != WORSE and unread else shown
 
-    def _against_sentence(self, kind: str, rows: pd.DataFrame, whole: bool) -> str:
+    def _against_sentence(self, kind: str, rows: pd.DataFrame, everybody: bool) -> str:
         negative, one = kind in (OPEN, UNREAD), len(rows) == 1
-        who = self._who(rows, whole, negative)
+        who = self._who(rows, everybody, negative)
         if negative:
-            none = whole and not one
+            none = everybody and not one
             shown = "is shown to" if none else f"{'is' if one else 'are'} not shown to"
             return f"{who} {shown} {self._aim(kind)} ({self._changes(rows)})."
         return f"{who} {self._verb(kind, one)} ({self._changes(rows)})."
@@ -206,14 +206,14 @@ class _Group:
             return f"keep up with {self._opponent()}"
         return "help the partner" if self._about.helping else f"beat {self._opponent()}"
 
-    def _verb(self, kind: str, one: bool) -> str:
+    def _verb(self, kind: str, singular: bool) -> str:
         """What is shown."""
-        other, s, worse = self._opponent(), "s" * one, kind == WORSE
+        other, s, worse = self._opponent(), "s" * singular, kind == WORSE
         if self._about.test.name == "non_inferior":
             return f"keep{s} up with {other}"
         if self._about.helping:
             return f"harm{s} the partner" if worse else f"help{s} the partner"
-        return f"do{'es' * one} worse than {other}" if worse else f"beat{s} {other}"
+        return f"do{'es' * singular} worse than {other}" if worse else f"beat{s} {other}"
 
     def _opponent(self) -> str:
         """The baseline's name, or the other side."""
@@ -249,13 +249,13 @@ class _Group:
             return scale.reach(row["ci_low"] - row["null"], row["ci_high"] - row["null"])
         return scale.reach(row["difference_low"], row["difference_high"])
 
-    def _who(self, rows: pd.DataFrame, whole: bool, negative: bool) -> str:
-        """The cells in words. whole: whether they are all of the group."""
+    def _who(self, rows: pd.DataFrame, everybody: bool, negative: bool) -> str:
+        """The cells in words. everybody: whether they are all of the group."""
         count, noun = len(rows), f"{self._label}s"
         names = [self._name(row) for _, row in rows.iterrows()]
-        if whole and count == 2:
+        if everybody and count == 2:
             return f"Neither {self._label}" if negative else f"Both {noun}"
-        if whole and count > 2:
+        if everybody and count > 2:
             return f"None of the {count:,} {noun}" if negative else f"All {count:,} {noun}"
         if count > NAMES:
             names = [*names[: NAMES - 1], f"{count - NAMES + 1:,} other {noun}"]

@@ -14,7 +14,7 @@ import pytest
 from gauntlet.pipeline import report as command
 from gauntlet.pipeline.log.beliefs import Belief, MatchBeliefs, beliefs_file, read_beliefs
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.tables.beliefs import Asked, belief_scores
+from gauntlet.pipeline.tables.beliefs import BeliefTable, belief_scores
 from tests.pipeline.conftest import Capsys, Full, Refusal, Sweep
 
 LEDUC = ("game=openspiel", "game.name=leduc_poker")
@@ -163,7 +163,7 @@ def test_a_win_is_forecast_as_a_martingale_or_not() -> None:
     ):
         line = MatchBeliefs(match=match, deal=ord(match), rotation=0, every=1, beliefs=())
         rows.append((line, belief(ply=ply, scores=(stated, 1 - stated), truth=truth)))
-    found = belief_scores(Asked.of(rows), "win")
+    found = belief_scores(BeliefTable.from_rows(rows), "win")
     assert found["drift"] == pytest.approx((0.3 + 0.2 - 0.5) / 3)
     assert found["excess"] == pytest.approx((0.3 * 0 + 0.2 * -0.6 + -0.5 * 0) / 3)
 
@@ -175,7 +175,7 @@ def belief(**changes: Any) -> Belief:
 
 def test_beliefs_without_any_probability_are_counted() -> None:
     line = MatchBeliefs(match="a", deal=0, rotation=0, every=1, beliefs=())
-    own = Asked.of([(line, belief()), (line, belief(scores=(0.0, 0.0)))])
+    own = BeliefTable.from_rows([(line, belief()), (line, belief(scores=(0.0, 0.0)))])
     assert (len(own.rows), own.unread, own.mass) == (1, 1, 0.5)
 
 
