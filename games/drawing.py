@@ -122,7 +122,7 @@ def marks(moves: Sequence[int] = (), then: Sequence[int] = ()) -> dict[str, str]
 
 
 def place(shape: str, name: str, data: Mapping[str, str], **attributes: object) -> Markup:
-    """Return an unfilled shape of an SVG that lies over a place with `data` marks; nothing without.
+    """Return an unfilled shape of an SVG that lies over a place with these marks; nothing without.
 
     name: of the place, for a button of several moves.
     """

@@ -129,7 +129,7 @@ def reply_in_form(prompt: str, share: float) -> str:
     found = [(last, form) for at, form in forms.items() for last in [*at.finditer(prompt)][-1:]]
     if not found:
         return _pick(_listed(prompt, "[A-Z]") or ["A"], share)
-    last, form = max(found, key=lambda found_form: found_form[0].start())
+    last, form = max(found, key=lambda pair: pair[0].start())
     return form(last, prompt, share)
 
 

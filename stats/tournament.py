@@ -52,8 +52,8 @@ def limits(shares: ArrayLike, alpha: float = 0.05) -> tuple[float, float]:
     once."""
     from scipy.optimize import bisect  # a slow import that only tables need
 
-    def above(mean: float, bets: Floats) -> float:
-        return evidence(bets, mean, BETS / (2 * mean)) - most
+    def above(mean: float, side: Floats) -> float:
+        return evidence(side, mean, BETS / (2 * mean)) - most
 
     x = checks.probabilities(checks.finite(np.asarray(shares, float), "shares"), "shares")
     most = float(np.log(2 / checks.inside(alpha, "alpha")))

@@ -89,7 +89,7 @@ class KVCache:
         added: Sequence[tuple[KeysValues, KeysValues]],
         order: Sequence[int],
     ) -> None:
-        """Drop all other rows, and add texts.
+        """Keep only the surviving rows, and add texts.
 
         survivors: row and length of each.
         added: for each text the states of a known part, or (), and those of its continuation.

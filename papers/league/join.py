@@ -109,7 +109,7 @@ def checked_name(model: Path, name: str) -> str:
 
 def place(folder: Path, name: str) -> Iterator[str]:
     """The place of the model by each method among all of the league, and its rows."""
-    others = [log for log in logs() if log.parent.name != name]
+    others = [log for log in logs() if log == LOG or log.parent.name != name]
     with unpacked_logs([*others, folder]) as folders:
         games = read(folders)
         board = leaderboard(games, folders)
@@ -145,10 +145,11 @@ def _foreign(name: str, entry: Folder, league: Folder) -> Iterator[str]:
     if entry.seed != league.seed:
         yield f"seed {entry.seed} is not the league's {league.seed}"
     known = {_terms(about) for about in league.sweep_cells()}
-    for about in entry.sweep_cells():
+    cells = entry.sweep_cells()
+    for about in cells:
         if _terms(about) not in known or about.players[0] != ANCHOR:
             yield f"{about.name}: the league has no such game, or another opponent"
-    players = {about.labels["agent"] for about in entry.sweep_cells()}
+    players = sorted({about.labels["agent"] for about in cells})
     yield from (f"{one} is not {name}" for one in players if not one.startswith(f"{name}/"))
 
 

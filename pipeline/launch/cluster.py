@@ -93,14 +93,18 @@ def _load_whole(source: ModelSource) -> Model:
     return source.load()
 
 
-class _Actor:
+class _RemoteActor:
     """A Ray worker process. Leases overlap, so its scheduler never runs dry.
+
+    pieces: its plan, as `_packed`.
 
     If it must not play, because a model or the code has changed since the plan, it stays alive to
     report that: for an actor that dies during start-up, Ray keeps only a text.
     """
 
-    def __init__(self, plan: Plan, width: int, places: Places | None, planned: Planned) -> None:
+    def __init__(self, width: int, places: Places | None, *pieces: bytes) -> None:
+        plan, planned = pickle.loads(zlib.decompress(b"".join(pieces)))
+
         def load_one(source: ModelSource) -> Model:
             from gauntlet.pipeline.launch.shard_group import ShardGroup
 
@@ -131,18 +135,10 @@ class _Actor:
             self._inline.close()
 
 
-class _RemoteActor(_Actor):
-    """An actor that is given its plan packed, in pieces."""
-
-    def __init__(self, width: int, places: Places | None, *pieces: bytes) -> None:
-        plan, planned = pickle.loads(zlib.decompress(b"".join(pieces)))
-        super().__init__(plan, width, places, planned)
-
-
-def _packed(plan: Plan) -> list[bytes]:
+def _packed(plan: Plan, planned: Planned) -> list[bytes]:
     """The plan and what was planned, in pieces that Ray sends with the call. What is larger it
     keeps in its store, where a worker that restarts may not find it."""
-    packed = zlib.compress(pickle.dumps((plan, Planned.from_plan(plan))))
+    packed = zlib.compress(pickle.dumps((plan, planned)))
     return [packed[at : at + PIECE] for at in range(0, len(packed), PIECE)]
 
 
@@ -226,7 +222,7 @@ def _ray_workers(launch: Node, plan: Plan, width: int) -> Iterator[Sequence[Work
     with session(launch):
         check_nodes(plan.sources, nodes_alive())
         actor: Any = ray.remote(_RemoteActor)
-        pieces = _packed(plan)
+        pieces = _packed(plan, Planned.from_plan(plan))
         lasting = {"max_restarts": -1, "max_concurrency": 2 * max(AHEAD, width)}
         handles = [
             _RayWorker(actor.options(**lasting, **options).remote(width, places, *pieces))

@@ -216,7 +216,7 @@ class Outcomes:
         unplanned: Sequence[int] = (),
     ) -> int:
         """The number of leading deals that have all their `rotations` matches, numbered in steps of
-        `step`. A (deal, rotation) in `aside` and the `unplanned` deals count as played."""
+        `step`. A (deal, rotation) in `failed` and the `unplanned` deals count as played."""
         last = [*(deal for deal, _ in failed), *unplanned[-1:]]
         places = max([len(self._rows), *(deal + 1 for deal in last)])
         ended = np.zeros((places, rotations), bool)

@@ -57,13 +57,13 @@ def with_buttons(markup: Markup, names: Sequence[str], chosen: Moves = ()) -> Ma
     return Markup(made)
 
 
-def _button(names: Sequence[str], chosen: Moves, tag: re.Match[str]) -> str:
-    element, attributes = tag[1], tag[2]
+def _button(names: Sequence[str], chosen: Moves, opening: re.Match[str]) -> str:
+    element, attributes = opening[1], opening[2]
     first, then = (_moves(_value(attributes, f"data-{kind}")) for kind in ("move", "then"))
     moves = tuple(move for move in then if move in chosen) if chosen else first
     pressed = bool(chosen) and first == chosen
     if not moves and not pressed:
-        return tag[0]
+        return opening[0]
     place = _value(attributes, "data-place") or _value(attributes, "aria-label")
     label = _label(place, [names[move] for move in moves or first])
     listed = " ".join(map(str, moves or first))

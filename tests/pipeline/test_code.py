@@ -21,7 +21,7 @@ from gauntlet.games.uno import Uno
 from gauntlet.models.base import Model, ModelSource
 from gauntlet.pipeline import run
 from gauntlet.pipeline.launch import cluster
-from gauntlet.pipeline.launch.cluster import _Actor, _RayWorker
+from gauntlet.pipeline.launch.cluster import _packed, _RayWorker, _RemoteActor
 from gauntlet.pipeline.launch.loading import Planned
 from gauntlet.pipeline.log.code import CodeChange, compare, describe, notes
 from gauntlet.pipeline.log.folder import Folder
@@ -234,18 +234,18 @@ def test_a_worker_that_starts_anew_with_another_model_or_code(
     """The message says why, and the run ends with it; the driver keeps the others' matches."""
     planned, lease = Planned.from_plan(plan), list(plan.tasks())[:2]
     monkeypatch.setattr(cluster, "PIECE", 100)
-    pieces = cluster._packed(plan)
+    pieces = _packed(plan, planned)
     assert len(pieces) > 9
-    worker = cluster._RemoteActor(2, None, *pieces)
+    worker = _RemoteActor(2, None, *pieces)
     assert [one.error for one in worker.play(lease)] == [None, None]
     worker.close()
     (cell,) = plan.cells
     other = Code({**planned.code[cell.key].files, "games/tic_tac_toe.py": "another"})
-    worker = _Actor(plan, 2, None, replace(planned, code={cell.key: other}))
+    worker = _RemoteActor(2, None, *_packed(plan, replace(planned, code={cell.key: other})))
     with pytest.raises(Stopped, match=r"^games/tic_tac_toe.py changed while the run goes"):
         worker.ready()
     weights.write_text("2")
-    worker = _Actor(plan, 2, None, planned)
+    worker = _RemoteActor(2, None, *pieces)
     with pytest.raises(Stopped, match=EXCHANGED) as told:
         worker.play(lease)
     worker.close()

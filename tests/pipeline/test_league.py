@@ -147,6 +147,13 @@ def test_a_model_that_joined_before_is_placed_once(
     assert "| `mine/cloze` |" in first[-2]
 
 
+def test_a_model_may_have_the_name_of_the_leagues_folder(packed: Path, capsys: Capsys) -> None:
+    file = packed / f"{packed.name}.yaml"
+    file.write_text("_target_: gauntlet.models.fake.Fake\nseed: 7\n")
+    assert join.main([str(file), "--deals", "1", "--methods", "cloze"]) == 0
+    assert " of 7\n" in capsys.readouterr().out
+
+
 def test_a_method_that_the_league_does_not_ask_by_is_named(packed: Path, refusal: Refusal) -> None:
     (packed / "mine.yaml").write_text("_target_: gauntlet.models.fake.Fake\n")
     told = refusal(join.main(["mine.yaml", "--methods", "cloze,cloz,tot"]))
