@@ -1,5 +1,5 @@
 """Remove luck from matches in which nobody is scripted: `python -m benchmarks.chance
-[--rows all|TEXT] [--deals N] [--playouts N]`.
+[--rows all|TEXT] [--deals N] [--playouts N] [--cores N]`.
 
 Players whom the method does not know, except `known` ones, play deals in both seatings.
 
@@ -13,7 +13,7 @@ Players whom the method does not know, except `known` ones, play deals in both s
     z        the mean of the corrections of the deal, of later draws and of known choices, in its
              standard errors; 0 in truth. Below the table: the root of its mean square, 1 in truth
     covered  the share of the 95% intervals of BLOCKs of deals that hold the mean of all
-    ms       per match
+    ms       of one core per match
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ import time
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
+from multiprocessing import get_context
 from typing import Any, Literal
 
 import numpy as np
@@ -80,15 +81,20 @@ class Row:
                     seen[player].append((turns[0].state, names, seat))
         return tuple(self.game.imitate(games) for games in seen)
 
-    def deals(self, count: int) -> tuple[np.ndarray, np.ndarray]:
+    def deals(self, count: int, cores: int) -> tuple[np.ndarray, np.ndarray]:
         """Each deal's result of player 0, (deals,), and its corrections, (deals, 3): means over
         both seatings."""
-        judges = [self.judge(seating) for seating in SEATINGS]
-        matches = [
-            [self.match(one, deal, at) for at, one in enumerate(judges)] for deal in range(count)
-        ]
-        found = np.array(matches).mean(axis=1)
+        judges = [self.judge(seating) for seating in SEATINGS]  # learnt before the processes part
+        play = partial(self.deal, judges)
+        if cores == 1:
+            found = np.array([play(deal) for deal in range(count)])
+        else:
+            with get_context("fork").Pool(cores) as pool:
+                found = np.array(pool.map(play, range(count), chunksize=BLOCK))
         return found[:, 0], found[:, 1:]
+
+    def deal(self, judges: Sequence[Judge], deal: int) -> np.ndarray:
+        return np.mean([self.match(one, deal, at) for at, one in enumerate(judges)], axis=0)
 
     def match(self, judge: Judge, deal: int, rotation: int) -> tuple[float, ...]:
         """Player 0's result in one match, and its corrections."""
@@ -194,8 +200,8 @@ class Measured:
     covered: float
 
 
-def measured(row: Row, count: int) -> Measured:
-    values, corrections = row.deals(count)
+def measured(row: Row, count: int, cores: int = 1) -> Measured:
+    values, corrections = row.deals(count, cores)
     spread = corrections.std(axis=0)
     used = spread > 1e-9
     z = corrections.mean(axis=0)[used] / spread[used] * np.sqrt(count)
@@ -219,6 +225,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.chance")
     parser.add_argument("--deals", type=int, default=1_000, metavar="N")
     parser.add_argument("--playouts", type=int, metavar="N", help="of a state; any N is unbiased")
+    parser.add_argument("--cores", type=int, default=1, metavar="N", help="processes")
     parser.add_argument("--rows", default="some", metavar="some|all|TEXT", help="in their names")
     options = parser.parse_args(arguments)
     if options.playouts:
@@ -229,9 +236,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     wanted = [named for named in ROWS if options.rows == "all" or options.rows in named]
     for named in FEW if options.rows == "some" else wanted:
         measured(ROWS[named], 2)  # compile and learn first
-        started = time.process_time()
-        found = measured(ROWS[named], options.deals)
-        each = 1_000 * (time.process_time() - started) / options.deals / len(SEATINGS)
+        started = time.perf_counter()
+        found = measured(ROWS[named], options.deals, options.cores)
+        spent = (time.perf_counter() - started) * options.cores
+        each = 1_000 * spent / options.deals / len(SEATINGS)
         every += found.z.tolist()
         told = (f"{options.deals:,}", f"{found.ratio:.1f}", ", ".join(f"{z:+.1f}" for z in found.z))
         cells = (*named.split(", "), *told, f"{found.covered:.0%}", f"{each:.0f}")

@@ -11,7 +11,7 @@ are links to their siblings; a wheel contains them directly.
 
 from __future__ import annotations
 
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from gauntlet.common.process import leave_current_folder
@@ -70,7 +70,10 @@ __all__ = [
     "load",
     "run",
 ]
-__version__ = version("gauntlet")
+try:
+    __version__ = version("gauntlet")
+except PackageNotFoundError:  # a checkout that is not installed, as for benchmarks on a GPU machine
+    __version__ = "unknown"
 
 
 def __getattr__(name: str) -> Any:

@@ -15,16 +15,21 @@ WITHOUT = (
     *("hydra", "omegaconf", "ray", "mlflow", "pandas", "statsmodels", "scipy", "numba", "msgspec"),
     *("deepspeed", "starlette", "nicegui", "sklearn", "matplotlib"),
 )
-"""Packages that this project uses and a machine with a GPU need not have."""
+"""Packages that this project uses and a machine with a GPU need not have. Nor is the project
+installed there."""
 
 ALONE = """
 import sys
 from importlib.machinery import PathFinder
+from importlib.metadata import DistributionFinder
 class Without(PathFinder):
     @classmethod
     def find_spec(cls, name, path=None, target=None):
         absent = name.partition(".")[0] in {without!r}
         return None if absent else PathFinder.find_spec(name, path, target)
+    @classmethod
+    def find_distributions(cls, context=DistributionFinder.Context()):
+        return [] if context.name == "gauntlet" else PathFinder.find_distributions(context)
 sys.meta_path = [Without if finder is PathFinder else finder for finder in sys.meta_path]
 from benchmarks.gpu import main
 main()
