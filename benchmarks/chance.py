@@ -94,7 +94,7 @@ class Row:
         return found[:, 0], found[:, 1:]
 
     def deal(self, judges: Sequence[Judge], deal: int) -> np.ndarray:
-        return np.mean([self.match(one, deal, at) for at, one in enumerate(judges)], axis=0)
+        return np.array([self.match(one, deal, at) for at, one in enumerate(judges)]).mean(axis=0)
 
     def match(self, judge: Judge, deal: int, rotation: int) -> tuple[float, ...]:
         """Player 0's result in one match, and its corrections."""
