@@ -13,7 +13,7 @@ the time limit are skipped and listed.
   the GPU's measured rate, the host's share, the cost of batch_invariant, and peak memory; vLLM and
   SGLang on the same decisions, if installed.
 - writing: batched generation, against `generate` one at a time.
-- shards: two shards of a network on one GPU, against the whole.
+- shards: two shards of a network on one GPU, against the whole, if DeepSpeed is installed.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Run:
         started = time.monotonic()
         try:
             found = step()
-        except (RuntimeError, torch.OutOfMemoryError) as error:
+        except (RuntimeError, torch.OutOfMemoryError, SystemExit) as error:
             why = (str(error).strip() or type(error).__name__).splitlines()[0]
             self.left_out.append(name)
             print(f"{name}: {why}", flush=True)

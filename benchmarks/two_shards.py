@@ -2,9 +2,9 @@
 
     python -m benchmarks.two_shards SIZE [--device cuda]     prints one line of JSON
 
-Two processes hold one shard each, split by DeepSpeed or, if it is not installed, by transformers.
-On one GPU their sums go through main memory, so this shows that the shards' results match the
-whole's, not the speed of two GPUs.
+Two processes hold one shard each, split by DeepSpeed or, on a CPU where it is not installed, by
+transformers. On one GPU their sums go through main memory, so this shows that the shards' results
+match the whole's, not the speed of two GPUs.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 import torch
@@ -38,6 +39,9 @@ Figures = dict[str, float]
 
 def measured(size: str, device: str) -> Figures:
     """Run `measure` in separate processes. Raises RuntimeError."""
+    if device == "cuda" and not find_spec("deepspeed"):
+        # transformers gathers the shards' outputs, which through main memory ends the process.
+        raise RuntimeError("two shards on one GPU need DeepSpeed: pip install deepspeed")
     found = apart.run_part("benchmarks.two_shards", size, "--device", device)
     return {f"{size}.shards_{figure}": value for figure, value in found.items()}
 

@@ -38,6 +38,7 @@ UNREAD = (".", "__", "outputs")
 """Prefixes of folder names that are not searched for data."""
 SILENT = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
 """Syntax tree fields that do not affect behaviour."""
+PACKAGES = re.compile(r"[\\/](site|dist)-packages([\\/]|$)")
 FEW = 4
 """How many files a message names."""
 
@@ -204,10 +205,14 @@ def _source(name: str) -> Path | None:
 
 @cache
 def _is_library(top: str) -> bool:
-    """Whether a package is in the standard library, installed, or not found."""
+    """Whether a package is in the standard library, installed, or not found. Installed are those in
+    a folder to which pip installed something, also one of PYTHONPATH."""
     spec = _spec(top)
-    installed = re.search(r"[\\/](site|dist)-packages[\\/]", str(spec))
-    return spec is None or top in sys.stdlib_module_names or bool(installed)
+    if spec is None or top in sys.stdlib_module_names:
+        return True
+    places = [Path(place).parent for place in spec.submodule_search_locations or ()]
+    places += [] if places or not spec.origin else [Path(spec.origin).parent]
+    return any(PACKAGES.search(str(place)) or any(place.glob("*.dist-info")) for place in places)
 
 
 @cache

@@ -8,6 +8,7 @@ from torch import nn
 from transformers import AutoModelForCausalLM
 
 from gauntlet.common.errors import ModelError
+from gauntlet.models.engine.equivalence_check import TOLERANCE_OF_8_BITS, tolerance
 from gauntlet.models.engine.fp8 import E4M3, LARGEST, Linear8, quantize, scaled
 
 
@@ -38,6 +39,7 @@ def test_the_change_of_scores_is_told(make_checkpoint, caplog):
     assert "'small' in fp8: log-probabilities of a probe moved by 0." in caplog.text
     assert isinstance(network.model.layers[2].mlp.up_proj, Linear8)
     assert type(network.lm_head) is nn.Linear
+    assert tolerance(network) == TOLERANCE_OF_8_BITS
 
 
 def test_an_unknown_architecture_is_refused(make_checkpoint):
