@@ -168,6 +168,23 @@ def test_a_file_that_comes_or_goes_is_a_change(code: Callable[..., Code]) -> Non
     assert differences(before, after, shared=True) == frozenset()
 
 
+def test_a_library_beside_which_pip_noted_an_installation_is_not_the_users_code(
+    code: Callable[..., Code], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """As after `pip install --target FOLDER`, with FOLDER on PYTHONPATH."""
+    folder = tmp_path_factory.mktemp("installed")
+    (folder / "lends").mkdir()
+    (folder / "lends" / "__init__.py").write_text("from . import parts\n")
+    (folder / "lends" / "parts.py").write_text("from ... import beyond\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        patch.setitem(USERS_PACKAGE, "helping.py", "import lends\n" + USERS_PACKAGE["helping.py"])
+        with pytest.raises(UserError, match=r"lends/parts\.py cannot be read"):
+            code()
+        (folder / "lends-1.0.dist-info").mkdir()
+        assert not [file for file in code().files if file.startswith("lends")]
+
+
 def test_a_module_that_is_no_python_is_named(code: Callable[..., Code]) -> None:
     with pytest.raises(UserError, match=r"own/rules.py cannot be read: "):
         code("own/rules.py", "def", "dfe")
