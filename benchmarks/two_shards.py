@@ -39,9 +39,6 @@ Figures = dict[str, float]
 
 def measured(size: str, device: str) -> Figures:
     """Run `measure` in separate processes. Raises RuntimeError."""
-    if device == "cuda" and not find_spec("deepspeed"):
-        # transformers gathers the shards' outputs, which through main memory ends the process.
-        raise RuntimeError("two shards on one GPU need DeepSpeed: pip install deepspeed")
     found = apart.run_part("benchmarks.two_shards", size, "--device", device)
     return {f"{size}.shards_{figure}": value for figure, value in found.items()}
 
@@ -49,6 +46,9 @@ def measured(size: str, device: str) -> Figures:
 def measure(size: str, device: str) -> Figures:
     """Return the shards' deviation from the reference scorer on the whole network, in float32;
     decisions per second; the largest share of the layers' weights in one shard."""
+    if device == "cuda" and not find_spec("deepspeed"):
+        # transformers gathers the shards' outputs, which through main memory ends the process.
+        raise SystemExit("two shards on one GPU need DeepSpeed: pip install deepspeed")
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "whole"
         network = network_of(size, device).float()

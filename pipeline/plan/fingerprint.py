@@ -39,6 +39,7 @@ UNREAD = (".", "__", "outputs")
 SILENT = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
 """Syntax tree fields that do not affect behaviour."""
 PACKAGES = re.compile(r"[\\/](site|dist)-packages([\\/]|$)")
+"""Matches folders of installed packages."""
 FEW = 4
 """How many files a message names."""
 
