@@ -32,6 +32,9 @@ from gauntlet.models.base import (
 from gauntlet.pipeline.play.chains import Answered, Ask, Chain
 from gauntlet.pipeline.play.cost import split_cost
 
+PATIENCE = 5.0
+"""Seconds that a closing queue waits for the batch in progress."""
+
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
@@ -135,10 +138,12 @@ class BatchQueue:
                 self._changed.notify()
 
     def close(self) -> None:
+        """Wait PATIENCE seconds for the batch in progress: nobody needs its answers, and a large one
+        takes a slow machine minutes."""
         with self._changed:
             self._closed = True
             self._changed.notify()
-        self._thread.join()
+        self._thread.join(PATIENCE)
 
     def _serve(self) -> None:
         while batch := self._next():

@@ -129,7 +129,7 @@ class Scheduler:
         return [match.done for match in matches]
 
     def close(self) -> None:
-        """Stop once the answers in progress have arrived. Calls of cancellable models are
+        """Stop once the answers in progress have arrived, or soon. Calls of cancellable models are
         cancelled, and a player that thinks for longer than GRACE seconds is interrupted. Unfinished
         matches are dropped and their futures cancelled."""
         with self._submitting:
@@ -144,7 +144,7 @@ class Scheduler:
             self._thread.join(GRACE)
         for match in [*self._active, *self._waiting]:
             match.done.cancel()
-        for waiting in self._queues.values():  # last: a model may take long to answer
+        for waiting in self._queues.values():  # last: a model may take a while to answer
             waiting.close()
 
     def _serve(self) -> None:

@@ -13,6 +13,7 @@ import pytest
 from gauntlet.common.errors import Stopped
 from gauntlet.models.base import Done, Generate, Generation, More, Prompt, Reply, Request, Scores
 from gauntlet.models.fake import Fake
+from gauntlet.pipeline.play import queues
 from gauntlet.pipeline.play.chains import Ask
 from gauntlet.pipeline.play.queues import BatchQueue, Delivery, Queue, SlotQueue, queue_for
 from gauntlet.pipeline.play.width import FIRST, Width
@@ -263,6 +264,19 @@ def test_closing_delivers_what_is_being_answered_and_drops_the_rest(
     }
     assert model.begun.empty()
     assert delivered.batches.empty()
+
+
+def test_a_queue_does_not_wait_long_for_a_slow_batch(
+    delivered: Delivered, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queues, "PATIENCE", 0.1)
+    model = Gated()
+    waiting = BatchQueue(model, 1, delivered.batches.put)
+    put(waiting, "a")
+    assert model.begun.get(timeout=SECONDS) == ["a"]
+    waiting.close()
+    assert delivered.batches.empty()
+    model.open.release()
 
 
 def test_an_idle_queue_closes_at_once(delivered: Delivered) -> None:
