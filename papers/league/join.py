@@ -31,6 +31,7 @@ from gauntlet.pipeline.log import archive
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.progress import Waiting
 from gauntlet.pipeline.log.results import CellInfo
+from gauntlet.pipeline.plan.build import build_model
 from gauntlet.pipeline.verify import Findings, replay, report, verify
 
 MORE = ("tracking=none",)
@@ -48,6 +49,7 @@ DEALS = 4
 def join(model: Path, methods: Sequence[str], deals: int, out: Console) -> int:
     """Play, print the place, write the entry; returns the exit status. Raises UserError."""
     name = checked_name(model, model.stem)
+    refuse_known(model, name)
     if unknown := [method for method in methods if method not in METHODS.split(",")]:
         raise UserError(f"the league does not ask by {', '.join(unknown)}; it does by {METHODS}")
     folder = Path("outputs/join") / name
@@ -70,6 +72,25 @@ def join(model: Path, methods: Sequence[str], deals: int, out: Console) -> int:
     archive.pack(Folder(folder), entry / LOG.name)
     out.print(f"{entry}: add this folder by a pull request", soft_wrap=True)
     return 0
+
+
+def refuse_known(model: Path, name: str) -> None:
+    """Raises UserError if the league has a model of these weights, or if they are not here."""
+    node = yaml.safe_load(model.read_text(encoding="utf-8"))
+    content = build_model(node, f"model {name}", ()).identity().get("content")
+    with unpacked_logs([LOG]) as folders:
+        if known := _weights(Folder(folders[0])).get(str(content)):
+            raise UserError(f"{model}: the league has these weights, as {known}")
+
+
+def _weights(log: Folder) -> dict[str, str]:
+    """The models of a log by the hash of their weights, where they have one."""
+    found = {}
+    for about in log.sweep_cells():
+        for player in log.cell(about.key)["identity"]["players"]:
+            if content := player.get("model", {}).get("content"):
+                found[content] = about.labels["model"]
+    return found
 
 
 def plays(name: str, methods: Sequence[str]) -> str:
@@ -151,6 +172,10 @@ def _foreign(name: str, entry: Folder, league: Folder) -> Iterator[str]:
             yield f"{about.name}: the league has no such game, or another opponent"
     players = sorted({about.labels["agent"] for about in cells})
     yield from (f"{one} is not {name}" for one in players if not one.startswith(f"{name}/"))
+    models = _weights(league)
+    for content in _weights(entry):
+        if content in models:
+            yield f"{name} has the weights of {models[content]}"
 
 
 def _left_out(entry: Folder, league: Folder) -> Iterator[str]:

@@ -11,6 +11,7 @@ import yaml
 from scipy.stats import ttest_1samp
 
 from gauntlet.papers.league import join, matches, results
+from gauntlet.pipeline.config.compose import CONF
 from gauntlet.pipeline.log import archive
 from gauntlet.pipeline.log.folder import Folder
 from tests.pipeline.conftest import Capsys, Once, Refusal
@@ -145,6 +146,26 @@ def test_a_model_that_joined_before_is_placed_once(
     assert join.main(words) == 0
     assert capsys.readouterr().out.splitlines()[-5:] == first
     assert "| `mine/cloze` |" in first[-2]
+
+
+def test_weights_of_the_league_do_not_join_under_another_name(
+    once: Once, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capsys
+) -> None:
+    league = once(
+        "experiment=league", "game=tic_tac_toe", "players=[random,pocket/cloze]", "deals=1"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(join, "LOG", tmp_path / "log.tar.xz")
+    archive.pack(Folder(league), join.LOG)
+    Path("mine.yaml").write_bytes((CONF / "model" / "pocket.yaml").read_bytes())
+    assert join.main(["mine.yaml"]) == 2
+    assert "mine.yaml: the league has these weights, as pocket" in capsys.readouterr().err
+    entry = tmp_path / "mine"
+    entry.mkdir()
+    Path("mine.yaml").rename(entry / join.MODEL)
+    archive.pack(Folder(league), entry / matches.LOG.name)
+    assert join.main(["--check", str(entry)]) == 1
+    assert "mine has the weights of pocket" in capsys.readouterr().out
 
 
 def test_a_model_may_have_the_name_of_the_leagues_folder(packed: Path, capsys: Capsys) -> None:
