@@ -11,6 +11,7 @@ depends on no later deal; it is the same however far a sweep has progressed.
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +21,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from gauntlet.common.threads import interrupt
 from gauntlet.games.capabilities import Adjustable, Imitating, Scored
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.log.folder import Folder
@@ -92,18 +94,29 @@ def judged(
     cell: Cell, matches: Sequence[M], judge: Callable[[M], T], say: Callable[[str], None]
 ) -> Iterator[tuple[str, T]]:
     """Yield each match's id and what `judge` finds of it, in order, from THREADS at once. `say`
-    gets progress lines."""
+    gets progress lines. An interrupt ends the judging of a match, which can take minutes."""
     last_report = time.monotonic()
     pool = ThreadPoolExecutor(THREADS)
+    busy: set[threading.Thread] = set()
+
+    def judge_one(match: M) -> T:
+        busy.add(threading.current_thread())
+        try:
+            return judge(match)
+        finally:
+            busy.discard(threading.current_thread())
+
     try:
-        found = zip(matches, pool.map(judge, matches), strict=True)
+        found = zip(matches, pool.map(judge_one, matches), strict=True)
         for done, (match, value) in enumerate(found):
             if time.monotonic() - last_report > SAY_EVERY:
                 last_report = time.monotonic()
                 say(f"luck-adjusting {cell.name}: {done:,} of {len(matches):,} matches")
             yield match.match, value
     finally:
-        pool.shutdown(cancel_futures=True)  # on interrupt, drop queued work
+        for thread in [*busy]:
+            interrupt(thread)
+        pool.shutdown(cancel_futures=True)  # drops queued work
 
 
 def against(cell: Cell, policy: str) -> Cell:

@@ -138,8 +138,8 @@ class BatchQueue:
                 self._changed.notify()
 
     def close(self) -> None:
-        """Wait PATIENCE seconds for the batch in progress: nobody needs its answers, and a large one
-        takes a slow machine minutes."""
+        """Wait PATIENCE seconds for the batch in progress: nobody needs its answers, and a large
+        one takes a slow machine minutes."""
         with self._changed:
             self._closed = True
             self._changed.notify()

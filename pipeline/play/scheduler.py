@@ -7,7 +7,6 @@ threads, so a slow one delays only the matches that asked it.
 
 from __future__ import annotations
 
-import ctypes
 import queue
 import threading
 import time
@@ -23,6 +22,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from gauntlet.common.errors import Stopped
+from gauntlet.common.threads import interrupt
 from gauntlet.models.base import (
     Cancellable,
     Concurrent,
@@ -140,7 +140,7 @@ class Scheduler:
         self._arrivals.put(())
         self._thread.join(GRACE)
         while self._thread.is_alive():  # a player is still thinking: do not wait for it
-            _interrupt(self._thread)
+            interrupt(self._thread)
             self._thread.join(GRACE)
         for match in [*self._active, *self._waiting]:
             match.done.cancel()
@@ -296,9 +296,3 @@ def _full_at_once(loaded: tuple[ModelSource, Model]) -> bool:
     weights on disk are read for every batch, however large."""
     source, model = loaded
     return isinstance(model, Concurrent) or getattr(source, "offload", "none") != "none"
-
-
-def _interrupt(thread: threading.Thread) -> None:
-    """Raise SystemExit in the thread at its next bytecode."""
-    exception = ctypes.py_object(SystemExit)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), exception)

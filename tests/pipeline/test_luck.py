@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import pytest
 from gauntlet.games.holdem import Holdem
 from gauntlet.pipeline import report
 from gauntlet.pipeline.judging.luck import error_of
-from gauntlet.pipeline.judging.references import Reference, games_of
+from gauntlet.pipeline.judging.references import Reference, games_of, judged
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.plan.rng import DEAL, stream
 from tests.pipeline.conftest import Capsys, Sweep
@@ -191,3 +193,26 @@ def test_the_end_of_a_run_says_from_which_cells_luck_is_removed(
 ) -> None:
     assert sweep("agent=first", "game=uno,tic_tac_toe", "baseline=random", "deals=4") == 0
     assert "Luck is removed from 1 of 2 cells; see luck.csv." in capsys.readouterr().out
+
+
+def test_an_interrupt_ends_the_judging_of_a_long_match() -> None:
+    cell: Any = type("cell", (), {"name": "long"})
+    matches: list[Any] = [type("match", (), {"match": str(number)}) for number in range(8)]
+    begun, ended = threading.Event(), list[BaseException]()
+
+    def judge(match: Any) -> int:
+        if match.match == "0":
+            return 0
+        begun.set()
+        try:
+            return sum(1 for _ in count())
+        except BaseException as error:
+            ended.append(error)
+            raise
+
+    found: Any = judged(cell, matches, judge, print)
+    assert next(found) == ("0", 0)
+    assert begun.wait(10)
+    found.close()
+    assert [type(error) for error in ended] == [SystemExit] * len(ended)
+    assert 1 <= len(ended) <= 2
