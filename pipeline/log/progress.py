@@ -134,6 +134,10 @@ class Waiting:
         if self._bar is not None:
             self._bar.reach(done, total)
 
+    def part(self, number: int, parts: int) -> Callable[[int, int], None]:
+        """A `reach` for one of several parts, numbered from 0, of about the same size."""
+        return lambda done, total: self.reach(number * total + done, parts * total)
+
     def __enter__(self) -> Waiting:
         return self
 
