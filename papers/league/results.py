@@ -36,6 +36,10 @@ METHODS = ("pride", "cloze", "counterfactual")
 """One prompt, its letters' prior taken out; all rotations; every option by itself."""
 COMPARED = ("first_option", "uct_4", "uct_16", "uct_64")
 """Players without a model that a short table has beside the models."""
+HEADS = (
+    *("player", "rating (90%)", "score", "like UCT of", "games", "matches"),
+    *("tokens a decision", "unusable replies"),
+)
 RAW, ADJUSTED = ("raw_low", "raw_high"), ("ci_low", "ci_high")
 OBFUSCATED = {"obfuscated_uno": "uno", "obfuscated_tic_tac_toe": "tic_tac_toe"}
 
@@ -112,7 +116,7 @@ def _placed(levels: np.ndarray, score: float) -> float:
 
 def leaderboard(games: Games, folders: Sequence[Path]) -> pd.DataFrame:
     """A row per player, by rating: rating, its 90% limits, score, playouts with limits, games,
-    matches, and tokens for each decision asked."""
+    matches, tokens for each decision asked, and the share of these with no usable reply."""
     ratings = rate_contest(contest(folders), rated)["ratings"].set_index("player")
     scores, rows = by_game(games), []
     for player, own in games.matches.groupby(games.matches["player"].astype(str)):
@@ -127,6 +131,7 @@ def leaderboard(games: Games, folders: Sequence[Path]) -> pd.DataFrame:
                 "games": scores.loc[player].count(),
                 "matches": len(own),
                 "tokens": own["tokens"].sum() / max(1, own["asked"].sum()),
+                "unusable": own["fallbacks"].sum() / max(1, own["asked"].sum()),
                 "asked": own["asked"].sum(),
             }
         )
@@ -139,8 +144,8 @@ def table_lines(games: Games, folders: Sequence[Path]) -> Iterator[str]:
 
 def leaderboard_lines(board: pd.DataFrame) -> Iterator[str]:
     """The leaderboard in Markdown."""
-    yield "| player | rating (90%) | score | like UCT of | games | matches | tokens a decision |"
-    yield "|---|---|---|---|---|---|---|"
+    yield f"| {' | '.join(HEADS)} |"
+    yield "|" + "---|" * len(HEADS)
     for row in board.to_dict("records"):
         like = f"{row['playouts']:.1f} ({row['fewest']:.1f} to {row['most']:.1f})"
         cells = (
@@ -153,6 +158,7 @@ def leaderboard_lines(board: pd.DataFrame) -> Iterator[str]:
             f"{row['games']}",
             f"{row['matches']:,}",
             f"{row['tokens']:,.0f}" if row["asked"] else "-",
+            f"{row['unusable']:.0%}" if row["asked"] else "-",
         )
         yield f"| {' | '.join(cells)} |"
 
