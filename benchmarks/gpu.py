@@ -1,6 +1,6 @@
 """Benchmark the scoring engine on one GPU, in a few minutes and one command.
 
-    python -m benchmarks.gpu [--minutes 8] [--json F]
+    python -m benchmarks.gpu [--minutes 13] [--json F]
     python -m benchmarks.gpu --device cpu       the same steps at tiny sizes, without a GPU
 
 Needs torch 2.11 or newer, transformers and numpy, no network. It prints each result as it comes and
@@ -47,7 +47,7 @@ SPEED = {"cuda": ("1b", "8b", "8b-fp8"), "cpu": ("tiny",)}
 ENGINE_SIZES = ("1b", "8b", "tiny")
 WRITING = {"cuda": "1b", "cpu": "tiny"}
 SECONDS = {"1b": 120.0, "8b": 150.0, "8b-fp8": 240.0}
-"""Of measuring a size's speed: 117 and 145 on an H200, and over 170 for `8b-fp8`."""
+"""To measure a size's speed: 117 and 145 on an H200, and more than 170 for `8b-fp8`."""
 DTYPES = (torch.float32, torch.bfloat16)
 CHECKED = {"cuda": 24, "cpu": 6}
 """Decisions whose log-probabilities are all compared."""
@@ -93,7 +93,7 @@ class Run:
 
 def steps(device: str) -> Iterator[tuple[str, Step, float]]:
     """Yield the steps of a device, the most important first, with their approximate seconds on an
-    80 GB GPU: larger networks take longer to build."""
+    H200."""
     for size in EXACT[device]:
         for dtype in DTYPES:
             name = f"exact.{size}.{str(dtype).removeprefix('torch.')}"
@@ -172,7 +172,7 @@ def about(device: str) -> dict[str, str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
-    parser.add_argument("--minutes", type=float, default=8, help="no step begins that ends later")
+    parser.add_argument("--minutes", type=float, default=13, help="no step begins that ends later")
     parser.add_argument("--json", type=Path, help="write the figures to this file, step by step")
     options = parser.parse_args()
     version = tuple(int(part) for part in torch.__version__.split(".")[:2])

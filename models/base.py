@@ -209,7 +209,7 @@ class Model(Protocol):
         ...
 
     def close(self) -> None:
-        """Free the model's resources."""
+        """Free the model's resources. A batch may still be running, whose answers nobody needs."""
         ...
 
 

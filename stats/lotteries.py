@@ -40,16 +40,6 @@ def maximal_lottery(margins: Floats) -> Floats:
     return _of_most_entropy(checked, middle)
 
 
-def a_lottery(margins: Floats) -> Floats:
-    """Return a maximal lottery, any one where there are several: one linear programme."""
-    k = len(margins)
-    above = np.hstack((-margins.T, np.ones((k, 1))))
-    total, bounds = np.append(np.ones(k), 0.0), [*[(0, 1)] * k, (None, None)]
-    found = linprog(np.append(np.zeros(k), -1.0), above, np.zeros(k), total[None], [1.0], bounds)
-    p: Floats = found.x[:k]
-    return p
-
-
 def _corner(margins: Floats, goal: Floats) -> Floats:
     """Return the maximal lottery with most of `goal`."""
     k = len(margins)

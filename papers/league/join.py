@@ -11,10 +11,11 @@ import argparse
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import yaml
 from rich.console import Console
@@ -49,9 +50,9 @@ DEALS = 4
 def join(model: Path, methods: Sequence[str], deals: int, out: Console) -> int:
     """Play, print the place, write the entry; returns the exit status. Raises UserError."""
     name = checked_name(model, model.stem)
-    refuse_known(model, name)
     if unknown := [method for method in methods if method not in METHODS.split(",")]:
         raise UserError(f"the league does not ask by {', '.join(unknown)}; it does by {METHODS}")
+    refuse_known(model, name)
     folder = Path("outputs/join") / name
     with TemporaryDirectory() as configs:
         for group, text in (
@@ -75,22 +76,35 @@ def join(model: Path, methods: Sequence[str], deals: int, out: Console) -> int:
 
 
 def refuse_known(model: Path, name: str) -> None:
-    """Raises UserError if the league has a model of these weights, or if they are not here."""
-    node = yaml.safe_load(model.read_text(encoding="utf-8"))
-    content = build_model(node, f"model {name}", ()).identity().get("content")
-    with unpacked_logs([LOG]) as folders:
-        if known := _weights(Folder(folders[0])).get(str(content)):
-            raise UserError(f"{model}: the league has these weights, as {known}")
+    """Raises UserError if the league has a model of these weights, or if they are not here. A file
+    that takes values from the environment is left to the check of its entry."""
+    text = model.read_text(encoding="utf-8")
+    if "${" in text:
+        return
+    identity = build_model(yaml.safe_load(text), f"model {name}", ()).identity()
+    if known := _models(name).get(_weights(identity)):
+        raise UserError(f"{model}: the league has these weights, as {known}")
 
 
-def _weights(log: Folder) -> dict[str, str]:
-    """The models of a log by the hash of their weights, where they have one."""
-    found = {}
+def _models(name: str) -> dict[str, str]:
+    """The models of the league by their weights, where these have a hash; not this one."""
+    others = [log for log in logs() if log == LOG or log.parent.name != name]
+    with unpacked_logs(others) as folders:
+        return {key: one for log in folders for key, one in _models_of(Folder(log))}
+
+
+def _models_of(log: Folder) -> Iterator[tuple[str, str]]:
     for about in log.sweep_cells():
         for player in log.cell(about.key)["identity"]["players"]:
-            if content := player.get("model", {}).get("content"):
-                found[content] = about.labels["model"]
-    return found
+            if key := _weights(player.get("model", {})):
+                yield key, about.labels["model"]
+
+
+def _weights(identity: Mapping[str, Any]) -> str:
+    """The hash of a model's weights: of a folder, a hub's commit, a GGUF file; "" without one."""
+    return next(
+        (str(identity[key]) for key in ("content", "commit", "gguf") if key in identity), ""
+    )
 
 
 def plays(name: str, methods: Sequence[str]) -> str:
@@ -144,8 +158,8 @@ def place(folder: Path, name: str) -> Iterator[str]:
 
 def checked(entry: Path) -> Findings:
     """An entry's faults: the log damaged, edited or not to be played again; another seed; games or
-    opponents that are not the league's; games, deals or seats left out. Raises UserError if it
-    cannot be read."""
+    opponents that are not the league's; weights that play already; games, deals or seats left out.
+    Raises UserError if it cannot be read."""
     name = checked_name(entry / MODEL, entry.resolve().name)
     with unpacked_logs([entry / LOG.name, LOG]) as folders:
         own, league = map(Folder, folders)
@@ -162,7 +176,7 @@ def checked(entry: Path) -> Findings:
 
 
 def _foreign(name: str, entry: Folder, league: Folder) -> Iterator[str]:
-    """What in an entry is not of the league, or not of this name."""
+    """What in an entry is not of the league, not of this name, or there under another."""
     if entry.seed != league.seed:
         yield f"seed {entry.seed} is not the league's {league.seed}"
     known = {_terms(about) for about in league.sweep_cells()}
@@ -172,10 +186,9 @@ def _foreign(name: str, entry: Folder, league: Folder) -> Iterator[str]:
             yield f"{about.name}: the league has no such game, or another opponent"
     players = sorted({about.labels["agent"] for about in cells})
     yield from (f"{one} is not {name}" for one in players if not one.startswith(f"{name}/"))
-    models = _weights(league)
-    for content in _weights(entry):
-        if content in models:
-            yield f"{name} has the weights of {models[content]}"
+    models = _models(name)
+    for key in sorted({key for key, _ in _models_of(entry)} & models.keys()):
+        yield f"{name} has the weights of {models[key]}"
 
 
 def _left_out(entry: Folder, league: Folder) -> Iterator[str]:

@@ -94,7 +94,8 @@ def judged(
     cell: Cell, matches: Sequence[M], judge: Callable[[M], T], say: Callable[[str], None]
 ) -> Iterator[tuple[str, T]]:
     """Yield each match's id and what `judge` finds of it, in order, from THREADS at once. `say`
-    gets progress lines. An interrupt ends the judging of a match, which can take minutes."""
+    gets progress lines. An interrupt ends the judging of a match, which can take minutes,
+    as soon as it is back in Python."""
     last_report = time.monotonic()
     pool = ThreadPoolExecutor(THREADS)
     busy: set[threading.Thread] = set()
@@ -114,9 +115,20 @@ def judged(
                 say(f"luck-adjusting {cell.name}: {done:,} of {len(matches):,} matches")
             yield match.match, value
     finally:
-        for thread in [*busy]:
+        pool.shutdown(wait=False, cancel_futures=True)  # drops queued work
+        _interrupt_all(busy)
+        pool.shutdown()
+
+
+def _interrupt_all(busy: set[threading.Thread]) -> None:
+    """Interrupt these threads, and those that are just beginning, once each."""
+    sent = set[threading.Thread]()
+    for _ in range(3):
+        for thread in {*busy} - sent:
             interrupt(thread)
-        pool.shutdown(cancel_futures=True)  # drops queued work
+            sent.add(thread)
+        if sent:
+            time.sleep(0.01)
 
 
 def against(cell: Cell, policy: str) -> Cell:

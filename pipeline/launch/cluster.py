@@ -130,7 +130,7 @@ class _RemoteActor:
         return self._inline.play(lease).result()
 
     def close(self) -> None:
-        """Return once the requests in progress are answered; send no more."""
+        """Return once the requests in progress are answered, or soon; send no more."""
         if self._refusal is None:
             self._inline.close()
 

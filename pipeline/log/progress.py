@@ -124,19 +124,21 @@ class Waiting:
     def __init__(self, out: Console, doing: str, unit: str, done: str = "played") -> None:
         self._out, self._doing, self._unit, self._done = out, doing, unit, f"{doing}: {done}"
         self._started = time.monotonic()
+        self._reached = 0
         self._bar: Bar | None = None
 
     def reach(self, done: int, total: int) -> None:
-        """Set the number done and the total, which may have changed."""
+        """Set the number done and the total, which may have changed. If fewer are done than
+        before, other work has begun, with a bar and a clock of its own."""
+        if done < self._reached:
+            self.__exit__()
+            self._started, self._bar = time.monotonic(), None
+        self._reached = done
         if self._bar is None and time.monotonic() - self._started > PATIENCE:
             self._bar = Bar(self._out, total, doing=self._doing, done=self._done, unit=self._unit)
             self._bar.__enter__()
         if self._bar is not None:
             self._bar.reach(done, total)
-
-    def part(self, number: int, parts: int) -> Callable[[int, int], None]:
-        """A `reach` for one of several parts, numbered from 0, of about the same size."""
-        return lambda done, total: self.reach(number * total + done, parts * total)
 
     def __enter__(self) -> Waiting:
         return self

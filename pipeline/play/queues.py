@@ -65,7 +65,8 @@ class Queue(Protocol):
         ...
 
     def close(self) -> None:
-        """Return once the requests in progress are delivered; waiting ones are dropped."""
+        """Drop what waits; return once the requests in progress are delivered, or PATIENCE seconds
+        after, when a batch still runs: the model may be closed while it answers."""
         ...
 
 

@@ -129,9 +129,9 @@ class Scheduler:
         return [match.done for match in matches]
 
     def close(self) -> None:
-        """Stop once the answers in progress have arrived, or soon. Calls of cancellable models are
-        cancelled, and a player that thinks for longer than GRACE seconds is interrupted. Unfinished
-        matches are dropped and their futures cancelled."""
+        """Stop once the answers in progress have arrived, or a few seconds later. Calls of
+        cancellable models are cancelled, and a player that thinks for longer than GRACE seconds is
+        interrupted. Unfinished matches are dropped and their futures cancelled."""
         with self._submitting:
             self._closed.set()
         for model in self._models.values():

@@ -156,6 +156,7 @@ def test_weights_of_the_league_do_not_join_under_another_name(
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(join, "LOG", tmp_path / "log.tar.xz")
+    monkeypatch.setattr(join, "logs", lambda: [join.LOG])
     archive.pack(Folder(league), join.LOG)
     Path("mine.yaml").write_bytes((CONF / "model" / "pocket.yaml").read_bytes())
     assert join.main(["mine.yaml"]) == 2

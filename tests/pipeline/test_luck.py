@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import threading
-from itertools import count
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -198,14 +198,14 @@ def test_the_end_of_a_run_says_from_which_cells_luck_is_removed(
 def test_an_interrupt_ends_the_judging_of_a_long_match() -> None:
     cell: Any = type("cell", (), {"name": "long"})
     matches: list[Any] = [type("match", (), {"match": str(number)}) for number in range(8)]
-    begun, ended = threading.Event(), list[BaseException]()
+    begun, late, ended = threading.Event(), threading.Event(), list[BaseException]()
 
     def judge(match: Any) -> int:
         if match.match == "0":
             return 0
         begun.set()
         try:
-            return sum(1 for _ in count())
+            return sum(1 for _ in takewhile(lambda _: not late.is_set(), count()))
         except BaseException as error:
             ended.append(error)
             raise
@@ -213,6 +213,9 @@ def test_an_interrupt_ends_the_judging_of_a_long_match() -> None:
     found: Any = judged(cell, matches, judge, print)
     assert next(found) == ("0", 0)
     assert begun.wait(10)
-    found.close()
+    closing = threading.Thread(target=found.close)
+    closing.start()
+    closing.join(timeout=20)
+    late.set()
     assert [type(error) for error in ended] == [SystemExit] * len(ended)
     assert 1 <= len(ended) <= 2

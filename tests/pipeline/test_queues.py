@@ -274,7 +274,10 @@ def test_a_queue_does_not_wait_long_for_a_slow_batch(
     waiting = BatchQueue(model, 1, delivered.batches.put)
     put(waiting, "a")
     assert model.begun.get(timeout=SECONDS) == ["a"]
-    waiting.close()
+    closing = threading.Thread(target=waiting.close)
+    closing.start()
+    closing.join(timeout=SECONDS)
+    assert not closing.is_alive()
     assert delivered.batches.empty()
     model.open.release()
 
