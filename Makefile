@@ -36,7 +36,7 @@ reproduce: $(READY) ## set a paper's numbers beside our own: PAPER=llm_uno|uno_a
 		$(if $(DEALS),--deals $(DEALS)) $(if $(MATCHES),--matches $(MATCHES))
 
 league: $(DEV) real-models ## play the public league, or go on with it: LEAGUE=small for a first look
-	$(PY) -m pipeline.run experiment=league $(if $(filter small,$(LEAGUE)),output_dir=outputs/league_small deals=2 \
+	$(PY) -m pipeline.run experiment=league $(if $(filter small,$(LEAGUE)),output_dir=outputs/league_small deals=1 \
 		game=tic_tac_toe$(comma)obfuscated_tic_tac_toe$(comma)holdem_hands$(comma)evergreen)
 
 league-check: $(DEV) ## check the models that joined the league

@@ -12,6 +12,7 @@ from math import inf
 import numpy as np
 from scipy.optimize import linprog, minimize
 
+from gauntlet.stats.bradley_terry import Ints
 from gauntlet.stats.chains import Truths
 from gauntlet.stats.checks import Floats
 
@@ -38,6 +39,50 @@ def maximal_lottery(margins: Floats) -> Floats:
     if max(np.abs(one - middle).max() for one in corners) < NEAR:
         return np.asarray(middle, float)
     return _of_most_entropy(checked, middle)
+
+
+def lotteries(tables: Floats) -> Floats:
+    """Return a maximal lottery of each of n tables of margins, (n, k, k): (n, k).
+
+    Near tables mostly have the same members, so those of one table's lottery are tried on all
+    others.
+    """
+    found, left = np.zeros(tables.shape[:2]), np.arange(len(tables))
+    while left.size:
+        some = tables[left]
+        tried, holds = _with_members(some, _unbeaten(some[0]))
+        if not holds[0]:
+            whole = maximal_lottery(some[0])
+            tried, holds = _with_members(some, np.flatnonzero(whole > NEAR))
+            tried[0], holds[0] = whole, True
+        found[left[holds]] = tried[holds]
+        left = left[~holds]
+    return found
+
+
+def _unbeaten(margins: Floats) -> Ints:
+    """Return the players who do not lose to a maximal lottery."""
+    k = len(margins)
+    found = linprog(
+        *(np.zeros(k), -margins.T, np.zeros(k), np.ones((1, k)), [1.0]),
+        bounds=(0, 1),
+        options=EXACT,
+    )
+    return np.flatnonzero(margins @ found.x > -NEAR)
+
+
+def _with_members(tables: Floats, members: Ints) -> tuple[Floats, Truths]:
+    """Return for each table, (n, k, k), the lottery against which these members have margins of 0,
+    the shortest if there are several, and whether every maximal lottery has these members at most:
+    all of them play, and all others lose to it."""
+    own = tables[:, members][..., members]
+    total = np.ones((len(tables), 1, len(members)))
+    found = np.zeros(tables.shape[:2])
+    found[:, members] = np.linalg.pinv(np.concatenate((own, total), axis=1), rcond=NEAR)[..., -1]
+    margins = np.einsum("nij,nj->ni", tables, found)
+    others = np.delete(margins, members, axis=1)
+    fits = (np.abs(margins[:, members]) < NEAR).all(1) & (others < -NEAR).all(1)
+    return found, fits & (found[:, members] > NEAR).all(1) & (np.abs(found.sum(1) - 1) < NEAR)
 
 
 def _corner(margins: Floats, goal: Floats) -> Floats:

@@ -171,7 +171,7 @@ def _averages(matches: Matches, fit: Fit, ties: Ties, by: By, level: float) -> A
     def bounds(players: Ints, _: Floats) -> tuple[Floats, Floats]:
         ends = np.full((2, k), np.nan)
         if not np.isnan(fitted[played]).any():
-            ends[:, played] = scores.against_lottery(own, chosen, level)
+            ends[:, played] = scores.against_lottery(own, level)
         return ends[0, players], ends[1, players]
 
     belongs = np.where(np.isnan(fitted), -1, 0)

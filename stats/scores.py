@@ -6,23 +6,26 @@ that games keep their weights and the mean over deals is the mean.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
+from scipy.stats import norm
+from scipy.stats import t as student
 
 from gauntlet.stats.bradley_terry import Ints
 from gauntlet.stats.chains import Truths, reached
 from gauntlet.stats.checks import Floats
+from gauntlet.stats.lotteries import lotteries
 from gauntlet.stats.matches import Matches, Ties
 from gauntlet.stats.means import limits, p_value
 from gauntlet.stats.multiple import holm
 
 HALVES = 2
 """Parts of the deals: a lottery from one is judged by the other."""
-MEMBER = 1e-9
-"""The chance from which a player is in a lottery, as these are rounded."""
+DRAWS = 400
+"""Draws for limits against a lottery."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,12 @@ class PairScores:
         own = self.order % HALVES == number
         return PairScores(self.points[own], self.counts[own], self.order[own])
 
+    def weighted(self, weights: Floats) -> Floats:
+        """The margins where the deals have these weights above 0, (n, deals): (n, k, k)."""
+        points, counts = (np.tensordot(weights, table, 1) for table in (self.points, self.counts))
+        margins = np.where(counts > 0, points / np.where(counts > 0, counts, 1.0) - 0.5, 0.0)
+        return np.asarray((margins - margins.swapaxes(1, 2)) / 2, float)
+
     def by_deal(self, first: int, second: int) -> Floats:
         """The values of the deals in which these two met."""
         met = self.counts[:, first, second] > 0
@@ -122,47 +131,26 @@ def cycles(shown: Truths) -> list[list[int]]:
     return found
 
 
-def against_lottery(
-    scores: PairScores, lottery: Callable[[Floats], Floats], level: float
-) -> tuple[Floats, Floats]:
+def against_lottery(scores: PairScores, level: float) -> tuple[Floats, Floats]:
     """Return limits of each player's mean score, less 1/2, against a lottery that nobody beats:
-    from each half of the deals comes the lottery that the other half is scored against, as
-    lotteries jump where scores change little.
+    quantiles of DRAWS draws that give every deal an exponential weight of mean 1 (the Bayesian
+    bootstrap, D. B. Rubin (1981), Ann. Stat. 9, 130-134), so that they know of other lotteries.
 
-    A deal also moves the lottery of its half, and with it the scores of players outside it; that
-    counts to first order, as if the lottery kept its members (the delta method). No limit exceeds
-    0. nan if two players did not meet in both halves, or these have fewer than two deals.
-
-    lottery: from margins (k, k) to chances (k,).
+    In a draw each half of the deals gives the lottery that the other half is scored against, as a
+    lottery suits the deals that it was made from. The quantiles are widened as Student's t is wider
+    than a normal. No limit exceeds 0. nan if two players did not meet in both halves, or these have
+    fewer than two deals.
     """
-    halves = [scores.half(number) for number in range(HALVES)]
-    margins = [half.means - 0.5 for half in halves]
-    k = len(scores.means)
-    if np.isnan(margins).any() or min(len(half.order) for half in halves) < 2:
-        return np.full(k, np.nan), np.full(k, np.nan)
-    chosen = [lottery(own) for own in margins]
-    values = []
-    for half, own, p, other, q in zip(
-        halves, margins, chosen, margins[::-1], chosen[::-1], strict=True
-    ):
-        moved = len(half.order) * half.moved
-        values.append(own @ q + moved @ q + _lottery_moved(own, moved, p) @ other.T)
-    deals = np.concatenate(values)
-    ends = [limits(column, _span(column, -0.5), level) for column in deals.T]
-    low, high = np.minimum(np.array(ends, float), 0.0).T
-    return low, high
-
-
-def _lottery_moved(margins: Floats, moved: Floats, p: Floats) -> Floats:
-    """Return how a small move of the margins, (n, k, k), moves their maximal lottery p, (n, k): its
-    members' margins against it stay 0, and its sum 1."""
-    members = np.flatnonzero(p > MEMBER)
-    square = np.ix_(members, members)
-    fixed = np.vstack((margins[square], np.ones(len(members))))
-    off = np.array([one[square] @ p[members] for one in moved])
-    found = np.zeros((len(moved), len(p)))
-    found[:, members] = np.hstack((-off, np.zeros((len(off), 1)))) @ np.linalg.pinv(fixed).T
-    return found
+    halves, rng = [scores.half(number) for number in range(HALVES)], np.random.default_rng(0)
+    if any(np.isnan(half.means).any() or len(half.order) < 2 for half in halves):
+        return (np.full(len(scores.means), np.nan),) * 2
+    margins = [half.weighted(rng.exponential(size=(DRAWS, len(half.order)))) for half in halves]
+    against = zip(margins, map(lotteries, margins[::-1]), strict=True)
+    drawn = np.mean([np.einsum("nij,nj->ni", own, p) for own, p in against], axis=0)
+    tail = (1 + level) / 2
+    middle, wider = drawn.mean(0), student.ppf(tail, len(scores.order) - 1) / norm.ppf(tail)
+    low, high = middle + wider * (np.quantile(drawn, (1 - tail, tail), axis=0) - middle)
+    return np.minimum(low, 0.0), np.minimum(high, 0.0)
 
 
 def chances(scores: PairScores, level: float) -> tuple[Floats, Floats, Floats]:

@@ -260,10 +260,11 @@ def add_colour_bar(
 
 @dataclass(frozen=True)
 class Drawing:
-    """One figure in both widths."""
+    """One figure in both widths. kind: the name under which its function is registered."""
 
     wide: Figure
     column: Figure
+    kind: str = ""
 
     @property
     def title(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import partial
 from itertools import zip_longest
@@ -27,6 +28,8 @@ from gauntlet.pipeline.tables.verdict import verdict
 from gauntlet.pipeline.viewer import html
 
 TEMPLATE = Path(__file__).parent / "report.html.j2"
+ALIKE = 6
+"""Figures of a kind on the page, as one for each game; each takes 100 kB."""
 
 
 def write_report(results: Results, draw: bool = True, paper: PaperConfig | None = None) -> None:
@@ -51,12 +54,26 @@ def drawings(results: Results) -> dict[str, Drawing]:
     """Every figure in both widths, in display order."""
     wide: dict[str, Figure] = {}
     column: dict[str, Figure] = {}
+    kinds: dict[str, str] = {}
     for medium, plots in ((WIDE, wide), (COLUMN, column)):
         with plot_style.drawing_for(medium):
-            for name, draw in figures().items():
-                figure = draw(results)
-                plots |= {name: figure} if isinstance(figure, Figure) else figure or {}
-    return {name: Drawing(figure, column[name]) for name, figure in wide.items()}
+            for kind, draw in figures().items():
+                drawn = draw(results)
+                named = {kind: drawn} if isinstance(drawn, Figure) else drawn or {}
+                plots |= named
+                kinds |= dict.fromkeys(named, kind)
+    return {name: Drawing(figure, column[name], kinds[name]) for name, figure in wide.items()}
+
+
+def _on_page(figures: Mapping[str, Drawing]) -> list[tuple[str, Drawing]]:
+    """The first figures of each kind, with their names."""
+    left = Counter({one.kind: ALIKE for one in figures.values()})
+    shown = []
+    for name, one in figures.items():
+        if left[one.kind]:
+            left[one.kind] -= 1
+            shown.append((name, one))
+    return shown
 
 
 def _replay(folder: Path, match: str) -> str:
@@ -75,6 +92,7 @@ def _page(results: Results, figures: Mapping[str, Drawing], pages: Mapping[str, 
     """pages: the addresses of matches' pages."""
     folder, summary = results.folder, results["summary"]
     cells, *other_sheets = (sheet for _, sheet in sheets(results, PAGE))
+    drawn = _on_page(figures)
     return render(
         TEMPLATE,
         title=run_metadata.title([cell.about.labels for cell in results.cells]),
@@ -85,7 +103,8 @@ def _page(results: Results, figures: Mapping[str, Drawing], pages: Mapping[str, 
         facts=run_metadata.facts(folder, results.cells, [*results.names.values()]),
         table=cells,
         line=parser.summary_line(results),
-        drawings=[*figures.items()],
+        drawings=drawn,
+        undrawn=truncation_note(len(drawn), len(figures), "the folder's figures/"),
         sheets=other_sheets,
         cells=choices.page_cells(results, PAGE_CELLS),
         misread=parser.page_examples(results, PAGE_CELLS),

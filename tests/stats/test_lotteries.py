@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from gauntlet.stats.lotteries import deviation_ratings, maximal_lottery
+from gauntlet.stats.lotteries import deviation_ratings, lotteries, maximal_lottery
 from gauntlet.stats.matches import Matches
 from gauntlet.stats.means import limits
 from gauntlet.stats.ratings import Averages, rated
@@ -79,8 +79,8 @@ def test_offsets_by_what_others_play_change_no_deviation_rating(seats: int) -> N
     assert deviation_ratings(with_copy(payoffs, 1))[0][:k] == pytest.approx(ratings, abs=COPIED)
 
 
-def test_limits_against_one_who_beats_everybody_are_those_of_a_mean() -> None:
-    """The lottery of either half is player 0, so the others' limits are of scores against it."""
+def test_limits_against_one_who_beats_everybody_are_near_those_of_a_mean() -> None:
+    """The lottery of either half is player 0, and of nearly all draws of it."""
     one, other, deals = [0, 0, 1], [1, 2, 2], 24
     won = np.array([[at % 3 > 0, at % 5 > 0, at % 4 > 1] for at in range(deals)], float)
     deal, zero = np.repeat(np.arange(deals), 3), np.zeros(3 * deals, int)
@@ -92,10 +92,40 @@ def test_limits_against_one_who_beats_everybody_are_those_of_a_mean() -> None:
         assert found.fitted == pytest.approx([0, 0.5 - won[:, 0].mean(), 0.5 - won[:, 1].mean()])
         for player in (1, 2):
             ends = limits(0.5 - won[:, player - 1], (-0.5, 0.5))
-            assert [end[player] for end in found.limits] == pytest.approx(np.minimum(ends, 0))
+            low, high = (end[player] for end in found.limits)
+            assert low == pytest.approx(ends[0], abs=0.03)
+            assert min(ends[1], 0) - 0.03 < high <= 0, "in some draws the lottery has others"
         chance, low, high = (table[0, 1] for table in found.chances)
         assert chance == pytest.approx(won[:, 0].mean())
         assert low < chance < high
+
+
+def test_limits_do_not_depend_on_the_order_of_players() -> None:
+    """Player 5 is a copy of player 0, so that there are several lotteries."""
+    rng, k, deals = np.random.default_rng(8), 6, 10
+    won = np.round(2 * rng.random((deals, k, k))) / 2
+    won[:, :, 5], won[:, 0, 5] = 1 - won[:, 0], 0.5
+    one, other = np.triu_indices(k, 1)
+    zero, deal = np.zeros(deals * len(one), int), np.repeat(np.arange(deals), len(one))
+
+    def ends(place: np.ndarray) -> np.ndarray:
+        first, second = (np.tile(place[side], deals) for side in (one, other))
+        matches = Matches(k, first, second, won[:, one, other].ravel(), zero, deal)
+        return np.array(rated(matches, "nash").limits)[:, place]
+
+    straight = ends(np.arange(k))
+    assert np.isfinite(straight).all()
+    assert straight[:, 0] == pytest.approx(straight[:, 5])
+    assert ends(rng.permutation(k)) == pytest.approx(straight)
+
+
+@pytest.mark.parametrize("k", [2, 3, 7])
+def test_lotteries_of_many_tables_are_those_of_each(k: int) -> None:
+    rng = np.random.default_rng(k)
+    near = margins(rng, k) + 0.1 * np.array([margins(rng, k) for _ in range(30)])
+    assert lotteries(near) == pytest.approx(np.array([maximal_lottery(one) for one in near]))
+    tied = np.zeros((2, k, k))
+    assert lotteries(tied) == pytest.approx(np.full((2, k), 1 / k))
 
 
 @pytest.mark.parametrize(
