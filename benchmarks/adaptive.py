@@ -1,6 +1,6 @@
 """How many matches an adaptive tournament needs, and how often it is wrong.
 
-    python -m benchmarks.adaptive verdicts [--leagues 2000] [--players 8 12 20]
+    python -m benchmarks.adaptive verdicts [--leagues 2000] [--players 8 12 20] [--verdicts top1]
     python -m benchmarks.adaptive equals [--leagues 2000]
 
 `verdicts` plays made-up leagues whose neighbours lie .25 to .4 log odds apart, to a settled order
@@ -34,6 +34,7 @@ LUCK = 0.5
 GAPS = (0.25, 0.4)
 MOST = 40_000
 """Most deals of a league."""
+VERDICTS: tuple[Verdict, ...] = ("order", "top1", "all")
 COARSE = 1.06
 """Factor between the sizes of round robins that are tried."""
 
@@ -124,13 +125,13 @@ def _p_values(shares: np.ndarray) -> np.ndarray:
     return found
 
 
-def verdicts(sizes: Sequence[int], leagues: int, robins: int) -> None:
+def verdicts(sizes: Sequence[int], kinds: Sequence[Verdict], leagues: int, robins: int) -> None:
     print(
         "| players | verdict | deals, mean | round robin | ratio | settled | wrong | 95% limits |"
     )
     print("|---:|---|---:|---:|---:|---:|---:|---|")
     for k in sizes:
-        for verdict in ("order", "top1", "all"):
+        for verdict in kinds:
             played = [adaptive(league(k, seed), verdict) for seed in range(leagues)]
             own = np.mean([one.deals for one in played])
             robin = round_robin([league(k, seed) for seed in range(robins)], verdict)
@@ -184,9 +185,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--robins", type=int, default=60, metavar="N",
                         help="leagues that size the round robin; default: %(default)s")  # fmt: skip
     parser.add_argument("--players", type=int, nargs="+", default=[8, 12, 20], metavar="K")
+    parser.add_argument("--verdicts", nargs="+", default=VERDICTS, choices=VERDICTS)
     options = parser.parse_args(arguments)
     if options.what == "verdicts":
-        verdicts(options.players, options.leagues, options.robins)
+        verdicts(options.players, options.verdicts, options.leagues, options.robins)
     else:
         equals(options.leagues)
 

@@ -14,6 +14,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -112,6 +113,7 @@ class RunStatus:
         self._path, self.plan, self._clock = Folder(folder).status_file, plan, clock
         self.cells: dict[str, CellProgress] = {}
         self._planned: dict[str, int] = {}
+        self._players: dict[str, tuple[str, ...]] = {}
         self.add(plan, outcomes)
         self.state: State = "loading"
         self.stopped: frozenset[str] = frozenset()
@@ -127,6 +129,8 @@ class RunStatus:
         """Add the cells of this plan; `outcomes` are already in the log."""
         cells = {cell.key: CellProgress(len(cell.rotations)) for cell in plan.cells}
         self.cells |= cells
+        for cell in plan.cells:
+            self._players[cell.key] = tuple(player.name for player in cell.players)
         self.follow(plan, range(plan.deals))
         planned = {key: {*plan.deals_of(key)} for key in cells}
         for outcome in outcomes:
@@ -199,19 +203,23 @@ class RunStatus:
         return (ended - before) / max(last - first, 1e-9)
 
     def outlook(self, elapsed: float) -> Outlook | None:
-        """What is left after `elapsed` seconds of play, each match as long as its cell's others;
-        None before a match of a model has ended. Slow cells count by their own time."""
+        """What is left after `elapsed` seconds of play, each match as long as its cell's others,
+        else as those of the same players, else as all; None before a match of a model has ended."""
         at_work = self._device_seconds() - self._began
-        known = {key: one for key, one in self.cells.items() if one.matches}
+        known = defaultdict(list)
+        for key, one in self.cells.items():
+            if one.matches:
+                known[self._players[key]].append(one)
         if at_work <= 0 or not known:
             return None
-        slowest = max(known.values(), key=lambda cell: cell.device_seconds / cell.matches)
+        everyone = [*chain(*known.values())]
         expected, seconds = 0.0, 0.0
         for key, one in self.cells.items():
             left = 0 if key in self.stopped else max(0, self._planned[key] - one.matches)
-            alike = one if one.matches else slowest
-            expected += one.decisions + left * alike.decisions / alike.matches
-            seconds += left * alike.device_seconds / alike.matches
+            alike = [one] if one.matches else known.get(self._players[key], everyone)
+            share = left / sum(cell.matches for cell in alike)
+            expected += one.decisions + share * sum(cell.decisions for cell in alike)
+            seconds += share * sum(cell.device_seconds for cell in alike)
         decisions, tokens = (
             sum(getattr(one, name) for one in self.cells.values())
             for name in ("decisions", "tokens")

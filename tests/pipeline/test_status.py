@@ -355,17 +355,23 @@ def test_slow_rates_are_by_the_minute_or_hour(each_second: float, text: str) -> 
 
 def test_what_is_left_counts_each_cell_by_its_own_time(tmp_path: Path) -> None:
     """Two workers for 10 s: a fast cell is done, a slow one has one of four matches, of 8 s; 3 more
-    take 24 s of work, at 1.2 s of work a second."""
+    take 24 s of work, at 1.2 s of work a second. Two more cells have none: one is like the cell
+    with its players, 4 matches of 8 s, one like all so far, 4 of 12 / 5 s."""
     cells: list[Any] = [
-        SimpleNamespace(key=key, rotations=range(1), experiment="x") for key in "ab"
+        SimpleNamespace(
+            key=key, rotations=range(1), experiment="x", players=(SimpleNamespace(name=name),)
+        )
+        for key, name in zip("abcd", ("fast", "slow", "slow", "new"), strict=True)
     ]
-    plan = Plan(tuple(cells), 4, 1)
-    live = RunStatus(tmp_path, plan, [])
+    live = RunStatus(tmp_path, Plan(tuple(cells), 4, 1), [])
     assert live.outlook(10.0) is None
     live.cells["a"].matches, live.cells["a"].device_seconds = 4, 4.0
     live.cells["a"].decisions, live.cells["a"].tokens = 40, 400
     live.cells["b"].matches, live.cells["b"].device_seconds = 1, 8.0
     live.cells["b"].decisions, live.cells["b"].tokens = 5, 50
-    assert live.outlook(10.0) == Outlook(45, 60, 450, math.inf), "too few have ended"
+    expected = 60 + 4 * 5 + 4 * 9
+    assert live.outlook(10.0) == Outlook(45, expected, 450, math.inf), "too few have ended"
     live._played = FEW
-    assert live.outlook(10.0) == Outlook(45, 60, 450, 24 * 10 / 12)
+    found = live.outlook(10.0)
+    assert found is not None
+    assert found.seconds_left == pytest.approx((24 + 4 * 8 + 4 * 12 / 5) * 10 / 12)
