@@ -28,7 +28,7 @@ def announce(
     matches_left: int,
     played_deals: int,
 ) -> None:
-    """Print what will be played and what it can show.
+    """Print what will be played and what it can detect.
 
     played_deals: the largest number of gap-free deals of any cell in the log.
     """
@@ -57,7 +57,7 @@ def announce(
     if others:
         names = ", ".join(others)
         out.print(
-            f"what {plan.deals:,} deals can show of {names} depends on the spread of its values"
+            f"what {plan.deals:,} deals detect in {names} depends on the spread of its values"
         )
 
 
@@ -106,13 +106,13 @@ def power_line(
         (expect.alpha, tests, test.side),
     )
     least = power.detectable_one_proportion(deals, null, 0.8, *settings) - test.margin
-    difference = (
-        "no difference" if math.isnan(least) else f"a difference of {100 * least:.1f} points"
-    )
+    can = f"can detect a difference of {100 * least:.1f} points"
+    if math.isnan(least):
+        can = "cannot detect any difference"
     sides = "two-sided" if test.side == "either" else "one-sided"
     margin = f", margin {100 * test.margin:g} points" * (test.margin > 0)
     lines = [
-        f"{deals:,} deals can show {difference} with 80% power",
+        f"{counted(deals, 'deal')} {can} with 80% power",
         f"(baseline {baseline.policy} {100 * rate:.2f}%{margin}, {sides} alpha {expect.alpha:g}, "
         f"Holm over {counted(tests, 'test')})",
     ]
@@ -120,5 +120,5 @@ def power_line(
     if rate < target:
         chance = power.power_one_proportion(deals, target, null, *settings)
         points = 100 * (target - rate)
-        lines[0] += f", one of {points:.1f} (to {100 * target:.1f}%) with {100 * chance:.0f}%"
+        lines[0] += f", {points:.1f} points (to {100 * target:.1f}%) with {100 * chance:.0f}%"
     return "\n".join(lines)

@@ -195,6 +195,8 @@ def test_auto_plans_for_the_baseline_at_hand_by_the_declared_test(
     known = {key: Baseline("random", 0, 1, baseline, 0.001) for key in "ab"}
     assert planned_deals(sweep, cells, known, tests=2) == planned
     assert line in power_line(planned, known["a"], test, sweep.expect, tests=2)
+    few = power_line(1, known["a"], test, sweep.expect, tests=2)
+    assert few.startswith("1 deal cannot detect any difference with 80% power, ")
     sweep.expect = replace(EXPECT, win_rate=0.2)
     with pytest.raises(UserError, match=r"expect.win_rate=0.2 is not above the baseline of a, 0\."):
         planned_deals(sweep, cells, known, tests=2)

@@ -92,7 +92,7 @@ def test_a_scored_game_is_judged_by_its_score(sweep: Sweep, folder: Path, capsys
     assert pair["p"] == pytest.approx(max(tests))
     tables = terminal[: terminal.index("report   ")]
     assert max(map(len, tables.splitlines())) <= 100
-    assert "what 30 deals can show of score depends on the spread of its values" in tables
+    assert "what 30 deals detect in score depends on the spread of its values" in tables
     assert "score" in (folder / "report.html").read_text()
     assert {path.name for path in (folder / "figures").iterdir()} == {
         *("means_score.png", "running_means_score.png", "paired_differences_score.png"),
