@@ -204,7 +204,8 @@ class RunStatus:
 
     def outlook(self, elapsed: float) -> Outlook | None:
         """What is left after `elapsed` seconds of play, each match as long as its cell's others,
-        else as those of the same players, else as all; None before a match of a model has ended."""
+        else as those of the same players, else as all of models; None before one of these has
+        ended."""
         at_work = self._device_seconds() - self._began
         known = defaultdict(list)
         for key, one in self.cells.items():
@@ -212,7 +213,7 @@ class RunStatus:
                 known[self._players[key]].append(one)
         if at_work <= 0 or not known:
             return None
-        everyone = [*chain(*known.values())]
+        everyone = [one for one in chain(*known.values()) if one.device_seconds]
         expected, seconds = 0.0, 0.0
         for key, one in self.cells.items():
             left = 0 if key in self.stopped else max(0, self._planned[key] - one.matches)

@@ -356,12 +356,12 @@ def test_slow_rates_are_by_the_minute_or_hour(each_second: float, text: str) -> 
 def test_what_is_left_counts_each_cell_by_its_own_time(tmp_path: Path) -> None:
     """Two workers for 10 s: a fast cell is done, a slow one has one of four matches, of 8 s; 3 more
     take 24 s of work, at 1.2 s of work a second. Two more cells have none: one is like the cell
-    with its players, 4 matches of 8 s, one like all so far, 4 of 12 / 5 s."""
+    with its players, 4 matches of 8 s, one like all of models so far, 4 of 12 / 5 s."""
     cells: list[Any] = [
         SimpleNamespace(
             key=key, rotations=range(1), experiment="x", players=(SimpleNamespace(name=name),)
         )
-        for key, name in zip("abcd", ("fast", "slow", "slow", "new"), strict=True)
+        for key, name in zip("abcde", ("fast", "slow", "slow", "new", "scripted"), strict=True)
     ]
     live = RunStatus(tmp_path, Plan(tuple(cells), 4, 1), [])
     assert live.outlook(10.0) is None
@@ -369,6 +369,7 @@ def test_what_is_left_counts_each_cell_by_its_own_time(tmp_path: Path) -> None:
     live.cells["a"].decisions, live.cells["a"].tokens = 40, 400
     live.cells["b"].matches, live.cells["b"].device_seconds = 1, 8.0
     live.cells["b"].decisions, live.cells["b"].tokens = 5, 50
+    live.cells["e"].matches = 4
     expected = 60 + 4 * 5 + 4 * 9
     assert live.outlook(10.0) == Outlook(45, expected, 450, math.inf), "too few have ended"
     live._played = FEW
