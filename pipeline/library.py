@@ -62,7 +62,7 @@ class Shelf(Status):
     reading: whether a thread is reading it.
     """
 
-    kept: dict[str, MatchEntry] = field(default_factory=dict)
+    entries: dict[str, MatchEntry] = field(default_factory=dict)
     outcomes: dict[str, Outcomes] = field(default_factory=dict)
     fault: str = ""
     reading: bool = False
@@ -107,7 +107,7 @@ class Shelf(Status):
 
     def record(self, match: str) -> MatchRecord:
         """The record of the match with this id. Raises UserError."""
-        kept = self.kept.get(match)
+        kept = self.entries.get(match)
         record = self._record(kept) if kept else None
         if record is None or record.match != match:
             raise UserError(
@@ -124,8 +124,8 @@ class Shelf(Status):
         def place(outcome: Outcome) -> tuple[str, int, int]:
             return cells[outcome.cell].deal_key, outcome.deal, outcome.rotation
 
-        wanted = place(self.kept[match].outcome)
-        others = [one.outcome for one in self.kept.values() if one.outcome.match != match]
+        wanted = place(self.entries[match].outcome)
+        others = [one.outcome for one in self.entries.values() if one.outcome.match != match]
         return [(cells[one.cell].name, one.match) for one in others if place(one) == wanted]
 
     def _record(self, entry: MatchEntry) -> MatchRecord | None:
@@ -147,7 +147,7 @@ class Shelf(Status):
         margins = [one.margin for one in own if one.margin is not None]
         self._statics.setdefault(place.file, {}).update(record.statics)
         self.outcomes.setdefault(record.cell, Outcomes(record.cell)).add(outcome)
-        self.kept[record.match] = MatchEntry(outcome, min(margins, default=None), place)
+        self.entries[record.match] = MatchEntry(outcome, min(margins, default=None), place)
 
 
 class Library:

@@ -157,7 +157,7 @@ class Job:
 
     cell: RecordedCell
     work: JudgeSettings
-    kept: JudgementCache
+    cache: JudgementCache
     records: Sequence[MatchRecord]
     known: dict[str, Found]
 
@@ -170,8 +170,8 @@ def job_of(folder: Path, cell: RecordedCell, options: Options, seed: Seed) -> Jo
     work = JudgeSettings(
         seed, options.reading.playouts, cell.judges(options.everybody), options.traces
     )
-    kept, records = JudgementCache.from_cell(folder, cell, work), cell.first(options.deals)
-    return Job(cell, work, kept, records, kept.read(records))
+    cache, records = JudgementCache.from_cell(folder, cell, work), cell.first(options.deals)
+    return Job(cell, work, cache, records, cache.read(records))
 
 
 def describe_jobs(jobs: Sequence[Job], options: Options) -> str:
@@ -192,7 +192,7 @@ def judge_job(job: Job, options: Options, spread: Map, bar: Bar) -> JudgedCell:
     """Judge the remaining matches in parallel and store each judgement at once."""
     judgements, left, cell = dict(job.known), job.left, job.cell
     for record, one in zip(left, spread(partial(judge, cell.game, job.work), left), strict=True):
-        job.kept.add(record, one)
+        job.cache.add(record, one)
         judgements[record.match] = one
         bar.advance()
     ordered = [judgements[record.match] for record in job.records]

@@ -27,7 +27,7 @@ NOT_RUN = {
     r"packages=|game=(nim|wrapped|high_card|haggle)|experiment=mine|--config-dir": "of the reader",
     r"-m (training|benchmarks|tests)|benchmarks/|docs/|pytest|papers": "minutes to hours",
     r"pipeline.(pages|ui)|gauntlet (pages|ui)": "serves until it is ended",
-    r"--help|--watch|--hardware|MATCHES": "waits, reckons, or wants a file from elsewhere",
+    r"--help|--watch|--hardware|MATCHES": "waits, computes, or wants a file from elsewhere",
     r"pipeline.place": "writes to its own folder; played in tests/pipeline/test_place.py",
     r"pipeline.exploit": "minutes; played in tests/pipeline/test_exploit.py",
     r"game=(openspiel|textarena|pettingzoo)": "played in the tests of these games",

@@ -48,7 +48,7 @@ def register(library: Library) -> None:
 async def read_to(shelf: Shelf, *matches: str) -> None:
     """Read the log up to these matches, or to its end."""
     reading = background_tasks.create(threads.io_bound(shelf.refresh))
-    while not shelf.kept.keys() >= {*matches} and not (reading.done() and not shelf.reading):
+    while not shelf.entries.keys() >= {*matches} and not (reading.done() and not shelf.reading):
         await asyncio.sleep(0.1)  # the thread does not signal single matches
 
 

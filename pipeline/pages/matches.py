@@ -182,14 +182,14 @@ class _List:
         """Continue reading in a thread, and show what is there so far."""
         reading = background_tasks.create(threads.io_bound(self._shelf.refresh))
         await asyncio.wait({reading}, timeout=SOON)
-        if len(self._shelf.kept) != self._seen:
+        if len(self._shelf.entries) != self._seen:
             await self._choose()
         else:
             self._tell()
 
     async def _choose(self) -> None:
         """Apply the filters to the matches read so far."""
-        kept = list(self._shelf.kept.values())
+        kept = list(self._shelf.entries.values())
         self._seen, choice = len(kept), replace(self._choice)
         entries = await threads.io_bound(choice.matching, kept)
         if entries is None or choice != self._choice or self._pages.is_deleted:

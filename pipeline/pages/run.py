@@ -49,7 +49,7 @@ class View:
     standing: RunStatus
     rows: tuple[Row, ...]
     estimates: tuple[Estimate, ...]
-    aside: tuple[str, ...]
+    failures: tuple[str, ...]
     reading: bool
 
 
@@ -92,7 +92,7 @@ class _Board:
         section_heading("Cells")
         self._table = sheets.sheet(HEADINGS, [])
         self._charts = html.div()
-        self._aside = html.div()
+        self._failures = html.div()
         self._views = html.div()
 
     async def look(self) -> None:
@@ -103,9 +103,9 @@ class _Board:
         with self._top:
             runs.summary(view.standing)
         self._reading.set_visibility(view.reading)
-        self._reading.text = f"reading the log: {len(self._shelf.kept):,} matches so far"
+        self._reading.text = f"reading the log: {len(self._shelf.entries):,} matches so far"
         cells = [_cells(row, view.estimates) for row in view.rows]
-        shown = str((cells, [one.text for one in view.estimates], view.aside))
+        shown = str((cells, [one.text for one in view.estimates], view.failures))
         if shown != self._before:
             self._before = shown
             sheets.fill(self._table, HEADINGS, cells)
@@ -123,10 +123,10 @@ class _Board:
             drawing(charts.intervals(view.estimates))
             for scale in dict.fromkeys(one.scale for one in view.estimates):
                 drawing(charts.growth(view.estimates, scale))
-        self._aside.clear()
-        with self._aside:
-            for told in view.aside:
-                note(told, warning=True)
+        self._failures.clear()
+        with self._failures:
+            for line in view.failures:
+                note(line, warning=True)
 
 
 def look(name: str, shelf: Shelf) -> View:
@@ -134,8 +134,8 @@ def look(name: str, shelf: Shelf) -> View:
         found = glance(name, shelf)
         return View(found, (), found.estimates, (), False)
     shelf.refresh()
-    aside = [] if shelf.fault else shelf.folder.failed_matches
-    messages = [f"failed: match {one['match']}: {one_line(one['error'][-300:])}" for one in aside]
+    failed = [] if shelf.fault else shelf.folder.failed_matches
+    messages = [f"failed: match {one['match']}: {one_line(one['error'][-300:])}" for one in failed]
     if len(messages) > ASIDE:
         messages = [
             *messages[:ASIDE],

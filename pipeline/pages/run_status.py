@@ -153,8 +153,10 @@ def finished(name: str, shelf: Shelf) -> RunStatus:
         )
         for mean, low, high in [read_estimate(row)]
     ]
-    matches, aside = int(summary["matches"].sum()), int(summary["failed"].sum())
-    done = f"{counted(len(summary), 'cell')}   {matches:,} matches in the tables   {aside:,} failed"
+    matches, failed = int(summary["matches"].sum()), int(summary["failed"].sum())
+    done = (
+        f"{counted(len(summary), 'cell')}   {matches:,} matches in the tables   {failed:,} failed"
+    )
     if not shelf.simulated:
         costs = pd.read_csv(shelf.folder.path / "costs.csv")
         done += f"   {_cost(*costs[['all_tokens', 'device_seconds']].sum())}"

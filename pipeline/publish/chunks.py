@@ -56,7 +56,7 @@ def deals_of(shelf: Shelf) -> list[Deal]:
     """The matches that were read, by deal, in order."""
     keys = {about.key: about.deal_key for about in shelf.folder.sweep_cells()}
     deals: defaultdict[tuple[int, str], Deal] = defaultdict(list)
-    for entry in shelf.kept.values():
+    for entry in shelf.entries.values():
         deals[entry.outcome.deal, keys[entry.outcome.cell]].append(entry)
     return [deals[key] for key in sorted(deals)]
 

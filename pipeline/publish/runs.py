@@ -176,7 +176,7 @@ def _listed(run: Run, files: Mapping[str, int]) -> dict[str, Any]:
     """The matches for the lists in pages: file, id, cell, deal, rotation, result, figure, plies."""
     places = {cell.about.key: at for at, cell in enumerate(run.cells)}
     names = [cell.about.name for cell in run.cells]
-    entries = (run.shelf.kept[match] for match in files)
+    entries = (run.shelf.entries[match] for match in files)
     return {
         "run": run.slug,
         "name": run.name,

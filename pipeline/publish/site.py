@@ -55,7 +55,7 @@ def publish(
     _clear(out)
     for name in ("run", "player", "data", "files"):
         (out / name).mkdir(parents=True)
-    total, lost, done = sum(len(run.shelf.kept) for run in runs), 0, 0
+    total, lost, done = sum(len(run.shelf.entries) for run in runs), 0, 0
     for run in runs:
         for written, left_out in write_matches(run, out):
             done, lost = done + written, lost + left_out

@@ -117,7 +117,7 @@ class Preflight:
             return
         for line in (*self._unreadable(), self._estimate()):
             print_line(self._out, f"preflight {line}")
-            event("preflight", told=line)
+            event("preflight", line=line)
 
     def _unreadable(self) -> Iterator[str]:
         """The share of unreadable replies, for the cell where it is highest."""

@@ -18,7 +18,7 @@ from gauntlet.models.exchanges import Exchange, ScoreExchange, TextExchange
 from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
 from gauntlet.pipeline.viewer.match import PromptView, decision_view
 
-Told = dict[str, Any]
+Payload = dict[str, Any]
 Times = tuple[int, int]
 """Start and end, in nanoseconds since 1970."""
 
@@ -37,8 +37,8 @@ class Call:
     """
 
     name: str
-    inputs: Told
-    outputs: Told
+    inputs: Payload
+    outputs: Payload
     times: Times
     usage: dict[str, int]
 
@@ -54,8 +54,8 @@ class DecisionTrace:
 
     number: int
     name: str
-    inputs: Told
-    outputs: Told
+    inputs: Payload
+    outputs: Payload
     times: Times
     calls: tuple[Call, ...]
     match: str
@@ -159,7 +159,7 @@ def _prompts(exchange: Exchange, statics: Mapping[str, str]) -> list[Prompt]:
     return [exchange.prompt(statics, branch) for branch in branches]
 
 
-def _messages(prompt: Prompt) -> Told:
+def _messages(prompt: Prompt) -> Payload:
     """The prompt as a conversation; the cue opens the answer."""
     messages = [{"role": "system", "content": prompt.system}] if prompt.system else []
     messages.append({"role": "user", "content": prompt.static + prompt.changing})
@@ -170,13 +170,13 @@ def _messages(prompt: Prompt) -> Told:
     return {"messages": messages}
 
 
-def _settings(exchange: TextExchange) -> Told:
+def _settings(exchange: TextExchange) -> Payload:
     most, temperature, stop, seed = exchange.settings
     told = {"max_tokens": most, "temperature": temperature, "stop": list(stop), "seed": seed}
     return {**told, "n": exchange.n}
 
 
-def _scored(prompt: PromptView, options: Sequence[str]) -> Told:
+def _scored(prompt: PromptView, options: Sequence[str]) -> Payload:
     """The probability of each answer word, with the option it stood for."""
     likeliest = max(prompt.answers, key=lambda answer: answer.probability)
     probabilities = {
@@ -188,17 +188,17 @@ def _scored(prompt: PromptView, options: Sequence[str]) -> Told:
     return {**_answer(likeliest.word), "probabilities": probabilities}
 
 
-def _replies(prompts: Sequence[PromptView]) -> Told:
+def _replies(prompts: Sequence[PromptView]) -> Payload:
     readings = [prompt.reading for prompt in prompts]
     choices = [_reply(prompt) for prompt in prompts]
     return {"choices": choices, **({"taken": readings} if any(readings) else {})}
 
 
-def _answer(text: str) -> Told:
+def _answer(text: str) -> Payload:
     return {"choices": [_message(text)]}
 
 
-def _reply(prompt: PromptView) -> Told:
+def _reply(prompt: PromptView) -> Payload:
     """A text with its thoughts, as servers of OpenAI's protocol give them, and why it ended if not
     by itself."""
     message = _message(prompt.reply or "")
@@ -207,7 +207,7 @@ def _reply(prompt: PromptView) -> Told:
     return {**message, "finish_reason": prompt.finish} if prompt.finish != "stop" else message
 
 
-def _message(text: str) -> Told:
+def _message(text: str) -> Payload:
     return {"message": {"role": "assistant", "content": text}}
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from itertools import product
 
-Told = Mapping[str, str]
+Facts = Mapping[str, str]
 
 
 def number(pattern: str, text: str) -> int:
@@ -22,7 +22,7 @@ def number(pattern: str, text: str) -> int:
 class Marks:
     """A board of columns and rows, from 1, the first row on top."""
 
-    def __init__(self, text: str, facts: Told, seat: int) -> None:
+    def __init__(self, text: str, facts: Facts, seat: int) -> None:
         self.text, self.seat = text, seat
         self.columns = number(r"has (\d+) columns", text)
         self.rows = number(r"and (\d+) rows", text)
@@ -107,7 +107,7 @@ class Marks:
 
 
 class Heaps:
-    def __init__(self, text: str, facts: Told, seat: int) -> None:
+    def __init__(self, text: str, facts: Facts, seat: int) -> None:
         self.text, self.seat = text, seat
         before = facts.get("Taken in the turn before", "none")
         self.before = 0 if before == "none" else int(before)
@@ -148,7 +148,7 @@ class Heaps:
 
 
 class Prizes:
-    def __init__(self, text: str, facts: Told, _: int) -> None:
+    def __init__(self, text: str, facts: Facts, _: int) -> None:
         self.text = text
         every = re.search(r"in this order: ([\d, ]+)\.", text)
         assert every
@@ -159,7 +159,7 @@ class Prizes:
         if facts:
             self.begin_at(facts)
 
-    def begin_at(self, facts: Told) -> None:
+    def begin_at(self, facts: Facts) -> None:
         self.prizes = self.prizes[len(self.prizes) - int(facts["Rounds left"]) :]
         assert facts["Prizes to come"] == ", ".join(f"{one:g}" for one in self.prizes)
         self.prizes[0] += float(facts.get("Added to this prize", "0"))

@@ -191,7 +191,7 @@ def test_by_ray_the_files_are_the_same_to_the_byte(sweep: Sweep, folder: Path) -
     measured(folder, "--everybody")
     here = outputs(folder)
     shutil.rmtree(folder / "judged")  # cached results would not be judged again
-    command = [sys.executable, "-m", "pipeline.metrics", str(folder), "--playouts", "40"]
+    command = [sys.executable, "-m", "gauntlet.pipeline.metrics", str(folder), "--playouts", "40"]
     command += ["--everybody", "--launch", "local", "workers=2"]
     run = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
