@@ -107,8 +107,8 @@ class Shelf(Status):
 
     def record(self, match: str) -> MatchRecord:
         """The record of the match with this id. Raises UserError."""
-        kept = self.entries.get(match)
-        record = self._record(kept) if kept else None
+        entry = self.entries.get(match)
+        record = self._record(entry) if entry else None
         if record is None or record.match != match:
             raise UserError(
                 f"no match {match} can be read in {self.folder.path}: damaged lines are left out, "

@@ -62,13 +62,8 @@ def lotteries(tables: Floats) -> Floats:
 
 def _unbeaten(margins: Floats) -> Ints:
     """Return the players who do not lose to a maximal lottery."""
-    k = len(margins)
-    found = linprog(
-        *(np.zeros(k), -margins.T, np.zeros(k), np.ones((1, k)), [1.0]),
-        bounds=(0, 1),
-        options=EXACT,
-    )
-    return np.flatnonzero(margins @ found.x > -NEAR)
+    any_lottery = _corner(margins, np.zeros(len(margins)))
+    return np.flatnonzero(margins @ any_lottery > -NEAR)
 
 
 def _with_members(tables: Floats, members: Ints) -> tuple[Floats, Truths]:

@@ -11,7 +11,7 @@ import argparse
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -82,22 +82,26 @@ def refuse_known(model: Path, name: str) -> None:
     if "${" in text:
         return
     identity = build_model(yaml.safe_load(text), f"model {name}", ()).identity()
-    if known := _models(name).get(_weights(identity)):
+    with unpacked_logs(_other_logs(name)) as folders:
+        known = _models(map(Folder, folders)).get(_weights(identity))
+    if known:
         raise UserError(f"{model}: the league has these weights, as {known}")
 
 
-def _models(name: str) -> dict[str, str]:
-    """The models of the league by their weights, where these have a hash; not this one."""
-    others = [log for log in logs() if log == LOG or log.parent.name != name]
-    with unpacked_logs(others) as folders:
-        return {key: one for log in folders for key, one in _models_of(Folder(log))}
+def _other_logs(name: str) -> list[Path]:
+    """The league's own log, then those of all models that joined but this one."""
+    return [log for log in logs() if log == LOG or log.parent.name != name]
 
 
-def _models_of(log: Folder) -> Iterator[tuple[str, str]]:
-    for about in log.sweep_cells():
-        for player in log.cell(about.key)["identity"]["players"]:
-            if key := _weights(player.get("model", {})):
-                yield key, about.labels["model"]
+def _models(folders: Iterable[Folder]) -> dict[str, str]:
+    """The models of these logs by their weights, where these have a hash."""
+    return {
+        key: about.labels["model"]
+        for log in folders
+        for about in log.sweep_cells()
+        for player in log.cell(about.key)["identity"]["players"]
+        if (key := _weights(player.get("model", {})))
+    }
 
 
 def _weights(identity: Mapping[str, Any]) -> str:
@@ -144,8 +148,7 @@ def checked_name(model: Path, name: str) -> str:
 
 def place(folder: Path, name: str) -> Iterator[str]:
     """The place of the model by each method among all of the league, and its rows."""
-    others = [log for log in logs() if log == LOG or log.parent.name != name]
-    with unpacked_logs([*others, folder]) as folders:
+    with unpacked_logs([*_other_logs(name), folder]) as folders:
         games = read(folders)
         board = leaderboard(games, folders)
         order = [*board["player"]]
@@ -161,14 +164,17 @@ def checked(entry: Path) -> Findings:
     opponents that are not the league's; weights that play already; games, deals or seats left out.
     Raises UserError if it cannot be read."""
     name = checked_name(entry / MODEL, entry.resolve().name)
-    with unpacked_logs([entry / LOG.name, LOG]) as folders:
-        own, league = map(Folder, folders)
+    with unpacked_logs([entry / LOG.name, *_other_logs(name)]) as folders:
+        own, league, *entries = map(Folder, folders)
         findings = verify(own.path)
         with Waiting(console(), "replay", "matches") as waiting:
             replay(findings, None, 0, waiting.reach)
         others = {
             "not checked": findings.notes,
-            "not of the league": [*_foreign(name, own, league)],
+            "not of the league": [
+                *_foreign(name, own, league),
+                *_known_weights(name, own, [league, *entries]),
+            ],
             "left out": [*_left_out(own, league)],
         }
     problems = findings.problems | {kind: lines for kind, lines in others.items() if lines}
@@ -176,7 +182,7 @@ def checked(entry: Path) -> Findings:
 
 
 def _foreign(name: str, entry: Folder, league: Folder) -> Iterator[str]:
-    """What in an entry is not of the league, not of this name, or there under another."""
+    """What in an entry is not of the league, or not of this name."""
     if entry.seed != league.seed:
         yield f"seed {entry.seed} is not the league's {league.seed}"
     known = {_terms(about) for about in league.sweep_cells()}
@@ -186,8 +192,12 @@ def _foreign(name: str, entry: Folder, league: Folder) -> Iterator[str]:
             yield f"{about.name}: the league has no such game, or another opponent"
     players = sorted({about.labels["agent"] for about in cells})
     yield from (f"{one} is not {name}" for one in players if not one.startswith(f"{name}/"))
-    models = _models(name)
-    for key in sorted({key for key, _ in _models_of(entry)} & models.keys()):
+
+
+def _known_weights(name: str, entry: Folder, others: Sequence[Folder]) -> Iterator[str]:
+    """The models whose weights are there under another name."""
+    models = _models(others)
+    for key in sorted(_models([entry]).keys() & models.keys()):
         yield f"{name} has the weights of {models[key]}"
 
 

@@ -121,7 +121,11 @@ def judged(
 
 
 def _interrupt_all(busy: set[threading.Thread]) -> None:
-    """Interrupt these threads, and those that are just beginning, once each."""
+    """Interrupt these threads, and those that are just beginning, once each.
+
+    A thread that took a match before the queue was emptied may enter `busy` a moment later, so
+    this looks again; where none is busy, as at a usual end, it waits for nothing.
+    """
     sent = set[threading.Thread]()
     for _ in range(3):
         for thread in {*busy} - sent:

@@ -97,6 +97,15 @@ class Outlook:
     seconds_left: float
 
 
+def _per_match(cells: Sequence[CellProgress]) -> tuple[float, float]:
+    """The decisions, and the seconds of models, of one match of these cells."""
+    matches = sum(one.matches for one in cells)
+    return (
+        sum(one.decisions for one in cells) / matches,
+        sum(one.device_seconds for one in cells) / matches,
+    )
+
+
 class RunStatus:
     """The status of one run, written while it goes; as a context manager it marks a failure.
 
@@ -213,14 +222,15 @@ class RunStatus:
                 known[self._players[key]].append(one)
         if at_work <= 0 or not known:
             return None
-        everyone = [one for one in chain(*known.values()) if one.device_seconds]
+        of_players = {players: _per_match(own) for players, own in known.items()}
+        of_models = _per_match([one for one in chain(*known.values()) if one.device_seconds])
         expected, seconds = 0.0, 0.0
         for key, one in self.cells.items():
             left = 0 if key in self.stopped else max(0, self._planned[key] - one.matches)
-            alike = [one] if one.matches else known.get(self._players[key], everyone)
-            share = left / sum(cell.matches for cell in alike)
-            expected += one.decisions + share * sum(cell.decisions for cell in alike)
-            seconds += share * sum(cell.device_seconds for cell in alike)
+            alike = of_players.get(self._players[key], of_models)
+            decisions_each, seconds_each = _per_match([one]) if one.matches else alike
+            expected += one.decisions + left * decisions_each
+            seconds += left * seconds_each
         decisions, tokens = (
             sum(getattr(one, name) for one in self.cells.values())
             for name in ("decisions", "tokens")

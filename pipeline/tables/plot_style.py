@@ -264,7 +264,7 @@ class Drawing:
 
     wide: Figure
     column: Figure
-    kind: str = ""
+    kind: str
 
     @property
     def title(self) -> str:

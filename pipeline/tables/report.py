@@ -67,11 +67,10 @@ def drawings(results: Results) -> dict[str, Drawing]:
 
 def _on_page(figures: Mapping[str, Drawing]) -> list[tuple[str, Drawing]]:
     """The first figures of each kind, with their names."""
-    left = Counter({one.kind: ALIKE for one in figures.values()})
-    shown = []
+    seen, shown = Counter[str](), []
     for name, one in figures.items():
-        if left[one.kind]:
-            left[one.kind] -= 1
+        seen[one.kind] += 1
+        if seen[one.kind] <= ALIKE:
             shown.append((name, one))
     return shown
 

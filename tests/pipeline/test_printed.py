@@ -159,6 +159,13 @@ def test_the_command_prints_a_paper(
     assert ".drawing .column" in page
 
 
+def test_a_page_shows_the_first_figures_of_each_kind() -> None:
+    ((_, one),) = islice(drawings(hostile_results(measure=False)).items(), 1)
+    alike = {f"choices_{number}": replace(one, kind="choices") for number in range(8)}
+    shown = [name for name, _ in report._on_page({"win_rates": one, **alike})]
+    assert shown == ["win_rates", *(f"choices_{number}" for number in range(6))]
+
+
 def test_what_cannot_be_written_is_named(sweep: Sweep, folder: Path, capsys: Capsys) -> None:
     assert sweep("game=tic_tac_toe", "prompt=cloze", "deals=1") == 0
     (folder / "paper").touch()
