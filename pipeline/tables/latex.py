@@ -44,7 +44,6 @@ SPECIAL = {
     "|": r"\textbar{}",
     '"': r"\textquotedbl{}",
 }
-NUMBER = re.compile(r"[-+]?[\d.,]+(e[-+]?\d+)?%?")
 BREAKS = re.compile(r"([/=.:,@])(?=\S)|(\\_)(?=\S)|(?<=\w)-(?=\w)")
 
 
@@ -121,13 +120,12 @@ def table(sheet: Sheet, label: str) -> str:
     The first column is text and may wrap; others are right-aligned if they hold only numbers.
     """
     columns = [[row[at] for row in sheet.rows] for at in range(len(sheet.headings))]
-    numeric = [False, *map(_numeric, columns[1:])]
-    kinds = "".join("r" if numbers else "l" for numbers in numeric[1:])
+    kinds = "".join("r" if numbers else "l" for numbers in sheet.numeric[1:])
     first = min(0.45, max(0.16, 0.96 - 0.08 * len(columns)))
     rows = pd.DataFrame(
         {
             at: [(number if numbers else name)(field) for field in column]
-            for at, (column, numbers) in enumerate(zip(columns, numeric, strict=True))
+            for at, (column, numbers) in enumerate(zip(columns, sheet.numeric, strict=True))
         }
     )
     rows.columns = pd.Index([escape(heading) for heading in sheet.headings])
@@ -142,8 +140,3 @@ def table(sheet: Sheet, label: str) -> str:
     )
     setting = "\\centering\n\\footnotesize\n\\setlength{\\tabcolsep}{3pt}\n"
     return str(text).replace("\\centering\n", setting, 1)
-
-
-def _numeric(fields: Sequence[str]) -> bool:
-    parts = [part for field in fields for part in re.split(r" to |[ ()]|(?<=\d)-", str(field))]
-    return all(part in ("", "-") or NUMBER.fullmatch(part) for part in parts)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -44,6 +45,7 @@ BRIEF = "brief"
 """The end of a run, in a terminal: the verdict and one table."""
 ROWS = {BRIEF: 8, TERMINAL: 40, PAGE: 100, PAPER: 30}
 """Rows of a table that each medium shows; its CSV has all."""
+NUMBER = re.compile(r"[-+]?[\d.,]+(e[-+]?\d+)?[%kMG]?")
 LABELS = ("experiment", *GROUPS)
 MEANINGS = {
     "cell": "the cell's name",
@@ -162,6 +164,17 @@ class Sheet:
     rows: Sequence[Sequence[str]]
     foot: str
     file: str = ""
+
+    @property
+    def numeric(self) -> list[bool]:
+        """Whether a column holds only numbers; never the first."""
+        columns = [[row[at] for row in self.rows] for at in range(len(self.headings))]
+        return [False, *(all(map(_is_numeric, column)) for column in columns[1:])]
+
+
+def _is_numeric(text: str) -> bool:
+    parts = re.split(r" to |[ ()]|(?<=\d)-", str(text))
+    return all(part in ("", "-") or NUMBER.fullmatch(part) for part in parts)
 
 
 def truncation_note(rows: int, total: int, file: str, which: str = "first") -> str:

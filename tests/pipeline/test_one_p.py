@@ -47,7 +47,7 @@ P = re.compile(r"(?<!\S)(?:p(?: (?:Holm|raw|sign))?|z)(?!\S)")
 """Matches headings of columns with a test's p-value."""
 SENTENCE = re.compile(r"95% interval (\S+ to \S+), (p[ A-Za-z]*) (\S+?)[;)]")
 ROW = re.compile(r"<tr>(.*?)</tr>", re.DOTALL)
-FIELD = re.compile(r"<t[hd]>(.*?)</t[hd]>", re.DOTALL)
+FIELD = re.compile(r"<t[hd](?: [^>]*)?>(.*?)</t[hd]>", re.DOTALL)
 
 Printed = dict[str, set[str]]
 """The printed values about a question, by the heading of a p-value, or `interval`."""
