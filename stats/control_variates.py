@@ -17,6 +17,9 @@ FIRST, GROWTH = 5, 2
 """Observations before anything is fitted, and the factor between two fits."""
 PRIOR = 3.0
 """Observations that a coefficient of 1, that of a perfect value function, is worth."""
+LEAST = 0.3
+"""The least weight of that coefficient, in variances of what it leaves. With it, a coefficient from
+n observations is off 1 by at most sqrt(n / LEAST), as 1 itself would fit better than more."""
 
 
 def corrected(values: ArrayLike, corrections: ArrayLike) -> Floats:
@@ -43,10 +46,14 @@ def corrected(values: ArrayLike, corrections: ArrayLike) -> Floats:
 
 
 def _fitted(y: Floats, c: Floats) -> Floats:
-    """Least squares of -y on the corrections, with PRIOR observations' weight on 1."""
+    """Least squares of -y on the corrections, with PRIOR observations' weight on 1.
+
+    Without LEAST, a correction that the first observations hardly have, or have as rounding errors
+    alone, could get any coefficient.
+    """
     inner = (c - c.mean(axis=0)).T @ (c - c.mean(axis=0))
     outer = -(c - c.mean(axis=0)).T @ (y - y.mean())
-    weight = PRIOR * np.diag(inner) / len(y)
+    weight = np.maximum(PRIOR * np.diag(inner) / len(y), LEAST * (y + c.sum(axis=1)).var())
     weight = np.where(weight > 0, weight, 1.0)
     solution: Floats = np.linalg.solve(inner + np.diag(weight), outer + weight)
     return solution

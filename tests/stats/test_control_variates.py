@@ -32,6 +32,19 @@ def test_a_result_without_luck_is_left_almost_alone() -> None:
     assert np.abs(found[320:] - 0.5).max() < 0.2
 
 
+@pytest.mark.parametrize("spread", [0.0, 1e-17, 1.0])
+@pytest.mark.parametrize("size", [0.0, 1e-17, 1e-6, 1e-2])
+def test_what_the_first_deals_hardly_have_gets_no_wild_coefficient(
+    size: float, spread: float
+) -> None:
+    """Both seatings of a deal cancel its luck, up to rounding errors; one that failed does not."""
+    values, corrections = RNG.uniform(0, 1, 24), RNG.normal(0, 0.3, (24, 3))
+    values[:20] = 0.5 + spread * (values[:20] - 0.5)
+    corrections[:20, 1:] *= size
+    found = corrected(values, corrections)
+    assert np.abs(found - values).max() < 3 * np.abs(corrections).sum(axis=1).max()
+
+
 def test_what_comes_later_changes_nothing_earlier() -> None:
     """Its own correction too: coefficients are known before an observation."""
     values, corrections = sample(60)
