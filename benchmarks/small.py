@@ -61,6 +61,11 @@ SPECIAL: Mapping[str, Mapping[str, Any]] = {
     "ministral": {"head_dim": 16},
     "mamba2": {"num_heads": 8, "head_dim": 16},
     "nemotron": {"head_dim": 16, "num_key_value_heads": 2},
+    "gemma3n_text": {
+        "num_kv_shared_layers": 2,
+        "layer_types": ["sliding_attention", "full_attention"] * 2,
+        "activation_sparsity_pattern": [0.0] * LAYERS,
+    },
     "granitemoehybrid": {"layer_types": ["mamba", "attention"] * 2},
     "lfm2_moe": {"layer_types": ["conv", "full_attention"] * 2},
     "bamba": {"attn_layer_indices": [1, 3]},

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -128,15 +129,34 @@ def bytes_per_token(config: Any, itemsize: int) -> int:
     It covers some copies of the hidden row, one in float32, three rows of the intermediate width,
     and an attention mask over about a thousand tokens.
     """
-    inner = getattr(config, "intermediate_size", None) or 4 * config.hidden_size
+    inner = max(map(_inner_width, layer_configs(config)))
     return int(itemsize * (8 * config.hidden_size + 3 * inner + 1024) + 4 * config.hidden_size)
 
 
+def _inner_width(layer: Any) -> int:
+    """Gemma 3n names its widths in a list."""
+    inner = getattr(layer, "intermediate_size", None) or 4 * layer.hidden_size
+    return int(max(inner) if isinstance(inner, Sequence) else inner)
+
+
 def state_bytes(config: Any, itemsize: int) -> int:
-    """Bytes of a token's keys and values in all layers."""
-    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
-    size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    return int(2 * config.num_hidden_layers * heads * size * itemsize)
+    """Bytes of a token's keys and values in all layers; 0 for a state that does not grow."""
+    return sum(2 * math.prod(key_heads(layer)) * itemsize for layer in layer_configs(config))
+
+
+def key_heads(layer: Any) -> tuple[int, int]:
+    """How many key heads a layer has, and their size; (0, ...) for one without attention."""
+    queries = getattr(layer, "num_attention_heads", 0)
+    heads = getattr(layer, "num_key_value_heads", None) or queries
+    return heads, getattr(layer, "head_dim", None) or layer.hidden_size // max(queries, 1)
+
+
+def layer_configs(config: Any) -> list[Any]:
+    """The config of each layer. Most networks have one for all; Gemma 4's layers differ, and
+    transformers refuses to read from its config what differs."""
+    if getattr(config, "is_heterogeneous", False):
+        return list(config.per_layer_config)
+    return [config] * int(config.num_hidden_layers)
 
 
 def free_bytes(device: torch.device) -> int:

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from gauntlet.common.errors import ModelError, counted
 from gauntlet.models.engine.equivalence_check import TOLERANCE
 from gauntlet.models.engine.local import choose_device, copy_weights, read_network
-from gauntlet.models.engine.memory import Least
+from gauntlet.models.engine.memory import Least, key_heads, layer_configs
 from gauntlet.models.engine.ragged_forward import FAMILIES
 
 LOG = logging.getLogger("gauntlet")
@@ -163,7 +163,7 @@ class _Unsharded:
     def __init__(self, network: Any, ranks: int, name: str) -> None:
         """Raises ModelError if there are fewer key heads than ranks."""
         config = network.config.get_text_config()
-        heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+        heads = min(key_heads(layer)[0] for layer in layer_configs(config))
         if ranks > heads:
             raise ModelError(
                 f"model {name!r} has {counted(heads, 'key head')}: it can be cut into at most "

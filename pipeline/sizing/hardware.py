@@ -155,3 +155,7 @@ def _from_config(config: Mapping[str, Any], path: str) -> Shape:
         )
     except KeyError as error:
         raise UserError(f"model {path!r}: its config.json has no {error.args[0]}") from error
+    except TypeError as error:
+        raise UserError(
+            f"model {path!r} has layers of several widths; only models with one are planned"
+        ) from error

@@ -7,6 +7,7 @@ tables. They claim nothing beyond the experiment's tests after Holm's correction
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +48,31 @@ def paragraphs(results: Results) -> Iterator[dict[str, str]]:
     for robin in robins:
         game = robin.about.labels["game"]
         yield {"cells": game, "verdict": f"{game}: {_order(results, robin)}"}
-    groups = list(dict.fromkeys(comparison_group(cell.about) for cell in rest))
-    for group in groups:
-        cells = [cell for cell in rest if comparison_group(cell.about) == group]
-        sentences, name = " ".join(_Group(results, cells).sentences()), " ".join(group[1:])
-        several = len(groups) + len(robins) > 1
+    names = list(dict.fromkeys(comparison_group(cell.about) for cell in rest))
+    groups = {
+        " ".join(name[1:]): _Group(
+            results, [cell for cell in rest if comparison_group(cell.about) == name]
+        )
+        for name in names
+    }
+    if len(groups) > GROUPS:
+        yield {"cells": "all", "verdict": _overview(groups)}
+        groups = dict(sorted(groups.items(), key=lambda each: not each[1].shown))
+    several = len(groups) + len(robins) > 1
+    for name, group in groups.items():
+        sentences = " ".join(group.sentences())
         yield {"cells": name, "verdict": f"{name}: {sentences}" if several else sentences}
+
+
+def _overview(groups: Mapping[str, _Group]) -> str:
+    """How many cells of many groups show something; their groups come first."""
+    outcomes = [one for group in groups.values() for one in group.outcomes]
+    better, worse = (sum(one == kind for one in outcomes) for kind in (BETTER, WORSE))
+    return (
+        f"Of {len(outcomes):,} cells in {len(groups):,} groups, {better:,} "
+        f"{'is' if better == 1 else 'are'} shown to do better than the baseline or the other side, "
+        f"and {worse:,} worse."
+    )
 
 
 def verdict(results: Results) -> tuple[str, ...]:
@@ -134,6 +154,7 @@ class _Group:
         rows = results.cached(with_null)
         names = [cell.about.name for cell in cells]
         self._rows = rows[rows["cell"].isin(names) & (rows["matches"] > 0)]
+        self._compared = self._rows[self._rows["p"].notna()]
         self._label = self._varying()
 
     def _varying(self) -> str:
@@ -145,6 +166,16 @@ class _Group:
             return "cell"
         return varying[0] if one_each else "cell"
 
+    @cached_property
+    def outcomes(self) -> list[str]:
+        """What the test of each compared cell shows."""
+        return [self._outcome(row) for _, row in self._compared.iterrows()]
+
+    @property
+    def shown(self) -> bool:
+        """Whether any cell is shown to do better or worse."""
+        return not {BETTER, WORSE}.isdisjoint(self.outcomes)
+
     def sentences(self) -> Iterator[str]:
         if self._rows.empty:
             yield "No deal is finished yet."
@@ -152,11 +183,10 @@ class _Group:
         if rule := self._results.cached(stopped.verdicts):
             yield from self._stopped(rule)
             return
-        compared = self._rows[self._rows["p"].notna()]
-        if compared.empty:
+        if self._compared.empty:
             yield self._means()
         else:
-            yield from self._against(compared)
+            yield from self._against()
         yield from self._conditions()
 
     def _stopped(self, rule: Mapping[str, str]) -> Iterator[str]:
@@ -176,12 +206,12 @@ class _Group:
 
     # --- against the baseline
 
-    def _against(self, rows: pd.DataFrame) -> Iterator[str]:
-        found = [self._outcome(row) for _, row in rows.iterrows()]
+    def _against(self) -> Iterator[str]:
         for kind in (BETTER, WORSE, UNREAD, OPEN):
-            chosen = rows[[one == kind for one in found]]
+            chosen = self._compared[[one == kind for one in self.outcomes]]
             if not chosen.empty:
-                yield self._against_sentence(kind, chosen, everybody=len(chosen) == len(rows))
+                everybody = len(chosen) == len(self._compared)
+                yield self._against_sentence(kind, chosen, everybody)
 
     def _outcome(self, row: pd.Series[Any]) -> str:
         shown = outcome(row)

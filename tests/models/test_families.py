@@ -31,7 +31,15 @@ def test_every_family_is_scored_as_one_prompt_at_a_time():
     assert sum(row.path.startswith("general") for row in scored.values()) > 80
 
 
-def test_a_family_is_as_the_table_says():
-    (row,) = rows(["phi3"])
-    assert (row.path, row.others, row.texts) == ("general to 64", 0, "same, anew")
+@pytest.mark.parametrize(
+    ("family", "path", "texts"),
+    [
+        ("phi3", "general to 64", "same, anew"),
+        ("gemma4_text", "general", "same, cached"),
+        ("mamba", "reference", "same, anew"),
+    ],
+)
+def test_a_family_is_as_the_table_says(family, path, texts):
+    (row,) = rows([family])
+    assert (row.path, row.others, row.texts) == (path, 0, texts)
     assert row.difference < CLOSE

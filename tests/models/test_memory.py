@@ -26,6 +26,15 @@ def test_keys_and_values_of_a_token_of_llama_8b_are_128_kib():
     assert state_bytes(LLAMA_8B, itemsize=2) == 128 * 1024
 
 
+def test_layers_may_differ_or_have_no_keys():
+    wide = SimpleNamespace(num_attention_heads=8, num_key_value_heads=1, head_dim=512)
+    narrow = SimpleNamespace(num_attention_heads=8, num_key_value_heads=2, head_dim=256)
+    layers = SimpleNamespace(is_heterogeneous=True, per_layer_config=[wide, narrow])
+    assert state_bytes(layers, itemsize=2) == 2 * 2 * (512 + 2 * 256)
+    mamba = SimpleNamespace(num_hidden_layers=2, hidden_size=64)
+    assert state_bytes(mamba, itemsize=2) == 0
+
+
 @pytest.mark.parametrize(
     ("free", "resident", "pack"),
     [(64 * GIB, GIB, 1024), (4 * GIB, GIB, 1024), (GIB // 8, GIB // 32, 256), (0, 0, 256)],
