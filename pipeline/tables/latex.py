@@ -8,7 +8,7 @@ figures/NAME_*.pdf    every figure as wide as a column (3.3 in) and as a page (7
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd

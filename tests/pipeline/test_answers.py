@@ -210,6 +210,22 @@ def test_a_rule_speaks_for_its_cells() -> None:
     assert verdict(results) == ("a cloze: above the baseline.",)
 
 
+def test_of_many_groups_those_that_show_something_come_first() -> None:
+    games = [f"game {at}" for at in range(GROUPS + 1)]
+    cells = [cell(f"m{at}", "cloze", 0.6 if at == GROUPS else 0.5) for at, _ in enumerate(games)]
+    labelled = [
+        replace(one, about=replace(one.about, labels={**one.about.labels, "game": game}))
+        for one, game in zip(cells, games, strict=True)
+    ]
+    first, second, third, *_ = verdict(made_of(labelled))
+    assert first == (
+        "Of 7 cells in 7 groups, 1 is shown to do better than the baseline or the other side, and "
+        "0 worse."
+    )
+    assert second.startswith(f"{games[-1]} solo: ")
+    assert third.startswith(f"{games[0]} solo: ")
+
+
 def test_the_first_paragraphs_are_shown_and_the_rest_counted() -> None:
     many = [f"{at}." for at in range(GROUPS + 2)]
     assert first_paragraphs(many) == (*many[:GROUPS], "And 2 more groups of cells: verdict.csv.")
