@@ -52,6 +52,8 @@ LENGTHS = re.compile(r"window|chunk|local|block|context|position|length|seq")
 ECHO = 4
 """A probe ends with the tokens it began with, because networks that learnt to copy look back
 there."""
+STEPS = 4
+"""Single tokens that a text read in parts ends with."""
 APART = 3
 """Number of tokens at the end of the second text of a probe's tree that differ from the first."""
 
@@ -209,16 +211,17 @@ def branches(text: list[int], short: int, vocabulary: int) -> list[list[int]]:
 def step_difference(plain: Reference, low: int, high: int) -> float:
     """The error of scores for a text read in parts, as in `tree_difference`.
 
-    It is measured one token beyond `low` and after `high` tokens. The text is read up to `low`,
-    then by one token, then to nearly `high`, then token by token.
+    The text is read up to `low`, then by one token, then to nearly `high`, then by STEPS tokens.
+    The error is measured after each part but the first: it may come with the second single token
+    and differ much from one to the next, as in state-space models.
     """
     text = probe(high, plain.vocabulary)
     first = low or high // 2
-    cuts = sorted({0, first, first + 1, max(first + 1, high - 2), max(first + 1, high - 1), high})
+    cuts = sorted({0, first, *range(max(first + 1, high - STEPS), high + 1), first + 1})
     feed, worst, spread = plain.begin(), 0.0, 0.0
     for start, stop in pairwise(cuts):
         logits = feed(text[start:stop])
-        if stop in (first + 1, high):
+        if start >= first:
             exact = plain.next_token(text[:stop])
             worst = max(worst, _largest(torch.log_softmax(logits, dim=-1)[None] - exact))
             spread = max(spread, float(exact.std()))

@@ -13,10 +13,12 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import yaml
 from rich.console import Console
 
@@ -29,10 +31,12 @@ from gauntlet.pipeline import run
 from gauntlet.pipeline.config import secrets
 from gauntlet.pipeline.config.compose import CONF
 from gauntlet.pipeline.log import archive
+from gauntlet.pipeline.log.differences import differences
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.progress import Waiting
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.plan.build import build_model
+from gauntlet.pipeline.plan.identity import model_identity
 from gauntlet.pipeline.verify import Findings, replay, report, verify
 
 MORE = ("tracking=none",)
@@ -45,6 +49,9 @@ MODEL = "model.yaml"
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 DEALS = 4
 """Deals of each game that a joining model plays."""
+OWN = ("key", "name", "experiment", "parameters", "code", "described")
+"""What a cell's description has that differs by model or by when it was played."""
+MINE = "the model"
 
 
 def join(model: Path, methods: Sequence[str], deals: int, out: Console) -> int:
@@ -52,16 +59,19 @@ def join(model: Path, methods: Sequence[str], deals: int, out: Console) -> int:
     name = checked_name(model, model.stem)
     if unknown := [method for method in methods if method not in METHODS.split(",")]:
         raise UserError(f"the league does not ask by {', '.join(unknown)}; it does by {METHODS}")
+    shipped = CONF / "model" / f"{name}.yaml"
+    if shipped.exists() and shipped.read_bytes() != model.read_bytes():
+        raise UserError(f"{model}: conf/model has another model of this name; rename the file")
     refuse_known(model, name)
-    folder = Path("outputs/join") / name
+    folder, experiment = Path("outputs/join") / name, f"join_{name}"
     with TemporaryDirectory() as configs:
-        for group, text in (
-            ("model", model.read_text("utf-8")),
-            ("experiment", plays(name, methods)),
+        for group, file, text in (
+            ("model", name, model.read_text("utf-8")),
+            ("experiment", experiment, plays(name, methods)),
         ):
             (Path(configs) / group).mkdir()
-            (Path(configs) / group / f"{name}.yaml").write_text(text, "utf-8")
-        words = (f"experiment={name}", f"deals={deals}", f"output_dir={folder}", *MORE)
+            (Path(configs) / group / f"{file}.yaml").write_text(text, "utf-8")
+        words = (f"experiment={experiment}", f"deals={deals}", f"output_dir={folder}", *MORE)
         status = run.main([*words, "--config-dir", configs])
     if status:
         return status
@@ -151,47 +161,109 @@ def place(folder: Path, name: str) -> Iterator[str]:
     with unpacked_logs([*_other_logs(name), folder]) as folders:
         games = read(folders)
         board = leaderboard(games, folders)
-        order = [*board["player"]]
-        for player in order:
-            if player.startswith(f"{name}/"):
-                yield f"{player} is number {order.index(player) + 1} of {len(order)}"
+        for number, row in enumerate(board.to_dict("records"), start=1):
+            if row["player"].startswith(f"{name}/"):
+                best, worst = ((board["rating"] > row[end]).sum() for end in ("high", "low"))
+                span = f"; its 90% limits allow {1 + best} to {worst}" * bool(
+                    np.isfinite(row["low"])
+                )
+                yield f"{row['player']} is number {number} of {len(board)} by rating{span}"
         head, rule, *rows = leaderboard_lines(board)
         yield from (head, rule, *(row for row in rows if f"`{name}/" in row))
 
 
 def checked(entry: Path) -> Findings:
-    """An entry's faults: the log damaged, edited or not to be played again; another seed; games or
-    opponents that are not the league's; weights that play already; games, deals or seats left out.
-    Raises UserError if it cannot be read."""
+    """An entry's faults: the log damaged, edited or not to be played again; cells that are not as
+    REFERENCE's in the league; another model than its file describes, or one that plays already;
+    games, deals or seats left out; other files. Raises UserError if it cannot be read."""
     name = checked_name(entry / MODEL, entry.resolve().name)
     with unpacked_logs([entry / LOG.name, *_other_logs(name)]) as folders:
         own, league, *entries = map(Folder, folders)
         findings = verify(own.path)
         with Waiting(console(), "replay", "matches") as waiting:
             replay(findings, None, 0, waiting.reach)
+        notes = list[str]()
         others = {
             "not checked": findings.notes,
             "not of the league": [
                 *_foreign(name, own, league),
                 *_known_weights(name, own, [league, *entries]),
+                *_other_model(entry / MODEL, own, notes),
+                *_other_files(entry),
             ],
             "left out": [*_left_out(own, league)],
         }
     problems = findings.problems | {kind: lines for kind, lines in others.items() if lines}
-    return replace(findings, problems=problems, notes=[])
+    return replace(findings, problems=problems, notes=notes)
 
 
 def _foreign(name: str, entry: Folder, league: Folder) -> Iterator[str]:
-    """What in an entry is not of the league, or not of this name."""
+    """What in an entry is not as in the league, where REFERENCE plays it."""
     if entry.seed != league.seed:
         yield f"seed {entry.seed} is not the league's {league.seed}"
-    known = {_terms(about) for about in league.sweep_cells()}
-    cells = entry.sweep_cells()
-    for about in cells:
-        if _terms(about) not in known or about.players[0] != ANCHOR:
-            yield f"{about.name}: the league has no such game, or another opponent"
-    players = sorted({about.labels["agent"] for about in cells})
-    yield from (f"{one} is not {name}" for one in players if not one.startswith(f"{name}/"))
+    known = {_place(about): _terms(league, about, REFERENCE) for about in _reference(league)}
+    for about in entry.sweep_cells():
+        terms = known.get(_place(about))
+        if terms is None:
+            yield f"{about.name}: the league does not ask by this method in such a game"
+        else:
+            found = differences(_terms(entry, about, name), terms)
+            yield from (
+                f"{about.name}: {one.where} is {one.left}, not {one.right}"
+                for one in islice(found, 1)
+            )
+
+
+def _place(about: CellInfo) -> tuple[str, str]:
+    """The game and the method, by which REFERENCE has one cell."""
+    return about.labels["game"], about.labels["prompt"]
+
+
+def _reference(league: Folder) -> Iterator[CellInfo]:
+    return (about for about in league.sweep_cells() if about.labels["model"] == REFERENCE)
+
+
+def _terms(folder: Folder, about: CellInfo, model: str) -> dict[str, Any]:
+    """A cell's description without the model, and with its name as MINE."""
+    cell = {key: value for key, value in folder.cell(about.key).items() if key not in OWN}
+    players = [
+        {key: value for key, value in one.items() if key != "model"}
+        for one in cell["identity"]["players"]
+    ]
+    cell["identity"] = cell["identity"] | {"players": players}
+    method = _place(about)[1]
+    names = {model: MINE, f"{model}/{method}": f"{MINE} by {method}"}
+    cell["labels"] = {key: names.get(name, name) for key, name in cell["labels"].items()}
+    cell["players"] = [names.get(name, name) for name in cell["players"]]
+    return cell
+
+
+def _other_model(file: Path, entry: Folder, notes: list[str]) -> Iterator[str]:
+    """Where the log has another model than the file describes. notes: gets why nobody can tell."""
+    text = file.read_text(encoding="utf-8")
+    node = yaml.safe_load(text)
+    try:
+        if "${" in text:
+            raise UserError("it takes values from the environment")
+        described = model_identity(build_model(node, f"model {file.parent.name}", ()))
+    except UserError as error:
+        notes.append(f"{file.name} is not compared with the log: {error}")
+        return
+    size = node.get("parameters")
+    described = {"model": described, "parameters": None if size is None else float(size)}
+    for about in entry.sweep_cells():
+        *_, player = entry.cell(about.key)["identity"]["players"]
+        logged = {"model": player.get("model", {}), "parameters": about.parameters}
+        for one in islice(differences(logged, described), 1):
+            yield f"{about.name}: {one.where} is {one.left}, in {file.name} {one.right}"
+
+
+def _other_files(entry: Path) -> Iterator[str]:
+    """Files that an entry has no use for."""
+    names = [path.name for path in entry.iterdir() if path.name not in (MODEL, LOG.name)]
+    yield from (f"{name} is no part of an entry" for name in sorted(names))
+    found = archive.others(entry / LOG.name)
+    yield from (f"{name} in {LOG.name} is no part of a log" for name in found)
 
 
 def _known_weights(name: str, entry: Folder, others: Sequence[Folder]) -> Iterator[str]:
@@ -204,22 +276,16 @@ def _known_weights(name: str, entry: Folder, others: Sequence[Folder]) -> Iterat
 def _left_out(entry: Folder, league: Folder) -> Iterator[str]:
     """Games that REFERENCE plays by the entry's methods, and matches of its deals."""
     cells = entry.sweep_cells()
-    played = {(about.labels["prompt"], *_terms(about)) for about in cells}
-    methods = {method for method, *_ in played}
-    for about in league.sweep_cells():
-        model, method = (about.labels[key] for key in ("model", "prompt"))
-        if model == REFERENCE and method in methods and (method, *_terms(about)) not in played:
-            yield f"{about.labels['game']} by {method}"
+    played = {_place(about) for about in cells}
+    methods = {method for _, method in played}
+    for game, method in map(_place, _reference(league)):
+        if method in methods and (game, method) not in played:
+            yield f"{game} by {method}"
     matches = [[record.deal for record in entry.matches(about.stem)] for about in cells]
     deals = 1 + max((deal for each in matches for deal in each), default=0)
     for about, each in zip(cells, matches, strict=True):
         if missing := deals * about.rotations - len(each):
             yield f"{about.name}: {counted(missing, 'match', 'es')} of {counted(deals, 'deal')}"
-
-
-def _terms(about: CellInfo) -> tuple[object, ...]:
-    """The game, its deals, its measure and who sits where."""
-    return about.labels["game"], about.deal_key, about.measure, about.seatings
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -238,6 +304,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     out = console()
     try:
         if options.check:
+            if not options.model:
+                out.print("no model has joined yet")
             return max(map(_check, options.model), default=0)
         if len(options.model) != 1:
             raise UserError(f"one model joins at a time, got {len(options.model)}")

@@ -65,7 +65,7 @@ def game_of(label: str) -> str:
 class Games:
     """matches: one row per match; KEYS, score, asked (the player's decisions for which its model
     was asked), fallbacks, tokens. letters: one row per answer by a letter of the methods
-    LETTERED: player, game, options, first (whether it is A)."""
+    LETTERED: player, game, options, first (how far it is A)."""
 
     matches: pd.DataFrame
     letters: pd.DataFrame
@@ -121,11 +121,12 @@ def _letters(match: dict[str, Any], record: MatchRecord) -> Iterator[dict[str, A
                     }
 
 
-def _answered_a(exchange: Exchange) -> Iterator[bool]:
-    """Whether the answer is A, for each prompt."""
+def _answered_a(exchange: Exchange) -> Iterator[float]:
+    """How far the answer is A, for each prompt: 1, 0, or its share of the best where these tie."""
     if isinstance(exchange, ScoreExchange):
         for row in exchange.logprobs:
-            yield max(range(len(row)), key=lambda at: _known(row[at])) == 0
+            best = max(map(_known, row))
+            yield (_known(row[0]) == best) / sum(_known(one) == best for one in row)
 
 
 def _known(logprob: float | None) -> float:

@@ -31,6 +31,8 @@ from gauntlet.stats.ratings import rated
 RUNGS = {ANCHOR: 1, "uct_4": 4, "uct_16": 16, "uct_64": 64}
 """Playouts a decision of the search players that give the unit; random play is one."""
 DRAWS, SEED = 2_000, 1
+LEAST = 5
+"""Games that a player must share with the search players; the bootstrap of fewer says nothing."""
 REAL = ("smollm2_135m", "gemma3_270m")
 METHODS = ("pride", "cloze", "counterfactual")
 """One prompt, its letters' prior taken out; all rotations; every option by itself."""
@@ -40,24 +42,25 @@ HEADS = (
     *("player", "rating (90%)", "score", "like UCT of", "games", "matches"),
     *("tokens a decision", "unusable replies"),
 )
-RAW, ADJUSTED = ("raw_low", "raw_high"), ("ci_low", "ci_high")
 OBFUSCATED = {"obfuscated_uno": "uno", "obfuscated_tic_tac_toe": "tic_tac_toe"}
 
 
 @dataclass(frozen=True)
 class Mean:
-    """The mean over games of one value a game, with its 95% interval and the p-value of 0."""
+    """The mean of one value a unit, with its 95% interval and the p-value of 0. Units are games, or
+    deals of one game."""
 
     value: float
     low: float
     high: float
     p: float
-    games: int
+    units: int
 
     @classmethod
-    def over_games(cls, values: ArrayLike) -> Mean:
-        """By Student's t, for two or more games; fewer have no interval."""
+    def over_units(cls, values: ArrayLike) -> Mean:
+        """By Student's t, for two or more units; fewer have no interval."""
         each = np.asarray(values, float)
+        each = each[np.isfinite(each)]
         mean = clustered_mean(each, np.arange(len(each)))
         p = float(mean.estimate == 0)
         if mean.error != 0:
@@ -67,10 +70,14 @@ class Mean:
     def score(self) -> str:
         """As a score around one half."""
         value, low, high = (50 + 100 * one for one in (self.value, self.low, self.high))
-        return f"{value:.0f}%" + f" ({low:.0f} to {high:.0f})" * (self.games > 1)
+        return f"{value:.0f}%" + f" ({low:.0f} to {high:.0f})" * (self.units > 1)
+
+    def brief(self) -> str:
+        value, low, high = (100 * one for one in (self.value, self.low, self.high))
+        return f"{value:+.0f} ({low:+.0f} to {high:+.0f})"
 
     def points(self) -> str:
-        span = f" ({100 * self.low:+.1f} to {100 * self.high:+.1f})" if self.games > 1 else ""
+        span = f" ({100 * self.low:+.1f} to {100 * self.high:+.1f})" if self.units > 1 else ""
         return f"{100 * self.value:+.1f} points{span}"
 
 
@@ -84,21 +91,21 @@ def difference(games: Games, player: str, other: str) -> Mean:
     """The first player's mean score less the other's, on the deals of both."""
     wide = games.deals.pivot(index=["game", "variant", "deal"], columns="player", values="score")
     if not {player, other} <= {*wide}:
-        return Mean.over_games([])
+        return Mean.over_units([])
     apart = (wide[player] - wide[other]).dropna()
-    return Mean.over_games([float(each.mean()) for _, each in apart.groupby("game")])
+    return Mean.over_units([float(each.mean()) for _, each in apart.groupby("game")])
 
 
 def playouts(scores: pd.DataFrame, player: str) -> tuple[float, float, float]:
     """The playouts a decision of a search player with the same mean score over the games that both
     play, with a 95% bootstrap interval over games; 1 is random play, and the highest rung a limit.
-    nan without such games."""
+    nan for fewer than LEAST such games."""
     rungs = scores.reindex([*RUNGS])
     rungs.loc[ANCHOR] = 0.5
     own = scores.reindex([player]).to_numpy(float)[0]
     levels = rungs.to_numpy(float)
     shared = np.isfinite(levels).all(axis=0) & np.isfinite(own)
-    if shared.sum() < 2:
+    if shared.sum() < LEAST:
         return np.nan, np.nan, np.nan
     levels, own = levels[:, shared], own[shared]
     rng = np.random.default_rng(SEED)
@@ -178,7 +185,7 @@ def facts(games: Games, folders: Sequence[Path]) -> Iterator[str]:
 def brief_lines(games: Games, folders: Sequence[Path]) -> Iterator[str]:
     """The scores of models by method, and of players to compare them with."""
     scores = by_game(games)
-    means = {str(one): Mean.over_games(scores.loc[one].dropna() - 0.5) for one in scores.index}
+    means = {str(one): Mean.over_units(scores.loc[one].dropna() - 0.5) for one in scores.index}
     models = (*REAL, "pocket")
     yield f"| score against random play, 95% over games | {' | '.join(METHODS)} |"
     yield "|---" * (1 + len(METHODS)) + "|"
@@ -205,7 +212,7 @@ def reading(games: Games, folders: Sequence[Path]) -> Iterator[str]:
     scores = by_game(games)
     players = [f"{model}/{method}" for model in REAL for method in METHODS]
     found = {
-        one: Mean.over_games(scores.loc[one].dropna().to_numpy() - 0.5)
+        one: Mean.over_units(scores.loc[one].dropna().to_numpy() - 0.5)
         for one in players
         if one in scores.index
     }
@@ -217,7 +224,7 @@ def reading(games: Games, folders: Sequence[Path]) -> Iterator[str]:
     for player, one in found.items():
         rest = difference(games, player, "first_option")
         yield (
-            f"`{player}`, {one.games} games: {one.points()}, p Holm {p[player]:.3f}; less "
+            f"`{player}`, {one.units} games: {one.points()}, p Holm {p[player]:.3f}; less "
             f"`first_option`: {rest.points()}"
         )
 
@@ -230,14 +237,14 @@ def methods(games: Games, folders: Sequence[Path]) -> Iterator[str]:
         for model in (*REAL, "pocket")
         for one in others
     }
-    found = {player: mean for player, mean in every.items() if mean.games > 1}
+    found = {player: mean for player, mean in every.items() if mean.units > 1}
     p = _holm(found)
     yield (
         f"**Which method helps whom?** Compared with the same model by `{first}`, which asks once, "
         f"on the same deals, {_shown(p)} shown to differ (t over games, Holm over {len(found)})."
     )
     for player, mean in found.items():
-        yield f"`{player}`, {mean.games} games: {mean.points()}, p Holm {p[player]:.3f}"
+        yield f"`{player}`, {mean.units} games: {mean.points()}, p Holm {p[player]:.3f}"
 
 
 def _holm(means: Mapping[str, Mean]) -> dict[str, float]:
@@ -251,46 +258,60 @@ def _shown(p: Mapping[str, float]) -> str:
 
 
 def luck(games: Games, folders: Sequence[Path]) -> Iterator[str]:
-    """What does luck hide?"""
-    summary = pd.concat(Results.load(folder)["summary"] for folder in folders)
+    """What does luck hide? Of the first log: nobody checks the corrections of those that joined."""
+    results = Results.load(folders[0])
+    summary, worth = results["summary"], results["luck"]["worth"].median()
     removed = summary[summary["estimator"] == "adjusted"]
-    raw, left = (removed[high] - removed[low] for low, high in (RAW, ADJUSTED))
-    known = (raw > 0) & (left > 0)
-    gain = ((raw / left)[known] ** 2).median()
     turned = ((removed["estimate"] - 0.5) * (removed["raw"] - 0.5) < 0).sum()
     yield (
         f"**What does luck hide?** It could be removed in {len(removed)} of {len(summary)} cells. "
-        f"In the median cell, one match is then worth {gain:.1f}; in {turned} cells the lead over "
-        "random changes its sign."
+        f"In the median cell, one match is then worth {worth:.1f}; in {turned} cells the lead over "
+        "random changes its sign. So few deals leave little to learn values from; after hundreds "
+        "a match is worth more ([gains by game](measurements.md#luck-between-models))."
     )
 
 
 def obfuscation(games: Games, folders: Sequence[Path]) -> Iterator[str]:
     """What does obfuscation cost?"""
-    scores = by_game(games)
+    players = sorted(games.deals["player"].unique())
+    lost = {
+        f"{player} in {game}": cost
+        for made_up, game in OBFUSCATED.items()
+        for player in players
+        if (cost := _cost(games, player, game, made_up)).units > 1
+    }
     yield (
         "**What does obfuscation cost?** Points of score lost where the same rules have made-up "
-        "names:"
+        "names, and options another order. By t over deals, Holm over "
+        f"{len(lost)}, {_shown(_holm(lost))} shown to lose or gain."
     )
-    for made_up, game in OBFUSCATED.items():
-        if {made_up, game} <= {*scores}:
-            lost = 100 * (scores[game] - scores[made_up]).dropna()
-            told = (f"`{one}` {lost[one]:+.0f}" for one in lost.index if "/" in one)
-            yield f"{game}: {', '.join(told)}"
+    for game in OBFUSCATED.values():
+        costs = {one: lost[key] for one in players if (key := f"{one} in {game}") in lost}
+        for kind, readers in (("models", True), ("players that read no words", False)):
+            own = (f"`{one}` {costs[one].brief()}" for one in costs if ("/" in one) == readers)
+            yield f"{game}, {kind}: {', '.join(own)}"
+
+
+def _cost(games: Games, player: str, game: str, made_up: str) -> Mean:
+    """A player's score in a game less that under made-up names, on the same deals."""
+    own = games.deals[games.deals["player"] == player]
+    wide = own.pivot(index="deal", columns="variant", values="score")
+    return Mean.over_units(wide[game] - wide[made_up] if {game, made_up} <= {*wide} else [])
 
 
 def letters(games: Games, folders: Sequence[Path]) -> Iterator[str]:
     """Where do letters decide?"""
     yield (
         "**Where do letters decide?** Options take turns under the letters, so a player that reads "
-        "answers A in its share of the questions:"
+        "answers A in its share of the questions (equal scores share an answer):"
     )
     for player, answers in games.letters.groupby("player"):
         fair = (1 / answers["options"]).mean()
-        least = answers.groupby("game")["first"].mean()
+        shares = answers.groupby("game")["first"].mean()
         yield (
             f"`{player}` answered A to {answers['first'].mean():.0%} of {len(answers):,} questions "
-            f"({fair:.0%} by chance); least in {least.idxmin()}, {least.min():.0%}"
+            f"({fair:.0%} by chance); by game {shares.min():.0%} ({shares.idxmin()}) to "
+            f"{shares.max():.0%} ({shares.idxmax()})"
         )
 
 

@@ -7,6 +7,7 @@ import shutil
 import tarfile
 import zipfile
 import zlib
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from gauntlet.common.disk import replacing
@@ -36,6 +37,16 @@ def pack(folder: Folder, file: Path) -> None:
     with replacing(file) as partial, tarfile.open(partial, "w:xz", preset=9) as archive:
         for path in names:
             archive.add(path, path.relative_to(folder.path).as_posix(), filter=_anonymous)
+
+
+def others(file: Path) -> list[str]:
+    """What an archive holds beside what `pack` writes. Raises UserError."""
+    try:
+        with tarfile.open(file) as archive:
+            names = archive.getnames()
+    except UNREADABLE as error:
+        raise UserError(f"{file} is no archive: {error}") from error
+    return [name for name in names if not any(fnmatchcase(name, one) for one in PACKED)]
 
 
 def _anonymous(entry: tarfile.TarInfo) -> tarfile.TarInfo:

@@ -8,6 +8,8 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_N
 from benchmarks.families import FAILED, line, rows
 
 CLOSE = 1e-4
+AMPLIFIED = {"hrm_text": 1e-3}
+"""Families whose repeated passes through the same layers amplify rounding."""
 BORDERED = {"gpt_neo": "portable to 64", "phi3": "general to 64", "llama4_text": "general to 64"}
 """Families with a border within the prompts that the fast path does not know, and must detect."""
 WINDOWED = ("gemma2", "gemma3_text", "gpt_oss", "ministral", "olmo3", "cohere2")
@@ -23,7 +25,9 @@ def test_every_family_is_scored_as_one_prompt_at_a_time():
     scored = {row.family: row for row in found if row.difference is not None}
     assert len(scored) > 130
     assert not [row for row in found if row.path.startswith(FAILED)]
-    assert not [row for row in scored.values() if not row.difference < CLOSE or row.others]
+    limits = {family: AMPLIFIED.get(family, CLOSE) for family in scored}
+    assert not [row for row in scored.values() if not row.difference < limits[row.family]]
+    assert not [row for row in scored.values() if row.others]
     assert not [row for row in scored.values() if row.texts.startswith("other")]
     assert {family: scored[family].path for family in BORDERED} == BORDERED
     assert {scored[family].path for family in WINDOWED} == {"general"}
@@ -37,6 +41,7 @@ def test_every_family_is_scored_as_one_prompt_at_a_time():
         ("phi3", "general to 64", "same, anew"),
         ("gemma4_text", "general", "same, cached"),
         ("mamba", "reference", "same, anew"),
+        ("nemotron_h", "reference", "same, anew"),
     ],
 )
 def test_a_family_is_as_the_table_says(family, path, texts):

@@ -69,15 +69,17 @@ def test_only_complete_deals_count_and_each_score_is_the_players(league: Path) -
 
 def test_a_mean_over_games_is_students_t() -> None:
     values = np.random.default_rng(1).normal(0.1, 0.2, 12)
-    mean, theirs = results.Mean.over_games(values), ttest_1samp(values, 0)
+    mean, theirs = results.Mean.over_units(values), ttest_1samp(values, 0)
     assert mean.p == pytest.approx(theirs.pvalue)
     assert (mean.low, mean.high) == pytest.approx(tuple(theirs.confidence_interval()))
-    assert np.isnan(results.Mean.over_games([0.3]).p)
+    assert np.isnan(results.Mean.over_units([0.3]).p)
 
 
 def test_a_rung_is_placed_at_its_own_playouts() -> None:
-    rows = {"uct_4": [0.6, 0.7], "uct_16": [0.7, 0.8], "uct_64": [0.8, 0.9], "me": [0.65, 0.75]}
-    scores = pd.DataFrame(rows, index=["a", "b"]).T
+    levels = {"uct_4": 0.6, "uct_16": 0.7, "uct_64": 0.8, "me": 0.65}
+    rows = {player: [level + at / 50 for at in range(5)] for player, level in levels.items()}
+    scores = pd.DataFrame(rows, index=[*"abcde"]).T
+    assert np.isnan(results.playouts(scores[[*"abcd"]], "me")[0]), "too few games"
     assert results.playouts(scores, "uct_16")[0] == pytest.approx(16)
     assert results.playouts(scores, "me")[0] == pytest.approx(8)  # halfway in the logarithm
 
@@ -108,7 +110,7 @@ def test_a_model_joins_and_its_entry_is_checked(
     assert join.main(words) == 0
     entry = packed / join.ENTRIES / "mine"
     told = capsys.readouterr().out
-    assert "mine/cloze is number" in told
+    assert "mine/cloze is number" in told and " by rating" in told
     assert yaml.safe_load((entry / join.MODEL).read_text()) == {
         "_target_": "gauntlet.models.fake.Fake",
         "seed": 7,
@@ -129,9 +131,28 @@ def test_a_model_joins_and_its_entry_is_checked(
     assert "played again" in check()
     file.write_bytes(b"".join(honest.splitlines(keepends=True)[:-1]))
     assert "1 match of 1 deal" in check()
+    file.write_bytes(honest)
+    (entry / "more.sh").touch()
+    assert "more.sh is no part of an entry" in check()
+    (entry / "more.sh").unlink()
+    (entry / join.MODEL).write_text("_target_: gauntlet.models.fake.Fake\nseed: 8\n")
+    assert "model.fake is 7, in model.yaml 8" in check()
+    (entry / join.MODEL).write_text(model.read_text())
+    cell = played / "cells" / f"{file.stem}.json"
+    described = cell.read_text()
+    cell.write_text(described.replace('"prompt": "cloze"', '"prompt": "pride"'))
+    assert "the league does not ask by this method" in check()
+    cell.write_text(described.replace('"agent": "mine/cloze"', '"agent": "mine/best"'))
+    assert "labels.agent is mine/best, not the model by cloze" in check()
     file.unlink()
-    (played / "cells" / f"{file.stem}.json").unlink()
+    cell.unlink()
     assert "left out\n  uno by cloze" in check()
+
+
+def test_a_name_of_conf_is_not_taken_for_another_model(packed: Path, refusal: Refusal) -> None:
+    (packed / "pocket.yaml").write_text("_target_: gauntlet.models.fake.Fake\n")
+    told = refusal(join.main(["pocket.yaml"]))
+    assert "conf/model has another model of this name" in told
 
 
 def test_a_model_that_joined_before_is_placed_once(
@@ -173,7 +194,7 @@ def test_a_model_may_have_the_name_of_the_leagues_folder(packed: Path, capsys: C
     file = packed / f"{packed.name}.yaml"
     file.write_text("_target_: gauntlet.models.fake.Fake\nseed: 7\n")
     assert join.main([str(file), "--deals", "1", "--methods", "cloze"]) == 0
-    assert " of 7\n" in capsys.readouterr().out
+    assert " of 7 by rating" in capsys.readouterr().out
 
 
 def test_a_method_that_the_league_does_not_ask_by_is_named(packed: Path, refusal: Refusal) -> None:
