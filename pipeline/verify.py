@@ -203,13 +203,10 @@ def replay(
     most: int | None,
     seed: int,
     on_progress: Callable[[int, int], None],
-    packages: Sequence[str] = (),
 ) -> None:
     """Replay `most` of the matches, or all, and report problems.
 
     The choice depends only on the seed and is balanced over cells.
-
-    packages: further packages that may be imported to play.
     """
     stems = sorted(findings.places, key=lambda stem: digest([seed, stem]))
     orders = [
@@ -221,14 +218,12 @@ def replay(
     done = 0
     for stem in stems:
         matches = {match for its, match in chosen if its == stem}
-        for _ in _replayed(findings, stem, matches, packages):
+        for _ in _replayed(findings, stem, matches):
             done += 1
             on_progress(done, len(chosen))
 
 
-def _replayed(
-    findings: Findings, stem: str, matches: Collection[str], packages: Sequence[str]
-) -> Iterator[None]:
+def _replayed(findings: Findings, stem: str, matches: Collection[str]) -> Iterator[None]:
     """Replay these matches of a cell, one per step."""
     place, reasons = findings.folder, Counter[str]()
     path = place.records_file(stem)
@@ -241,7 +236,7 @@ def _replayed(
             continue
         prepared = record if record.preparation else first
         name = prepared.match if prepared else ""
-        replayer = made.get(name) or _replayer(findings, stem, packages, prepared)
+        replayer = made.get(name) or _replayer(findings, stem, prepared)
         made[name] = replayer
         if isinstance(replayer, UserError):
             reasons[str(replayer)] += 1
@@ -260,9 +255,7 @@ def _replayed(
         )
 
 
-def _replayer(
-    findings: Findings, stem: str, packages: Sequence[str], prepared: MatchRecord | None
-) -> Replayer | UserError:
+def _replayer(findings: Findings, stem: str, prepared: MatchRecord | None) -> Replayer | UserError:
     """The cell prepared for replay as this record has it, or why it cannot be. None: players that
     ask nothing beforehand."""
     place, problem = (
@@ -271,7 +264,7 @@ def _replayer(
     )
     try:
         description = place.description(about := _about(place, stem))
-        cell = recorded_cell(description, about, packages)
+        cell = recorded_cell(description, about)
         asked = (prepared.preparation, prepared.statics) if prepared else ((), {})
         return Replayer.prepare(cell, place.seed, *asked)
     except QuestionMismatch:
@@ -341,13 +334,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="play N matches again without models, or 'all', and compare them with their records",
     )
     parser.add_argument("--seed", type=int, default=0, help="another seed replays other matches")
-    parser.add_argument(
-        "--packages",
-        nargs="+",
-        default=(),
-        metavar="NAME",
-        help="packages of your own whose games and players may be imported to play again",
-    )
     options = parser.parse_args(arguments)
     try:
         with tempfile.TemporaryDirectory() as scratch:
@@ -357,7 +343,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
             if options.replay != 0:
                 with Waiting(console(), "replay", "matches") as waiting:
-                    replay(findings, options.replay, options.seed, waiting.reach, options.packages)
+                    replay(findings, options.replay, options.seed, waiting.reach)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2

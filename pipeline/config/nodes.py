@@ -20,6 +20,8 @@ from gauntlet.common.ids import PACKAGE, ROOMS, dotted_name
 from gauntlet.pipeline.config.values import check_value
 
 OWN_PACKAGES = tuple(PACKAGE + room for room in ROOMS)
+PACKAGES = "GAUNTLET_PACKAGES"
+"""The environment variable with the packages of the user's own that records may name."""
 TARGET = "_target_"
 DEEPEST = 12
 """Most levels of nesting in a node."""
@@ -122,7 +124,7 @@ def _find(node: Mapping[str, Any], where: str, packages: Sequence[str]) -> type[
     if not _lies_in(module, allowed):
         raise UserError(
             f"{where}._target_ is {target!r}; it must lie in {', '.join(allowed)} "
-            "(packages=[...] allows more)"
+            f"(packages=[...] allows more, {PACKAGES}=NAME,... in records)"
         )
     if not _lies_in(module, OWN_PACKAGES) and os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,7 +11,7 @@ from gauntlet.agents.human import Human
 from gauntlet.common.errors import UserError
 from gauntlet.games.base import Action, Game, move_fault, move_with
 from gauntlet.models.replay import Replay
-from gauntlet.pipeline.config.nodes import build
+from gauntlet.pipeline.config.nodes import PACKAGES, build
 from gauntlet.pipeline.log.differences import differences
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.log.schema import DecisionRecord
@@ -18,13 +19,17 @@ from gauntlet.pipeline.plan.cells import Cell, Player
 from gauntlet.pipeline.plan.identity import describe, node_of
 
 
-def recorded_game(description: Mapping[str, Any], packages: Sequence[str] = ()) -> Game[Any]:
-    """Build the game that `describe` described, including games nested in it. packages: further
-    packages that its classes may come from; a folder cannot grant these itself, as anybody may have
-    written it. Raises UserError."""
+def recorded_game(description: Mapping[str, Any]) -> Game[Any]:
+    """Build the game that `describe` described, including games nested in it. Raises UserError."""
     node = node_of(description)
-    game: Game[Any] = build(node, "game", packages, num_seats=node.pop("num_seats"))
+    game: Game[Any] = build(node, "game", trusted(), num_seats=node.pop("num_seats"))
     return game
+
+
+def trusted() -> list[str]:
+    """Further packages that a recorded class may come from, as the environment lists them. A folder
+    cannot grant these itself, as anybody may have written it."""
+    return [name for name in os.environ.get(PACKAGES, "").split(",") if name]
 
 
 def recorded_move(game: Game[Any], legal: Sequence[Action], decision: DecisionRecord) -> Action:
@@ -45,20 +50,17 @@ def other_version(game: Game[Any]) -> UserError:
     )
 
 
-def recorded_cell(
-    description: Mapping[str, Any], about: CellInfo, packages: Sequence[str] = ()
-) -> Cell:
+def recorded_cell(description: Mapping[str, Any], about: CellInfo) -> Cell:
     """Build the described cell for replay: players that asked a model get one that can only answer
-    from a log. packages: as in `recorded_game`. Raises UserError if a class is missing or its
-    settings have changed."""
+    from a log. Raises UserError if a class is missing or its settings have changed."""
     identity = description["identity"]
-    game = recorded_game(identity["game"], packages)
+    game = recorded_game(identity["game"])
     pairs = zip(about.players, identity["players"], strict=True)
     cell = Cell(
         experiment=about.experiment,
         labels=about.labels,
         game=game,
-        players=tuple(_player(name, player, packages) for name, player in pairs),
+        players=tuple(_player(name, player) for name, player in pairs),
         subjects=(),
         measured=(),
         measure=about.measure.name,
@@ -76,8 +78,8 @@ def recorded_cell(
     return replace(cell, subjects=subjects, measured=measured)
 
 
-def _player(name: str, description: Mapping[str, Any], packages: Sequence[str]) -> Player:
-    agent = build(node_of(description["agent"]), "agent", packages)
+def _player(name: str, description: Mapping[str, Any]) -> Player:
+    agent = build(node_of(description["agent"]), "agent", trusted())
     for one in differences(description["agent"], describe(agent)):
         raise UserError(f"agent.{one.where} was {one.left}, and is {one.right}")
     model = Replay(name) if "model" in description or isinstance(agent, Human) else None

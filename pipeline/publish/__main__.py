@@ -31,8 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         print(f"gauntlet: {error.filename or options.out}: {error.strerror}", file=sys.stderr)
         return 2
-    if written.lost:
-        out.print(f"{written.lost:,} matches are left out, which no longer play as recorded")
+    for why, count in written.lost.items():
+        out.print(f"{counted(count, 'match', 'es')} left out: {why}", markup=False)
     out.print(
         f"{counted(written.runs, 'run')}, {written.players:,} players, "
         f"{counted(written.matches, 'match', 'es')}, "

@@ -78,9 +78,9 @@ def cut(deals: Sequence[Deal]) -> Iterator[list[Deal]]:
 
 def write_chunks(
     shelf: Shelf, groups: Sequence[Sequence[Deal]], run: str, out: Path, judged: Judged
-) -> Iterator[tuple[int, int]]:
-    """Write each group as the file NUMBER.js. Yields how many matches it holds, and how many are
-    left out as they no longer play as recorded."""
+) -> Iterator[tuple[int, list[str]]]:
+    """Write each group as the file NUMBER.js. Yields how many matches it holds, and for each that
+    is left out, why it cannot be played again."""
     jobs = (_chunk(shelf, group, run, at, out, judged) for at, group in enumerate(groups))
     workers = os.cpu_count() or 1
     if workers == 1 or sum(len(deal) for group in groups for deal in group) <= ALONE:
@@ -108,16 +108,16 @@ def _alone(record: MatchRecord) -> MatchRecord:
     return replace(record, statics={name: record.statics[name] for name in record.named})
 
 
-def write_chunk(chunk: Chunk) -> tuple[int, int]:
+def write_chunk(chunk: Chunk) -> tuple[int, list[str]]:
     """Write a file; returns what `write_chunks` yields of it."""
-    pack, folder, lost = Pack(), Folder(chunk.folder), 0
+    pack, folder, lost = Pack(), Folder(chunk.folder), list[str]()
     for records in decode(chunk.deals, type=list[list[MatchRecord]]):
         views = []
         for record in records:
             try:
                 views.append(match_view(folder, record))
-            except UserError:
-                lost += 1
+            except UserError as error:
+                lost.append(str(error))
         _add(pack, chunk, views)
     for name, text in pack.files(f"{chunk.number}").items():
         write_script(chunk.out / f"{name}.js", text)

@@ -163,7 +163,7 @@ class Run:
         return Sheet("Twins", headings, rows, foot)
 
 
-def write_matches(run: Run, site: Path) -> Iterator[tuple[int, int]]:
+def write_matches(run: Run, site: Path) -> Iterator[tuple[int, list[str]]]:
     """Write a run's matches and their list. Yields as `write_chunks` does."""
     out = site / "data" / run.slug
     out.mkdir(parents=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,12 +34,12 @@ PARTS = {MARK, "match.html", "match.js", "site.js", "run", "player", "data", "fi
 
 @dataclass(frozen=True)
 class Written:
-    """What a site holds. lost: matches that no longer play as recorded."""
+    """What a site holds. lost: the matches that cannot be played again, by the reason."""
 
     runs: int
     players: int
     matches: int
-    lost: int
+    lost: Mapping[str, int]
     size: int
 
 
@@ -55,10 +56,11 @@ def publish(
     _clear(out)
     for name in ("run", "player", "data", "files"):
         (out / name).mkdir(parents=True)
-    total, lost, done = sum(len(run.shelf.entries) for run in runs), 0, 0
+    total, lost, done = sum(len(run.shelf.entries) for run in runs), Counter[str](), 0
     for run in runs:
         for written, left_out in write_matches(run, out):
-            done, lost = done + written, lost + left_out
+            done += written
+            lost.update(left_out)
             progress(done, total)
         _write_run(run, out, parquet)
     for player in field.players.values():

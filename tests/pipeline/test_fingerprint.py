@@ -29,6 +29,7 @@ from gauntlet.games.uno.arena import UnoArena
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.fake import Fake
 from gauntlet.pipeline import verify
+from gauntlet.pipeline.config.nodes import PACKAGES
 from gauntlet.pipeline.plan import fingerprint
 from gauntlet.pipeline.plan.cells import Cell
 from gauntlet.pipeline.plan.fingerprint import Code, code_of, differences, file_list
@@ -305,7 +306,8 @@ def test_a_class_that_moves_keeps_its_deals_and_its_key(
     assert sweep(*words, "game._target_=homes.first.Race", f"output_dir={again}") == 0
     assert matches(again) == before
     capsys.readouterr()
-    assert verify.main([str(folder), "--replay", "all", "--packages", "homes"]) == 0
+    monkeypatch.setenv(PACKAGES, "homes")
+    assert verify.main([str(folder), "--replay", "all"]) == 0
     assert "8 matches played again" in capsys.readouterr().out
 
     monkeypatch.setattr(ids, "MOVED", {})

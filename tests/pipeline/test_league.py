@@ -14,6 +14,7 @@ from gauntlet.papers.league import join, matches, results
 from gauntlet.pipeline.config.compose import CONF
 from gauntlet.pipeline.log import archive
 from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.metadata_files import parse_object, to_bytes
 from tests.pipeline.conftest import Capsys, Once, Refusal
 from tests.pipeline.logs import edited
 
@@ -110,7 +111,8 @@ def test_a_model_joins_and_its_entry_is_checked(
     assert join.main(words) == 0
     entry = packed / join.ENTRIES / "mine"
     told = capsys.readouterr().out
-    assert "mine/cloze is number" in told and " by rating" in told
+    assert "mine/cloze is number" in told
+    assert " by rating" in told
     assert yaml.safe_load((entry / join.MODEL).read_text()) == {
         "_target_": "gauntlet.models.fake.Fake",
         "seed": 7,
@@ -139,10 +141,15 @@ def test_a_model_joins_and_its_entry_is_checked(
     assert "model.fake is 7, in model.yaml 8" in check()
     (entry / join.MODEL).write_text(model.read_text())
     cell = played / "cells" / f"{file.stem}.json"
-    described = cell.read_text()
-    cell.write_text(described.replace('"prompt": "cloze"', '"prompt": "pride"'))
-    assert "the league does not ask by this method" in check()
-    cell.write_text(described.replace('"agent": "mine/cloze"', '"agent": "mine/best"'))
+    described = parse_object(cell.read_bytes())
+
+    def labelled(label: str, name: str) -> None:
+        labels = {**described["labels"], label: name}
+        cell.write_bytes(to_bytes({**described, "labels": labels}))
+
+    labelled("prompt", "pride")
+    assert "identity.players.1.agent.method.class is agents.prompting.cl" in check()
+    labelled("agent", "mine/best")
     assert "labels.agent is mine/best, not the model by cloze" in check()
     file.unlink()
     cell.unlink()

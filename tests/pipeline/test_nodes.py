@@ -15,7 +15,7 @@ from gauntlet.agents.random import Random
 from gauntlet.agents.search import Search
 from gauntlet.common.errors import UserError
 from gauntlet.games.uno import Uno
-from gauntlet.pipeline.config.nodes import DEEPEST, build
+from gauntlet.pipeline.config.nodes import DEEPEST, PACKAGES, build
 from gauntlet.pipeline.log.recorded import player_name, recorded_game
 from gauntlet.pipeline.plan.build import methods_of
 from gauntlet.pipeline.plan.identity import describe
@@ -111,9 +111,10 @@ def test_nodes_do_not_lie_in_each_other_for_ever() -> None:
     [Uno(3), Wrapped(Wrapped(Uno(3, paper_bugs=True), 3), 3, ("a", "b"))],
     ids=["flat", "deep"],
 )
-def test_what_is_described_is_built_again(game: Any) -> None:
+def test_what_is_described_is_built_again(game: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PACKAGES, "tests")
     written = json.loads(json.dumps(describe(game)))
-    assert recorded_game(written, TESTS) == game
+    assert recorded_game(written) == game
 
 
 def test_other_nodes_within_are_another_description() -> None:
@@ -151,7 +152,9 @@ def more(tmp_path: Path) -> str:
     return f"--config-dir={tmp_path}/conf"
 
 
-def test_a_composed_game_plays_as_the_one_in_it(sweep: Sweep, tmp_path: Path, more: str) -> None:
+def test_a_composed_game_plays_as_the_one_in_it(
+    sweep: Sweep, tmp_path: Path, more: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folders = tmp_path / "inner", tmp_path / "outer"
     base = ("agent=random", "deals=3", "seats=three_random")
     assert sweep("game=uno", *base[1:], f"output_dir={folders[0]}") == 0
@@ -159,9 +162,10 @@ def test_a_composed_game_plays_as_the_one_in_it(sweep: Sweep, tmp_path: Path, mo
     assert sweep(*node, *base[1:], f"output_dir={folders[1]}") == 0
     (cell,) = (folders[1] / "cells").glob("*.json")
     told = json.loads(cell.read_text())
+    monkeypatch.setenv(PACKAGES, "tests")
     assert told["labels"]["game"] == "wrapped[game.paper_bugs=True]"
     assert told["identity"]["game"]["game"]["paper_bugs"] is True
-    assert recorded_game(told["identity"]["game"], TESTS) == Wrapped(Uno(3, paper_bugs=True), 3)
+    assert recorded_game(told["identity"]["game"]) == Wrapped(Uno(3, paper_bugs=True), 3)
     assert len(matches(folders[1])) == 3
 
 

@@ -14,10 +14,10 @@ import pytest
 from gauntlet.models.exchanges import TextExchange
 from gauntlet.models.fake import FakeModel
 from gauntlet.pipeline import replay, verify
+from gauntlet.pipeline.config.nodes import PACKAGES
 from gauntlet.pipeline.log.exchanges import LEFT_OUT, THOUGHTS_MOST
 from gauntlet.pipeline.log.outcomes import outcome
-from gauntlet.pipeline.viewer import match as viewed
-from tests.agents.hints import HINT, Hints
+from tests.agents.hints import HINT
 from tests.pipeline.conftest import Capsys, Full, Sweep
 from tests.pipeline.logs import matches, raw_lines
 from tests.pipeline.records import decided, ended, scored
@@ -30,13 +30,12 @@ HINTS = (
 SKY = r"""+model.texts=['{"text": "sky"}']"""
 
 
-@pytest.fixture
-def known_game(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A log is read with the project's own packages only; the tests' game is in none of them."""
-    monkeypatch.setattr(viewed, "recorded_game", lambda _: Hints(forced=True))
+@pytest.fixture(autouse=True)
+def trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records may name the tests' games and models."""
+    monkeypatch.setenv(PACKAGES, "tests")
 
 
-@pytest.mark.usefixtures("known_game")
 @pytest.mark.parametrize("prompt", ["cloze", "vanilla"])
 def test_a_models_words_are_recorded_and_played_again(
     sweep: Sweep, folder: Path, capsys: Capsys, prompt: str
@@ -56,7 +55,6 @@ def test_a_models_words_are_recorded_and_played_again(
     assert "player 0 plays give a hint: sky" in capsys.readouterr().out
 
 
-@pytest.mark.usefixtures("known_game")
 def test_words_that_never_do_are_counted_as_a_fallback(sweep: Sweep, folder: Path) -> None:
     assert sweep(*HINTS, "prompt=cloze", "+model.texts=[Well.]") == 0
     said = set()
@@ -254,7 +252,7 @@ def test_thoughts_and_ends_are_kept_and_shown(sweep: Sweep, folder: Path, capsys
     (row,) = pd.read_csv(folder / "parser.csv").to_dict("records")
     assert row["malformed"] == 0
     assert (row["truncated"], row["refused"]) == (ends["length"], ends["refused"])
-    assert verify.main([str(folder), "--replay", "all", "--packages", "tests"]) == 0
+    assert verify.main([str(folder), "--replay", "all"]) == 0
     capsys.readouterr()
     for match in raw_lines(folder):
         assert replay.main([match, "--in", str(folder)]) == 0
@@ -268,7 +266,7 @@ def test_thoughts_may_be_left_out(sweep: Sweep, folder: Path) -> None:
     found = details(folder)
     assert {one.detail(0).thoughts for one in found} == {""}
     assert len({one.detail(0).finish for one in found}) > 2
-    assert verify.main([str(folder), "--replay", "all", "--packages", "tests"]) == 0
+    assert verify.main([str(folder), "--replay", "all"]) == 0
 
 
 def test_a_seat_that_gives_up_loses(sweep: Sweep, folder: Path, capsys: Capsys) -> None:
@@ -286,6 +284,6 @@ def test_a_seat_that_gives_up_loses(sweep: Sweep, folder: Path, capsys: Capsys) 
     capsys.readouterr()
     assert replay.main([given_up[0].match, "--in", str(folder)]) == 0
     assert f"player {given_up[0].forfeits[0]} gave up; won by player" in capsys.readouterr().out
-    assert verify.main([str(folder), "--replay", "all", "--packages", "tests"]) == 0
+    assert verify.main([str(folder), "--replay", "all"]) == 0
     assert sweep(*MOODY, "agent.on_bad_reply=forfeit") == 0, "nothing is left to play"
     assert {*matches(folder)} == {record.match for record in records}
