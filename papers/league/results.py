@@ -283,7 +283,7 @@ def obfuscation(games: Games, folders: Sequence[Path]) -> Iterator[str]:
     yield (
         "**What does obfuscation cost?** Points of score lost where the same rules have made-up "
         "names, and options another order. By t over deals, Holm over "
-        f"{len(lost)}, {_shown(_holm(lost))} shown to lose or gain."
+        f"{len(lost)}, {_shown(_holm(lost))} shown to differ."
     )
     for game in OBFUSCATED.values():
         costs = {one: lost[key] for one in players if (key := f"{one} in {game}") in lost}

@@ -68,10 +68,13 @@ def _overview(groups: Mapping[str, _Group]) -> str:
     """How many cells of many groups show something; their groups come first."""
     outcomes = [one for group in groups.values() for one in group.outcomes]
     better, worse = (sum(one == kind for one in outcomes) for kind in (BETTER, WORSE))
+    of_all = f"Of {len(outcomes):,} cells in {len(groups):,} groups,"
+    if not better + worse:
+        return f"{of_all} none is shown to do better or worse than the baseline or the other side."
+    verb = "is" if better == 1 else "are"
     return (
-        f"Of {len(outcomes):,} cells in {len(groups):,} groups, {better:,} "
-        f"{'is' if better == 1 else 'are'} shown to do better than the baseline or the other side, "
-        f"and {worse:,} worse."
+        f"{of_all} {better:,} {verb} shown to do better than the baseline or the other side, and "
+        f"{worse:,} worse."
     )
 
 
