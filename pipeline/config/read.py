@@ -341,17 +341,18 @@ def _cell(
         _refuse_agent(job)
         labels.update(seats[measured[0]].labels)
     adaptive = values["pairing"] == "adaptive"  # seats are unequal, so both players take each
+    baseline = values["baseline"]
+    if baseline == "auto":
+        baseline = None if values["pairing"] in ("round_robin", "anchor") else "random"
     margin = values["margin"] if values["test"] == "non_inferior" else 0.0
-    same = (
-        *("game", "rotate", "paper_bugs", "baseline", "packages", "measure", "samples"),
-        "keep_thoughts",
-    )
+    same = (*("game", "rotate", "paper_bugs", "packages", "measure", "samples", "keep_thoughts"),)
     return CellConfig(
         experiment=values["name"],
         labels=labels,
         seats=seats,
         measured=measured,
         opponent=opponent,
+        baseline=baseline,
         test=DeclaredTest(values["test"], margin),
         **{key: values[key] for key in same} | {"rotate": adaptive or values["rotate"]},
     )

@@ -13,7 +13,7 @@ from gauntlet.agents.human import Human
 from gauntlet.agents.prompting.base import Method
 from gauntlet.common.errors import ModelError, UserError, suggest
 from gauntlet.games.base import Game
-from gauntlet.games.capabilities import judgeable_measures, seatings_of
+from gauntlet.games.capabilities import MATCH_SCORE, WIN, judgeable_measures, seatings_of
 from gauntlet.models.base import ModelSource
 from gauntlet.models.human import Terminal
 from gauntlet.pipeline.config.nodes import build, takes
@@ -71,7 +71,7 @@ def _cell(config: CellConfig) -> Cell:
         players=players,
         subjects=swept or config.measured,
         measured=config.measured,
-        measure=_measure(config.measure, game),
+        measure=_measure(config, game),
         rotate=config.rotate,
         ask_forced=config.paper_bugs,
         baseline=config.baseline,
@@ -94,11 +94,13 @@ def _labels(config: CellConfig, players: Sequence[Player], subject: int) -> dict
     return labels
 
 
-def _measure(name: str | None, game: Game[Any]) -> str:
-    """The named measure, or the game's default."""
-    names = [measure.name for measure in judgeable_measures(game)]
+def _measure(config: CellConfig, game: Game[Any]) -> str:
+    """The named measure, or the game's default. Where two players are compared with each other, a
+    draw is half a win, so that equal ones have one half."""
+    name, names = config.measure, [measure.name for measure in judgeable_measures(game)]
     if name is None:
-        return names[0]
+        paired = config.opponent is not None and config.baseline is None
+        return MATCH_SCORE.name if paired and names[0] == WIN.name else names[0]
     if name not in names:
         raise UserError(f"measure={name} is none of this game's{suggest(name, names)}")
     return name

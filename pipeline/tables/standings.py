@@ -83,7 +83,7 @@ def _by_measure(part: Part) -> bool:
     return not _by_score(part)
 
 
-def _best_first(rows: pd.DataFrame) -> pd.DataFrame:
+def best_first(rows: pd.DataFrame) -> pd.DataFrame:
     by = "score" if win_or_score(rows["measure"].iloc[0]) else "mean"
     return rows.sort_values(by, ascending=False, kind="stable")
 
@@ -109,7 +109,7 @@ STANDINGS_VIEW = View(
     ),
     "Means over all opponents, who are not the same for everybody: nobody meets itself. "
     "loss: how often the opponents won. 95% intervals by deals.",
-    _best_first,
+    best_first,
     split_by=("game", "measure"),
 )
 SHARED_VIEW = View(

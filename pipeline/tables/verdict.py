@@ -16,6 +16,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from gauntlet.common.errors import UserError
+from gauntlet.games.capabilities import win_or_score
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables import stopped, tournament
 from gauntlet.pipeline.tables.claims import ALPHA, comparison_group, null_value
@@ -24,7 +25,8 @@ from gauntlet.pipeline.tables.controls import rivals
 from gauntlet.pipeline.tables.formatting import Scale
 from gauntlet.pipeline.tables.primary_test import unbeaten_control
 from gauntlet.pipeline.tables.registry import Results, table
-from gauntlet.pipeline.tables.standings import RoundRobin, round_robins
+from gauntlet.pipeline.tables.sheets import WINS
+from gauntlet.pipeline.tables.standings import RoundRobin, best_first, round_robins
 from gauntlet.stats.checks import Side
 from gauntlet.stats.power import detectable_mean
 
@@ -132,13 +134,20 @@ def with_null(results: Results) -> pd.DataFrame:
 
 def _order(results: Results, robin: RoundRobin) -> str:
     """The players by score, and how many pairings are settled."""
-    rows = _of_game(results["standings"], robin)
-    rows = rows.sort_values("score", ascending=False, kind="stable")
-    places = [f"{row['player']} {100 * row['score']:.0f}%" for _, row in rows.iterrows()]
-    cells = _of_game(results["summary"], robin)
-    settled, total = int((cells["p_holm"] < ALPHA).sum()), int(cells["p_holm"].notna().sum())
+    rows = best_first(_of_game(results["standings"], robin))
+    scores = win_or_score(robin.about.measure.name)
+    scale = WINS if scores else results.scale(rows.iloc[0].to_dict())
+    places = [
+        f"{row['player']} {scale.mean(row['score' if scores else 'mean'])}"
+        for _, row in rows.iterrows()
+    ]
     named = ", ".join(places[: 2 * NAMES]) + (", ..." if len(places) > 2 * NAMES else "")
-    return f"by score {named}; {settled} of {total} pairings show which side is better."
+    order = f"by {'score' if scores else scale.title} {named}"
+    cells = _of_game(results["summary"], robin)
+    tests = cells.loc[cells["baseline"].isna(), "p_holm"].dropna()  # of one side against the other
+    if tests.empty:
+        return f"{order}."
+    return f"{order}; {(tests < ALPHA).sum()} of {len(tests)} pairings show which side is better."
 
 
 def _of_game(rows: pd.DataFrame, robin: RoundRobin) -> pd.DataFrame:
@@ -249,14 +258,14 @@ class _Group:
         return f"do{'es' * singular} worse than {other}" if worse else f"beat{s} {other}"
 
     def _opponent(self) -> str:
-        """The baseline's name, or the other side."""
+        """The baseline's name, the opponent's, or the other side."""
         policies = {
             cell.about.baseline.policy
             for cell in self._results.cells
             if cell.about.baseline and comparison_group(cell.about) == comparison_group(self._about)
         }
         if not policies:
-            return "the other side"
+            return self._about.labels["seats"].partition(" against ")[2] or "the other side"
         return policies.pop() if len(policies) == 1 else "the baseline"
 
     def _changes(self, rows: pd.DataFrame) -> str:
