@@ -94,8 +94,10 @@ class _TooBig(Exception):
 def _outcome(
     game: Game[Any], state: Any, cache: dict[Any, float], most: int, until: float
 ) -> float:
-    """The recursion of `outcome`. The cache may grow to `most` entries; `until`: thread time."""
-    if (found := cache.get(state)) is not None:
+    """The recursion of `outcome`. The cache may grow to `most` entries; `until`: thread time. A
+    state that also has what led to it names its `position`, on which alone the outcome depends."""
+    position = getattr(state, "position", state)
+    if (found := cache.get(position)) is not None:
         return found
     seats = game.to_move(state)
     if not seats:
@@ -111,5 +113,5 @@ def _outcome(
         best = max(best, sign * _outcome(game, game.play(state, (action,)), cache, most, until))
         if best == 1:  # no return is above 1
             break
-    cache[state] = sign * best
+    cache[position] = sign * best
     return sign * best

@@ -222,6 +222,7 @@ def place(
         rungs = every.only(wanted.rungs or RUNGS)
     except ValueError as error:
         raise UserError(f"--rungs: {error}") from None
+    _refuse_others(Folder(sweep.output_dir), cells)
     cells = tuple(cells[RUNGS.index(int(rung))] for rung in rungs.playouts)
     abouts = [CellInfo.from_cell(cell, None) for cell in cells]
     changed = code.compare(sweep.output_dir, cells, sweep.allow_code_change)
@@ -235,6 +236,15 @@ def place(
             matches = Matches(Plan(cells, wanted.most, sweep.seed), sweep, log, stack, command)
             placement = _placed(out, matches, rungs, wanted)
         return Placed(ladder, cells[0], rungs, placement, matches.fallbacks(), log.folder)
+
+
+def _refuse_others(folder: Folder, cells: Sequence[Cell]) -> None:
+    """Raises UserError if the folder holds cells of anything else."""
+    found = {about.key for about in folder.all_cells()} if folder.has_cells else set()
+    if found - {cell.key for cell in cells}:
+        raise UserError(
+            f"{folder.path} holds cells that are not of this placement; choose another output_dir"
+        )
 
 
 def _placed(out: Console, matches: Matches, rungs: Rungs, wanted: Wanted) -> Placement:
@@ -260,11 +270,9 @@ def show(out: Console, placed: Placed) -> None:
     out.print(f"\n{visible(placed.verdict)}")
     out.print(f"Elo {limits} above random play{wide}\n")
     out.print(_table(placed.rungs, own, fit))
-    if np.isfinite(fit.chi_square):
-        out.print(
-            f"\none strength against all rungs: chi-square {fit.chi_square:.1f}, "
-            f"{counted(fit.degrees, 'degree')} of freedom, p = {fit.p:.2g}"
-        )
+    if np.isfinite(fit.f):
+        degrees = ", ".join(map(str, fit.degrees))
+        out.print(f"\none strength against all rungs: F({degrees}) = {fit.f:.2f}, p = {fit.p:.2g}")
     if placed.fallbacks:
         share = f"{placed.fallbacks:.1%}"
         out.print(f"{share} of its moves were random, for lack of a usable reply")

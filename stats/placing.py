@@ -179,12 +179,12 @@ def _tails() -> tuple[float, float]:
 @dataclass(frozen=True)
 class Fit:
     """Whether one strength explains the results against all rungs. expected: what the player of
-    this Elo would score a match with each rung, (k,); chi_square, with `degrees` of freedom, and
-    its p-value; nan for a single rung."""
+    this Elo would score a match with each rung, (k,); f, of the F distribution with these
+    degrees of freedom, and its p-value; nan for a single rung."""
 
     expected: Floats
-    chi_square: float
-    degrees: int
+    f: float
+    degrees: tuple[int, int]
     p: float
 
 
@@ -207,12 +207,11 @@ def goodness(rungs: Rungs, placement: Placement) -> Fit:
     played = [rung for rung, own in enumerate(groups) if len(own)]
     degrees, left = len(played) - 1, len(met) - len(played)
     if degrees < 1 or left < 1:
-        return Fit(expected, float("nan"), max(degrees, 0), float("nan"))
+        return Fit(expected, float("nan"), (max(degrees, 0), max(left, 0)), float("nan"))
     within = sum(((groups[r] - groups[r].mean()) ** 2).sum() / variance[r] for r in played)
     dispersion = within / left if within else 1.0  # nothing varies: as for coins
     between = sum(
         len(groups[r]) * (groups[r].mean() - 2 * expected[r]) ** 2 / variance[r] for r in played
     )
-    chi_square = float(between / dispersion)
-    p = float(f_distribution.sf(chi_square / degrees, degrees, left))
-    return Fit(expected, chi_square, degrees, p)
+    f = float(between / dispersion / degrees)
+    return Fit(expected, f, (degrees, left), float(f_distribution.sf(f, degrees, left)))

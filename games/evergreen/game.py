@@ -60,7 +60,7 @@ class Evergreen:
     """A game of a family: `mnk` (lines on a board), `takeaway` (heaps of stones) or `bidding`
     (sealed bids for prizes).
 
-    seed: any number from 0; keep it secret, and the game is new to everybody.
+    seed: any number from 0 to 2**63 - 1; keep it secret, and the game is new to everybody.
 
     A deal is a position after up to OPENING random moves. Measured besides wins: `value_kept`, 1
     less the mean value that a seat's decisions gave away, by exact values; 1 is perfect play.
@@ -85,8 +85,8 @@ class Evergreen:
             raise ValueError(f"evergreen seats 2 players, got {self.num_seats}")
         if self.family not in FAMILIES:
             raise ValueError(f"family is {self.family!r}{suggest(self.family, FAMILIES)}")
-        if self.seed < 0:
-            raise ValueError(f"seed is {self.seed}; it is a number from 0")
+        if not 0 <= self.seed < 2**63:
+            raise ValueError(f"seed is {self.seed}; it is a number from 0 to 2**63 - 1")
 
     @property
     def solution(self) -> Solution:

@@ -45,10 +45,15 @@ LONGEST = 1500
 Act = Callable[[Sequence[CellConfig], SweepConfig], int]
 
 
-def compose(arguments: Sequence[str] | None, then: Act) -> int:
+def compose(
+    arguments: Sequence[str] | None,
+    then: Act,
+    interrupted: str = "running the same command again continues",
+) -> int:
     """Compose the command line, or `arguments`, and pass the sweep to `then`.
 
-    Returns the exit status: that of `then`, 2 (user error) or 130 (interrupted).
+    interrupted: what a person reads after Ctrl-C. Returns the exit status: that of `then`, 2 (user
+    error) or 130 (interrupted).
     """
     packages: list[str] = []
     try:
@@ -60,7 +65,7 @@ def compose(arguments: Sequence[str] | None, then: Act) -> int:
         packages += (name for cell in cells for name in cell.packages)
         return then(cells, sweep)
     except KeyboardInterrupt:
-        print("\ninterrupted; running the same command again continues", file=sys.stderr)
+        print(f"\ninterrupted; {interrupted}", file=sys.stderr)
         return 130
     except BaseException as error:  # user modules may raise anything
         message = _refusal(error, packages)
@@ -149,7 +154,7 @@ def _refusal(error: BaseException, packages: Sequence[str]) -> str:
         return f"{at}: {raised(error)}"
     if isinstance(error, OSError):
         named = error.filename2 or error.filename or "the system"
-        return f"{named}: {error.strerror or error}; what was played is safe"
+        return f"{named}: {error.strerror or error}"
     return ""
 
 

@@ -416,6 +416,8 @@ def _adaptive(values: Node) -> Adaptive:
         raise UserError("pairing=adaptive plays until it is settled: give the most deals, not auto")
     if values["controls"] not in ("auto", ()):
         raise UserError("pairing=adaptive plays no controls")
+    if values["margin"] >= 0.5:
+        raise UserError(f"margin={values['margin']:g}: with pairing=adaptive it is below 0.5")
     own = {key: values[key] for key in ("verdict", "margin", "round_deals")}
     return Adaptive(**own, alpha=values["expect"].alpha, budget=values["budget"])
 

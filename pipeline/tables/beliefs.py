@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables import plot_style
 from gauntlet.pipeline.tables.formatting import amount, number
 from gauntlet.pipeline.tables.primary_test import interval
-from gauntlet.pipeline.tables.registry import Results, columns, figure, table
+from gauntlet.pipeline.tables.registry import Part, Results, columns, figure, table
 from gauntlet.pipeline.tables.sheets import (
     Column,
     Row,
@@ -175,6 +175,26 @@ FOOT = (
 )
 
 
+LOW = 0.01
+"""A mass below which beliefs say little: the model would have written something else."""
+
+
+def _foot(text: str) -> Callable[[Part], str]:
+    """The text, after a warning that names rows of a low mass."""
+
+    def made(part: Part) -> str:
+        found = part.results.cached(belief_tables)
+        shown = {*part.rows["cell"]}
+        low = dict.fromkeys(
+            cell for (cell, _), own in found.items() if cell in shown and own.mass < LOW
+        )
+        names = ", ".join(part.results.names[cell] for cell in low)
+        warning = f"WARNING answers have less than {LOW:.0%} of all probability, so these beliefs "
+        return f"{warning}say little: {names}.\n{text}" if low else text
+
+    return made
+
+
 def _span(name: str) -> Any:
     def shown(row: Row) -> str:
         low, high = row[f"{name}_low"], row[f"{name}_high"]
@@ -198,7 +218,7 @@ VIEW = View(
         Column("MCB", decimal("miscalibration", ".4f")),
         Column("mass", share("mass")),
     ),
-    FOOT,
+    _foot(FOOT),
 )
 
 
@@ -307,9 +327,11 @@ USE_VIEW = View(
         Column("not using", _loss("not_using")),
         Column("impossible", share("impossible")),
     ),
-    "In the game's points, by exact values against the others' known policies, the subject playing "
-    "on at its best. not knowing: what the best option by its own stated belief would lose; not "
-    "using: what it lost beyond that, or gained. 95% intervals by deal, from 100 deals on.",
+    _foot(
+        "In the game's points, by exact values against the others' known policies, the subject "
+        "playing on at its best. not knowing: what the best option by its own stated belief would "
+        "lose; not using: what it lost beyond that, or gained. Intervals (95%): by deal, from 100."
+    ),
 )
 
 

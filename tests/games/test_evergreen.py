@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gauntlet.agents.minimax import outcome
 from gauntlet.games.evergreen import Evergreen
 from gauntlet.games.evergreen.game import (
     CLEAR,
@@ -171,3 +172,19 @@ def test_what_both_gave_away_is_the_result(family: str) -> None:
 def test_a_wrong_setting_is_refused(settings: dict[str, Any], line: str) -> None:
     with pytest.raises(ValueError, match=line):
         Evergreen(**settings)
+
+
+def test_minimax_plays_what_a_family_draws() -> None:
+    """A state has the moves that led to it too, which do not multiply the positions searched."""
+    game = Evergreen(family="takeaway", seed=3)
+    state = game.deal(np.random.default_rng(1))
+    value = outcome(game, state)
+    while game.to_move(state):
+        (seat,) = game.to_move(state)
+        best = max(
+            game.legal(state, seat),
+            key=lambda move: (1 - 2 * seat) * outcome(game, game.play(state, (move,))),
+        )
+        state = game.play(state, (best,))
+        assert outcome(game, state) == value
+    assert game.returns(state)[0] == value

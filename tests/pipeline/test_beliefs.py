@@ -153,6 +153,8 @@ def test_the_tables_are_those_of_the_file(sweep: Sweep, folder: Path, full: Full
     told = full()
     assert "What players believed" in told
     assert "Lost by not knowing, or by not using it" in told
+    low = rows["mass"].min() < 0.01
+    assert ("answers have less than 1% of all probability" in " ".join(told.split())) == low
 
 
 def test_a_win_is_forecast_as_a_martingale_or_not() -> None:

@@ -286,6 +286,37 @@ def test_a_round_robin_with_draws_from_its_log(sweep: Sweep, folder: Path, full:
     assert players_table["score"].sum() == pytest.approx(1.5)
 
 
+@pytest.mark.parametrize("first", ["random", "first_option"])
+def test_pairs_are_compared_with_each_other(
+    sweep: Sweep, folder: Path, capsys: Capsys, first: str
+) -> None:
+    """Whoever is listed first: a player's test is against its opponent, not against random play."""
+    other = {"random": "first_option", "first_option": "random"}[first]
+    robin = ("game=tic_tac_toe", "pairing=round_robin", "deals=100", "rotate=true")
+    assert sweep(*robin, f"players=[{first},{other},minimax]") == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "tic_tac_toe: by score minimax 9" in told
+    assert "3 of 3 pairings show which side is better" in told
+    assert pd.read_csv(folder / "summary.csv")["baseline"].isna().all()
+
+
+def test_a_pair_in_hold_em_names_both_and_is_judged_by_chips(
+    sweep: Sweep, folder: Path, capsys: Capsys
+) -> None:
+    poker = ("game=holdem_hands", "pairing=round_robin", "deals=100", "rotate=true")
+    assert sweep(*poker, "players=[tight,maniac]") == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "tight beats maniac (+" in told
+    assert sweep(*poker, "players=[random,maniac,tight]", f"output_dir={folder}_3") == 0
+    assert "holdem_hands: by bb_per_hand tight " in " ".join(capsys.readouterr().out.split())
+
+
+def test_wins_of_pairs_count_draws_as_half(sweep: Sweep, folder: Path) -> None:
+    """In UNO, whose measure is the win otherwise."""
+    assert sweep("pairing=round_robin", "players=[random,rule]", "deals=20", "rotate=true") == 0
+    assert set(pd.read_csv(folder / "summary.csv")["measure"]) == {"match_score"}
+
+
 def test_a_log_can_be_judged_by_its_score_afterwards(
     sweep: Sweep, folder: Path, capsys: Capsys
 ) -> None:

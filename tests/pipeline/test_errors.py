@@ -116,6 +116,7 @@ SEATS = {
     "pairing=round_robin players=[rule,rul]": "player=rul does not exist; did you mean",
     "pairing=round_robin players=[rule,random] seats.measured=all": "needs a seat beside",
     "pairing=round_robin players=[rule,random] agent=rule": "pairing=round_robin has no",
+    "pairing=adaptive players=[rule,random] margin=0.5": "with pairing=adaptive it is below 0.5",
     "players=[rule,random]": "players is for pairing=round_robin",
 }
 PARTS_OF_PARTS = {

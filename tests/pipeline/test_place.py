@@ -73,6 +73,15 @@ def test_mistakes_are_told_in_a_line(
     assert told in refusal(run(f"output_dir={tmp_path / 'run'}", *words))
 
 
+def test_a_folder_of_other_cells_is_left_alone(tmp_path: Path, refusal: Refusal) -> None:
+    out = tmp_path / "run"
+    assert run(*SEARCH, "--most", 4, f"output_dir={out}") == 0
+    config = (out / "config.yaml").read_bytes()
+    told = refusal(run("game=tic_tac_toe", "agent=random", f"output_dir={out}"))
+    assert "holds cells that are not of this placement" in told
+    assert (out / "config.yaml").read_bytes() == config
+
+
 @cache
 def random_player() -> tuple[ladders.Ladder, Cell]:
     ladder, words = read_words(["game=tic_tac_toe", "agent=random"])
