@@ -254,7 +254,8 @@ def _placed(out: Console, matches: Matches, rungs: Rungs, wanted: Wanted) -> Pla
         cell = matches.plan.cells[rung]
         scores = matches.scores(cell, wanted.batch)
         met, told = sum(matches.met.values()), " ".join(f"{score:g}" for score in scores)
-        out.print(f"{counted(met, 'pair')}: {told} of 2 against {cell.players[0].name}")
+        against = cell.players[0].name
+        out.print(f"{counted(met, 'pair')}: {told} points, of 2 a pair, against {against}")
         try:
             rung = steps.send(scores)
         except StopIteration as stop:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import get_args
@@ -17,6 +17,8 @@ from typing import get_args
 from gauntlet.common.errors import UserError, counted
 from gauntlet.common.process import as_process
 from gauntlet.common.terminal import console
+from gauntlet.games.capabilities import win_or_score
+from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.tables import plot_style
 from gauntlet.pipeline.tables.contest import Contest, Scoring, load_contest
 from gauntlet.pipeline.tables.pareto import cost_plot
@@ -53,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         print(f"gauntlet: {out} cannot be written: {error.strerror}", file=sys.stderr)
         return 2
-    _show(contest, frames, files, out)
+    _show(contest, frames, files, out, _notes(options.folders, options.score))
     return 0
 
 
@@ -75,13 +77,34 @@ def _write(tables: Results, out: Path) -> list[Path]:
     return write_ratings(tables, out)
 
 
-def _show(contest: Contest, tables: Results, files: Sequence[Path], out: Path) -> None:
+def _notes(folders: Sequence[Path], scoring: Scoring) -> Iterator[str]:
+    """What a reader of the ratings should know of these runs."""
+    runs = [Folder(path) for path in folders]
+    other = {about.measure.name for run in runs for about in run.sweep_cells()}
+    other = {name for name in other if not win_or_score(name)}
+    if other and scoring != "measure":
+        yield (
+            f"Rated by who won. The runs are judged by {', '.join(sorted(other))}, which may rank "
+            "players otherwise: --score measure.\n"
+        )
+    if any(run.rounds for run in runs):
+        yield (
+            "Matches of pairing=adaptive were chosen by results, which biases ratings "
+            "(docs/adaptive.md).\n"
+        )
+
+
+def _show(
+    contest: Contest, tables: Results, files: Sequence[Path], out: Path, notes: Iterable[str]
+) -> None:
     terminal = console()
     for sheet in rating_sheets(tables):
         terminal.print(sheet_view(sheet))
         terminal.print()
     if tables["ratings"]["low"].isna().all():
         terminal.print("No limits: a game has a single deal, which tells nothing of others.\n")
+    for note in notes:
+        terminal.print(note)
     if contest.omitted:
         terminal.print(
             f"{counted(contest.omitted, 'cell')} left out: all seats are on one side, or an older "

@@ -103,7 +103,10 @@ class Contest:
         rated = np.flatnonzero(part_of >= 0)
         if len(rated) < 2:
             count = f"{self.matches.count:,} matches of {counted(len(self.players), 'player')}"
-            raise UserError(f"ratings need two players who met in a match that counts, got {count}")
+            left = f"; {counted(self.omitted, 'cell')} left out" if self.omitted else ""
+            raise UserError(
+                f"ratings need two players who met in a match that counts, got {count}{left}"
+            )
         if part_of.max() > 0:
             groups = "; ".join(
                 ", ".join(self.players[int(at)] for at in rated if part_of[at] == part)

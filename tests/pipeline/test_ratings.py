@@ -168,6 +168,24 @@ def test_scores_of_a_measure_are_shares_of_its_range(sweep: Sweep, folder: Path)
     assert set(shared.matches.scores) <= {0.0, 0.5, 1.0}
 
 
+def test_another_measure_and_chosen_matches_are_noted(
+    sweep: Sweep, folder: Path, capsys: Capsys
+) -> None:
+    poker = ("game=holdem_hands", "rotate=true", "deals=8", "players=[random,tight]")
+    assert sweep(*poker, "pairing=round_robin") == 0
+    capsys.readouterr()
+    assert ratings.main([str(folder)]) == 0
+    assert "judged by bb_per_hand" in capsys.readouterr().out
+    assert ratings.main([str(folder), "--score", "measure"]) == 0
+    assert "judged by" not in capsys.readouterr().out
+    chosen = folder.with_name("chosen")
+    words = ("game=tic_tac_toe", "players=[random,minimax]", "deals=16", "pairing=adaptive")
+    assert sweep(*words, f"output_dir={chosen}") == 0
+    capsys.readouterr()
+    assert ratings.main([str(chosen)]) == 0
+    assert "which biases ratings" in capsys.readouterr().out
+
+
 def test_a_field_that_goes_round_is_told_in_words(tmp_path: Path) -> None:
     """p0 beats p1 beats p2 beats p0 in 19 of 20 deals; p3 loses to all."""
     circle = [(0, 1), (1, 2), (2, 0)]
