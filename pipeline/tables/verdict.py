@@ -6,7 +6,8 @@ tables. They claim nothing beyond the experiment's tests after Holm's correction
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -50,25 +51,22 @@ def paragraphs(results: Results) -> Iterator[dict[str, str]]:
     for robin in robins:
         game = robin.about.labels["game"]
         yield {"cells": game, "verdict": f"{game}: {_order(results, robin)}"}
-    names = list(dict.fromkeys(comparison_group(cell.about) for cell in rest))
-    groups = {
-        " ".join(name[1:]): _Group(
-            results, [cell for cell in rest if comparison_group(cell.about) == name]
-        )
-        for name in names
-    }
+    cells = defaultdict[tuple[str, ...], list[CellResults]](list)
+    for cell in rest:
+        cells[comparison_group(cell.about)].append(cell)
+    groups = {name: _Group(results, own) for name, own in cells.items()}
     if len(groups) > GROUPS:
-        yield {"cells": "all", "verdict": _overview(groups)}
+        yield {"cells": "all", "verdict": _overview(groups.values())}
         groups = dict(sorted(groups.items(), key=lambda each: not each[1].shown))
     several = len(groups) + len(robins) > 1
-    for name, group in groups.items():
-        sentences = " ".join(group.sentences())
+    for group, found in groups.items():
+        name, sentences = " ".join(group[1:]), " ".join(found.sentences())
         yield {"cells": name, "verdict": f"{name}: {sentences}" if several else sentences}
 
 
-def _overview(groups: Mapping[str, _Group]) -> str:
+def _overview(groups: Collection[_Group]) -> str:
     """How many cells of many groups show something; their groups come first."""
-    outcomes = [one for group in groups.values() for one in group.outcomes]
+    outcomes = [one for group in groups for one in group.outcomes]
     better, worse = (sum(one == kind for one in outcomes) for kind in (BETTER, WORSE))
     of_all = f"Of {len(outcomes):,} cells in {len(groups):,} groups,"
     if not better + worse:
