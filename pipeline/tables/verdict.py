@@ -140,8 +140,9 @@ def _order(results: Results, robin: RoundRobin) -> str:
         for _, row in rows.iterrows()
     ]
     named = ", ".join(places[: 2 * NAMES]) + (", ..." if len(places) > 2 * NAMES else "")
-    order = f"by {'score' if scores else scale.title} {named}"
     cells = _of_game(results["summary"], robin)
+    raw = "raw " * bool((cells["estimator"] == "adjusted").any())  # standings keep the luck
+    order = f"by {raw}{'score' if scores else scale.title} {named}"
     tests = cells.loc[cells["baseline"].isna(), "p_holm"].dropna()  # of one side against the other
     if tests.empty:
         return f"{order}."
