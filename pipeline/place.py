@@ -240,8 +240,7 @@ def place(
 
 def _refuse_others(folder: Folder, cells: Sequence[Cell]) -> None:
     """Raises UserError if the folder holds cells of anything else."""
-    found = {about.key for about in folder.all_cells()} if folder.has_cells else set()
-    if found - {cell.key for cell in cells}:
+    if folder.holds_others(cell.key for cell in cells):
         raise UserError(
             f"{folder.path} holds cells that are not of this placement; choose another output_dir"
         )

@@ -164,10 +164,9 @@ def place(folder: Path, name: str) -> Iterator[str]:
         for number, row in enumerate(board.to_dict("records"), start=1):
             if row["player"].startswith(f"{name}/"):
                 best, worst = ((board["rating"] > row[end]).sum() for end in ("high", "low"))
-                span = f"; its 90% limits allow {1 + best} to {worst}" * bool(
-                    np.isfinite(row["low"])
-                )
-                yield f"{row['player']} is number {number} of {len(board)} by rating{span}"
+                place = f"{row['player']} is number {number} of {len(board)} by rating"
+                limited = np.isfinite(row["low"])
+                yield f"{place}; its 90% limits allow {1 + best} to {worst}" if limited else place
         head, rule, *rows = leaderboard_lines(board)
         yield from (head, rule, *(row for row in rows if f"`{name}/" in row))
 

@@ -58,7 +58,7 @@ class Mean:
 
     @classmethod
     def over_units(cls, values: ArrayLike) -> Mean:
-        """By Student's t, for two or more units; fewer have no interval."""
+        """By Student's t, for two or more units; fewer have no interval; nan is left out."""
         each = np.asarray(values, float)
         each = each[np.isfinite(each)]
         mean = clustered_mean(each, np.arange(len(each)))
@@ -185,7 +185,7 @@ def facts(games: Games, folders: Sequence[Path]) -> Iterator[str]:
 def brief_lines(games: Games, folders: Sequence[Path]) -> Iterator[str]:
     """The scores of models by method, and of players to compare them with."""
     scores = by_game(games)
-    means = {str(one): Mean.over_units(scores.loc[one].dropna() - 0.5) for one in scores.index}
+    means = {str(one): Mean.over_units(scores.loc[one] - 0.5) for one in scores.index}
     models = (*REAL, "pocket")
     yield f"| score against random play, 95% over games | {' | '.join(METHODS)} |"
     yield "|---" * (1 + len(METHODS)) + "|"
@@ -211,11 +211,7 @@ def reading(games: Games, folders: Sequence[Path]) -> Iterator[str]:
     """Do small real models read?"""
     scores = by_game(games)
     players = [f"{model}/{method}" for model in REAL for method in METHODS]
-    found = {
-        one: Mean.over_units(scores.loc[one].dropna().to_numpy() - 0.5)
-        for one in players
-        if one in scores.index
-    }
+    found = {one: Mean.over_units(scores.loc[one] - 0.5) for one in players if one in scores.index}
     p = _holm(found)
     yield (
         f"**What do small real models read?** By t over games, Holm over {len(found)}, {_shown(p)} "

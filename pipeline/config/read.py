@@ -345,7 +345,7 @@ def _cell(
     if baseline == "auto":
         baseline = None if values["pairing"] in ("round_robin", "anchor") else "random"
     margin = values["margin"] if values["test"] == "non_inferior" else 0.0
-    same = (*("game", "rotate", "paper_bugs", "packages", "measure", "samples", "keep_thoughts"),)
+    same = ("game", "rotate", "paper_bugs", "packages", "measure", "samples", "keep_thoughts")
     return CellConfig(
         experiment=values["name"],
         labels=labels,

@@ -20,7 +20,7 @@ Everything else is derived from these. Only `records.Log` writes records, cells 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -135,6 +135,11 @@ class Folder:
     def has_cells(self) -> bool:
         """Whether a run got as far as describing its cells."""
         return any(self.cells_folder.glob("*.json"))
+
+    def holds_others(self, keys: Iterable[str]) -> bool:
+        """Whether it holds cells with other keys."""
+        found = self.all_cells() if self.has_cells else []
+        return not {about.key for about in found} <= {*keys}
 
     def sweep_cells(self) -> list[CellInfo]:
         """The folder's sweep cells, oldest first. Raises UserError if no cell is described."""

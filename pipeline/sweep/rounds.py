@@ -50,7 +50,7 @@ def so_far(plan: Plan, sweep: SweepConfig, abouts: Sequence[CellInfo], folder: F
             f"{folder.path} holds rounds with {differs}={_words(before[differs])}, and now it is "
             f"{_words(rule[differs])}; go on as before, or choose another output_dir"
         )
-    strange = {one.key for one in _described(folder)} - {about.key for about in abouts}
+    strange = folder.holds_others(about.key for about in abouts)
     if strange or (not rounds and any(folder.matches())):
         what = "cells that are not of this sweep" if strange else "matches that belong to no round"
         raise UserError(
@@ -58,10 +58,6 @@ def so_far(plan: Plan, sweep: SweepConfig, abouts: Sequence[CellInfo], folder: F
             "output_dir"
         )
     return replace(plan, deals=rounds[-1].deals.stop if rounds else 0, rounds=rounds)
-
-
-def _described(folder: Folder) -> list[CellInfo]:
-    return folder.all_cells() if folder.has_cells else []
 
 
 def _words(value: Any) -> str:

@@ -330,7 +330,8 @@ USE_VIEW = View(
     _foot(
         "In the game's points, by exact values against the others' known policies, the subject "
         "playing on at its best. not knowing: what the best option by its own stated belief would "
-        "lose; not using: what it lost beyond that, or gained. Intervals (95%): by deal, from 100."
+        "lose; not using: what it lost beyond that, or gained. 95% intervals by deal, from 100 "
+        "deals on."
     ),
 )
 

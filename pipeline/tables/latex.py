@@ -120,12 +120,13 @@ def table(sheet: Sheet, label: str) -> str:
     The first column is text and may wrap; others are right-aligned if they hold only numbers.
     """
     columns = [[row[at] for row in sheet.rows] for at in range(len(sheet.headings))]
-    kinds = "".join("r" if numbers else "l" for numbers in sheet.numeric[1:])
+    numeric = sheet.numeric
+    kinds = "".join("r" if numbers else "l" for numbers in numeric[1:])
     first = min(0.45, max(0.16, 0.96 - 0.08 * len(columns)))
     rows = pd.DataFrame(
         {
             at: [(number if numbers else name)(field) for field in column]
-            for at, (column, numbers) in enumerate(zip(columns, sheet.numeric, strict=True))
+            for at, (column, numbers) in enumerate(zip(columns, numeric, strict=True))
         }
     )
     rows.columns = pd.Index([escape(heading) for heading in sheet.headings])

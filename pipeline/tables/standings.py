@@ -84,6 +84,7 @@ def _by_measure(part: Part) -> bool:
 
 
 def best_first(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of standings.csv by score where wins are counted, else by the mean of the measure."""
     by = "score" if win_or_score(rows["measure"].iloc[0]) else "mean"
     return rows.sort_values(by, ascending=False, kind="stable")
 

@@ -290,7 +290,7 @@ def test_a_round_robin_with_draws_from_its_log(sweep: Sweep, folder: Path, full:
 def test_pairs_are_compared_with_each_other(
     sweep: Sweep, folder: Path, capsys: Capsys, first: str
 ) -> None:
-    """Whoever is listed first: a player's test is against its opponent, not against random play."""
+    """The order of `players` changes nothing: each is tested against its opponent."""
     other = {"random": "first_option", "first_option": "random"}[first]
     robin = ("game=tic_tac_toe", "pairing=round_robin", "deals=100", "rotate=true")
     assert sweep(*robin, f"players=[{first},{other},minimax]") == 0
