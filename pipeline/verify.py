@@ -97,6 +97,8 @@ def verify(folder: Path) -> Findings:
         path = place.records_file(file.stem)
         if path.exists():
             _records(findings, path, about)
+        elif about is not None:
+            _gaps(findings, path, about, set())
     for name in LOGS:
         if (path := place.lines_file(name)).exists():
             _lines(findings, path, line_reader(name, seed))
@@ -149,19 +151,20 @@ def _records(findings: Findings, path: Path, about: CellInfo | None) -> None:
 
 
 def _gaps(findings: Findings, path: Path, about: CellInfo, places: set[tuple[int, int]]) -> None:
-    """Report matches missing from a finished run's plan; else gaps below the last deal."""
+    """Report the matches of the latest run's plan that are missing; with a stopping rule, the gaps
+    below the last deal."""
     place = findings.folder
     entries = (one for one in place.failed_matches if one["cell"] == about.key)
     finished = places | {(one["deal"], one["rotation"]) for one in entries}
     run = place.status or {}
     ended = run.get("state") == "finished" and not place.stop_file.exists()
-    planned = run["cells"].get(about.key) if ended else None
+    planned = None if place.stop_file.exists() else run.get("cells", {}).get(about.key)
     most = max((deal for deal, _ in finished), default=-1) + 1
     due: Collection[int] = range(most if planned is None else planned // about.rotations)
     if rounds := place.rounds:
         due = {*deals_in(rounds, about.key)}
     lack = len(due) * about.rotations - sum(deal in due for deal, _ in finished)
-    if lack and planned is not None:
+    if lack and ended and planned is not None:
         findings.add(
             path, f"{counted(lack, 'match', 'es')} missing; the same sweep again plays them"
         )

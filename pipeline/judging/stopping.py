@@ -181,5 +181,5 @@ def _cut(result: CellResults, stop: Mapping[str, Any] | None) -> CellResults:
     if stop is None or stop["deals"] >= result.complete_deals:
         return result
     kept = result.outcomes.first(stop["deals"])
-    places = stop["deals"] * result.about.rotations
-    return replace(result, outcomes=kept, complete_deals=stop["deals"], failed=places - len(kept))
+    failed = stop["deals"] * result.about.rotations - len(kept)
+    return replace(result, outcomes=kept, complete_deals=stop["deals"], failed=failed, waiting=0)

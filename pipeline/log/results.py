@@ -213,7 +213,7 @@ class CellResults:
     """A cell's outcomes on the gap-free prefix of its deals, by deal, then rotation.
 
     adjusted: the luck-adjusted results, where available. stopped: whether a stopping rule set the
-    number of deals.
+    number of deals. waiting: finished matches that do not count yet, as an earlier one is missing.
     """
 
     about: CellInfo
@@ -222,6 +222,7 @@ class CellResults:
     failed: int
     adjusted: Adjusted | None = None
     stopped: bool = False
+    waiting: int = 0
 
     def by_deal(self) -> tuple[np.ndarray, np.ndarray]:
         """The deals that have a match, in order, and each deal's mean measure."""
@@ -269,6 +270,6 @@ def _prefix(
         outcomes = outcomes.only([*planned])
     empty = {place for place in failed if not outcomes.has(*place)}
     complete = outcomes.complete_deals(about.rotations, empty, about.step, unplanned)
-    return CellResults(
-        about, outcomes.first(complete), complete, sum(deal < complete for deal, _ in empty)
-    )
+    counting, failures = outcomes.first(complete), sum(deal < complete for deal, _ in empty)
+    waiting = len(outcomes) - len(counting)
+    return CellResults(about, counting, complete, failures, waiting=waiting)

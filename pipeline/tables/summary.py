@@ -134,7 +134,7 @@ def _title(part: Part) -> str:
 
 
 def _foot(part: Part) -> str:
-    return _caption(part) if part.medium == PAPER else "\n".join(_notes(part))
+    return _caption(part) if part.medium == PAPER else "\n".join(filter(None, _notes(part)))
 
 
 def _tests(rows: pd.DataFrame) -> str:
@@ -165,9 +165,22 @@ def _notes(part: Part) -> Iterator[str]:
         yield f"Cells without a baseline are compared with {value:g}."
     if (rows["raw"].notna() & rows["raw_low"].isna()).any():
         yield f"A measure without a range has an interval and a p from {LEAST} deals on."
+    yield waiting_note(part.results)
     yield "forced: turns without a choice. fallback: random moves for lack of a usable reply."
     if failed := int(rows["failed"].sum()):
         yield f"{counted(failed, 'match', 'es')} failed: see failed_matches.jsonl."
+
+
+def waiting_note(results: Results) -> str:
+    """How many of the finished matches count, if not all do."""
+    waiting = sum(cell.waiting for cell in results.cells)
+    count = sum(len(cell.outcomes) for cell in results.cells)
+    if not waiting:
+        return ""
+    return (
+        f"{count:,} of {counted(count + waiting, 'finished match', 'es')} count: the others follow a "
+        "match that is missing, which the same command plays."
+    )
 
 
 def _caption(part: Part) -> str:
@@ -263,7 +276,11 @@ def _against(part: Part) -> str:
 
 
 def _brief_foot(part: Part) -> str:
-    """The test that is performed, and whether luck is removed."""
+    """Which matches count, the test that is performed, and whether luck is removed."""
+    return "\n".join(filter(None, [waiting_note(part.results), _test_note(part)]))
+
+
+def _test_note(part: Part) -> str:
     luck_removed = _luck_removed(part.rows)
     if not _tested(part):
         return luck_removed.strip()
