@@ -38,6 +38,7 @@ LOW_AND_HIGH = (1, 16, 256), (4, 64, 1024)
 PLAYERS = (
     ("tic_tac_toe", "agent=random"),
     ("tic_tac_toe", "agent=minimax"),
+    ("tic_tac_toe", "agent=dqn"),
     ("tic_tac_toe", "model=pocket prompt=cloze"),
     ("tic_tac_toe", "agent=search agent.playouts=20"),
     ("connect_four", "agent=search agent.playouts=20"),

@@ -98,6 +98,23 @@ class TicTacToe:
             view=state,
         )
 
+    @property
+    def encoding(self) -> str:
+        return f"tic_tac_toe-{self.size}-{self.win_length}"
+
+    @property
+    def num_codes(self) -> int:
+        return self.size**2
+
+    def encode(self, observation: Observation) -> np.ndarray:
+        """Where the seat has marks, then where the other has: 0 or 1 for each cell."""
+        marks, cells = observation.view.marks, range(self.size**2)
+        order = (marks[observation.seat], marks[1 - observation.seat])
+        return np.array([own >> cell & 1 for own in order for cell in cells], np.float32)
+
+    def option_codes(self, observation: Observation) -> tuple[tuple[int, ...], ...]:
+        return tuple((cell,) for cell in self.legal(observation.view, observation.seat))
+
     def returns(self, state: State) -> tuple[float, ...]:
         winner = self._winner(state)
         if winner is None:

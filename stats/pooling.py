@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
+from scipy.stats import norm
+from scipy.stats import t as student
 
 from gauntlet.stats import checks
 from gauntlet.stats.checks import Floats
@@ -67,6 +69,14 @@ def partially_pooled(estimates: ArrayLike, covariance: ArrayLike, level: float =
     low, high = _limits(means, errors, weights, level)
     mean, spread, share = (float(weights @ each) for each in (centres, spreads, shares))
     return Pooled(weights @ means, low, high, mean, spread, share)
+
+
+def student_factor(n: ArrayLike, level: float = 0.95) -> Floats:
+    """By how much to widen the standard error of a mean of n >= 2 observations, itself estimated
+    from them, for `partially_pooled`, which takes errors as known: the quantile of Student's t over
+    the normal one."""
+    tail = (1 + level) / 2
+    return np.asarray(student.ppf(tail, np.asarray(n) - 1) / norm.ppf(tail))
 
 
 @dataclass(frozen=True, slots=True)

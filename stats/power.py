@@ -1,7 +1,7 @@
 """Power analysis: how many deals detect a difference of a given size.
 
 Two designs with three functions each. `one_proportion`: a cell against a known baseline (the test
-of `stats.proportions.one_sample_z`). `paired`: two cells on the same deals (the exact test of
+of `stats.proportions.binomial_test`). `paired`: two cells on the same deals (the exact test of
 `stats.paired.mcnemar`). Differences and rates are fractions of 1, not percentage points.
 
 `cells` is the number of tests that Holm's correction will cover. Planning uses alpha / cells,
@@ -14,10 +14,11 @@ from __future__ import annotations
 from math import ceil, nan, sqrt
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from numpy.typing import ArrayLike
+from scipy.special import ndtri
 
 from gauntlet.stats import checks
-from gauntlet.stats.checks import Side
+from gauntlet.stats.checks import Floats, Side
 
 SAFE = 0.8
 """Confidence of the spread that `deals_from_pilot` plans for."""
@@ -31,18 +32,17 @@ def power_one_proportion(
     cells: int = 1,
     side: Side = "above",
 ) -> float:
-    """Return the probability that the z test finds a true win rate `rate` to be above `baseline`.
+    """Return the probability that the exact test finds a true win rate `rate` to be above
+    `baseline`.
 
-    Normal approximation with each hypothesis' own variance: J. L. Fleiss, B. Levin and M. C. Paik,
-    Statistical Methods for Rates and Proportions (3rd edition), section 2.5, without continuity
-    correction. Raises ValueError for deals or cells below 1 and for rate, baseline or alpha outside
-    (0, 1).
+    It rejects from the fewest wins that `baseline` reaches with a probability of at most alpha, so
+    few deals may show nothing. Raises ValueError for deals or cells below 1 and for rate, baseline
+    or alpha outside (0, 1).
     """
     n = checks.at_least_one(deals, "deals")
-    null, alternative = _deviation(baseline, "baseline"), _deviation(rate, "rate")
-    # threshold for sqrt(n) times the gain
-    least = float(ndtri(1 - _step(alpha, cells, side))) * null
-    return float(ndtr((sqrt(n) * (rate - baseline) - least) / alternative))
+    for value, name in ((baseline, "baseline"), (rate, "rate")):
+        checks.inside(value, name)
+    return float(_power(n, rate, baseline, _step(alpha, cells, side)))
 
 
 def deals_one_proportion(
@@ -55,16 +55,24 @@ def deals_one_proportion(
 ) -> int:
     """Return the fewest deals with which `power_one_proportion` reaches `power`.
 
-    n = ((z_alpha sqrt(p0(1-p0)) + z_power sqrt(p1(1-p1))) / (p1-p0))^2, rounded up (Fleiss, Levin
-    and Paik, section 2.5). Raises ValueError for a rate that is not above the baseline, and for
-    values outside (0, 1).
+    Sought from 0.8 of what the normal approximation gives, (z_alpha sqrt(p0(1-p0)) + z_power
+    sqrt(p1(1-p1)))^2 / (p1-p0)^2 (J. L. Fleiss, B. Levin and M. C. Paik, Statistical Methods for
+    Rates and Proportions, 3rd edition, section 2.5). Raises ValueError for a rate that is not above
+    the baseline, and for values outside (0, 1).
     """
     null, alternative = _deviation(baseline, "baseline"), _deviation(rate, "rate")
     if rate <= baseline:
         raise ValueError(f"rate must lie above the baseline {baseline:g}, got {rate:g}")
     checks.inside(power, "power")
-    spread = float(ndtri(1 - _step(alpha, cells, side)) * null + ndtri(power) * alternative)
-    return max(1, ceil((max(spread, 0.0) / (rate - baseline)) ** 2))
+    step = _step(alpha, cells, side)
+    spread = float(ndtri(1 - step) * null + ndtri(power) * alternative)
+    near = max(spread / (rate - baseline), 0.0) ** 2
+    first, more = max(1, int(0.8 * near) - 20), int(near / 10) + 50
+    while True:
+        tried = np.arange(first, first + more)
+        if (enough := _power(tried, rate, baseline, step) >= power).any():
+            return int(tried[enough.argmax()])
+        first += more
 
 
 def detectable_one_proportion(
@@ -77,19 +85,27 @@ def detectable_one_proportion(
 ) -> float:
     """Return the smallest true gain over `baseline` that `deals` deals detect with this power.
 
-    Solves `power_one_proportion` for rate - baseline: with a = sqrt(n), c = a p0 + z_alpha
-    sqrt(p0(1-p0)) and z of `power` it is a p - c = z sqrt(p(1-p)), squared a quadratic equation in
-    p. nan where even a rate next to 1 is not enough. Raises ValueError as `power_one_proportion`,
-    and for power outside (alpha/cells, 1).
+    Solves `power_one_proportion` for rate - baseline; nan where even winning all of them shows
+    nothing. Raises ValueError as `power_one_proportion`, and for power outside (alpha/cells, 1).
     """
+    from scipy.optimize import brentq
+
     step = _step(alpha, cells, side)
-    z = float(ndtri(checks.inside(power, "power", low=step)))
-    a = sqrt(checks.at_least_one(deals, "deals"))
-    c = a * baseline + float(ndtri(1 - step)) * _deviation(baseline, "baseline")
-    if a <= c:
+    checks.inside(power, "power", low=step)
+    n = checks.at_least_one(deals, "deals")
+    if _power(n, 1.0, checks.inside(baseline, "baseline"), step) < power:
         return nan
-    root = z * sqrt(4 * c * (a - c) + z * z)
-    return (2 * a * c + z * z + root) / (2 * (a * a + z * z)) - baseline
+    return (
+        float(brentq(lambda rate: _power(n, rate, baseline, step) - power, baseline, 1.0))
+        - baseline
+    )
+
+
+def _power(n: ArrayLike, rate: float, baseline: float, step: float) -> Floats:
+    """The exact one-sided binomial test's power for each number of deals."""
+    from scipy.stats import binom
+
+    return np.asarray(binom.sf(binom.isf(step, n, baseline), n, rate))
 
 
 def detectable_mean(

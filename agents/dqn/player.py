@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -26,8 +26,10 @@ class Encoded(Protocol):
     games of `seat`, with all randomness and encodings fixed by `seed`.
     """
 
-    num_codes: ClassVar[int]
-    """Codes count from 0 and label the distinct options over all decisions."""
+    @property
+    def num_codes(self) -> int:
+        """Codes count from 0 and label the distinct options over all decisions."""
+        ...
 
     @property
     def encoding(self) -> str:

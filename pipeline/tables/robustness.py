@@ -20,7 +20,8 @@ from gauntlet.pipeline.tables.primary_test import measure_columns, read_differen
 from gauntlet.pipeline.tables.registry import Part, Results, columns, table
 from gauntlet.pipeline.tables.sheets import Column, Row, View
 from gauntlet.stats.components import Anova, Effect, anova
-from gauntlet.stats.pooling import LEAST, partially_pooled
+from gauntlet.stats.means import LEAST as LEAST_DEALS
+from gauntlet.stats.pooling import LEAST, partially_pooled, student_factor
 
 # --- variance components
 
@@ -144,6 +145,9 @@ def _effect_name(analysis: Anova, effect: Effect) -> str:
 
 # --- partial pooling
 
+FEWEST = 5
+"""Deals that a cell needs; `stats.means.LEAST` if the measure has no range. With fewer, intervals
+cover too seldom (docs/validation.md)."""
 PLAIN = ("mean", "error", "pooled", "low", "high", "group_mean", "group_spread")
 ADJUSTED = (
     *("adjusted", "adj_error", "adj_pooled", "adj_low", "adj_high"),
@@ -205,12 +209,14 @@ POOLED_VIEW = View(
 
 @table("pooled", POOLED, [POOLED_VIEW], metrics=(), place=37)
 def pooled(results: Results) -> Iterator[dict[str, Any]]:
-    """The cells of an experiment with one game, seating and measure, if there are three or more;
-    luck-adjusted too if all of them are."""
+    """The cells of an experiment with one game, seating and measure, if three or more have enough
+    deals; luck-adjusted too if all of them are."""
     groups: defaultdict[Hashable, list[CellResults]] = defaultdict(list)
     for result in results.cells:
         about = result.about
-        if len(result.by_deal()[0]) > 1 and _error_floor(result) > 0:
+        bounded = np.isfinite(about.measure.high - about.measure.low)
+        enough = len(result.by_deal()[0]) >= (FEWEST if bounded else LEAST_DEALS)
+        if enough and _error_floor(result) > 0:
             group = (about.experiment, about.labels["game"], about.labels["seats"])
             groups[group, about.measure, about.deal_key].append(result)
     for cells in groups.values():
@@ -247,10 +253,11 @@ DealValues = tuple[np.ndarray, np.ndarray, float]
 def _shrunk(
     cells: Sequence[DealValues], names: Sequence[str], shared: float | np.ndarray = 0.0
 ) -> dict[str, np.ndarray]:
-    """Means with their errors, pooled. shared: an additional covariance."""
+    """Means with their errors, pooled. shared: an additional covariance, which is known."""
     means, covariance = _means(cells)
+    wider = student_factor(np.array([len(deals) for deals, *_ in cells]))
+    pool = partially_pooled(means, covariance * np.outer(wider, wider) + shared)
     covariance += shared
-    pool = partially_pooled(means, covariance)
     group = (np.full(len(cells), each) for each in (pool.mean, pool.spread))
     values = (means, np.sqrt(np.diag(covariance)), pool.estimates, pool.low, pool.high, *group)
     return dict(zip(names, values, strict=True))

@@ -178,8 +178,8 @@ def waiting_note(results: Results) -> str:
     if not waiting:
         return ""
     return (
-        f"{count:,} of {counted(count + waiting, 'finished match', 'es')} count: the others follow a "
-        "match that is missing, which the same command plays."
+        f"{count:,} of {counted(count + waiting, 'finished match', 'es')} count: the others follow "
+        "a match that is missing, which the same command plays."
     )
 
 

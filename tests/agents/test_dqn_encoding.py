@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from rlcard.games.uno.utils import ACTION_LIST, encode_hand, encode_target
 
+from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.games.uno import State, Uno, rules
 from gauntlet.games.uno.arena import UnoArena
 from gauntlet.games.uno.arena.rules import COLOUR, PHASE
 from gauntlet.games.uno.policies import redeal
-from gauntlet.training.dqn.practice import ByTheRules
+from gauntlet.training.dqn.practice import ByTheRules, SeatInTurn
 from tests.games.test_uno_rules import position
 
 GAMES = (Uno(), UnoArena(), Uno(4), UnoArena(3))
@@ -138,6 +139,35 @@ def test_practice_tells_what_the_game_tells(game: Any) -> None:
         over = State(practice.state)
         assert game.to_move(over) == ()
         assert practice.result == game.returns(over)[1]
+
+
+def test_a_tic_tac_toe_decision_worked_by_hand() -> None:
+    """Seat 1 is to move; X has the corners of the first row, O its middle."""
+    game = TicTacToe()
+    state = play_all(game, 0, 1, 2)
+    seen = game.observe(state, 1)
+    assert game.encode(seen).tolist() == [0, 1, 0, *6 * [0], 1, 0, 1, *6 * [0]]
+    assert game.option_codes(seen) == ((3,), (4,), (5,), (6,), (7,), (8,))
+    other = game.observe(play_all(game, 2, 1, 0), 1)
+    assert (game.encode(other) == game.encode(seen)).all()
+
+
+def play_all(game: TicTacToe, *cells: int) -> Any:
+    state = game.deal(np.random.default_rng(0))
+    for cell in cells:
+        state = game.play(state, (cell,))
+    return state
+
+
+def test_seats_take_turns_in_practice() -> None:
+    """The second seat sees a mark of the other's when it begins, the first none."""
+    turns = SeatInTurn([ByTheRules(TicTacToe(), seat, 3) for seat in (0, 1)])
+    for number in range(6):
+        assert turns.begin(number)
+        assert turns.features.sum() == number % 2
+        while turns.take(int(np.flatnonzero(turns.legal)[0])):
+            pass
+        assert turns.result in (-1, 0, 1)
 
 
 @pytest.mark.parametrize("game", [Uno(), UnoArena()], ids=str)

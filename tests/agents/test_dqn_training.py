@@ -282,7 +282,7 @@ def test_a_game_that_cannot_be_learnt_is_refused_in_a_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     for path, why in {
-        "games.tic_tac_toe.TicTacToe": "does not tell its decisions in numbers",
+        "games.rock_paper_scissors.RockPaperScissors": "does not tell its decisions in numbers",
         "games.nim.Nim": "is no class of a game for two",
         "Uno": "is no class of a game for two",
     }.items():

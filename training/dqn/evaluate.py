@@ -1,7 +1,7 @@
 """Measure the DQN player's win rate: `python -m training.dqn.evaluate --game games.uno.Uno`.
 
-Each network plays the second of two seats against a random player, on deals used neither in its
-training nor for its learning curve.
+Each network plays the second of two seats, or those of --seats in turn, against a random player,
+on deals used neither in its training nor for its learning curve.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
+from itertools import cycle
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from gauntlet.games.base import Game
 from gauntlet.stats.proportions import wilson
 from gauntlet.training.dqn.practice import Practice, practice, results
 
-SEAT = 1
+SECOND = (1,)
 LEARNING, CURVE, LAST = range(3)
 """Purposes of games; each has its own seeds."""
 ABREAST = 1000
@@ -45,16 +46,21 @@ def rate(results: np.ndarray) -> Rate:
     return Rate(games, wins, wins / games, *(float(end) for end in (interval.low, interval.high)))
 
 
-def practices(game: Game[Any], purpose: int, seed: int, number: int) -> list[Practice]:
-    """Return `number` practices, seeded by purpose and by the learner's seed."""
+def practices(
+    game: Game[Any], purpose: int, seed: int, number: int, seats: Sequence[int] = SECOND
+) -> list[Practice]:
+    """Return `number` practices of the seats in turn, seeded by purpose and by the learner's
+    seed."""
     sequence = np.random.SeedSequence((purpose, seed))
     own = sequence.generate_state(number, np.uint64) >> np.uint64(1)
-    return [practice(game, SEAT, int(one)) for one in own]
+    return [practice(game, seat, int(one)) for seat, one in zip(cycle(seats), own, strict=False)]
 
 
-def last_test(game: Game[Any], network: Network, seed: int, games: int) -> np.ndarray:
+def last_test(
+    game: Game[Any], network: Network, seed: int, games: int, seats: Sequence[int] = SECOND
+) -> np.ndarray:
     """Return the results of `games` games, float64."""
-    tests = practices(game, LAST, seed, min(games, ABREAST))
+    tests = practices(game, LAST, seed, min(games, ABREAST), seats)
     rounds = range(-(-games // len(tests)))
     return np.concatenate([results(network, tests, number) for number in rounds])[:games]
 
@@ -78,6 +84,12 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def add_seats(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--seats", type=int, nargs="+", choices=(0, 1), default=SECOND, help="the learner's"
+    )
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m training.dqn.evaluate",
@@ -87,6 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--game", default="games.uno.arena.UnoArena", help="class of the game")
     parser.add_argument("--weights", default=str(SHIPPED), help="folder of the networks")
     parser.add_argument("--games", type=positive, default=20_000, help="games of each network")
+    add_seats(parser)
     options = parser.parse_args(arguments)
     try:
         game = game_of(options.game)
@@ -95,15 +108,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ValueError as error:
         print(f"training.dqn.evaluate: {error}", file=sys.stderr)
         return 2
-    report(game, player, options.games)
+    report(game, player, options.games, options.seats)
     return 0
 
 
-def report(game: Game[Any], player: DQN, games: int) -> None:
+def report(game: Game[Any], player: DQN, games: int, seats: Sequence[int] = SECOND) -> None:
     """Print a Markdown table of the win rates of each network and of all. games: per network."""
     assert isinstance(game, Encoded), game
     networks = player.networks(game)
-    results = [last_test(game, network, seed, games) for seed, network in enumerate(networks)]
+    results = [last_test(game, one, seed, games, seats) for seed, one in enumerate(networks)]
     print("| network | games | won | 95% interval |\n|---|---|---|---|")
     for seed, ended in enumerate(results):
         print(row(f"seed {seed}", rate(ended)))

@@ -16,10 +16,15 @@ from gauntlet.games.base import Game
 class Practice(Protocol):
     """Successive games of a learning seat against random players."""
 
-    features: np.ndarray
-    """The current decision, from `Encoded.encode`. Overwritten by the next."""
-    legal: np.ndarray
-    """Mask of its legal codes, bool of shape (num_codes,). Overwritten by the next."""
+    @property
+    def features(self) -> np.ndarray:
+        """The current decision, from `Encoded.encode`. Overwritten by the next."""
+        ...
+
+    @property
+    def legal(self) -> np.ndarray:
+        """Mask of its legal codes, bool of shape (num_codes,). Overwritten by the next."""
+        ...
 
     def begin(self, game: int) -> bool:
         """Deal the game of this number and play to the seat's first choice between codes; False if
@@ -41,6 +46,33 @@ def practice(game: Game[Any], seat: int, seed: int) -> Practice:
     own = getattr(game, "practice", None)
     made: Practice = (own or partial(ByTheRules, game))(seat, seed)
     return made
+
+
+class SeatInTurn:
+    """Games of several practices in turn, by the game's number."""
+
+    def __init__(self, practices: Sequence[Practice]) -> None:
+        self._practices = practices
+        self._now = practices[0]
+
+    def begin(self, game: int) -> bool:
+        self._now = self._practices[game % len(self._practices)]
+        return self._now.begin(game)
+
+    def take(self, code: int) -> bool:
+        return self._now.take(code)
+
+    @property
+    def features(self) -> np.ndarray:
+        return self._now.features
+
+    @property
+    def legal(self) -> np.ndarray:
+        return self._now.legal
+
+    @property
+    def result(self) -> float:
+        return self._now.result
 
 
 class ByTheRules:

@@ -1,10 +1,10 @@
 """Train the DQN player: `python -m training.dqn.train --game games.uno.arena.UnoArena`.
 
-The learner has the second of two seats against a random player. All seeds train at once but
-independently; the same seeds on the same machine give the same networks. Under --out, named after
-the game's encoding, are the networks (.npz), the learning curve (.csv) and the settings (.json),
-each written atomically at every point of the curve and at the end: an interrupted run leaves its
-last point. `python -m training.dqn.curves` draws the curves and logs them.
+The learner has the second of two seats, or those of --seats in turn, against a random player. All
+seeds train at once but independently; the same seeds on the same machine give the same networks.
+Under --out, named after the game's encoding, are the networks (.npz), the learning curve (.csv) and
+the settings (.json), each written atomically at every point of the curve and at the end: an
+interrupted run leaves its last point. `python -m training.dqn.curves` draws the curves and logs them.
 """
 
 from __future__ import annotations
@@ -25,9 +25,18 @@ from gauntlet.agents.dqn.network import Network, save
 from gauntlet.agents.dqn.player import Encoded
 from gauntlet.common.disk import write_atomically
 from gauntlet.games.base import Game
-from gauntlet.training.dqn.evaluate import CURVE, LEARNING, Rate, game_of, positive, practices, rate
+from gauntlet.training.dqn.evaluate import (
+    CURVE,
+    LEARNING,
+    Rate,
+    add_seats,
+    game_of,
+    positive,
+    practices,
+    rate,
+)
 from gauntlet.training.dqn.learner import Settings, one_thread, train
-from gauntlet.training.dqn.practice import results
+from gauntlet.training.dqn.practice import SeatInTurn, results
 
 OUT = Path("outputs/dqn")
 HEADER = ("seed", "episodes", "steps", *Rate._fields)
@@ -68,6 +77,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--episodes", type=positive, default=50_000, help="games a seed learns in")
     parser.add_argument("--every", type=positive, default=2500, help="episodes between two tests")
     parser.add_argument("--tests", type=positive, default=1000, help="games of a test")
+    add_seats(parser)
     return parser.parse_args(arguments)
 
 
@@ -76,8 +86,9 @@ def run(game: Game[Any], options: argparse.Namespace) -> None:
     seeds = range(options.seeds)
     out: Path = options.out / game.encoding
     out.parent.mkdir(parents=True, exist_ok=True)
-    tests = [practices(game, CURVE, seed, options.tests) for seed in seeds]
-    learning = [practices(game, LEARNING, seed, 1)[0] for seed in seeds]
+    seats = options.seats
+    tests = [practices(game, CURVE, seed, options.tests, seats) for seed in seeds]
+    learning = [SeatInTurn(practices(game, LEARNING, seed, len(seats), seats)) for seed in seeds]
     reached: dict[int, dict[int, Network]] = defaultdict(dict)
     curve: list[Point] = []
     settings, started = Settings(), time.time()
@@ -94,6 +105,7 @@ def run(game: Game[Any], options: argparse.Namespace) -> None:
         won = 100 * sum(rates) / len(rates)
         print(f"{minutes} minutes, {episodes} episodes, {won:.2f}% won", flush=True)
         report = {"game": options.game, "episodes": episodes, "minutes": minutes}
+        report["seats"] = [*seats]
         report["settings"] = dataclasses.asdict(settings)
         write(out, [networks[each] for each in seeds], curve, report)
 
