@@ -172,7 +172,7 @@ TABLES = {
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--table", choices=TABLES, default="components")
-    parser.add_argument("--runs", type=int, help="a row (default: 3000 components, 2000 pooled, 1000 few)")
+    parser.add_argument("--runs", type=int, help="a row; default: by the table")
     given = parser.parse_args()
     rows, runs = TABLES[given.table]
     print("\n".join(rows(given.runs or runs)))

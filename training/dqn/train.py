@@ -4,7 +4,8 @@ The learner has the second of two seats, or those of --seats in turn, against a 
 seeds train at once but independently; the same seeds on the same machine give the same networks.
 Under --out, named after the game's encoding, are the networks (.npz), the learning curve (.csv) and
 the settings (.json), each written atomically at every point of the curve and at the end: an
-interrupted run leaves its last point. `python -m training.dqn.curves` draws the curves and logs them.
+interrupted run leaves its last point. `python -m training.dqn.curves` draws the curves and logs
+them.
 """
 
 from __future__ import annotations
