@@ -7,11 +7,13 @@ removed before anything is shown or stored. Messages about it are one printable 
 from __future__ import annotations
 
 import json
+import logging
 import random
 import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import httpx2
@@ -25,8 +27,12 @@ from gauntlet.models.api.refusals import Failure, failure, retry_after
 from gauntlet.models.api.response_limits import REDIRECTED, TooLong, most_bytes
 from gauntlet.models.api.sending import NOT_SENT, Call, Cancelled, Response, Sender
 
+LOG = logging.getLogger("gauntlet")
+
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
 """Seconds between attempts, doubled each time, unless the server gives a delay."""
+WORTH_SAYING, SAID_EVERY = 4.0, 60.0
+"""Seconds: the pause from which on a failing server is worth a warning, and between warnings."""
 LOOK_SECONDS = 0.1
 """How often to check for a reply that another process is waiting for."""
 STREAMED = ("data:", "event:", "id:", "retry:", ":")
@@ -94,11 +100,12 @@ class Asker:
         headers = {**dialect.headers(server.key), **server.headers}
         self._sender = Sender(server.base_url, headers, server.timeout, server.threads)
         self._lock = threading.Lock()
-        """Guards the state shared between threads: the next four attributes."""
+        """Guards the state shared between threads: the next five attributes."""
         self._answers = 0
         self._too_long: dict[bytes, str] = {}
         self._shapes: set[frozenset[str]] = set()
         self._hold_until = 0.0
+        self._warned = -inf
         self._over = threading.Event()
 
     def ask(self, key: bytes, body: Body, group: str = "") -> Mapping[str, Any]:
@@ -152,8 +159,20 @@ class Asker:
         hopeless = not failed.connected and not self._answers
         if hopeless or time.monotonic() + pause > deadline:
             raise self._given_up(failed, others_do) from None
+        if pause >= WORTH_SAYING:
+            self._warn(failed, deadline)
         self._pause(pause)
         return min(2 * wait, LONGEST_WAIT)
+
+    def _warn(self, failed: RetryableError, deadline: float) -> None:
+        """Say that the server fails, at most once in SAID_EVERY seconds."""
+        now = time.monotonic()
+        with self._lock:
+            if now < self._warned + SAID_EVERY:
+                return
+            self._warned = now
+        left = f"it is asked again for up to {deadline - now:.0f} s"
+        LOG.warning("%s: %s; %s", self.who, failed.reason, left)
 
     def _given_up(self, failed: RetryableError, others_do: bool) -> ModelError:
         """The error for a reply that was given up: Stopped unless others got theirs meanwhile."""
@@ -259,6 +278,11 @@ class Asker:
             if failed is None:
                 self._dialect.texts(reply)
         except UNREADABLE as error:
+            if text.lstrip().startswith("<") and not self._answers:
+                raise Stopped(
+                    f"{self.who}: it answers with a web page ({self._clean(text)}); is "
+                    "model.base_url right?"
+                ) from None
             raise RetryableError(
                 f"its reply cannot be read ({self._clean(str(error))})", lost=True
             ) from None

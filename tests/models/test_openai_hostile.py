@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -18,7 +19,7 @@ from urllib.parse import quote
 import pytest
 
 from gauntlet.common.errors import ModelError, Stopped
-from gauntlet.models.api import response_limits, sending
+from gauntlet.models.api import response_limits, retry, sending
 from gauntlet.models.api.ledger import Tokens
 from gauntlet.models.api.openai import OpenAI
 from gauntlet.models.api.remote import Remote
@@ -204,6 +205,32 @@ def test_an_odd_reply_is_a_line(tmp_path: Path, kind: str) -> None:
     told, asked, _ = error_of(lambda talk: talk.reply(ODD[kind]()), tmp_path)
     assert "its reply cannot be read" in told
     assert asked == 1
+
+
+def test_a_web_page_is_said_at_once(tmp_path: Path) -> None:
+    """A server that never answered well is the wrong address; the test has no patience to lose."""
+    page = b"<!DOCTYPE html><title>Welcome to nginx</title>"
+    with at_work(lambda talk: talk.reply(page)) as (url, talks):
+        words = r"with a web page \(.*nginx.*\); is model\.base_url right"
+        with (
+            pytest.raises(Stopped, match=words),
+            loaded(url, tmp_path, patience=300.0) as model,
+        ):
+            model.answer([WRITE])
+        assert len(talks) == 1
+
+
+def test_a_server_that_goes_on_failing_is_warned_of_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(retry, "WORTH_SAYING", 0.3)
+    failing = then(lambda talk: talk.reply(b"no", status="503 Down"))
+    with at_work(failing) as (url, talks), loaded(url, tmp_path, patience=3.0) as model:
+        with pytest.raises(ModelError, match="503"):
+            model.answer([WRITE])
+        assert len(talks) > 3
+    (line,) = [one.getMessage() for one in caplog.records]
+    assert re.search(r"goes on failing \(503: no\); it is asked again for up to \d s$", line)
 
 
 def test_a_character_set_that_unfolds_is_not_obeyed(tmp_path: Path) -> None:
