@@ -343,7 +343,7 @@ def _cell(
     adaptive = values["pairing"] == "adaptive"  # seats are unequal, so both players take each
     baseline = values["baseline"]
     if baseline == "auto":
-        baseline = None if values["pairing"] in ("round_robin", "anchor") else "random"
+        baseline = "random" if values["pairing"] == "seats" else None
     margin = values["margin"] if values["test"] == "non_inferior" else 0.0
     same = ("game", "rotate", "paper_bugs", "packages", "measure", "samples", "keep_thoughts")
     return CellConfig(

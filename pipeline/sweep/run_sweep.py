@@ -6,7 +6,7 @@ import logging
 import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
 
@@ -255,13 +255,20 @@ class _Run:
 def measure_baselines(
     out: Console, cells: Sequence[Cell], sweep: SweepConfig
 ) -> dict[str, Baseline | None]:
-    """The baseline of each cell, by its key, as precise as this many deals need."""
+    """The baseline of each cell, by its key, as precise as this many deals need; that of an earlier
+    run with more deals stays."""
     games, slow = GAMES, math.inf
     if sweep.deals != "auto":
         games, slow = enough_games(sweep.deals), enough_slow_deals(sweep.deals)
     with Waiting(out, "baseline", "games") as waiting:
         watch = ProgressCallbacks(waiting.reach, out.print)
-        return {cell.key: measure(cell, sweep.seed, games, watch, slow) for cell in cells}
+        found = {cell.key: measure(cell, sweep.seed, games, watch, slow) for cell in cells}
+    with suppress(UserError):  # no cells yet, or damaged ones, which are written anew
+        for about in Folder(sweep.output_dir).all_cells():
+            own, earlier = found.get(about.key), about.baseline
+            if own and earlier and own.policy == earlier.policy and own.games < earlier.games:
+                found[about.key] = earlier
+    return found
 
 
 def logged_results(abouts: Sequence[CellInfo], log: Log) -> list[CellResults]:

@@ -133,7 +133,8 @@ def seats_view(seats: pd.DataFrame) -> WrappedTable:
     for seat in range(seats["seat"].max() + 1):
         grid.add_column(f"seat {seat}", justify="right", no_wrap=True)
     for _, rows in seats.groupby(["seats", "cell"], sort=False):
-        widths = (rows["ci_high"] - rows["ci_low"]) / 2
+        above, below = rows["ci_high"] - rows["win_rate"], rows["win_rate"] - rows["ci_low"]
+        widths = np.maximum(above, below)  # they differ near 0 and 100%
         cells = [
             f"{percent(rate, 2)} +-{100 * width:.2f}"
             for rate, width in zip(rows["win_rate"], widths, strict=True)

@@ -7,7 +7,7 @@ or its correction `p_holm`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,7 +84,10 @@ def cell_columns(result: CellResults) -> dict[str, Any]:
         error = float(np.hypot(base.error, error))
         change, around = values.mean() - base.rate, (bounds[0] - base.rate, bounds[1] - base.rate)
         ends = with_error(change, *limits(values - base.rate, around), error)
-        row |= zip(CHANGE, (change, *ends), strict=True)
+        most = with_error(
+            0.0, about.measure.low - base.rate, about.measure.high - base.rate, base.error
+        )
+        row |= zip(CHANGE, (change, *_within(ends, most)), strict=True)
     if not result.stopped and adjusted is None and _is_counted(about):
         row["p"] = _exact(result, about.test)
     elif not result.stopped:
@@ -193,6 +196,11 @@ def _difference_bounds(measure: Measure) -> Bounds:
     return measure.low - measure.high, measure.high - measure.low
 
 
+def _within(ends: Sequence[Any], bounds: Sequence[Any]) -> tuple[float, float]:
+    """The ends of an interval, cut at bounds that the difference cannot lie beyond."""
+    return max(float(ends[0]), float(bounds[0])), min(float(ends[1]), float(bounds[1]))
+
+
 def _correlation(x: np.ndarray, y: np.ndarray) -> float:
     varies = len(x) > 1 and x.std() > 0 and y.std() > 0
     return float(np.corrcoef(x, y)[0, 1]) if varies else np.nan
@@ -213,7 +221,8 @@ def _adjusted_pair(a: CellResults, b: CellResults) -> dict[str, Any]:
     mean = differences.mean()
     ends = with_error(mean, *limits(differences, bounds), error)
     p = float(p_value(differences, bounds, 0.0, "either", error))
-    return {**dict(zip(DIFFERENCE, (mean, *ends), strict=True)), "test": "adjusted", "p": p}
+    change = (mean, *_within(ends, _difference_bounds(a.about.measure)))
+    return {**dict(zip(DIFFERENCE, change, strict=True)), "test": "adjusted", "p": p}
 
 
 def results_by_deal(a: CellResults, b: CellResults | None = None) -> np.ndarray:

@@ -236,7 +236,8 @@ class _Group:
         if negative:
             none = everybody and not one
             shown = "is shown to" if none else f"{'is' if one else 'are'} not shown to"
-            return f"{who} {shown} {self._aim(kind)} ({self._changes(rows)})."
+            over = f" over {self._opponent()}" * (kind == UNREAD)
+            return f"{who} {shown} {self._aim(kind)} ({self._changes(rows, over)})."
         return f"{who} {self._verb(kind, one)} ({self._changes(rows)})."
 
     def _aim(self, kind: str) -> str:
@@ -267,10 +268,11 @@ class _Group:
             return self._about.labels["seats"].partition(" against ")[2] or "the other side"
         return policies.pop() if len(policies) == 1 else "the baseline"
 
-    def _changes(self, rows: pd.DataFrame) -> str:
-        """The differences from the baseline, or the means without one."""
+    def _changes(self, rows: pd.DataFrame, over: str = "") -> str:
+        """The differences from the baseline, or the means without one. over: whom they are over, if
+        the sentence is about somebody else."""
         scale = Scale.from_row(rows.iloc[0])
-        unit = " points" if scale.share else f" {scale.title}"
+        unit = (" points" if scale.share else f" {scale.title}") + over
         differences = rows["difference"].where(
             rows["baseline"].notna(), rows["estimate"] - rows["null"]
         )

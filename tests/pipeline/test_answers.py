@@ -194,6 +194,7 @@ def test_a_habit_is_not_said_to_read() -> None:
     text = said(cell("a", "cloze", 0.6), controls=pd.DataFrame(beside, columns=[*CONTROLS]))
     assert text.startswith(
         "a cloze is not shown to read the game: always taking one option may do as well (+10.0"
+        " points over random,"
     )
 
 

@@ -3,6 +3,7 @@ precise enough; and sweeps that are simulated."""
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 from functools import cache
 from math import sqrt
@@ -11,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from rich.console import Console
 from scipy.stats import binom
 
 from gauntlet.agents.base import Agent
@@ -27,7 +29,7 @@ from gauntlet.pipeline.plan.baseline import ERROR, LEAST, Baseline, enough_games
 from gauntlet.pipeline.plan.build import build_cells
 from gauntlet.pipeline.plan.cells import Cell, Player
 from gauntlet.pipeline.plan.time_budget import ProgressCallbacks
-from gauntlet.pipeline.sweep.simulate import wins_by_seat
+from gauntlet.pipeline.sweep.simulate import seats_view, wins_by_seat
 from gauntlet.stats.power import deals_one_proportion
 from gauntlet.stats.proportions import two_sample_z
 from tests.games.bare import Bare, Judged, SumGuess, endless
@@ -258,6 +260,24 @@ def test_a_game_with_draws_is_simulated_by_its_score(sweep: Sweep, folder: Path)
     assert row["raw"] == row["estimate"] == pytest.approx((363 + 80) / 1260, abs=0.02)
     assert row["raw_low"] < (363 + 80) / 1260 < row["raw_high"]
     assert row["baseline"] == pytest.approx((363 + 80) / 1260, abs=0.002)
+
+
+def test_half_an_interval_is_its_wider_half() -> None:
+    """Of no win in 10 games up to 30.85% are likely (Clopper and Pearson), not half of it."""
+    seats = pd.DataFrame(
+        {"cell": ["a"], "player": ["b"], "seats": ["c"], "seat": [0], "games": [10]}
+    ).assign(win_rate=0.0, ci_low=0.0, ci_high=0.3085)
+    shown = io.StringIO()
+    Console(file=shown, width=80).print(seats_view(seats))
+    assert "0.00% +-30.85" in shown.getvalue()
+
+
+def test_fewer_deals_later_leave_the_sharper_baseline(sweep: Sweep, folder: Path) -> None:
+    words = ("game=tic_tac_toe", "agent=random", "baseline=random")
+    for deals in (120, 2, 2):
+        assert sweep(*words, f"deals={deals}") == 0
+        (row,) = table(folder / "summary.csv").to_dict("records")
+        assert row["baseline_n"] == 120_000
 
 
 def test_the_rule_player_wins_54_percent_from_seat_1(sweep: Sweep, folder: Path) -> None:

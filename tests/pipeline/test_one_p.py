@@ -29,7 +29,12 @@ from gauntlet.pipeline.pages.run_status import finished
 from gauntlet.pipeline.tables.conditions import claimed_pairs, conditions, family
 from gauntlet.pipeline.tables.formatting import Scale, p_value
 from gauntlet.pipeline.tables.latex import number
-from gauntlet.pipeline.tables.primary_test import read_difference, read_estimate
+from gauntlet.pipeline.tables.primary_test import (
+    cell_columns,
+    pair_columns,
+    read_difference,
+    read_estimate,
+)
 from gauntlet.pipeline.tables.registry import short_names
 from gauntlet.pipeline.tracking.store import PARENT_TAG
 from tests.pipeline.conftest import Capsys, Refusal, Sweep
@@ -232,6 +237,22 @@ def made(at: int, wins: int, prompt: str, adjusted: bool, stopped: bool) -> Cell
     values = 0.25 + found.by_deal()[1] / 2
     luckless = Adjusted(np.arange(12), values, "rule", 0.5, 0.01)
     return replace(found, adjusted=luckless) if adjusted else found
+
+
+def test_a_luckless_difference_ends_where_the_measure_does() -> None:
+    """Luck-adjusted values may lie outside the range of wins; what they estimate does not."""
+    low, high = (made(at, wins, "cloze", True, False) for at, wins in enumerate((0, 12)))
+    values = np.array([-0.4, 0.1] * 6)
+    assert low.adjusted
+    assert high.adjusted
+    low = replace(low, adjusted=replace(low.adjusted, values=values))
+    high = replace(high, adjusted=replace(high.adjusted, values=1 - values[::-1]))
+    pair, row = pair_columns(high, low), cell_columns(high)
+    assert pair["test"] == "adjusted"
+    assert pair["ci_high"] == 1.0
+    assert pair["ci_low"] > 0
+    assert row["ci_high"] == 1.0
+    assert 0.5 <= row["difference_high"] < 0.51, "and the error of the baseline, of 50%"
 
 
 @pytest.mark.parametrize(
