@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gauntlet.games.capabilities import WIN, Measure, add_match_score, win_or_score
+from gauntlet.games.capabilities import MATCH_SCORE, WIN, Measure, add_match_score, win_or_score
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellInfo, CellResults
 from gauntlet.pipeline.tables import sheets
@@ -198,7 +198,9 @@ def _side(cell: CellResults, player: str) -> Side:
     value, draws = outcomes.column("figure"), (outcomes.draws & (lost == 0)).astype(float)
     if (about.sides or ("",))[0] != player:
         won, lost, value = lost, won, outcomes.column("others_figure")
-    values = {"win": won, "draw": draws, "loss": lost, "score": won + draws / 2, "mean": value}
+    # a game may have a match score of its own, in which a draw is not half a win
+    score = value if about.measure.name == MATCH_SCORE.name else won + draws / 2
+    values = {"win": won, "draw": draws, "loss": lost, "score": score, "mean": value}
     return Side(outcomes.column("deal"), values)
 
 

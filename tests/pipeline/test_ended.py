@@ -247,6 +247,17 @@ def test_the_other_side_has_its_own_figure_of_a_measure() -> None:
     assert made["shared_opponents"]["measure_high"].tolist() == [10.0] * 3
 
 
+def test_a_games_own_match_score_is_the_score() -> None:
+    """Of 7 and 3 parts of 10 a match the score is .7 and .3, whoever won."""
+    cells = []
+    for cell in robin():
+        own = replace(cell.about, measure=MATCH_SCORE)
+        each = (replace(one, figure=0.7, others_figure=0.3) for one in cell.outcomes)
+        cells.append(CellResults(own, Outcomes.from_outcomes(own.key, each), 4, 0))
+    found = made_of(cells)["standings"].set_index("player")
+    assert found["score"].to_dict() == pytest.approx({"a": 0.7, "b": 0.5, "c": 0.3})
+
+
 def test_every_two_stand_side_by_side_over_the_opponents_that_both_have() -> None:
     """Over c alone a has a score of .375 and b one of .75; a beat b in 3 matches of 4."""
     table = made_of(robin())["standings"].set_index("player")
