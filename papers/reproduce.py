@@ -92,7 +92,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m papers.reproduce", description="Compare a paper's numbers with ours."
     )
     add = parser.add_argument
-    add("paper", choices=PAPERS, help="what to reproduce")
+    add("paper", choices=PAPERS, metavar="PAPER", help=f"one of {', '.join(PAPERS)}")
     add(
         "--models",
         default="",

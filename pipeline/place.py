@@ -297,7 +297,7 @@ def _table(rungs: Rungs, placement: Placement, fit: Fit) -> WrappedTable:
 def _options(arguments: Sequence[str]) -> tuple[Wanted, list[str]]:
     parser = argparse.ArgumentParser(
         prog="python -m pipeline.place",
-        usage="%(prog)s game=LADDER [KEY=VALUE ...] [--within ELO] [--most PAIRS]",
+        usage="%(prog)s game=LADDER [KEY=VALUE ...] [OPTION ...]",
         description="Place a player, named as for pipeline.run, on a game's ladder: "
         f"{', '.join(ladders.ladders())}.",
         allow_abbrev=False,

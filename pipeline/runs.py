@@ -2,8 +2,8 @@
 
 rm DIR...            remove folders, and their runs in MLflow
 mv DIR NEW           move a folder; MLflow gets its new name
-pack DIR FILE        its log in a .tar.xz to share, without what names your machine
-import FROM [DIR]    take over a colleague's folder, or an archive of one, after checking it
+pack DIR FILE        its log as a .tar.xz to share, without your machine's name
+import FROM [DIR]    check and copy a colleague's folder, or an archive of one
 note DIR [TEXT]      a note and tags, which report, pages and MLflow show
 """
 

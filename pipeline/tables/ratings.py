@@ -206,12 +206,17 @@ def _chances(part: Part) -> Iterator[Sheet]:
     if not 2 < len(names) <= SQUARE:
         return
     texts = [[percent(x, 0) for x in row] for row in chance_matrix(part.rows, names)]
-    rows = [[name, *row] for name, row in zip(names, texts, strict=True)]
-    headings = ("chance to beat", *(name[:9] for name in names))
+    rows = [[name, *row] for name, row in zip(_numbered(names), texts, strict=True)]
+    headings = ("chance to beat", *(str(at) for at, _ in enumerate(names, start=1)))
     rated = part.results.cached(contest_ratings)
     how = "mean score" if rated and rated.averages else "by their ratings"
     foot = f"The row's player against the column's, {how}. Limits: ratings_pairs.csv."
     yield Sheet("Who beats whom", headings, rows, foot, part.file)
+
+
+def _numbered(names: Sequence[str]) -> list[str]:
+    """The players with their places, which head columns, as names are long."""
+    return [f"{at} {name}" for at, name in enumerate(names, start=1)]
 
 
 @table("ratings_pairs", PAIRS, [_chances], place=92, file="ratings_pairs.csv")
@@ -257,10 +262,21 @@ BY_GAME = {
 
 def _by_game_columns(part: Part) -> list[Column]:
     """A column for each player, of many the best."""
-    names = list(part.results["ratings"]["player"])[:SQUARE]
+    names = _best(part)
     return [Column("game", text("game"))] + [
-        Column(name[:9], decimal(name, "+.2f")) for name in names
+        Column(str(at), decimal(name, "+.2f")) for at, name in enumerate(names, start=1)
     ]
+
+
+def _by_game_foot(part: Part) -> str:
+    return (
+        f"Ratings of each game by itself, of {', '.join(_numbered(_best(part)))}; -: no match that "
+        "counts. Limits: ratings_by_game.csv."
+    )
+
+
+def _best(part: Part) -> list[str]:
+    return list(part.results["ratings"]["player"])[:SQUARE]
 
 
 def _by_player(rows: pd.DataFrame) -> pd.DataFrame:
@@ -272,7 +288,7 @@ def _by_player(rows: pd.DataFrame) -> pd.DataFrame:
 BY_GAME_VIEW = View(
     "By game",
     _by_game_columns,
-    "Ratings of each game by itself; -: no match that counts. Limits: ratings_by_game.csv.",
+    _by_game_foot,
     _by_player,
 )
 
