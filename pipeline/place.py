@@ -251,10 +251,11 @@ def _placed(out: Console, matches: Matches, rungs: Rungs, wanted: Wanted) -> Pla
     rung = next(steps)
     while True:
         cell = matches.plan.cells[rung]
-        scores = matches.scores(cell, wanted.batch)
-        met, told = sum(matches.met.values()), " ".join(f"{score:g}" for score in scores)
+        left = wanted.most - sum(matches.met.values())
+        scores = matches.scores(cell, min(wanted.batch, left))
+        met, points = sum(matches.met.values()), " ".join(f"{score:g}" for score in scores)
         against = cell.players[0].name
-        out.print(f"{counted(met, 'pair')}: {told} points, of 2 a pair, against {against}")
+        out.print(f"{counted(met, 'pair')}: {points} points, of 2 a pair, against {against}")
         try:
             rung = steps.send(scores)
         except StopIteration as stop:

@@ -130,7 +130,7 @@ def placing(
     rungs: Rungs, within: float, most: int, batch: int = 1
 ) -> Generator[int, Sequence[float], Placement]:
     """Yields the index of the rung to meet next, is sent the scores of `batch` pairs of matches
-    with it, returns the placement.
+    with it, or of what is left to `most`; returns the placement.
 
     The posterior of the player's Elo starts flat on `rungs.grid`; each opponent is the rung nearest
     its mean. Ends when half the width of the equal-tailed 95% interval is at most `within` Elo, or
