@@ -28,9 +28,8 @@ from multiprocessing import get_context
 from typing import Any, Literal
 
 import numpy as np
-from scipy.stats import t as student
 
-from gauntlet.games.capabilities import values_with_score
+from gauntlet.games.capabilities import measures_of, values_with_score
 from gauntlet.games.holdem import Holdem
 from gauntlet.games.openspiel.game import OpenSpiel
 from gauntlet.games.openspiel.means import chances, habits, written
@@ -40,6 +39,7 @@ from gauntlet.games.uno.arena import UnoArena
 from gauntlet.pipeline.judging import chance
 from gauntlet.pipeline.judging.chance import Judge, Turn
 from gauntlet.stats.control_variates import corrected
+from gauntlet.stats.means import Span, limits, reaching
 
 SEATINGS = ((0, 1), (1, 0))
 HANDS = Holdem(mode="hands", hands=1)
@@ -208,17 +208,19 @@ def measured(row: Row, count: int, cores: int = 1) -> Measured:
     better = corrected(values, corrections)
     left = better.var()
     ratio = values.var() / left if left > 1e-12 * values.var() else np.inf
-    return Measured(float(ratio), z, coverage(better))
+    (measure,) = (one for one in measures_of(row.game) if one.name == row.measure)
+    return Measured(float(ratio), z, coverage(better, (measure.low, measure.high)))
 
 
-def coverage(values: np.ndarray) -> float:
-    """The share of blocks whose 95% interval holds the mean of all; nan for fewer than two."""
+def coverage(values: np.ndarray, span: Span) -> float:
+    """The share of blocks whose 95% interval, as the tables have it, holds the mean of all; nan for
+    fewer than two. span: the range of the measure."""
     blocks = values[: len(values) // BLOCK * BLOCK].reshape(-1, BLOCK)
     if len(blocks) < 2:
         return float("nan")
-    error = blocks.std(axis=1, ddof=1) / np.sqrt(BLOCK) * np.sqrt(1 - 1 / len(blocks))
-    off = np.abs(blocks.mean(axis=1) - blocks.mean())
-    return float((off <= student.ppf(0.975, BLOCK - 1) * error + 1e-12).mean())
+    low, high = limits(blocks, reaching(blocks, span))
+    mean = blocks.mean()
+    return float(((low - 1e-12 <= mean) & (mean <= high + 1e-12)).mean())
 
 
 def core_seconds() -> float:
