@@ -50,9 +50,6 @@ FAST, SLOW = 200, 40
 unbiased."""
 FEWEST, A_MATCH = 20, 8_000
 """Games played on from a state, at least, and over all states of a match where it is long."""
-A_SLOW_MATCH = 4_000
-"""Games played on for the moves of a match, if the game does not play on by itself; later moves are
-not corrected. When that is depends on earlier moves alone, so it leaves the mean alone."""
 FRESH = 2
 """New deals that a deal is compared with, for each game played on from a state."""
 TRIED = 8
@@ -125,23 +122,18 @@ class Judge:
     ) -> tuple[float, float, float]:
         """A match's sums of corrections, by GROUPS. seed: determines the redeals and playouts."""
         every, drawn, moved = [*turns], 0.0, 0.0
-        left = np.inf if isinstance(self.game, RolledOut) else A_SLOW_MATCH
         count = max(FEWEST, min(FAST, A_MATCH // max(1, len(every))))
         fresh = self.values(None, (), seed << 16, FRESH * count)
         dealt = float(fresh.mean() - self.values(start, (), seed << 16, count).mean())
         for number, turn in enumerate(every, start=1):
-            weights = self._chances(turn) if left > 0 else {}
-            draws, own = self._turn(turn, weights, (seed << 16) + number, count)
-            drawn, moved, left = drawn + draws, moved + own, left - SLOW * len(weights)
+            draws, own = self._turn(turn, (seed << 16) + number, count)
+            drawn, moved = drawn + draws, moved + own
         return dealt, drawn, moved
 
-    def _turn(
-        self, turn: Turn, weights: Mapping[Action, float], seed: int, count: int
-    ) -> tuple[float, float]:
-        """The corrections for what is drawn after a turn's moves, and for the mover's choice.
-        weights: the probabilities from which it was drawn; {} to leave it alone."""
+    def _turn(self, turn: Turn, seed: int, count: int) -> tuple[float, float]:
+        """The corrections for what is drawn after a turn's moves, and for the mover's choice."""
         state, _, moves, _ = turn
-        after = self.game.play(state, moves)
+        weights, after = self._chances(turn), self.game.play(state, moves)
         drawn = moved = 0.0
         played = self.values(state, moves, seed, count) if weights else None
         if played is not None:
@@ -161,9 +153,12 @@ class Judge:
         return any(one != first for one in others)
 
     def _chances(self, turn: Turn) -> dict[Action, float]:
-        """The probability of each option of the mover; {} where it is certain or unknown."""
+        """The probability of each option of the mover; {} where it is certain or unknown, and where
+        playing on from each would take minutes a match: in a game that does not play on by
+        itself."""
         state, movers, _, law = turn
-        if len(movers) != 1 or not (law or movers[0] in self.scripted):
+        known = law or movers[0] in self.scripted
+        if len(movers) != 1 or not known or not isinstance(self.game, RolledOut):
             return {}
         options = self.game.legal(state, movers[0])
         if len(set(options)) < 2 or any(isinstance(one, TextAction) for one in options):

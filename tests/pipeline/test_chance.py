@@ -19,7 +19,6 @@ from gauntlet.games.openspiel.game import OpenSpiel
 from gauntlet.games.pit import Pit
 from gauntlet.games.playouts import RANDOM, scripted_move
 from gauntlet.pipeline import report, verify
-from gauntlet.pipeline.judging import chance
 from gauntlet.pipeline.judging.chance import Judge, Turn, turns
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.tables.registry import load_cells
@@ -86,20 +85,9 @@ def test_playouts_do_not_share_random_numbers_with_redeals() -> None:
     assert np.abs(mean).max() < 0.03
 
 
-def test_the_moves_of_a_long_match_of_a_slow_game_are_bounded(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A match of Pit has 200 turns of about 20 options, and its playouts are slow."""
-    monkeypatch.setattr(chance, "A_SLOW_MATCH", 300)
-    monkeypatch.setattr(chance, "SLOW", 10)
+def test_the_moves_of_a_slow_game_are_left_alone() -> None:
+    """A match of Pit has 200 turns of about 20 options, and nothing plays on from each quickly."""
     game, rng, turns = Pit(), np.random.default_rng(1), list[Turn]()
-    played, result = list[Any](), Judge.result
-
-    def noted(judge: Judge, state: Any, rng: np.random.Generator) -> float:
-        played.append(state)
-        return result(judge, state, rng)
-
-    monkeypatch.setattr(Judge, "result", noted)
     start = state = game.deal(rng)
     while seats := game.to_move(state):
         moves = [scripted_move(game, state, seat, RANDOM, rng) for seat in seats]
@@ -107,11 +95,9 @@ def test_the_moves_of_a_long_match_of_a_slow_game_are_bounded(
         state = game.play(state, moves)
     policies = (RANDOM,) * game.num_seats
     judge = Judge(game, policies, frozenset(range(game.num_seats)), (0,), "match_score")
-    *_, moved = judge.corrections(start, turns, 1)
-    assert moved != 0
-    assert len(turns) > 30
-    widest = max(len(game.legal(turn.state, turn.movers[0])) for turn in turns)
-    assert len(played) < 300 + 10 * (widest + 2 + len(turns))
+    dealt, _, moved = judge.corrections(start, turns, 1)
+    assert dealt != 0
+    assert moved == 0
 
 
 def hands(opening: int, told: bool, count: int) -> np.ndarray:
