@@ -17,10 +17,11 @@ EVERY = pytest.mark.parametrize("command", SHOWN, ids=[command.text for command 
 
 NOT_RUN = {
     r"^make": "sets up an environment of its own; the commands behind it stand here too",
-    r"model(\.name|\.path)?=[^ ]*(llama|mistral|smollm|gemma|hf|openai|claude|NAME|FOLDER|FILE)": (
-        "weights or an API"
-    ),
-    r"gauntlet fetch|models.real": "downloads",
+    r"model(\.name|\.path)?=[^ ]*(llama|mistral|smollm|gemma|hf|NAME|FOLDER|FILE)": "weights",
+    r"model=[^ ]*(gpt|openai|claude)": "an API",
+    r"gauntlet (fetch|join)|models.real": "downloads, or plays the league",
+    r"experiment=(league|evergreen)|smollm2_135m/": "minutes to hours; weights",
+    r"--pilot|--player": "asks for more deals, or for a player, than the small sweep has",
     r"prompt=rap|talaga|gamebench_round_robin|robust": "minutes of one core or more",
     r"experiment=play|agent=human": "asks a person",
     r"launch=slurm": "asks SLURM",
