@@ -6,21 +6,25 @@
 values and for wins with probabilities within 0 to 1; for each component z, the bias of its variance
 in standard errors of the simulation, and the coverage of the 95% interval. `pooled`: the best of
 eight cells whose errors correlate by .3, by their true spread in a cell's standard errors; its bias
-in the same unit, and coverage, raw and partially pooled. `few`: coverage of the pooled intervals of
-six cells by their number of deals, errors taken as known and widened as Student's t is.
+in the same unit, and coverage, raw and partially pooled. `few`: coverage of the intervals of
+pooled.csv by the numbers of cells and deals, with independent and with shared luck.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
+from gauntlet.games.capabilities import WIN
+from gauntlet.pipeline.tables.robustness import PLAIN, error_floor, shrunk
 from gauntlet.stats.components import Component, anova
-from gauntlet.stats.pooling import partially_pooled, student_factor
+from gauntlet.stats.pooling import partially_pooled
 
 NAMES = ("wording", "deal", "sample", "seat")
 WITHIN = {"sample": "deal"}
@@ -40,9 +44,7 @@ KNOWN = dict(zip(SHAPES, (0.04, 0.03, 0.07, 0.05, 0.05, 0.04), strict=True))
 CELLS, TIE = 8, 0.3
 SPREADS = (0.0, 0.33, 0.67, 1.67, 3.33)
 SEED = 2
-FEW_CELLS, DEALS = 6, (5, 8, 12, 20, 50, 100)
-Draw = Callable[[np.random.Generator, int], tuple[np.ndarray, np.ndarray]]
-"""Makes true values, (cells,), and what was measured, (cells, deals)."""
+FEW_CELLS, DEALS, LUCK = (3, 6, 20), (5, 12, 50), (0.0, 0.5)
 
 
 def simulated(rng: np.random.Generator, binary: bool) -> np.ndarray:
@@ -123,48 +125,35 @@ def pooled_rows(runs: int) -> Iterator[str]:
         yield f"| {spread} | {told} |"
 
 
-def win_shares(rng: np.random.Generator, deals: int) -> tuple[np.ndarray, np.ndarray]:
-    """True shares of six cells, and their wins in two matches of each deal."""
-    truth = np.clip(rng.normal(0.5, 0.15, FEW_CELLS), 0.05, 0.95)
-    return truth, (rng.random((FEW_CELLS, deals, 2)) < truth[:, None, None]).mean(axis=2)
-
-
-def skewed(rng: np.random.Generator, deals: int) -> tuple[np.ndarray, np.ndarray]:
-    """True means of six cells, and squares of exponential numbers, which have no range."""
-    truth = rng.normal(0, 0.5, FEW_CELLS)
-    return truth, truth[:, None] + rng.exponential(1, (FEW_CELLS, deals)) ** 2 - 2
-
-
 def few_rows(runs: int) -> Iterator[str]:
-    yield "| deals | wins: known | widened | skewed: known | widened |"
+    yield "| cells | deals | shared luck | all | the best |"
     yield "|---:|---:|---:|---:|---:|"
-    for deals in DEALS:
-        shares = [share for draw in (win_shares, skewed) for share in covered(draw, deals, runs)]
-        yield f"| {deals} | {' | '.join(f'{share:.3f}' for share in shares)} |"
+    for cells, deals, luck in product(FEW_CELLS, DEALS, LUCK):
+        every, best = covered(cells, deals, luck, runs)
+        yield f"| {cells} | {deals} | {luck} | {every:.3f} | {best:.3f} |"
 
 
-def covered(draw: Draw, deals: int, runs: int) -> tuple[float, float]:
-    """The share of true values that the pooled intervals cover, with errors as known and widened.
-    Cells that show no spread are left out, as the tables give them another error."""
-    rng, held = np.random.default_rng((SEED, deals)), []
+def covered(count: int, deals: int, luck: float, runs: int) -> tuple[float, float]:
+    """The share of cells, and of best cells, whose true share of wins the interval of pooled.csv
+    holds. luck: the correlation of the normal numbers behind the wins of cells on one deal."""
+    rng, held = np.random.default_rng((SEED, count, deals)), []
     for _ in range(runs):
-        truth, values = draw(rng, deals)
-        variances = values.var(axis=1, ddof=1) / deals
-        if (variances == 0).any():
-            continue
-        both = [
-            partially_pooled(values.mean(axis=1), np.diag(wider**2 * variances))
-            for wider in (1.0, student_factor(deals))
-        ]
-        held.append([(one.low <= truth) & (truth <= one.high) for one in both])
-    known, widened = np.mean(held, axis=(0, 2))
-    return known, widened
+        truth = np.clip(rng.normal(0.5, 0.1, count), 0.02, 0.98)
+        behind = np.sqrt(luck) * rng.normal(size=deals)
+        behind = behind + np.sqrt(1 - luck) * rng.normal(size=(count, deals))
+        wins = (behind < ndtri(truth)[:, None]).astype(float)
+        cells = [(np.arange(deals), own, error_floor(own, WIN)) for own in wins]
+        found = shrunk(cells, PLAIN)
+        holds = (found["low"].clip(0, 1) <= truth) & (truth <= found["high"].clip(0, 1))
+        held.append((holds.mean(), holds[found["pooled"].argmax()]))
+    every, best = np.mean(held, axis=0)
+    return float(every), float(best)
 
 
 TABLES = {
     "components": (component_rows, 3000),
     "pooled": (pooled_rows, 2000),
-    "few": (few_rows, 1000),
+    "few": (few_rows, 500),
 }
 """Each table's function, and its default runs per row."""
 

@@ -20,6 +20,8 @@ from scipy.special import ndtri
 from gauntlet.stats import checks
 from gauntlet.stats.checks import Floats, Side
 
+EXACT = 200_000
+"""Deals from which on the normal approximation plans, as it is exact enough."""
 SAFE = 0.8
 """Confidence of the spread that `deals_from_pilot` plans for."""
 
@@ -57,8 +59,8 @@ def deals_one_proportion(
 
     Sought from 0.8 of what the normal approximation gives, (z_alpha sqrt(p0(1-p0)) + z_power
     sqrt(p1(1-p1)))^2 / (p1-p0)^2 (J. L. Fleiss, B. Levin and M. C. Paik, Statistical Methods for
-    Rates and Proportions, 3rd edition, section 2.5). Raises ValueError for a rate that is not above
-    the baseline, and for values outside (0, 1).
+    Rates and Proportions, 3rd edition, section 2.5), which is returned above EXACT deals. Raises
+    ValueError for a rate that is not above the baseline, and for values outside (0, 1).
     """
     null, alternative = _deviation(baseline, "baseline"), _deviation(rate, "rate")
     if rate <= baseline:
@@ -67,6 +69,8 @@ def deals_one_proportion(
     step = _step(alpha, cells, side)
     spread = float(ndtri(1 - step) * null + ndtri(power) * alternative)
     near = max(spread / (rate - baseline), 0.0) ** 2
+    if near > EXACT:
+        return ceil(near)
     first, more = max(1, int(0.8 * near) - 20), int(near / 10) + 50
     while True:
         tried = np.arange(first, first + more)

@@ -278,14 +278,13 @@ class Asker:
             if failed is None:
                 self._dialect.texts(reply)
         except UNREADABLE as error:
-            if text.lstrip().startswith("<") and not self._answers:
-                raise Stopped(
-                    f"{self.who}: it answers with a web page ({self._clean(text)}); is "
-                    "model.base_url right?"
-                ) from None
-            raise RetryableError(
-                f"its reply cannot be read ({self._clean(str(error))})", lost=True
-            ) from None
+            if not text.lstrip("\ufeff \n\r\t").startswith("<"):
+                why = f"its reply cannot be read ({self._clean(str(error))})"
+                raise RetryableError(why, lost=True) from None
+            page = f"it answers with a web page ({self._clean(text)})"
+            if self._answers:
+                raise RetryableError(page, lost=True) from None
+            raise Stopped(f"{self.who}: {page}; is model.base_url right?") from None
         if failed is not None:
             raise self._refusal(failed, None, shape, lost=begun)
         return dict(reply), text

@@ -85,6 +85,11 @@ class Baseline:
             return self.deviation
         return math.sqrt(self.rate * (1 - self.rate) / self.games)
 
+    @property
+    def worth(self) -> float:
+        """The wins or losses that know the rate as well; infinite if it is known exactly."""
+        return self.rate * (1 - self.rate) / self.error**2 if self.error else math.inf
+
 
 Table = tuple[tuple[str, ...], tuple[int, ...]]
 """A rotation: the policy of each seat, and the seats whose results count."""

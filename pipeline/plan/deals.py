@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from math import ceil
 
 from gauntlet.common.errors import UserError
 from gauntlet.games.capabilities import win_or_score
@@ -10,6 +11,9 @@ from gauntlet.pipeline.config.read import MOST_PLAYED, Expect, SweepConfig
 from gauntlet.pipeline.plan.baseline import Baseline
 from gauntlet.pipeline.plan.cells import Cell
 from gauntlet.stats import power
+
+MOST_KNOWN = 0.9
+"""Of the games that a baseline is worth, the deals that a plan may need if it had no error."""
 
 
 def planned_deals(
@@ -45,14 +49,26 @@ def planned_deals(
 def _deals(expect: Expect, cell: Cell, baseline: Baseline, tests: int) -> int:
     """The deals that give the cell's test the expected power, as one of `tests`. Raises
     UserError."""
-    target = expect.above(baseline.rate)
-    if target <= baseline.rate:
+    target, null = expect.above(baseline.rate), baseline.rate - cell.test.margin
+    if target <= null:
         raise UserError(
-            f"expect.win_rate={target:g} is not above the baseline of {cell.name}, "
-            f"{baseline.rate:.3f}; give a higher one, or null for expect.gain above each baseline"
+            f"expect.win_rate={target:g} is not above what the test of {cell.name} is against, "
+            f"{null:.3f}; give a higher one, or null for expect.gain above each baseline"
         )
     try:
-        null, side = baseline.rate - cell.test.margin, cell.test.side
-        return power.deals_one_proportion(target, null, expect.power, expect.alpha, tests, side)
+        side = cell.test.side
+        exact = power.deals_one_proportion(target, null, expect.power, expect.alpha, tests, side)
     except ValueError as error:
         raise UserError(f"deals=auto cannot be planned for {cell.name}: {error}") from error
+    if exact >= MOST_KNOWN * baseline.worth:
+        raise UserError(
+            f"deals=auto: the baseline of {cell.name} is only known as from {baseline.worth:,.0f} "
+            f"games, too few to show {100 * (target - null):.2g} points; give a number of deals, "
+            "or expect more"
+        )
+    return ceil(exact / (1 - exact / baseline.worth))
+
+
+def known(deals: int, baseline: Baseline) -> int:
+    """The deals that would show as much against a baseline without error."""
+    return max(1, int(deals / (1 + deals / baseline.worth)))

@@ -14,6 +14,7 @@ from gauntlet.pipeline.judging import luck
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.plan.baseline import Baseline
 from gauntlet.pipeline.plan.cells import Plan
+from gauntlet.pipeline.plan.deals import known
 from gauntlet.pipeline.tables.claims import planned_tests
 from gauntlet.stats import power
 
@@ -105,8 +106,11 @@ def power_line(
         baseline.rate - test.margin,
         (expect.alpha, tests, test.side),
     )
-    least = power.detectable_one_proportion(deals, null, 0.8, *settings) - test.margin
+    against = known(deals, baseline)
+    least = power.detectable_one_proportion(against, null, 0.8, *settings) - test.margin
     can = f"can detect a difference of {100 * least:.1f} points"
+    if test.margin and least < 0:
+        can = f"can show that a loss of {-100 * least:.1f} points is within the margin"
     if math.isnan(least):
         can = "cannot detect any difference"
     sides = "two-sided" if test.side == "either" else "one-sided"
@@ -118,7 +122,7 @@ def power_line(
     ]
     target = expect.above(rate)
     if rate < target:
-        chance = power.power_one_proportion(deals, target, null, *settings)
+        chance = power.power_one_proportion(against, target, null, *settings)
         points = 100 * (target - rate)
         lines[0] += f", {points:.1f} points (to {100 * target:.1f}%) with {100 * chance:.0f}%"
     return "\n".join(lines)

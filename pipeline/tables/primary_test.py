@@ -62,8 +62,8 @@ def estimate(result: CellResults) -> Estimate:
         return raw(result)
     values, bounds = adjusted.values, (measure.low, measure.high)
     mean = float(values.mean())
-    low, high = with_error(mean, *limits(values, _reaching(values, bounds)), adjusted.error)
-    return mean, max(float(low), measure.low), min(float(high), measure.high)
+    ends = with_error(mean, *limits(values, _reaching(values, bounds)), adjusted.error)
+    return _within((mean, *ends), bounds)
 
 
 def cell_columns(result: CellResults) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def cell_columns(result: CellResults) -> dict[str, Any]:
         most = with_error(
             0.0, about.measure.low - base.rate, about.measure.high - base.rate, base.error
         )
-        row |= zip(CHANGE, (change, *_within(ends, most)), strict=True)
+        row |= zip(CHANGE, _within((change, *ends), most), strict=True)
     if not result.stopped and adjusted is None and _is_counted(about):
         row["p"] = _exact(result, about.test)
     elif not result.stopped:
@@ -196,9 +196,10 @@ def _difference_bounds(measure: Measure) -> Bounds:
     return measure.low - measure.high, measure.high - measure.low
 
 
-def _within(ends: Sequence[Any], bounds: Sequence[Any]) -> tuple[float, float]:
-    """The ends of an interval, cut at bounds that the difference cannot lie beyond."""
-    return max(float(ends[0]), float(bounds[0])), min(float(ends[1]), float(bounds[1]))
+def _within(found: Sequence[Any], bounds: Sequence[Any]) -> Estimate:
+    """A luck-adjusted estimate with its limits, cut at bounds that it cannot truly lie beyond."""
+    value, low, high = (min(max(float(one), float(bounds[0])), float(bounds[1])) for one in found)
+    return value, low, high
 
 
 def _correlation(x: np.ndarray, y: np.ndarray) -> float:
@@ -221,7 +222,7 @@ def _adjusted_pair(a: CellResults, b: CellResults) -> dict[str, Any]:
     mean = differences.mean()
     ends = with_error(mean, *limits(differences, bounds), error)
     p = float(p_value(differences, bounds, 0.0, "either", error))
-    change = (mean, *_within(ends, _difference_bounds(a.about.measure)))
+    change = _within((mean, *ends), _difference_bounds(a.about.measure))
     return {**dict(zip(DIFFERENCE, change, strict=True)), "test": "adjusted", "p": p}
 
 

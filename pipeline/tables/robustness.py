@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from gauntlet.common.ids import class_id
+from gauntlet.games.capabilities import Measure
 from gauntlet.games.obfuscated import Obfuscated
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import Adjusted, CellResults
@@ -21,7 +22,7 @@ from gauntlet.pipeline.tables.registry import Part, Results, columns, table
 from gauntlet.pipeline.tables.sheets import Column, Row, View
 from gauntlet.stats.components import Anova, Effect, anova
 from gauntlet.stats.means import LEAST as LEAST_DEALS
-from gauntlet.stats.pooling import LEAST, partially_pooled, student_factor
+from gauntlet.stats.pooling import LEAST, moderated, partially_pooled
 
 # --- variance components
 
@@ -216,7 +217,7 @@ def pooled(results: Results) -> Iterator[dict[str, Any]]:
         about = result.about
         bounded = np.isfinite(about.measure.high - about.measure.low)
         enough = len(result.by_deal()[0]) >= (FEWEST if bounded else LEAST_DEALS)
-        if enough and _error_floor(result) > 0:
+        if enough and error_floor(result.by_deal()[1], about.measure) > 0:
             group = (about.experiment, about.labels["game"], about.labels["seats"])
             groups[group, about.measure, about.deal_key].append(result)
     for cells in groups.values():
@@ -225,12 +226,16 @@ def pooled(results: Results) -> Iterator[dict[str, Any]]:
 
 
 def _pooled(cells: Sequence[CellResults]) -> Iterator[dict[str, Any]]:
-    raw = [(*cell.by_deal(), _error_floor(cell)) for cell in cells]
-    values = _shrunk(raw, PLAIN)
+    raw = [
+        (deals, values, error_floor(values, cell.about.measure))
+        for cell in cells
+        for deals, values in [cell.by_deal()]
+    ]
+    values = shrunk(raw, PLAIN)
     adjusted = [cell.adjusted for cell in cells if cell.adjusted is not None]
     if len(adjusted) == len(cells) and all(one.values.std() > 0 for one in adjusted):
         by_deal = [(one.deals, one.values, 0.0) for one in adjusted]
-        values |= _shrunk(by_deal, ADJUSTED, _reference_covariance(adjusted))
+        values |= shrunk(by_deal, ADJUSTED, _reference_covariance(adjusted))
     measure = cells[0].about.measure
     for name in {"low", "high", "adj_low", "adj_high"} & values.keys():
         values[name] = np.clip(values[name], measure.low, measure.high)
@@ -250,13 +255,12 @@ DealValues = tuple[np.ndarray, np.ndarray, float]
 """Deals, their values, and the least squared error of the mean."""
 
 
-def _shrunk(
+def shrunk(
     cells: Sequence[DealValues], names: Sequence[str], shared: float | np.ndarray = 0.0
 ) -> dict[str, np.ndarray]:
     """Means with their errors, pooled. shared: an additional covariance, which is known."""
     means, covariance = _means(cells)
-    wider = student_factor(np.array([len(deals) for deals, *_ in cells]))
-    pool = partially_pooled(means, covariance * np.outer(wider, wider) + shared)
+    pool = partially_pooled(means, moderated(covariance, *_overlap(cells)) + shared)
     covariance += shared
     group = (np.full(len(cells), each) for each in (pool.mean, pool.spread))
     values = (means, np.sqrt(np.diag(covariance)), pool.estimates, pool.low, pool.high, *group)
@@ -276,6 +280,14 @@ def _means(cells: Sequence[DealValues]) -> tuple[np.ndarray, np.ndarray]:
     return means, covariance
 
 
+def _overlap(cells: Sequence[DealValues]) -> tuple[np.ndarray, np.ndarray]:
+    """The number of deals of each cell, and what every two share, as `moderated` takes it."""
+    met = np.zeros((len(cells), max(int(deals.max()) for deals, *_ in cells) + 1))
+    for own, (deals, *_) in zip(met, cells, strict=True):
+        own[deals] = len(deals) ** -0.5
+    return np.array([len(deals) for deals, *_ in cells]), met @ met.T
+
+
 def _reference_covariance(adjusted: Sequence[Adjusted]) -> np.ndarray:
     """The covariance from the errors of the references' means; cells with the same one share it."""
     references = [(one.reference, one.rate) for one in adjusted]
@@ -285,11 +297,10 @@ def _reference_covariance(adjusted: Sequence[Adjusted]) -> np.ndarray:
     return covariance
 
 
-def _error_floor(cell: CellResults) -> float:
+def error_floor(values: np.ndarray, measure: Measure) -> float:
     """The least squared error of a mean, also for deals that all gave the same: that of Agresti and
     Coull's proportion, two successes and two failures added, scaled to the measure's range. Without
     a range that of the deals, which may be 0."""
-    values, measure = cell.by_deal()[1], cell.about.measure
     width = measure.high - measure.low
     if not np.isfinite(width) or values.std() > 0:
         return float(values.var(ddof=1) / len(values))
