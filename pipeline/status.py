@@ -167,6 +167,10 @@ def view(status: Status) -> RenderableType:
     """The status for a terminal 100 columns wide."""
     parts: list[RenderableType] = [Text(headline(status), style="bold"), *_bar(status)]
     parts += [Text(pace(status)), Text(""), _cells(status)]
+    waiting = sum(row.running.waiting for row in status.rows)
+    if waiting and not status.playing:
+        title = heading([row.scale for row in status.rows])
+        parts.append(Text(f"{title}: without {waiting:,} that follow a missing match"))
     parts += [Text(line) for line in _verdict(status)]
     if status.left_out:
         parts.append(

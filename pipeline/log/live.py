@@ -80,6 +80,11 @@ class CellProgress:
                 self.figures.append(mean)
 
     @property
+    def waiting(self) -> int:
+        """Finished matches that the mean leaves out, as an earlier one is missing."""
+        return sum(result is not None for each in self._open.values() for result in each)
+
+    @property
     def mean(self) -> float | None:
         """Mean of the cell's measure over the gap-free deals; None before the first."""
         return self.figure / self.judged if self.judged else None

@@ -71,4 +71,4 @@ def _deals(expect: Expect, cell: Cell, baseline: Baseline, tests: int) -> int:
 
 def known(deals: int, baseline: Baseline) -> int:
     """The deals that would show as much against a baseline without error."""
-    return max(1, int(deals / (1 + deals / baseline.worth)))
+    return max(1, round(deals / (1 + deals / baseline.worth)))

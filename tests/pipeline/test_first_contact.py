@@ -175,18 +175,19 @@ def test_what_is_expected_is_above_each_baseline() -> None:
 @pytest.mark.parametrize(
     ("baseline", "test", "words", "planned", "line"),
     [
-        (0.2878, ABOVE, {}, 893, "one-sided alpha 0.05, Holm over 2 tests)"),
-        (0.4957, ABOVE, {}, 1048, "(to 54.6%) with 90%"),
-        (0.2878, ABOVE, {"win_rate": 0.545}, 36, "(to 54.5%) with 9"),
-        (0.4957, TWO_SIDED, {}, 1238, "two-sided alpha 0.05, Holm over 2 tests)"),
-        (0.4957, DeclaredTest("non_inferior", 0.05), {}, 260, "49.57%, margin 5 points, one-sided"),
+        (0.2878, ABOVE, {}, 938, "one-sided alpha 0.05, Holm over 2 tests)"),
+        (0.4957, ABOVE, {}, 1088, "(to 54.6%) with 91%"),
+        (0.2878, ABOVE, {"win_rate": 0.545}, 43, "(to 54.5%) with 9"),
+        (0.4957, TWO_SIDED, {}, 1282, "two-sided alpha 0.05, Holm over 2 tests)"),
+        (0.4957, DeclaredTest("non_inferior", 0.05), {}, 277, "49.57%, margin 5 points, one-sided"),
     ],
 )
 def test_auto_plans_for_the_baseline_at_hand_by_the_declared_test(
     baseline: float, test: DeclaredTest, words: dict[str, float], planned: int, line: str
 ) -> None:
     """The baselines of tic-tac-toe and of UNO, two cells each; a gain of 5 points over a baseline
-    less a margin of as many takes a quarter of the deals."""
+    less a margin of as many takes a quarter of the deals. Exact binomial tests, and the baseline's
+    own error adds its share: 1,275 deals against 249,982 games take 1,282."""
     sweep: Any = SimpleNamespace(deals="auto", seed=1, expect=EXPECT)
     sweep.expect = replace(EXPECT, **words)
     cells: list[Any] = [
@@ -198,5 +199,35 @@ def test_auto_plans_for_the_baseline_at_hand_by_the_declared_test(
     few = power_line(1, known["a"], test, sweep.expect, tests=2)
     assert few.startswith("1 deal cannot detect any difference with 80% power, ")
     sweep.expect = replace(EXPECT, win_rate=0.2)
-    with pytest.raises(UserError, match=r"expect.win_rate=0.2 is not above the baseline of a, 0\."):
+    with pytest.raises(
+        UserError, match=r"expect.win_rate=0.2 is not above what the test of a is against, 0\."
+    ):
         planned_deals(sweep, cells, known, tests=2)
+
+
+def test_the_line_allows_for_a_baseline_that_is_not_known_well() -> None:
+    """2,000 deals against 2,000 games are worth 1,000 against a rate that is known."""
+    test = TWO_SIDED
+    known_well, measured = (Baseline("random", games // 2, games) for games in (10**9, 2_000))
+    assert (
+        power_line(1_000, known_well, test, EXPECT, 1).partition(" deals ")[2]
+        == (power_line(2_000, measured, test, EXPECT, 1).partition(" deals ")[2])
+    )
+    sweep: Any = SimpleNamespace(deals="auto", seed=1, expect=replace(EXPECT, gain=0.02))
+    cell: Any = SimpleNamespace(key="a", name="a", measure="win", test=test)
+    with pytest.raises(UserError, match="known as from 2,000 games, too few to show 2 points"):
+        planned_deals(sweep, [cell], {"a": measured}, tests=1)
+
+
+def test_a_margin_that_allows_a_loss_is_said_as_one() -> None:
+    line = power_line(
+        2_000, Baseline("random", 0, 1, 0.5, 1e-6), DeclaredTest("non_inferior", 0.05), EXPECT, 1
+    )
+    assert line.startswith("2,000 deals can show that a loss of 2.2 points is within the margin")
+
+
+def test_a_tiny_gain_is_planned_at_once() -> None:
+    sweep: Any = SimpleNamespace(deals="auto", seed=1, expect=replace(EXPECT, gain=1e-6))
+    cell: Any = SimpleNamespace(key="a", name="a", measure="win", test=TWO_SIDED)
+    with pytest.raises(UserError, match="deals, which is too many; give a number"):
+        planned_deals(sweep, [cell], {"a": Baseline("random", 0, 1, 0.5, 1e-12)}, tests=1)

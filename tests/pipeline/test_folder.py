@@ -243,7 +243,7 @@ def test_a_gap_is_wrong_once_the_run_has_finished(
     verified: Callable[[int], str], folder: Path, capsys: Capsys
 ) -> None:
     """The tables count only the matches before the gap, and say so."""
-    path, status = only_file(folder), folder / "status.json"
+    path, state = only_file(folder), folder / "status.json"
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(lines[0] + lines[2])
     assert "1 match missing; the same sweep again plays them" in verified(1)
@@ -251,7 +251,9 @@ def test_a_gap_is_wrong_once_the_run_has_finished(
     words = "1 of 2 finished matches count: the others follow a match that is missing"
     assert words in capsys.readouterr().out
     assert words in (folder / "report.html").read_text()
-    status.write_bytes(to_bytes({**(Folder(folder).status or {}), "state": "interrupted"}))
+    assert status.main([str(folder)]) == 0
+    assert "without 1 that follow a missing match" in capsys.readouterr().out
+    state.write_bytes(to_bytes({**(Folder(folder).status or {}), "state": "interrupted"}))
     assert "1 match yet to be played" in verified(0)
     path.write_bytes(lines[0])
     assert "2 matches yet to be played" in verified(0)

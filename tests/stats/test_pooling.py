@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks.robustness import NAMES, SPREADS, WITHIN, best_of, recovered
+from benchmarks.robustness import NAMES, SPREADS, WITHIN, best_of, covered, recovered
 from gauntlet.stats.components import Anova, anova
-from gauntlet.stats.pooling import partially_pooled
+from gauntlet.stats.pooling import moderated, partially_pooled
 
 EFFECTS = [28.0, 8, -3, 7, -1, 1, 18, 12]
 ERRORS = np.array([15.0, 10, 16, 11, 9, 11, 10, 18])
@@ -31,6 +31,27 @@ def test_shared_luck_moves_all_and_is_not_taken_for_noise_between_them() -> None
     shared = partially_pooled(y, alone + 0.05**2)
     assert shared.estimates == pytest.approx(apart.estimates, abs=1e-4)
     assert (shared.high - shared.low > apart.high - apart.low).all()
+
+
+def test_a_covariance_from_few_deals_is_no_trap() -> None:
+    """Six cells that share the luck of five deals: taken as it is estimated, their covariance is
+    close to singular, and the intervals held two in three truths."""
+    every, best = covered(6, 5, 0.5, 150)
+    assert every > 0.85
+    assert best > 0.85
+
+
+def test_of_many_observations_the_covariance_is_what_they_say() -> None:
+    own = np.array([[4.0, 1, 0.5], [1, 9, 2], [0.5, 2, 1]]) / 10**6
+    found = moderated(own, np.full(3, 10**6), np.ones((3, 3)))
+    assert found == pytest.approx(own, rel=1e-3)
+
+
+def test_means_that_share_no_deals_stay_independent() -> None:
+    own = np.diag([4.0, 9, 1]) / 20
+    found = moderated(own, np.full(3, 20), np.eye(3))
+    assert found == pytest.approx(np.diag(np.diag(found)))
+    assert np.diag(found).min() > own[2, 2], "the least is drawn up to the mean of all"
 
 
 def test_what_is_known_well_stays_where_it_is() -> None:
