@@ -37,9 +37,9 @@ def announce(
     done = matches - matches_left
     there = f", {done:,} of them already in the log" if done else ""
     out.print(
-        f"{plan.cells[0].experiment}: {counted(len(plan.cells), 'cell')}, {plan.deals:,} deals "
-        "each, "
-        f"{matches:,} matches{there}; {_seeds(plan.seed)}"
+        f"{plan.cells[0].experiment}: {counted(len(plan.cells), 'cell')}, "
+        f"{counted(plan.deals, 'deal')} each, {counted(matches, 'match', 'es')}{there}; "
+        f"{_seeds(plan.seed)}"
     )
     if played_deals > plan.deals:
         rest = "" if matches_left else ", nothing is left to play"
