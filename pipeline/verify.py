@@ -97,7 +97,7 @@ def verify(folder: Path) -> Findings:
         path = place.records_file(file.stem)
         if path.exists():
             _records(findings, path, about)
-        elif about is not None:
+        elif about is not None and not place.record_files(f"*{about.key}"):  # by another name
             _gaps(findings, path, about, set())
     for name in LOGS:
         if (path := place.lines_file(name)).exists():
