@@ -99,10 +99,8 @@ def detectable_one_proportion(
     n = checks.at_least_one(deals, "deals")
     if _power(n, 1.0, checks.inside(baseline, "baseline"), step) < power:
         return nan
-    return (
-        float(brentq(lambda rate: _power(n, rate, baseline, step) - power, baseline, 1.0))
-        - baseline
-    )
+    rate = brentq(lambda rate: _power(n, rate, baseline, step) - power, baseline, 1.0)
+    return float(rate) - baseline
 
 
 def _power(n: ArrayLike, rate: float, baseline: float, step: float) -> Floats:

@@ -69,6 +69,6 @@ def _deals(expect: Expect, cell: Cell, baseline: Baseline, tests: int) -> int:
     return ceil(exact / (1 - exact / baseline.worth))
 
 
-def known(deals: int, baseline: Baseline) -> int:
+def against_known(deals: int, baseline: Baseline) -> int:
     """The deals that would show as much against a baseline without error."""
     return max(1, round(deals / (1 + deals / baseline.worth)))

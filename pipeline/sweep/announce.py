@@ -14,7 +14,7 @@ from gauntlet.pipeline.judging import luck
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.plan.baseline import Baseline
 from gauntlet.pipeline.plan.cells import Plan
-from gauntlet.pipeline.plan.deals import known
+from gauntlet.pipeline.plan.deals import against_known
 from gauntlet.pipeline.tables.claims import planned_tests
 from gauntlet.stats import power
 
@@ -106,8 +106,8 @@ def power_line(
         baseline.rate - test.margin,
         (expect.alpha, tests, test.side),
     )
-    against = known(deals, baseline)
-    least = power.detectable_one_proportion(against, null, 0.8, *settings) - test.margin
+    worth = against_known(deals, baseline)
+    least = power.detectable_one_proportion(worth, null, 0.8, *settings) - test.margin
     can = f"can detect a difference of {100 * least:.1f} points"
     if test.margin and least < 0:
         can = f"can show that a loss of {-100 * least:.1f} points is within the margin"
@@ -122,7 +122,7 @@ def power_line(
     ]
     target = expect.above(rate)
     if rate < target:
-        chance = power.power_one_proportion(against, target, null, *settings)
+        chance = power.power_one_proportion(worth, target, null, *settings)
         points = 100 * (target - rate)
         lines[0] += f", {points:.1f} points (to {100 * target:.1f}%) with {100 * chance:.0f}%"
     return "\n".join(lines)
