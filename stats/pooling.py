@@ -9,9 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr
-from scipy.stats import norm
-from scipy.stats import t as student
+from scipy.special import ndtr, ndtri, stdtrit
 
 from gauntlet.stats import checks
 from gauntlet.stats.checks import Floats
@@ -97,7 +95,7 @@ def moderated(covariance: ArrayLike, n: ArrayLike, shared: ArrayLike) -> Floats:
     mixed = np.where(others, weight * correlations + (1 - weight) * target, 1.0)
     spread = n * errors**2  # of one observation
     squares = ((n - 1) * spread + VARIED * spread.mean()) / (n - 1 + VARIED) / n
-    wider = np.sqrt(squares) * student.ppf(0.975, n - 1 + VARIED) / norm.ppf(0.975)
+    wider = np.sqrt(squares) * stdtrit(n - 1 + VARIED, 0.975) / ndtri(0.975)
     return np.asarray(mixed * np.outer(wider, wider))
 
 

@@ -149,6 +149,8 @@ def _effect_name(analysis: Anova, effect: Effect) -> str:
 FEWEST = 5
 """Deals that a cell needs; `stats.means.LEAST` if the measure has no range. With fewer, intervals
 cover too seldom (docs/validation.md)."""
+DealValues = tuple[np.ndarray, np.ndarray, float]
+"""Deals, their values, and the least squared error of the mean."""
 PLAIN = ("mean", "error", "pooled", "low", "high", "group_mean", "group_spread")
 ADJUSTED = (
     *("adjusted", "adj_error", "adj_pooled", "adj_low", "adj_high"),
@@ -212,25 +214,21 @@ POOLED_VIEW = View(
 def pooled(results: Results) -> Iterator[dict[str, Any]]:
     """The cells of an experiment with one game, seating and measure, if three or more have enough
     deals; luck-adjusted too if all of them are."""
-    groups: defaultdict[Hashable, list[CellResults]] = defaultdict(list)
+    groups: defaultdict[Hashable, list[tuple[CellResults, DealValues]]] = defaultdict(list)
     for result in results.cells:
-        about = result.about
+        about, (deals, values) = result.about, result.by_deal()
         bounded = np.isfinite(about.measure.high - about.measure.low)
-        enough = len(result.by_deal()[0]) >= (FEWEST if bounded else LEAST_DEALS)
-        if enough and error_floor(result.by_deal()[1], about.measure) > 0:
+        enough = len(deals) >= (FEWEST if bounded else LEAST_DEALS)
+        if enough and (floor := error_floor(values, about.measure)) > 0:
             group = (about.experiment, about.labels["game"], about.labels["seats"])
-            groups[group, about.measure, about.deal_key].append(result)
-    for cells in groups.values():
-        if len(cells) >= LEAST:
-            yield from _pooled(cells)
+            groups[group, about.measure, about.deal_key].append((result, (deals, values, floor)))
+    for members in groups.values():
+        if len(members) >= LEAST:
+            cells, raw = zip(*members, strict=True)
+            yield from _pooled(cells, raw)
 
 
-def _pooled(cells: Sequence[CellResults]) -> Iterator[dict[str, Any]]:
-    raw = [
-        (deals, values, error_floor(values, cell.about.measure))
-        for cell in cells
-        for deals, values in [cell.by_deal()]
-    ]
+def _pooled(cells: Sequence[CellResults], raw: Sequence[DealValues]) -> Iterator[dict[str, Any]]:
     values = shrunk(raw, PLAIN)
     adjusted = [cell.adjusted for cell in cells if cell.adjusted is not None]
     if len(adjusted) == len(cells) and all(one.values.std() > 0 for one in adjusted):
@@ -249,10 +247,6 @@ def _pooled(cells: Sequence[CellResults]) -> Iterator[dict[str, Any]]:
             **{name: own[at] for name, own in values.items()},
             "measure": about.measure.name,
         }
-
-
-DealValues = tuple[np.ndarray, np.ndarray, float]
-"""Deals, their values, and the least squared error of the mean."""
 
 
 def shrunk(

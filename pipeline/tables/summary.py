@@ -134,7 +134,7 @@ def _title(part: Part) -> str:
 
 
 def _foot(part: Part) -> str:
-    return _caption(part) if part.medium == PAPER else "\n".join(filter(None, _notes(part)))
+    return _caption(part) if part.medium == PAPER else "\n".join(_notes(part))
 
 
 def _tests(rows: pd.DataFrame) -> str:
@@ -165,13 +165,14 @@ def _notes(part: Part) -> Iterator[str]:
         yield f"Cells without a baseline are compared with {value:g}."
     if (rows["raw"].notna() & rows["raw_low"].isna()).any():
         yield f"A measure without a range has an interval and a p from {LEAST} deals on."
-    yield waiting_note(part.results)
+    if waiting := _waiting_note(part.results):
+        yield waiting
     yield "forced: turns without a choice. fallback: random moves for lack of a usable reply."
     if failed := int(rows["failed"].sum()):
         yield f"{counted(failed, 'match', 'es')} failed: see failed_matches.jsonl."
 
 
-def waiting_note(results: Results) -> str:
+def _waiting_note(results: Results) -> str:
     """How many of the finished matches count, if not all do."""
     waiting = sum(cell.waiting for cell in results.cells)
     count = sum(len(cell.outcomes) for cell in results.cells)
@@ -277,10 +278,11 @@ def _against(part: Part) -> str:
 
 def _brief_foot(part: Part) -> str:
     """Which matches count, the test that is performed, and whether luck is removed."""
-    return "\n".join(filter(None, [waiting_note(part.results), _test_note(part)]))
+    return "\n".join(filter(None, [_waiting_note(part.results), _test_note(part)]))
 
 
 def _test_note(part: Part) -> str:
+    """The test that is performed, and whether luck is removed."""
     luck_removed = _luck_removed(part.rows)
     if not _tested(part):
         return luck_removed.strip()

@@ -15,6 +15,7 @@ from gauntlet.games.uno.arena import UnoArena
 from gauntlet.games.uno.arena.rules import COLOUR, PHASE
 from gauntlet.games.uno.policies import redeal
 from gauntlet.training.dqn.practice import ByTheRules, SeatInTurn
+from tests.games.test_small_games import after
 from tests.games.test_uno_rules import position
 
 GAMES = (Uno(), UnoArena(), Uno(4), UnoArena(3))
@@ -144,19 +145,12 @@ def test_practice_tells_what_the_game_tells(game: Any) -> None:
 def test_a_tic_tac_toe_decision_worked_by_hand() -> None:
     """Seat 1 is to move; X has the corners of the first row, O its middle."""
     game = TicTacToe()
-    state = play_all(game, 0, 1, 2)
+    state = after(game, 0, 1, 2)
     seen = game.observe(state, 1)
     assert game.encode(seen).tolist() == [0, 1, 0, *6 * [0], 1, 0, 1, *6 * [0]]
     assert game.option_codes(seen) == ((3,), (4,), (5,), (6,), (7,), (8,))
-    other = game.observe(play_all(game, 2, 1, 0), 1)
+    other = game.observe(after(game, 2, 1, 0), 1)
     assert (game.encode(other) == game.encode(seen)).all()
-
-
-def play_all(game: TicTacToe, *cells: int) -> Any:
-    state = game.deal(np.random.default_rng(0))
-    for cell in cells:
-        state = game.play(state, (cell,))
-    return state
 
 
 def test_seats_take_turns_in_practice() -> None:

@@ -248,7 +248,7 @@ def test_the_other_side_has_its_own_figure_of_a_measure() -> None:
 
 
 def test_a_games_own_match_score_is_the_score() -> None:
-    """Of 7 and 3 parts of 10 a match the score is .7 and .3, whoever won."""
+    """A game that splits each match .7 to .3 has these scores, whoever won."""
     cells = []
     for cell in robin():
         own = replace(cell.about, measure=MATCH_SCORE)
