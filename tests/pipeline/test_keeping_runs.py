@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import shutil
+import stat
 import sys
 import tarfile
+import zipfile
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gauntlet.pipeline import track, verify
+from gauntlet.pipeline.log.archive import others
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.records import held
 from gauntlet.pipeline.runs import main
@@ -132,15 +137,73 @@ def test_a_damaged_archive_is_one_line(
         assert "is no folder or archive" in refusal(main([*command, "--store", str(store)]))
 
 
+def zipped(file: Path, name: str, mode: int = 0, **fields: int) -> None:
+    """A zip file of one member. mode: its kind; fields: of its head, changed after writing."""
+    entry = zipfile.ZipInfo(name)
+    entry.external_attr = mode << 16
+    with zipfile.ZipFile(file, "w") as packed:
+        packed.writestr(entry, "/etc")
+        for field, value in fields.items():
+            setattr(entry, field, value)
+
+
+def tarred(file: Path, name: str, **fields: Any) -> None:
+    """A tar file of one member."""
+    entry = tarfile.TarInfo(name)
+    for field, value in fields.items():
+        setattr(entry, field, value)
+    with tarfile.open(file, "w") as packed:
+        packed.addfile(entry)
+
+
+HOSTILE: dict[str, Callable[[Path], None]] = {
+    "outside.tar": lambda file: tarred(file, "../../outside"),
+    "link.tar": lambda file: tarred(file, "run/up", type=tarfile.SYMTYPE, linkname="."),
+    "hard.tar": lambda file: tarred(file, "run/up", type=tarfile.LNKTYPE, linkname="run/x"),
+    "pipe.tar": lambda file: tarred(file, "run/records", type=tarfile.FIFOTYPE),
+    "large.tar": lambda file: tarred(file, "run/sweep.json", size=2**40),
+    "head.tar": lambda file: tarred(file, "run", type=tarfile.XHDTYPE, size=2**40),
+    "link.zip": lambda file: zipped(file, "run/up", stat.S_IFLNK),
+    "large.zip": lambda file: zipped(file, "run/sweep.json", file_size=2**31),
+    "locked.zip": lambda file: zipped(file, "run/sweep.json", flag_bits=1),
+    "method.zip": lambda file: zipped(file, "run/sweep.json", compress_type=97),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_archive_is_one_line(
-    store: Path, tmp_path: Path, refusal: Refusal, capsys: Capsys
+    name: str, store: Path, tmp_path: Path, refusal: Refusal, capsys: Capsys
 ) -> None:
     capsys.readouterr()
-    archive = tmp_path / "bad.tar"
-    with tarfile.open(archive, "w") as tar:
-        tar.addfile(tarfile.TarInfo("../../outside"))
+    archive = tmp_path / name
+    HOSTILE[name](archive)
     command = ["import", str(archive), str(tmp_path / "new"), "--store", str(store)]
-    assert "is no folder or archive" in refusal(main(command))
+    assert str(archive) in refusal(main(command))
+    assert {file.name for file in tmp_path.iterdir()} <= {name, store.name}
+
+
+def test_an_imported_folder_leads_nowhere_else(
+    played: Path, store: Path, tmp_path: Path, refusal: Refusal, capsys: Capsys
+) -> None:
+    capsys.readouterr()
+    command = ["import", str(played), str(tmp_path / "new"), "--store", str(store)]
+    for name, target in (("figures", tmp_path), ("run.log", tmp_path / "missing")):
+        link = played / name
+        kept = played / f"{name}.before"
+        if link.exists():
+            link.rename(kept)
+        link.symlink_to(target)
+        assert str(link) in refusal(main(command))
+        link.unlink()
+    assert not (tmp_path / "new").exists()
+
+
+def test_an_archives_other_files_are_named_at_any_depth(tmp_path: Path) -> None:
+    archive = tmp_path / "log.tar"
+    tarred(archive, "cells/deep/more.json")
+    assert others(archive) == ["cells/deep/more.json"]
+    tarred(archive, "cells/more.json")
+    assert others(archive) == []
 
 
 def test_import_refuses_damage_and_what_is_no_run(
