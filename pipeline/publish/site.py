@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,9 +28,8 @@ from gauntlet.pipeline.tables.registry import Sheet, truncation_note
 from gauntlet.pipeline.viewer.data import SCRIPT, packed, style
 
 HERE = Path(__file__).parent
-MARK = "index.html"
-"""A folder with this file and nothing foreign is a site, which is written anew."""
-PARTS = {MARK, "match.html", "match.js", "site.js", "run", "player", "data", "files"}
+MARK = ".gauntlet-site"
+"""Names every other file of a site, so that nobody's own file is taken for a part of it."""
 
 
 @dataclass(frozen=True)
@@ -49,25 +49,25 @@ def publish(
     parquet: bool = False,
     progress: Callable[[int, int], None] = lambda *_: None,
 ) -> Written:
-    """Write the runs in these folders as a site. parquet: with matches and decisions as Parquet.
-    Raises UserError; OSError if it cannot be written."""
+    """Write the runs in these folders as a site, in place of an earlier one. parquet: with matches
+    and decisions as Parquet. Raises UserError; OSError if it cannot be written."""
     runs = read_runs(folders)
     field = Field.from_runs(runs)
-    _clear(out)
-    for name in ("run", "player", "data", "files"):
-        (out / name).mkdir(parents=True)
     total, lost, done = sum(len(run.shelf.entries) for run in runs), Counter[str](), 0
-    for run in runs:
-        for written, left_out in write_matches(run, out):
-            done += written
-            lost.update(left_out)
-            progress(done, total)
-        _write_run(run, out, parquet)
-    for player in field.players.values():
-        sheets = [field.games_of(player.name), field.cells_of(player)]
-        _page(out / player.href, "player.html.j2", "../", title=player.name, sheets=sheets,
-              cost=player.cost)  # fmt: skip
-    _write_index(field, out)
+    with _replacing(out.resolve()) as site:
+        for name in ("run", "player", "data", "files"):
+            (site / name).mkdir()
+        for run in runs:
+            for written, left_out in write_matches(run, site):
+                done += written
+                lost.update(left_out)
+                progress(done, total)
+            _write_run(run, site, parquet)
+        for player in field.players.values():
+            sheets = [field.games_of(player.name), field.cells_of(player)]
+            _page(site / player.href, "player.html.j2", "../", title=player.name, sheets=sheets,
+                  cost=player.cost)  # fmt: skip
+        _write_index(field, site)
     size = sum(file.stat().st_size for file in out.rglob("*") if file.is_file())
     return Written(len(runs), len(field.players), done, lost, size)
 
@@ -83,13 +83,47 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
     return list(runs.values())
 
 
-def _clear(out: Path) -> None:
-    """Remove the previous site. Raises UserError if the folder holds anything else."""
-    found = {file.name for file in out.iterdir()} if out.exists() else set()
-    if found and (MARK not in found or found - PARTS):
-        raise UserError(f"{out} holds other files; --out names a new folder, or an earlier site")
-    if found:
-        shutil.rmtree(out)
+@contextmanager
+def _replacing(out: Path) -> Iterator[Path]:
+    """A folder beside `out` to build the site in, which takes the place of `out` in the end. After
+    an exception nothing has changed; after a kill, the same command goes on. Raises UserError if
+    `out` holds files that are no site's."""
+    building, previous = (out.with_name(f".{out.name}.{word}") for word in ("building", "previous"))
+    _refuse_foreign(out)
+    _refuse_foreign(previous)
+    if building.exists() and not (building / MARK).exists():
+        raise UserError(f"{building} holds other files; --out names another folder")
+    shutil.rmtree(building, ignore_errors=True)
+    building.mkdir(parents=True)
+    (building / MARK).touch()
+    try:
+        yield building
+    except BaseException:  # Ctrl-C too
+        shutil.rmtree(building)
+        raise
+    write_atomically(building / MARK, "".join(f"{name}\n" for name in sorted(_files(building))))
+    shutil.rmtree(previous, ignore_errors=True)
+    if out.exists():
+        out.rename(previous)
+    building.rename(out)
+    shutil.rmtree(previous, ignore_errors=True)
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """Raises UserError if a file in the folder is not one that `MARK` there names."""
+    mark = folder / MARK
+    listed = mark.read_text(encoding="utf-8").splitlines() if mark.exists() else []
+    if foreign := sorted(_files(folder).difference(listed)):
+        raise UserError(
+            f"{folder} holds other files, such as {foreign[0]}; --out names a new folder, or an "
+            "earlier site"
+        )
+
+
+def _files(folder: Path) -> set[str]:
+    """The files of a site and whatever else is there, links too, as paths within it."""
+    paths = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
+    return {path.relative_to(folder).as_posix() for path in paths} - {MARK}
 
 
 def _write_run(run: Run, out: Path, parquet: bool) -> None:
@@ -119,7 +153,7 @@ def _write_index(field: Field, out: Path) -> None:
     found = [[run.name, run.href] for run in runs]
     found += [[player.name, player.href] for player in field.players.values()]
     _page(
-        out / MARK,
+        out / "index.html",
         "index.html.j2",
         "",
         title="Runs and players",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial
@@ -161,6 +163,49 @@ def test_a_folder_with_other_files_is_left_alone(
     assert "holds other files" in refusal(main([str(run), "--out", str(tmp_path)]))
     assert "holds no tables" in refusal(main([str(tmp_path), "--out", str(tmp_path / "site")]))
     assert (tmp_path / "mine.txt").read_text() == "mine"
+
+
+def test_a_persons_own_site_is_left_alone(
+    run: Path, site: Path, tmp_path: Path, refusal: Refusal
+) -> None:
+    own = tmp_path / "own"
+    (own / "data").mkdir(parents=True)
+    (own / "index.html").write_text("mine")
+    (own / "data" / "notes.csv").write_text("mine")
+    assert str(own) in refusal(main([str(run), "--out", str(own)]))
+    assert {file.read_text() for file in own.rglob("*.*")} == {"mine"}
+    earlier = Path(shutil.copytree(site, tmp_path / "earlier"))
+    (earlier / "data" / "notes.csv").write_text("mine")
+    assert "data/notes.csv" in refusal(main([str(run), "--out", str(earlier)]))
+    assert (earlier / "data" / "notes.csv").read_text() == "mine"
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from gauntlet.pipeline.publish.__main__ import main
+stop, *words = sys.argv[1:]
+rename = Path.rename
+Path.rename = lambda self, to: os._exit(7) if self == Path(stop) else rename(self, to)
+main(words)
+"""
+"""A writer that is killed before this path gets another name."""
+
+
+def test_a_site_is_replaced_at_once_and_a_killed_writer_loses_nothing(
+    run: Path, tmp_path: Path
+) -> None:
+    out, words = tmp_path / "site", [str(run), "--out", str(tmp_path / "site")]
+    assert main(words) == 0
+    before = {file.relative_to(out) for file in out.rglob("*")}
+    building, previous = tmp_path / ".site.building", tmp_path / ".site.previous"
+    for stop, remains in ((out, out), (building, previous)):
+        script = [sys.executable, "-c", KILLED, str(stop), *words]
+        assert subprocess.run(script, capture_output=True).returncode == 7
+        assert {file.relative_to(remains) for file in remains.rglob("*")} == before
+    assert main(words) == 0
+    assert {file.relative_to(out) for file in out.rglob("*")} == before
+    assert [*tmp_path.iterdir()] == [out]
 
 
 # --- marks
