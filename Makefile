@@ -40,7 +40,7 @@ league: $(DEV) real-models ## play the public league, or go on with it: LEAGUE=s
 		game=tic_tac_toe$(comma)obfuscated_tic_tac_toe$(comma)holdem_hands$(comma)evergreen)
 
 league-check: $(DEV) ## check the models that joined the league
-	$(PY) -m papers.league.join --check $(wildcard papers/league/entries/*)
+	$(PY) -m papers.league.join --check
 
 real-models: $(VENV)/with-gguf ## fetch two small real language models into the user's cache
 	$(PY) -m models.real

@@ -13,6 +13,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,20 +23,27 @@ import numpy as np
 import yaml
 from rich.console import Console
 
-from gauntlet.common.errors import UserError, counted
+from gauntlet.common.errors import ModelError, UserError, counted
 from gauntlet.common.process import as_process
 from gauntlet.common.terminal import console
-from gauntlet.papers.league.matches import ANCHOR, LOG, logs, read, unpacked_logs
+from gauntlet.models.base import ModelSource
+from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.models.engine.files import local_folder
+from gauntlet.models.engine.hub import cached_folder
+from gauntlet.models.llama_cpp.sources import Gguf, LlamaServer
+from gauntlet.papers.league.matches import ANCHOR, LOG, entries, logs, read, unpacked_logs
 from gauntlet.papers.league.results import leaderboard, leaderboard_lines
 from gauntlet.pipeline import run
 from gauntlet.pipeline.config import secrets
 from gauntlet.pipeline.config.compose import CONF
+from gauntlet.pipeline.config.nodes import DEEPEST, TARGET
+from gauntlet.pipeline.config.players import Node
 from gauntlet.pipeline.log import archive
 from gauntlet.pipeline.log.differences import differences
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.progress import Waiting
 from gauntlet.pipeline.log.results import CellInfo
-from gauntlet.pipeline.plan.build import build_model
+from gauntlet.pipeline.plan.build import build_model, parameters_of
 from gauntlet.pipeline.plan.identity import model_identity
 from gauntlet.pipeline.verify import Findings, replay, report, verify
 
@@ -47,22 +55,30 @@ ENTRIES = Path("papers/league/entries")
 """Relative: the entry is written into the checkout in which the model joins."""
 MODEL = "model.yaml"
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")
+LARGEST = 2**16
+"""Bytes of a model's file."""
 DEALS = 4
 """Deals of each game that a joining model plays."""
 OWN = ("key", "name", "experiment", "parameters", "code", "described")
 """What a cell's description has that differs by model or by when it was played."""
 MINE = "the model"
+WEIGHTS: Mapping[type, tuple[str, ...]] = {
+    Checkpoint: ("content", "commit"),
+    Gguf: ("gguf",),
+    LlamaServer: ("llama_server",),
+}
+"""What the identity of such a model says of its weights."""
 
 
 def join(model: Path, methods: Sequence[str], deals: int, out: Console) -> int:
     """Play, print the place, write the entry; returns the exit status. Raises UserError."""
-    name = checked_name(model, model.stem)
+    name, node = model.stem, model_node(model, model.stem)
     if unknown := [method for method in methods if method not in METHODS.split(",")]:
         raise UserError(f"the league does not ask by {', '.join(unknown)}; it does by {METHODS}")
     shipped = CONF / "model" / f"{name}.yaml"
     if shipped.exists() and shipped.read_bytes() != model.read_bytes():
         raise UserError(f"{model}: conf/model has another model of this name; rename the file")
-    refuse_known(model, name)
+    _refuse_known(model, name, node)
     folder, experiment = Path("outputs/join") / name, f"join_{name}"
     with TemporaryDirectory() as configs:
         for group, file, text in (
@@ -85,17 +101,17 @@ def join(model: Path, methods: Sequence[str], deals: int, out: Console) -> int:
     return 0
 
 
-def refuse_known(model: Path, name: str) -> None:
-    """Raises UserError if the league has a model of these weights, or if they are not here. A file
-    that takes values from the environment is left to the check of its entry."""
-    text = model.read_text(encoding="utf-8")
-    if "${" in text:
-        return
-    identity = build_model(yaml.safe_load(text), f"model {name}", ()).identity()
+def _refuse_known(model: Path, name: str, node: Node) -> None:
+    """Raises UserError if the league has a model of this name or of these weights, or if they are
+    not here."""
+    identity = build_model(node, f"model {name}", ()).identity()
     with unpacked_logs(_other_logs(name)) as folders:
-        known = _models(map(Folder, folders)).get(_weights(identity))
-    if known:
-        raise UserError(f"{model}: the league has these weights, as {known}")
+        league, *joined = map(Folder, folders)
+        faults = [*_known_name(name, league)]
+        if known := _models([league, *joined]).get(_weights(identity)):
+            faults.append(f"the league has these weights, as {known}")
+    for fault in faults:
+        raise UserError(f"{model}: {fault}")
 
 
 def _other_logs(name: str) -> list[Path]:
@@ -140,20 +156,46 @@ def _renamed(players: Sequence[str], name: str, methods: Sequence[str]) -> Itera
             yield f"{name}/{method}"
 
 
-def checked_name(model: Path, name: str) -> str:
-    """The name, if it and the model's file will do. Raises UserError."""
+def model_node(model: Path, name: str) -> Node:
+    """The node in a model's file, if it and the name will do: all its values written out, of a
+    class that conf/model names. Raises UserError."""
     if not NAME.fullmatch(name):
         raise UserError(f"{name}: a name has small letters, digits, _ . -, as in qwen3_600m.yaml")
     try:
-        node = yaml.safe_load(model.read_text(encoding="utf-8"))
+        if model.stat().st_size > LARGEST:
+            raise UserError(f"{model}: more than {LARGEST:,} bytes")
+        text = model.read_text(encoding="utf-8")
+        _refuse_knots(text, model)
+        node = yaml.safe_load(text)
     except OSError as error:
         raise UserError(f"{model}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError) as error:
         raise UserError(f"{model}: {' '.join(str(error).split())}") from error
-    if not isinstance(node, dict) or "_target_" not in node:
-        raise UserError(f"{model}: a model's file has a _target_, as those of conf/model")
+    if not isinstance(node, dict) or node.get(TARGET) not in _classes():
+        raise UserError(f"{model}: a model's file has a {TARGET}, one of {', '.join(_classes())}")
+    if "${" in text:
+        raise UserError(f"{model}: write the values out; ${{...}} differs between machines")
     secrets.refuse({"model": node})
-    return name
+    return node
+
+
+def _refuse_knots(text: str, model: Path) -> None:
+    """Raises UserError for aliases, which can stand for gigabytes, and for too many levels."""
+    depth = 0
+    for event in yaml.parse(text):
+        if isinstance(event, yaml.AliasEvent):
+            raise UserError(f"{model} line {event.start_mark.line + 1}: write *{event.anchor} out")
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise UserError(f"{model}: a model's file has at most {DEEPEST} levels")
+
+
+@cache
+def _classes() -> tuple[str, ...]:
+    """The classes of the models in conf/model."""
+    nodes = (yaml.safe_load(file.read_bytes()) for file in (CONF / "model").glob("*.yaml"))
+    return tuple(sorted({node[TARGET] for node in nodes if TARGET in node}))
 
 
 def place(folder: Path, name: str) -> Iterator[str]:
@@ -174,26 +216,37 @@ def place(folder: Path, name: str) -> Iterator[str]:
 def checked(entry: Path) -> Findings:
     """An entry's faults: the log damaged, edited or not to be played again; cells that are not as
     REFERENCE's in the league; another model than its file describes, or one that plays already;
-    games, deals or seats left out; other files. Raises UserError if it cannot be read."""
-    name = checked_name(entry / MODEL, entry.resolve().name)
+    games, deals or seats left out; other files. Contacts nobody. Raises UserError if it cannot be
+    read."""
+    for path in (entry, *sorted(entry.iterdir() if entry.is_dir() else ())):
+        if path.is_symlink() or not (path.is_dir() if path == entry else path.is_file()):
+            raise UserError(f"{path}: an entry is a folder of plain files, {MODEL} and {LOG.name}")
+    name = entry.resolve().name
+    node = model_node(entry / MODEL, name)
     with unpacked_logs([entry / LOG.name, *_other_logs(name)]) as folders:
-        own, league, *entries = map(Folder, folders)
+        own, league, *others = map(Folder, folders)
         findings = verify(own.path)
         with Waiting(console(), "replay", "matches") as waiting:
             replay(findings, None, 0, waiting.reach)
         notes = list[str]()
-        others = {
+        faults = {
             "not checked": findings.notes,
             "not of the league": [
+                *_known_name(name, league),
                 *_foreign(name, own, league),
-                *_known_weights(name, own, [league, *entries]),
-                *_other_model(entry / MODEL, own, notes),
+                *_known_weights(name, own, [league, *others]),
+                *_other_model(node, own, notes),
                 *_other_files(entry),
             ],
             "left out": [*_left_out(own, league)],
         }
-    problems = findings.problems | {kind: lines for kind, lines in others.items() if lines}
+    problems = findings.problems | {kind: lines for kind, lines in faults.items() if lines}
     return replace(findings, problems=problems, notes=notes)
+
+
+def _known_name(name: str, league: Folder) -> Iterator[str]:
+    if any(about.labels["model"] == name for about in league.sweep_cells()):
+        yield f"the league has a model of this name, {name}"
 
 
 def _foreign(name: str, entry: Folder, league: Folder) -> Iterator[str]:
@@ -237,24 +290,43 @@ def _terms(folder: Folder, about: CellInfo, model: str) -> dict[str, Any]:
     return cell
 
 
-def _other_model(file: Path, entry: Folder, notes: list[str]) -> Iterator[str]:
-    """Where the log has another model than the file describes. notes: gets why nobody can tell."""
-    text = file.read_text(encoding="utf-8")
-    node = yaml.safe_load(text)
+def _other_model(node: Node, entry: Folder, notes: list[str]) -> Iterator[str]:
+    """Where the log has another model than the file describes. notes: gets why its weights cannot
+    be compared."""
     try:
-        if "${" in text:
-            raise UserError("it takes values from the environment")
-        described = model_identity(build_model(node, f"model {file.parent.name}", ()))
+        source = build_model(node, MODEL, ())
+        described = {"parameters": parameters_of(node, MODEL)}
+        if why := _absent(source):
+            notes.append(f"the model is not compared with the log: {why}")
+        else:
+            described["model"] = model_identity(source)
     except UserError as error:
-        notes.append(f"{file.name} is not compared with the log: {error}")
+        yield str(error)
         return
-    size = node.get("parameters")
-    described = {"model": described, "parameters": None if size is None else float(size)}
     for about in entry.sweep_cells():
         *_, player = entry.cell(about.key)["identity"]["players"]
         logged = {"model": player.get("model", {}), "parameters": about.parameters}
-        for one in islice(differences(logged, described), 1):
-            yield f"{about.name}: {one.where} is {one.left}, in {file.name} {one.right}"
+        if why and not set(WEIGHTS[type(source)]) & set(logged["model"]):
+            yield f"{about.name}: the log has no {type(source).__name__}, which {MODEL} names"
+        compared = {key: logged[key] for key in described}
+        for one in islice(differences(compared, described), 1):
+            yield f"{about.name}: {one.where} is {one.left}, in {MODEL} {one.right}"
+
+
+def _absent(source: ModelSource) -> str:
+    """Why the model's weights are not here; "" if they are, or if it has none. Asks no server."""
+    match source:
+        case LlamaServer():
+            return "a check asks no server"
+        case Gguf(path=path):
+            return "" if Path(path).is_file() else f"there is no {path}"
+        case Checkpoint(path=path, revision=revision):
+            try:
+                here = local_folder(path) or cached_folder(path, revision)
+            except ModelError as error:
+                return str(error)
+            return "" if here else f"{path} has not been fetched"
+    return ""
 
 
 def _other_files(entry: Path) -> Iterator[str]:
@@ -298,14 +370,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("model", type=Path, nargs="*", help="MODEL.yaml, like those of conf/model")
     add("--methods", default=METHODS, help="some of these (default: %(default)s)")
     add("--deals", type=int, default=DEALS, metavar="N", help="of each game (default: %(default)s)")
-    add("--check", action="store_true", help="check entries, which are folders, instead")
+    add("--check", action="store_true", help="check entries instead: these folders, or all")
     options = parser.parse_args(arguments)
     out = console()
     try:
         if options.check:
-            if not options.model:
+            folders = options.model or entries()
+            if not folders:
                 out.print("no model has joined yet")
-            return max(map(_check, options.model), default=0)
+            return max(map(_check, folders), default=0)
         if len(options.model) != 1:
             raise UserError(f"one model joins at a time, got {len(options.model)}")
         return join(options.model[0], options.methods.split(","), options.deals, out)
@@ -315,7 +388,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _check(entry: Path) -> int:
-    findings = checked(entry)
+    """The exit status of one entry; whatever it is, the others are checked too."""
+    try:
+        findings = checked(entry)
+    except UserError as error:
+        print(f"gauntlet: {error}", file=sys.stderr)
+        return 2
     print("\n".join(report(findings, entry)))
     return int(bool(findings.problems))
 

@@ -47,9 +47,14 @@ def unpacked_logs(sources: Sequence[Path]) -> Iterator[list[Path]]:
         ]
 
 
+def entries() -> list[Path]:
+    """Everything in ENTRIES: what is checked is what counts, hidden folders too."""
+    return sorted(ENTRIES.iterdir()) if ENTRIES.exists() else []
+
+
 def logs() -> list[Path]:
     """The league's own log, and those of all models that joined."""
-    return [LOG, *sorted(ENTRIES.glob(f"*/{LOG.name}"))]
+    return [LOG, *(entry / LOG.name for entry in entries())]
 
 
 def game_of(label: str) -> str:

@@ -145,18 +145,16 @@ def _player(number: int, config: CellConfig, game: Game[Any]) -> Player:
         refusal = Unfit if seat.optional else UserError
         raise refusal(f"{seat.where}agent: {error}") from error
     asks = model is not None and not isinstance(agent, Human)
-    parameters = _parameters(seat) if asks else None
+    parameters = parameters_of(seat.model, f"{seat.where}model") if asks else None
     return Player(seat.name + seat.asked * asks, agent, model, seat.helps, parameters)
 
 
-def _parameters(seat: SeatConfig) -> float | None:
-    """The size of the seat's model, which changes no match. Raises UserError."""
-    value = seat.model.get(PARAMETERS)
+def parameters_of(model: Node, where: str) -> float | None:
+    """The size that a model's node gives, which changes no match. Raises UserError."""
+    value = model.get(PARAMETERS)
     if value is None:
         return None
-    return float(
-        check_value(value, Annotated[float, Meta(gt=0)], f"{seat.where}model.{PARAMETERS}")
-    )
+    return float(check_value(value, Annotated[float, Meta(gt=0)], f"{where}.{PARAMETERS}"))
 
 
 def _agent_and_model(seat: SeatConfig, packages: Sequence[str]) -> tuple[Agent, ModelSource | None]:

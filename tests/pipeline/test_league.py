@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from socket import create_server
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,8 @@ from tests.pipeline.conftest import Capsys, Once, Refusal
 from tests.pipeline.logs import edited
 
 PLAYERS = "players=[random,first_option,uct_4?,uct_16?,uct_64?,fake/pride,fake/cloze]"
+FAKE = "_target_: gauntlet.models.fake.Fake\n"
+CHECKPOINT = "_target_: gauntlet.models.checkpoint.Checkpoint\npath: {}\n"
 LEAGUE = ("experiment=league", "game=tic_tac_toe,holdem_hands,uno", PLAYERS, "deals=2")
 
 
@@ -156,6 +159,78 @@ def test_a_model_joins_and_its_entry_is_checked(
     assert "left out\n  uno by cloze" in check()
 
 
+@pytest.fixture
+def entry(packed: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An entry without fault."""
+    (packed / "mine.yaml").write_text(f"{FAKE}seed: 7\n")
+    assert join.main(["mine.yaml", "--deals", "1", "--methods", "cloze"]) == 0
+    monkeypatch.setattr(join, "REFERENCE", "fake")
+    monkeypatch.setattr(matches, "ENTRIES", packed / join.ENTRIES)
+    return packed / join.ENTRIES / "mine"
+
+
+def test_what_counts_is_what_is_checked(entry: Path, capsys: Capsys, refusal: Refusal) -> None:
+    capsys.readouterr()
+    hidden = entry.rename(entry.with_name(".mine"))
+    assert hidden / matches.LOG.name in matches.logs()
+    assert "a name has small letters" in refusal(join.main(["--check"]))
+    hidden.rename(entry)
+    (entry.parent / "stray").mkdir()
+    assert join.main(["--check"]) == 2, "an entry without files"
+    (entry.parent / "stray").rmdir()
+    assert join.main(["--check"]) == 0
+    link = entry / "model.yaml"
+    link.rename(entry.parent.parent / "model.yaml")
+    link.symlink_to(entry.parent.parent / "model.yaml")
+    capsys.readouterr()
+    assert str(link) in refusal(join.main(["--check"]))
+
+
+def test_an_entry_does_not_take_a_name_of_the_league(
+    entry: Path, capsys: Capsys, refusal: Refusal
+) -> None:
+    assert join.main(["--check", str(entry.rename(entry.with_name("fake")))]) == 1
+    assert "the league has a model of this name, fake" in capsys.readouterr().out
+    Path("fake.yaml").write_bytes((CONF / "model" / "fake.yaml").read_bytes())
+    assert "the league has a model of this name" in refusal(join.main(["fake.yaml"]))
+
+
+def test_a_check_contacts_nobody(
+    entry: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LLAMA_API_KEY", "the reviewer's")
+    with create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.1)
+        address = f"base_url: http://127.0.0.1:{server.getsockname()[1]}\n"
+        for text in (
+            f"_target_: gauntlet.models.llama_cpp.sources.LlamaServer\n{address}",
+            f"_target_: gauntlet.models.api.openai.OpenAI\nname: m\n{address}",
+        ):
+            (entry / join.MODEL).write_text(text)
+            assert join.main(["--check", str(entry)]) == 1, "the log is of another kind"
+        with pytest.raises(TimeoutError):
+            server.accept()
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        (f"{FAKE}seed: many\n", 1),
+        (f"{FAKE}seed: 7\nparameters: many\n", 1),
+        (f"{FAKE}seed: 7\nsize: 1\n", 1),
+        (CHECKPOINT.format("pkg:models/missing"), 1),
+        (CHECKPOINT.format("someone/model"), 1),
+        ("_target_: os.system\n", 2),
+    ],
+)
+def test_a_bad_model_file_passes_no_check(
+    text: str, status: int, entry: Path, capsys: Capsys
+) -> None:
+    (entry / join.MODEL).write_text(text)
+    assert join.main(["--check", str(entry)]) == status
+    assert "all is well" not in capsys.readouterr().out
+
+
 def test_a_name_of_conf_is_not_taken_for_another_model(packed: Path, refusal: Refusal) -> None:
     (packed / "pocket.yaml").write_text("_target_: gauntlet.models.fake.Fake\n")
     told = refusal(join.main(["pocket.yaml"]))
@@ -215,8 +290,14 @@ def test_a_method_that_the_league_does_not_ask_by_is_named(packed: Path, refusal
     [
         ("My Model.yaml", "_target_: x", "a name has small letters"),
         ("mine.yaml", "path: x", "a model's file has a _target_"),
+        ("mine.yaml", "_target_: gauntlet.games.uno.Uno", "a model's file has a _target_"),
         ("mine.yaml", "a: [", "mine.yaml: while parsing"),
-        ("mine.yaml", "_target_: x\nkey: 0123456789abcdef", "holds the value of"),
+        ("mine.yaml", "a: \x07", "mine.yaml: unacceptable character"),
+        ("mine.yaml", "a: &a [1]\nb: *a", "mine.yaml line 2: write *a out"),
+        ("mine.yaml", "a: " + 13 * "[", "at most 12 levels"),
+        ("mine.yaml", "#" * 2**17, "more than 65,536 bytes"),
+        ("mine.yaml", f"{FAKE}seed: ${{oc.env:SEED}}", "write the values out"),
+        ("mine.yaml", f"{FAKE}key: 0123456789abcdef", "holds the value of"),
     ],
 )
 def test_a_file_that_is_no_model_is_refused(
