@@ -295,7 +295,7 @@ def _other_model(node: Node, entry: Folder, notes: list[str]) -> Iterator[str]:
     be compared."""
     try:
         source = build_model(node, MODEL, ())
-        described = {"parameters": parameters_of(node, MODEL)}
+        described: dict[str, Any] = {"parameters": parameters_of(node, MODEL)}
         if why := _absent(source):
             notes.append(f"the model is not compared with the log: {why}")
         else:
