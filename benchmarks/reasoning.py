@@ -41,6 +41,7 @@ from gauntlet.models.base import Generate, Generation, Reply, Request
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine.generate import Generator
 from gauntlet.models.engine.local import Local
+from gauntlet.models.engine.text import merge_samples
 from gauntlet.models.exchanges import ScoreExchange
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.plan.cells import Cell, Plan, Player, Task
@@ -68,24 +69,24 @@ def measure(name: str, matches: int, max_tokens: int) -> dict[str, float]:
     plan = Plan((cell,), matches, seed=1)
     tasks = list(plan.tasks())
     few = tasks[: max(1, matches // SLOW)]
-    model = SOURCE.load()
-    model.answer([Generate(first_prompt(cell, tasks[0]), 4)])  # one-time initialisation
-    ways: dict[str, tuple[Sequence[Task], Callable[[], list[MatchRecord]]]] = {
-        "flight": (tasks, lambda: scheduled(cell, tasks, model, matches)),
-        "alone": (few, lambda: scheduled(cell, few, model, 1)),
-        "calls": (few, lambda: one_by_one(cell, few, model)),
+    ways: dict[str, tuple[Sequence[Task], Callable[[Local], list[MatchRecord]]]] = {
+        "flight": (tasks, lambda model: scheduled(cell, tasks, model, matches)),
+        "alone": (few, lambda model: scheduled(cell, few, model, 1)),
+        "calls": (few, lambda model: one_by_one(cell, few, model)),
     }
     rates, records = {}, {}
     for way, (own, go) in ways.items():
+        model = SOURCE.load()  # anew: a scheduler that closes ends its models
+        model.answer([Generate(first_prompt(cell, tasks[0]), 4)])  # one-time initialisation
         started = clock()
-        records[way] = go()
+        records[way] = go(model)
         decisions = sum(len(decided(record)) for record in records[way])
         rates[way] = decisions / (clock() - started)
         if [without_timings(one) for one in records[way]] != [
             without_timings(one) for one in records["flight"]
         ][: len(own)]:
             raise SystemExit(f"{name}: the answers of way {way!r} are others")
-    model.close()
+        model.close()
     made = [decision for record in records["flight"] for decision in decided(record)]
     each = {
         "calls": sum(decision.attempts for decision in made) / len(made),
@@ -139,9 +140,7 @@ def alone(model: Local, request: Request) -> Reply:
         while text.reply is None:
             writing.step()
         said.append(text.reply)
-    first, *others = said
-    tokens = sum(each.tokens for each in said)
-    return Generation(first.text, first.prompt_tokens, tokens, tuple(one.text for one in others))
+    return merge_samples(said, request.n)
 
 
 def first_prompt(cell: Cell, task: Task) -> Any:

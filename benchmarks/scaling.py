@@ -202,7 +202,7 @@ def fake_record(task: Task) -> MatchRecord:
         measured=(0,),
         returns=(1.0, -1.0),
         measures={"win": (1.0, 0.0)},
-        plies=40,
+        plies=0,
         decisions=(),
         statics={},
         seconds=0.25,

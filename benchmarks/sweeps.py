@@ -51,9 +51,10 @@ def measured(name: str, plan: str, typed: Sequence[str]) -> dict[str, float]:
         begun = time.time()
         looks, peak = run_monitored(command, Path(scratch))
         place = Folder(folder)
-        (ready,) = (one["time"] for one in place.events if one["event"] == "models loaded")
-        started = datetime.fromisoformat(ready).timestamp()
-        played = max(file.stat().st_mtime for file in place.record_files())
+        ready = next(one["time"] for one in place.events if one["event"] == "models loaded")
+        started = datetime.fromisoformat(ready).timestamp()  # controls come later and load again
+        files = [place.records_file(about.stem) for about in place.sweep_cells()]
+        played = max(file.stat().st_mtime for file in files)
         ended = looks[-1][0]
         steps = {plan: (begun, started), f"{name}.seconds_after_play": (played, ended)}
         steps[f"{name}.play_s"] = (started, played)
