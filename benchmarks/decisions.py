@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from gauntlet.common.disk import write_atomically
 from gauntlet.models.base import Prompt, Score
 
 FILE = Path(__file__).parent / "decisions.json.gz"
@@ -88,7 +89,8 @@ def store(turns: Sequence[TwoQuestions]) -> None:
         for turn in turns
     ]
     text = json.dumps({"statics": statics, "turns": rows}, ensure_ascii=False)
-    FILE.write_bytes(gzip.compress(text.encode(), mtime=0))
+    write_atomically(FILE, gzip.compress(text.encode(), mtime=0))
+    print(f"{len(rows)} turns in {FILE.name}")
 
 
 def _row(score: Score, statics: list[str]) -> list[Any]:

@@ -1,13 +1,13 @@
 """Scaling with workers: two on this machine, and a thousand simulated ones with one driver.
 
-python -m benchmarks.scaling [--json FILE] [--part NAME]
+python -m benchmarks.scaling [--json FILE] [--part NAME] [--matches N]
 
 speedup         a CPU-bound sweep with two Ray workers, against one worker pinned to one thread
                 and one with two threads
 slots           utilisation of the slots of API models (benchmarks/slots.py)
 decision        the scheduler's overhead per decision, with a model that answers at once
-simulation      1,000 fake workers, 1,000,000 fake matches, one driver with a real log: memory
-                and matches per second
+simulation      1,000 fake workers, 1,000,000 fake matches (--matches), one driver with a real log:
+                memory and matches per second
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -45,8 +46,8 @@ Figures = dict[str, float]
 
 DEALS = 300
 WORKERS, MATCHES, LEASE = 1_000, 1_000_000, 8
-SHOWN = (10_000, 250_000, 500_000, MATCHES)
-"""Numbers of matches after which the driver's memory is measured."""
+SHOWN = (0.01, 0.25, 0.5, 1)
+"""Shares of the matches after which the driver's memory is measured."""
 DECIDED = 2_000
 """Matches of tic-tac-toe that the scheduler plays."""
 REPEATS = 3
@@ -209,8 +210,9 @@ def fake_record(task: Task) -> MatchRecord:
     )
 
 
-def simulation() -> Figures:
+def simulation(matches: int) -> Figures:
     """Run one driver with a real log, and a thousand workers without cost."""
+    shown = [round(share * matches) for share in SHOWN]
     with tempfile.TemporaryDirectory() as folder, Log(Path(folder), 1) as log:
         cell: Any = SimpleNamespace(stem="cell")
         done, started, before = 0, time.perf_counter(), memory_mb()
@@ -222,7 +224,7 @@ def simulation() -> Figures:
                 raise SystemExit(f"{result.task.match} failed")
             log.append(cell, result.record)
             done += 1
-            if done in SHOWN:
+            if done in shown:
                 rate = done / (time.perf_counter() - started)
                 shown_mb[done] = memory_mb()
                 print(f"{done:9,} matches: {shown_mb[done]:.0f} MB, {rate:,.0f} matches/s")
@@ -231,14 +233,14 @@ def simulation() -> Figures:
         workers = [FakeWorker(arrivals) for _ in range(WORKERS)]
         aside: Callable[[Task, str], None] = lambda task, error: None  # noqa: E731
         Driver(workers, LEASE, finished, aside, log.sync, arrivals).run(
-            Task("cell", deal, 0, f"{deal:016x}") for deal in range(MATCHES)
+            Task("cell", deal, 0, f"{deal:016x}") for deal in range(matches)
         )
         took = time.perf_counter() - started
-    if done != MATCHES:
-        raise SystemExit(f"{done:,} of {MATCHES:,} matches ended")
-    kept = 2**20 * (shown_mb[MATCHES] - shown_mb[SHOWN[0]]) / (MATCHES - SHOWN[0])
+    if done != matches:
+        raise SystemExit(f"{done:,} of {matches:,} matches ended")
+    kept = 2**20 * (shown_mb[matches] - shown_mb[shown[0]]) / (matches - shown[0])
     print(
-        f"started with {before:.0f} MB; {MATCHES:,} matches in {took:.1f} s; what grows is the "
+        f"started with {before:.0f} MB; {matches:,} matches in {took:.1f} s; what grows is the "
         f"log's outcome of every match, {kept:.0f} bytes each"
     )
     print(
@@ -247,7 +249,7 @@ def simulation() -> Figures:
     )
     return {
         "simulated_workers": WORKERS,
-        "simulated_matches_per_s": MATCHES / took,
+        "simulated_matches_per_s": matches / took,
         **{f"driver_mb_at_{done // 1000}k": mb for done, mb in shown_mb.items()},
         "driver_bytes_per_match": kept,
         "driver_peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
@@ -260,23 +262,21 @@ def memory_mb() -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
-PARTS: dict[str, Callable[[], Figures]] = {
-    "simulation": simulation,  # first: it reports the peak of the whole process
-    "decision": decision,
-    "slots": slots,
-    "speedup": speedup,
-}
+PARTS = ("simulation", "decision", "slots", "speedup")
+"""The simulation is first: it reports the peak of the whole process."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     parser.add_argument("--part", choices=PARTS, help="only this part")
+    parser.add_argument("--matches", type=int, default=MATCHES, help="of the simulation")
     given = parser.parse_args()
+    parts = {"simulation": partial(simulation, given.matches), "decision": decision,
+             "slots": slots, "speedup": speedup}  # fmt: skip
     figures: Figures = {}
-    for name, part in PARTS.items():
-        if given.part in (None, name):
-            figures.update(part())
+    for name in [given.part] if given.part else PARTS:
+        figures.update(parts[name]())
     for name, value in figures.items():
         print(f"{name:32} {value:,.2f}")
     if given.json:
