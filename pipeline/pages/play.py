@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from nicegui import html, ui
+from nicegui import html, run, ui
 
 from gauntlet.common.errors import UserError
 from gauntlet.models.base import Paid
@@ -193,7 +193,9 @@ def _other_seats(wish: Wish) -> None:
         chosen.on_value_change(lambda event, seat=seat: wish.others.update({seat: event.value}))
 
 
-def _sit_down(outputs: Path, tables: dict[str, Table], wish: Wish) -> None:
+async def _sit_down(outputs: Path, tables: dict[str, Table], wish: Wish) -> None:
+    """Open a table. Whoever closed its page finds the same one again; another one that writes to
+    its folder is left first."""
     if not wish.own < wish.seats:
         ui.notify(f"your seat is one of 0 to {wish.seats - 1}", type="warning")
         return
@@ -203,6 +205,18 @@ def _sit_down(outputs: Path, tables: dict[str, Table], wish: Wish) -> None:
         ui.notify(f"further settings: {error}", type="warning")
         return
     against = ", ".join(map(wish.other, wish.rest)) or "nobody else"
-    table = Table(f"{wish.game} with {against}", words, wish.first)
-    tables[table.id] = table
+    playing = [table for table in tables.values() if table.ended is None]
+    table = next((one for one in playing if (one.words, one.first) == (words, wish.first)), None)
+    if table is None:
+        for other in playing:
+            if _folder(other.words) == _folder(words):
+                other.leave()
+                await run.io_bound(other.wait)
+        table = Table(f"{wish.game} with {against}", words, wish.first)
+        tables[table.id] = table
     ui.navigate.to(f"/play/{table.id}")
+
+
+def _folder(words: Sequence[str]) -> str:
+    """Where a run with these settings writes: the last one counts."""
+    return [word for word in words if word.startswith("output_dir=")][-1]

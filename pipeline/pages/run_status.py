@@ -97,7 +97,7 @@ def state_of(shelf: Shelf) -> str:
         return "damaged"
     if shelf.gone:
         return "gone"
-    return str(shelf.run.get("state", "unknown"))
+    return str(shelf.run.get("state", "imported"))  # a packed log has no status
 
 
 def status_of_run(name: str, shelf: Shelf) -> RunStatus:
@@ -122,7 +122,7 @@ def status_of_run(name: str, shelf: Shelf) -> RunStatus:
 def glance(name: str, shelf: Shelf) -> RunStatus:
     """The state without reading the log, if that has not been read yet."""
     shelf.glance()
-    over = shelf.run.get("state") == "finished" and not shelf.rows
+    over = shelf.run.get("state", "finished") == "finished" and not shelf.rows  # imported: none
     if shelf.simulated or over:
         try:
             return finished(name, shelf)

@@ -101,7 +101,7 @@ def summary(status: RunStatus) -> None:
     with html.div().classes("line"):
         words("span", status.state).classes(f"state {status.state}")
         note(status.headline)
-    if status.share is not None and status.state not in ("finished", "simulated"):
+    if status.share is not None and status.state not in ("finished", "imported", "simulated"):
         bar = ui.linear_progress(round(status.share, 4), show_value=False).classes("bar")
         bar.props(f'aria-label="{status.share:.0%} done"')
     note(status.pace)

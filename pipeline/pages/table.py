@@ -47,13 +47,14 @@ class Table:
     def __init__(self, name: str, words: Sequence[str], first: int = 0) -> None:
         """words: the run's settings. first: the first deal to play."""
         self.id = secrets.token_urlsafe(6)
-        self.name = name
+        self.name, self.words, self.first = name, words, first
         self.changes = 0
         self.ended: str | None = None
         self.laid: TableReady | None = None
         self.asked: PersonTurn | None = None
         self.over: Over | None = None
         self._known = 0
+        self._asks = 0
         self._answering = threading.Lock()
         self._told: deque[str] = deque(maxlen=1)
         self._connection, theirs = Pipe()
@@ -109,7 +110,7 @@ class Table:
         elif isinstance(news, Over):
             self.over, self._known = news, 0
         else:
-            self.asked = news
+            self.asked, self._asks = news, news.number
 
     def send(self, answer: Answer) -> None:
         with suppress(OSError):  # `_hear` will report it
@@ -141,7 +142,9 @@ class Table:
             self._told.extend(line for line in lines if line.strip())
 
     def _ending_reason(self, status: int) -> str:
-        if status == 0:
+        if status == 0 and self._asks:
             return ""
+        if status == 0:
+            return "it asked you nothing; do the further settings leave you a seat and a deal?"
         told = "".join(self._told).strip().removeprefix("gauntlet: ")
         return told or "it was left; what was finished is kept"

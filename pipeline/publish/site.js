@@ -49,7 +49,11 @@
 
   async function showMatch(place) {
     const asked = new URLSearchParams(location.search);
-    const [run, part, id, twin] = ["run", "part", "id", "twin"].map(name => asked.get(name) ?? "");
+    const [run, id, twin] = ["run", "id", "twin"].map(name => asked.get(name) ?? "");
+    let part = asked.get("part") ?? "";
+    if (NAME.test(run) && !part) {  // an address written by hand
+      part = `${(await list(`data/${run}/list.js`)).matches.find(one => one[1] === id)?.[0]}`;
+    }
     if (!NAME.test(run) || !/^\d+$/.test(part)) {
       place.textContent = "The address names no match.";
       return;

@@ -64,6 +64,10 @@ def test_a_whole_match_is_played_and_its_record_read_back(tmp_path: Path, capsys
         await user.open("/play")
         user.find("Sit down").click()
         table = await until(lambda: next(iter(tables), None))
+        await user.open("/play")  # as after closing its page
+        user.find("Sit down").click()
+        await user.should_see("Leave the table", retries=20)
+        assert tables == [table]
         await user.open(f"/play/{table.id}")
         await until(lambda: table.asked)
         other = TableView(table)
@@ -231,6 +235,10 @@ def test_a_table_that_cannot_be_laid_says_why(tmp_path: Path) -> None:
     assert table.ended is not None
     assert table.ended.startswith("game=chess does not exist")
     assert not any(tmp_path.iterdir())
+    words = ["experiment=play", "game=tic_tac_toe", "agent=random", "deals=1", "tracking=none"]
+    table = Table("nobody", [*words, f"output_dir={tmp_path / 'nobody'}"])
+    table.wait(PATIENCE)
+    assert table.ended, "no deal of a person was played"
 
 
 def test_settings_name_the_folder_and_only_what_differs_from_the_terminals(tmp_path: Path) -> None:

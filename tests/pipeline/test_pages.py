@@ -16,11 +16,14 @@ from nicegui import ElementFilter, ui
 from nicegui.testing import User
 
 from gauntlet.pipeline import library
+from gauntlet.pipeline import runs as keeping
+from gauntlet.pipeline.library import Library
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.metadata_files import parse_object, to_bytes
 from gauntlet.pipeline.pages import __main__ as command
 from gauntlet.pipeline.pages import run_status, runs
 from gauntlet.pipeline.pages.access import OriginCheck
+from gauntlet.pipeline.pages.run_status import glance
 from tests.pipeline.conftest import Capsys
 from tests.pipeline.logs import matches
 from tests.pipeline.packed import html_of, unpacked
@@ -61,6 +64,16 @@ def test_runs_are_listed_with_how_they_stand(outputs: Path) -> None:
         await user.should_not_see("torn")
 
     visit(outputs, act)
+
+
+@pytest.mark.filterwarnings("ignore")  # mlflow's own
+def test_an_imported_run_is_listed_by_its_tables(outputs: Path, tmp_path: Path) -> None:
+    packed, imported = tmp_path / "sent.tar.xz", tmp_path / "outputs" / "imported"
+    assert keeping.main(["pack", str(outputs / "whole"), str(packed)]) == 0
+    assert keeping.main(["import", str(packed), str(imported), "--store", str(tmp_path)]) == 0
+    status = glance("imported", Library(imported.parent).shelf("imported"))
+    assert (status.state, status.share, len(status.estimates)) == ("imported", 1.0, 2)
+    assert status.pace.startswith(f"2 cells   {2 * DEALS} matches")
 
 
 def test_a_page_that_is_closed_while_it_looks_leaves_no_traceback(
