@@ -48,7 +48,7 @@ SLOW = {
     "scaling": ("--part speedup", "--part slots"),
     "scoring": ("--sizes tiny",),
     "start": ("--rounds 1",),
-    "stopping": ("--sweeps 400",),
+    "stopping": ("--sweeps 4000",),
     "sweeps": ("--cells 10 --deals 1 --one 10",),
     "two_shards": ("tiny --device cpu",),
     "uno": ("--seconds .05",),
