@@ -161,8 +161,10 @@ def _gaps(findings: Findings, path: Path, about: CellInfo, places: set[tuple[int
     planned = None if place.stop_file.exists() else run.get("cells", {}).get(about.key)
     most = max((deal for deal, _ in finished), default=-1) + 1
     due: Collection[int] = range(most if planned is None else planned // about.rotations)
-    if rounds := place.rounds:
+    if rounds := place.first_rounds()[0]:
         due = {*deals_in(rounds, about.key)}
+        if strange := sum(deal not in due for deal, _ in places):
+            findings.add(path, f"{counted(strange, 'match', 'es')} of no round in rounds.jsonl")
     lack = len(due) * about.rotations - sum(deal in due for deal, _ in finished)
     if lack and ended and planned is not None:
         findings.add(

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations, pairwise, permutations
+from itertools import combinations, permutations
 from typing import Literal
 
 import numpy as np
@@ -28,9 +28,8 @@ from gauntlet.stats.checks import Floats
 from gauntlet.stats.multiple import holm
 from gauntlet.stats.verdicts import Verdict
 
-Reason = Literal["neighbours", "leader", "pair", "connect"]
-"""Why a pair plays: neighbours in the order so far; the leader against a rival; asked for by the
-verdict; to join the field."""
+Reason = Literal["leader", "pair", "connect"]
+"""Why a pair plays: the leader against a rival; asked for by the verdict; to join the field."""
 Pair = tuple[int, int]
 
 BETS = np.array([0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.4])
@@ -124,15 +123,6 @@ class Tournament:
         found: Truths = self.p_values <= self.alpha
         return found
 
-    @property
-    def known(self) -> Truths:
-        """The claims and, unless the verdict is about every pair, what follows by transitivity."""
-        claims = self.claims
-        if self.verdict == "all":
-            return claims
-        found: Truths = reached(claims) & ~np.eye(self.players, dtype=bool)
-        return found
-
     @cached_property
     def level(self) -> Truths:
         """(k, k): whether two are shown to be within the margin of each other."""
@@ -151,11 +141,11 @@ class Tournament:
 
     @cached_property
     def order(self) -> list[int]:
-        """The players, best first: by rating, corrected where it contradicts what is known."""
-        ratings, known = self.ratings, self.known
+        """The players, best first: by rating, corrected where it contradicts a claim."""
+        ratings, claims = self.ratings, self.claims
         left, found = set(range(self.players)), list[int]()
         while left:
-            unbeaten = [one for one in left if not any(known[other, one] for other in left)]
+            unbeaten = [one for one in left if not any(claims[other, one] for other in left)]
             best = max(unbeaten or left, key=lambda player: (ratings[player], -player))
             found.append(best)
             left.remove(best)
@@ -174,19 +164,25 @@ class Tournament:
         return found
 
     @property
+    def contradicted(self) -> bool:
+        """Whether claims contradict what the verdict looks for: an order, or a player whom nobody
+        beats."""
+        if self.verdict == "top1":
+            return bool(self.claims.any(axis=0).all())
+        return self.verdict == "order" and self.cycle
+
+    @property
     def open(self) -> list[Pair]:
-        """The pairs that the verdict still needs, better player first; none once claims contradict
-        the order that it needs."""
-        if self.cycle and self.verdict in ("order", "top1"):
-            return []
-        settled = self.known | self.known.T | self.level
+        """The pairs that the verdict still needs, better player first. Each is tested by its own
+        matches: that A beats B and B beats C does not say that A beats C."""
+        settled = self.claims | self.claims.T | self.level
         return [pair for pair in self._needed() if not settled[pair]]
 
     def next_pairs(self) -> dict[Pair, Reason]:
         """The pairs of the next round, and why; none once the verdict is settled."""
-        reasons: dict[Verdict, Reason] = {"order": "neighbours", "top1": "leader"}
-        found: dict[Pair, Reason] = dict.fromkeys(self.open, reasons.get(self.verdict, "pair"))
-        if found and self.verdict in ("order", "top1"):
+        reason: Reason = "leader" if self.verdict == "top1" else "pair"
+        found = dict.fromkeys(self.open, reason)
+        if found and self.verdict == "top1":
             found.update(dict.fromkeys(self._connecting([*found]), "connect"))
         return found
 
@@ -196,15 +192,12 @@ class Tournament:
         return 2 if self.verdict == "pair" else self.players
 
     def _needed(self) -> list[Pair]:
-        order = self.order
-        if self.verdict == "order":
-            return list(pairwise(order))
+        if self.contradicted:
+            return []
         if self.verdict == "top1":
-            beaten = np.asarray(self.known.any(axis=0))
-            return [(order[0], other) for other in order[1:] if not beaten[other]]
-        if self.verdict == "pair":
-            return [(0, 1)]
-        return list(combinations(order, 2))
+            best, *others = self.order
+            return [(best, other) for other in others]
+        return [(0, 1)] if self.verdict == "pair" else list(combinations(self.order, 2))
 
     def _connecting(self, chosen: Sequence[Pair]) -> list[Pair]:
         """More pairs, until everybody has met `RIVALS` others."""

@@ -201,7 +201,7 @@ class Keys(TypedDict):
     samples: Annotated[int, Meta(ge=1, le=10_000)]
     output_dir: Text
     concurrent_matches: Annotated[int, Meta(ge=1, le=100_000)]
-    rotate: bool
+    rotate: bool | Literal["auto"]
     paper_bugs: bool
     baseline: Text | None
     stop: Stop
@@ -340,12 +340,15 @@ def _cell(
     if opponent is not None or not any(seat.subject for seat in seats):
         _refuse_agent(job)
         labels.update(seats[measured[0]].labels)
-    adaptive = values["pairing"] == "adaptive"  # seats are unequal, so both players take each
+    rotate = values["pairing"] == "adaptive" or values["rotate"]
+    if rotate == "auto":  # a seat can be worth as much as a player
+        met = values["pairing"] != "seats" or _is_free_for_all(seats)
+        rotate = met and not values["simulate"]
     baseline = values["baseline"]
     if baseline == "auto":
         baseline = "random" if values["pairing"] == "seats" else None
     margin = values["margin"] if values["test"] == "non_inferior" else 0.0
-    same = ("game", "rotate", "paper_bugs", "packages", "measure", "samples", "keep_thoughts")
+    same = ("game", "paper_bugs", "packages", "measure", "samples", "keep_thoughts")
     return CellConfig(
         experiment=values["name"],
         labels=labels,
@@ -354,8 +357,15 @@ def _cell(
         opponent=opponent,
         baseline=baseline,
         test=DeclaredTest(values["test"], margin),
-        **{key: values[key] for key in same} | {"rotate": adaptive or values["rotate"]},
+        rotate=rotate,
+        **{key: values[key] for key in same},
     )
+
+
+def _is_free_for_all(seats: Sequence[SeatConfig]) -> bool:
+    """Whether three or more different players meet, each for itself."""
+    players = {(seat.name, seat.asked) for seat in seats}
+    return len(players) > 2 and all(seat.helps is None for seat in seats)
 
 
 def _seating(seats: Node) -> tuple[list[Any], tuple[int, ...]]:

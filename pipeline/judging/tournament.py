@@ -79,13 +79,17 @@ def sentences(rule: Mapping[str, Any], tournament: Tournament, rounds: int) -> I
     if rounds == 0:
         yield "No round has ended yet."
         return
+    round_about = tournament.contradicted or (tournament.cycle and tournament.verdict == "all")
     if tournament.open:
         yield f"Open {matches}: {_pairs(names, tournament.open)}."
         yield f"By rating so far: {', '.join(names[one] for one in tournament.order)}."
-    elif not tournament.cycle:
+    elif not round_about:
         yield f"Settled {matches}: {_verdict(names, tournament)}."
-    if tournament.cycle:
-        yield f"No order {matches}: {_cycle(names, tournament)}."
+    if round_about:
+        what = "best player" if tournament.verdict == "top1" else "order"
+        yield f"No {what} {matches}: {_cycle(names, tournament)}."
+    elif tournament.cycle:
+        yield f"Below, a circle: {_cycle(names, tournament)}."
     sure = f"{1 - tournament.alpha:.0%} for all"
     if tournament.level.any():
         sure += f" of better players together, {sure} of level ones"
@@ -95,18 +99,33 @@ def sentences(rule: Mapping[str, Any], tournament: Tournament, rounds: int) -> I
 
 
 def _verdict(names: Sequence[str], tournament: Tournament) -> str:
-    order = tournament.order
+    order, claims = tournament.order, tournament.claims
     if tournament.verdict == "top1":
         best, *others = order
-        rest = np.asarray(tournament.known.any(axis=0))
-        level = [names[one] for one in others if not rest[one]]
-        also = f"; level with it: {', '.join(level)}" if level else ""
-        return f"{names[best]} is the best of {len(names)}{also}"
+        level = [best, *(other for other in others if not claims[best, other])]
+        if len(level) == 1:
+            return f"{names[best]} is the best of {len(names)}"
+        who = ", ".join(names[one] for one in level[1:])
+        ahead = (
+            "" if len(level) == len(names) else f" and ahead of the other {len(names) - len(level)}"
+        )
+        return f"no single best of {len(names)}: {names[best]} is level with {who}{ahead}"
     if tournament.verdict == "pair":
         order = [one for one in order if one < 2]
-    signs = [" > " if tournament.known[pair] else " = " for pair in itertools.pairwise(order)]
+    signs = [" > " if claims[pair] else " = " for pair in itertools.pairwise(order)]
     parts = zip((names[one] for one in order), [*signs, ""], strict=True)
-    return "".join(part for pair in parts for part in pair)
+    text = "".join(part for pair in parts for part in pair)
+    return "; ".join([text, *_not_level(names, tournament, order)])
+
+
+def _not_level(names: Sequence[str], tournament: Tournament, order: Sequence[int]) -> Iterator[str]:
+    """The claims between players whom the order shows as level, neighbour by neighbour."""
+    for at, first in enumerate(order):
+        for last in range(at + 2, len(order)):
+            if any(tournament.claims[pair] for pair in itertools.pairwise(order[at : last + 1])):
+                break
+            if tournament.claims[first, order[last]]:
+                yield f"{names[first]} > {names[order[last]]}"
 
 
 def _cycle(names: Sequence[str], tournament: Tournament) -> str:

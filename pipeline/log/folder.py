@@ -239,8 +239,25 @@ class Folder:
 
     @property
     def rounds(self) -> tuple[Round, ...]:
-        """The rounds of an adaptive sweep; () of others."""
-        return tuple(Round(range(*one["deals"]), one["pairs"]) for one in self.lines("rounds"))
+        """The rounds of an adaptive sweep; () of others. Raises UserError if one is lost."""
+        rounds, whole = self.first_rounds()
+        if not whole:
+            raise UserError(
+                f"{self.lines_file('rounds')} lacks what follows {counted(len(rounds), 'round')}; "
+                "the same sweep again finds it from the matches"
+            )
+        return rounds
+
+    def first_rounds(self) -> tuple[tuple[Round, ...], bool]:
+        """The rounds before the first lost one, and whether these are all. A line that was cut off
+        belongs to none."""
+        rounds = list[Round]()
+        for one in self.lines("rounds"):
+            if one["deals"][0] != (rounds[-1].deals.stop if rounds else 0):
+                return tuple(rounds), False
+            rounds.append(Round(range(*one["deals"]), one["pairs"]))
+        file = self.lines_file("rounds")
+        return tuple(rounds), not file.exists() or file.read_bytes().count(b"\n") == len(rounds)
 
     @property
     def rule(self) -> Mapping[str, Any]:

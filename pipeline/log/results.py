@@ -136,6 +136,15 @@ class CellInfo:
         """Whether half of the seats are measured: two players, or two teams."""
         return 2 * self.measured == len(self.players)
 
+    def balanced(self, player: int | None = None) -> bool:
+        """Whether this player takes every seat equally often in the matches of a deal; None: the
+        measured players together. Otherwise what a seat is worth counts for its player."""
+        if player is None:
+            taken = Counter(seat for match in self.seats for seat in match)
+        else:
+            taken = Counter(seating.index(player) for seating in self.seatings)
+        return len({taken[seat] for seat in range(len(self.players))}) <= 1
+
     def comparable(self, other: CellInfo) -> bool:
         """Whether the cells can be paired: same deals and same measure."""
         return (self.deal_key, self.measure) == (other.deal_key, other.measure)

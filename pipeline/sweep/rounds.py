@@ -13,6 +13,7 @@ from typing import Any
 
 from rich.console import Console
 
+from gauntlet.common.disk import write_atomically
 from gauntlet.common.errors import UserError, counted
 from gauntlet.common.terminal import print_line
 from gauntlet.pipeline.config.read import Adaptive, SweepConfig
@@ -34,15 +35,21 @@ from gauntlet.stats.tournament import Tournament
 
 
 def so_far(plan: Plan, sweep: SweepConfig, abouts: Sequence[CellInfo], folder: Folder) -> Plan:
-    """The plan with the rounds in the folder, if the sweep is adaptive. Raises UserError if the
-    folder holds another kind, or other cells: the verdict is about all its matches."""
-    rounds = folder.rounds
+    """The plan with the rounds in the folder, if the sweep is adaptive; those from a lost one on
+    are decided again, from the same matches. Raises UserError if the folder holds another kind, or
+    other cells: the verdict is about all its matches."""
+    file = folder.lines_file("rounds")
     if sweep.adaptive is None:
-        if rounds:
+        if file.exists():
             raise UserError(
                 f"{folder.path} holds the rounds of pairing=adaptive; choose another output_dir"
             )
         return plan
+    rounds, whole = folder.first_rounds()
+    if not whole:
+        kept = file.read_bytes().splitlines(keepends=True)[: len(rounds)]
+        write_atomically(file, b"".join(kept))
+        event("rounds lost", first=len(rounds) + 1)
     rule = rule_of(sweep.adaptive, abouts)
     if rounds and (before := folder.rule) != rule:
         differs = next(key for key in rule if before[key] != rule[key])
@@ -51,7 +58,7 @@ def so_far(plan: Plan, sweep: SweepConfig, abouts: Sequence[CellInfo], folder: F
             f"{_words(rule[differs])}; go on as before, or choose another output_dir"
         )
     strange = folder.holds_others(about.key for about in abouts)
-    if strange or (not rounds and any(folder.matches())):
+    if strange or (not file.exists() and any(folder.matches())):
         what = "cells that are not of this sweep" if strange else "matches that belong to no round"
         raise UserError(
             f"{folder.path} holds {what}, and pairing=adaptive would mix them in; choose another "
@@ -169,8 +176,10 @@ class Rounds:
         self.live.follow(self.plan, new.deals)
 
     def _evidence(self) -> Tournament:
+        if not self.plan.rounds:  # matches of lost rounds count once these are found again
+            return evidence(self.rule, ())
         aside = Folder(self.log.folder).failed_matches
-        results = collect(self.abouts, self.log.outcomes, aside, self.plan.rounds or ())
+        results = collect(self.abouts, self.log.outcomes, aside, self.plan.rounds)
         return evidence(self.rule, results)
 
     def _limit(self) -> str:

@@ -43,10 +43,15 @@ def comparison_group(about: CellInfo) -> tuple[str, ...]:
 
 
 def null_value(about: CellInfo) -> float:
-    """The mean under the null hypothesis: the baseline less the margin. Without a baseline, the
-    value at which two sides are equal: half a match score, 0 of a symmetric measure, else nan."""
+    """The mean under the null hypothesis: the baseline less the margin; without a baseline, that of
+    equal sides, if both took every seat, else nan."""
     if about.baseline is not None:
         return about.baseline.rate - about.test.margin * about.span
+    return equal_value(about) if about.balanced() else math.nan
+
+
+def equal_value(about: CellInfo) -> float:
+    """The mean of equal sides: half a match score, 0 of a symmetric measure, else nan."""
     if about.measure == MATCH_SCORE and about.even:
         return 0.5
     return 0.0 if about.measure.low == -about.measure.high else math.nan

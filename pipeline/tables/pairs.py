@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -18,6 +19,7 @@ from gauntlet.pipeline.tables.controls import within_floor
 from gauntlet.pipeline.tables.primary_test import DealMeans, pair_columns
 from gauntlet.pipeline.tables.registry import PAGE, ROWS, TERMINAL, Part, Results, columns, table
 from gauntlet.pipeline.tables.sheets import Column, Row, View
+from gauntlet.pipeline.tables.standings import round_robins
 from gauntlet.pipeline.tables.summary import deal_range, intervals_note
 from gauntlet.stats.multiple import holm
 
@@ -51,10 +53,22 @@ COLUMNS = {
 
 def pairing(results: Results) -> Pairing:
     """Which cells are compared with each other; none of an adaptive sweep, whose cells differ in
-    deals."""
+    deals, and unless the user wants them, none of one round robin, whose players the cells' own
+    tests and `shared_opponents` compare."""
+    rule, cells = Folder(results.folder).comparisons, results.cells
     if Folder(results.folder).rounds:
         return Pairing("all", (), 0)
-    return choose_pairs(results.cells, Folder(results.folder).comparisons)
+    every = choose_pairs(cells, rule)
+    if rule != "auto":
+        return every
+    robins = [robin.cells for robin in results.cached(round_robins)]
+    pairs = [{cells[a].about.key, cells[b].about.key} for a, b in every.chosen]
+    apart = [not any(pair <= robin for robin in robins) for pair in pairs]
+    return replace(
+        every,
+        chosen=[pair for pair, compared in zip(every.chosen, apart, strict=True) if compared],
+        possible=every.possible - apart.count(False),
+    )
 
 
 def by_p_value(rows: pd.DataFrame) -> pd.DataFrame:

@@ -22,8 +22,7 @@ from gauntlet.pipeline.tables.contest import SeatedSides, values_of
 from gauntlet.pipeline.tables.primary_test import finite_bounds
 from gauntlet.pipeline.tables.registry import Part, Results, columns, table
 from gauntlet.pipeline.tables.sheets import Column, View
-from gauntlet.stats.means import limits, p_value
-from gauntlet.stats.multiple import holm
+from gauntlet.stats.means import limits
 
 FEWEST = 3
 """Players of a round robin; of two the cell itself shows everything."""
@@ -65,10 +64,8 @@ SHARED = {
     "mean_a": "A's mean over these opponents",
     "mean_b": "B's mean over them",
     "difference": "A less B, paired by deal",
-    "low": "lower end of its 95% interval",
+    "low": "lower end of its 95% interval; none where seats were not rotated",
     "high": "upper end of its 95% interval",
-    "p": "two-sided, of the interval",
-    "p_holm": "after Holm over the round robin",
     "head_to_head": "A's mean against B, which is not part of the difference",
     "measure": "what the means are of: the score where wins are counted",
     **columns("measure_low", "measure_high"),
@@ -124,12 +121,11 @@ SHARED_VIEW = View(
         Column("B", sheets.mean("mean_b")),
         Column("A - B", sheets.change("difference")),
         Column("95% interval", sheets.change_span("low", "high")),
-        Column("p Holm", sheets.p("p_holm")),
         Column("A to B", sheets.mean("head_to_head")),
     ),
     lambda part: (
         f"{part.rows['measure'].iloc[0]} of A and B over the opponents that both have, paired by "
-        "deal; two-sided.\nA to B: A's against B, of which A - B has nothing."
+        "deal.\nA to B: A's against B, which the cells test and A - B leaves out."
     ),
     split_by=("game", "measure"),
 )
@@ -153,11 +149,14 @@ class Side:
 @dataclass(frozen=True)
 class RoundRobin:
     """Players who all met each other. sides: the first player's results against the second.
-    together: whether all met in the same matches."""
+    fair: whether everybody took every seat equally often. cells: the keys. together: whether all
+    met in the same matches."""
 
     about: CellInfo
     players: Sequence[str]
     sides: Mapping[tuple[str, str], Side]
+    fair: bool
+    cells: frozenset[str]
     together: bool = False
 
     def others(self, *players: str) -> list[str]:
@@ -187,7 +186,9 @@ def round_robins(results: Results) -> list[RoundRobin]:
                 for cell, pair in zip(cells, pairs, strict=True)
                 for turned in (pair, pair[::-1])
             }
-            robins.append(RoundRobin(cells[0].about, players, sides))
+            fair = all(cell.about.balanced() for cell in cells)
+            keys = frozenset(cell.about.key for cell in cells)
+            robins.append(RoundRobin(cells[0].about, players, sides, fair, keys))
     return robins
 
 
@@ -218,7 +219,10 @@ def free_for_alls(results: Results) -> list[RoundRobin]:
             seats = SeatedSides.from_cell(result.about, log.description(result.about), names)
             if seats and all(len(side) == 1 for side in seats.sides[0]):
                 sides = _free_sides(result, seats, log)
-                robins.append(RoundRobin(result.about, list(dict.fromkeys(names)), sides, True))
+                fair = all(result.about.balanced(number) for number in range(len(names)))
+                players = list(dict.fromkeys(names))
+                about = result.about
+                robins.append(RoundRobin(about, players, sides, fair, frozenset([about.key]), True))
     return robins
 
 
@@ -285,9 +289,7 @@ def _standing_row(robin: RoundRobin, player: str) -> dict[str, Any]:
 def shared_opponents(results: Results) -> Iterator[dict[str, Any]]:
     """A row for every two players, over the opponents that both have."""
     for robin in (*results.cached(round_robins), *results.cached(free_for_alls)):
-        rows = list(_shared(robin))
-        corrected = holm([row["p"] for row in rows]).tolist()
-        yield from ({**row, "p_holm": p} for row, p in zip(rows, corrected, strict=True))
+        yield from _shared(robin)
 
 
 def _shared(robin: RoundRobin) -> Iterator[dict[str, Any]]:
@@ -300,7 +302,7 @@ def _shared(robin: RoundRobin) -> Iterator[dict[str, Any]]:
     for a, b in combinations(robin.players, 2):
         over = robin.others(a, b)
         mine, theirs = (np.mean([by_deal[one, other] for other in over], axis=0) for one in (a, b))
-        low, high = map(float, limits(mine - theirs, bounds))
+        low, high = map(float, limits(mine - theirs, bounds)) if robin.fair else (np.nan, np.nan)
         yield {
             "experiment": about.experiment,
             "game": about.labels["game"],
@@ -314,7 +316,6 @@ def _shared(robin: RoundRobin) -> Iterator[dict[str, Any]]:
             "difference": _mean(mine - theirs),
             "low": low,
             "high": high,
-            "p": float(p_value(mine - theirs, bounds, 0.0, "either")),
             "head_to_head": _mean(by_deal[a, b]),
             "measure": measure.name,
             **finite_bounds(measure),

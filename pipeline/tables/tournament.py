@@ -29,9 +29,8 @@ TOURNAMENT = {
     "low": "lower end of its 95% confidence sequence, which holds at every look, for this pair",
     "high": "upper end of it",
     "p_holm": "of A not being better, at every look, after Holm over both directions of all pairs",
-    "verdict": "of A: `better` than B; `transitive`: better by matches with others; "
-    "`worse` and `transitive_worse`, though A leads by rating; `level` within the margin; `open`: "
-    "still needed; `unneeded` by the verdict",
+    "verdict": "of A: `better` than B; `worse`, though A leads by rating; `level` within the "
+    "margin; `open`: still needed; `unneeded` by the verdict",
 }
 
 
@@ -104,12 +103,10 @@ def _figures(cell: CellResults, first: bool) -> dict[str, float]:
 
 def pair_verdict(tournament: Tournament, pair: Pair) -> str:
     """What is shown of the first of a pair, as the column says."""
-    names = ("better", tournament.claims), ("transitive", tournament.known)
-    for name, shown in names:
-        if shown[pair]:
-            return name
-        if shown[pair[::-1]]:
-            return "worse" if name == "better" else f"{name}_worse"
+    if tournament.claims[pair]:
+        return "better"
+    if tournament.claims[pair[::-1]]:
+        return "worse"
     if tournament.level[pair]:
         return "level"
     return "open" if pair in tournament.open or pair[::-1] in tournament.open else "unneeded"

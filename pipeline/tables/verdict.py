@@ -20,7 +20,7 @@ from gauntlet.common.errors import UserError
 from gauntlet.games.capabilities import win_or_score
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables import stopped, tournament
-from gauntlet.pipeline.tables.claims import ALPHA, comparison_group, null_value
+from gauntlet.pipeline.tables.claims import ALPHA, comparison_group, equal_value, null_value
 from gauntlet.pipeline.tables.conditions import family_size, tested
 from gauntlet.pipeline.tables.controls import rivals
 from gauntlet.pipeline.tables.formatting import Scale
@@ -34,6 +34,10 @@ from gauntlet.stats.power import detectable_mean
 POWER = 0.8
 GROUPS, NAMES = 6, 3
 """Paragraphs, and names or numbers in a list."""
+FIXED = (
+    "Nothing is said about who plays better: players kept their seats, and a seat can be worth as "
+    "much; rotate=true, in games that allow it, plays every deal from every seat."
+)
 BETTER, WORSE, OPEN, UNREAD = "better", "worse", "open", "unread"
 """What a cell's test shows. UNREAD: better than the baseline, not than always taking an option."""
 
@@ -143,6 +147,8 @@ def _order(results: Results, robin: RoundRobin) -> str:
     cells = _of_game(results["summary"], robin)
     raw = "raw " * bool((cells["estimator"] == "adjusted").any())  # standings keep the luck
     order = f"by {raw}{'score' if scores else scale.title} {named}"
+    if not robin.fair:
+        return f"{order}. {FIXED}"
     tests = cells.loc[cells["baseline"].isna(), "p_holm"].dropna()  # of one side against the other
     if tests.empty:
         return f"{order}."
@@ -213,7 +219,9 @@ class _Group:
             for _, row in best.iterrows()
         ]
         first = "" if len(self._rows) <= NAMES else f"The highest of {len(self._rows):,}: "
-        return f"{first}{Scale.from_row(best.iloc[0]).title}: {', '.join(parts)}."
+        means = f"{first}{Scale.from_row(best.iloc[0]).title}: {', '.join(parts)}."
+        open_by_seats = not np.isnan(equal_value(self._about)) and not self._about.balanced()
+        return f"{means} {FIXED}" if open_by_seats else means
 
     # --- against the baseline
 

@@ -15,7 +15,7 @@ import pytest
 
 from gauntlet.common.errors import ModelError
 from gauntlet.models.fake import FakeModel
-from gauntlet.pipeline import track, verify
+from gauntlet.pipeline import report, track, verify
 from gauntlet.pipeline.judging.tournament import evidence, sentences, shares
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.status import Status, view
@@ -105,6 +105,31 @@ def test_lost_rounds_come_again_without_their_matches(settled: Folder, sweep: Sw
     assert {file: file.read_bytes() for file in settled.records_folder.iterdir()} == records
 
 
+@pytest.mark.parametrize("number", [0, 1, -1])
+def test_a_damaged_round_is_refused_and_found_again(
+    settled: Folder, sweep: Sweep, refusal: Refusal, number: int
+) -> None:
+    file = settled.path / "rounds.jsonl"
+    rounds, verdict = file.read_bytes(), (settled.path / "verdict.csv").read_bytes()
+    lines = rounds.splitlines(keepends=True)
+    lines[number] = lines[number].replace(b'"deals"', b'"dealt"')
+    file.write_bytes(b"".join(lines))
+    assert str(file) in refusal(report.main([str(settled.path)]))
+    assert verify.main([str(settled.path)]) == 1
+    assert sweep(*FIELD) == 0
+    assert file.read_bytes() == rounds
+    assert (settled.path / "verdict.csv").read_bytes() == verdict
+    assert verify.main([str(settled.path)]) == 0
+
+
+def test_matches_of_no_round_are_named(settled: Folder, capsys: Capsys) -> None:
+    file = settled.path / "rounds.jsonl"
+    file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:-1]))
+    capsys.readouterr()
+    assert verify.main([str(settled.path)]) == 1
+    assert "of no round" in capsys.readouterr().out
+
+
 def _deal(line: bytes) -> int:
     return int(json.loads(line).get("deal", 0))
 
@@ -117,7 +142,7 @@ def test_the_verdict_leads(settled: Folder) -> None:
     rows = pd.read_csv(settled.path / "tournament.csv")
     assert rows["player_a"][0] == "minimax"
     assert len(rows) == 3
-    assert set(rows["verdict"]) <= {"better", "transitive", "level", "unneeded"}
+    assert set(rows["verdict"]) <= {"better", "level", "unneeded"}
     assert not (settled.path / "pairs.csv").exists()
     assert not (settled.path / "standings.csv").exists()
 
@@ -207,11 +232,12 @@ ROUND = ((0, 1), (1, 2), (2, 0))
 
 
 def test_ties_are_said_with_their_own_error_rate() -> None:
-    found = league("top1", [(0, 2), (1, 3)], margin=0.1)
+    found = league("top1", [(0, 2), (0, 3)], margin=0.1)
     assert "Claims hold at every look, 95% for all together." in sentences(RULE, found, 1)
     found.add(0, 1, np.full(200, 0.5))
     first, last = sentences(RULE, found, 2)
-    assert first == "Settled after 2 rounds: A is the best of 4; level with it: B."
+    level = "no single best of 4: A is level with B and ahead of the other 2"
+    assert first == f"Settled after 2 rounds: {level}."
     assert last.endswith("95% for all of better players together, 95% for all of level ones.")
 
 

@@ -14,8 +14,8 @@ import pytest
 from gauntlet.common.errors import UserError
 from gauntlet.pipeline.plan.cells import Cell
 from tests.nodes import nodes
-from tests.pipeline.composing import cells_of
-from tests.pipeline.conftest import FAST, Refusal, Sweep
+from tests.pipeline.composing import cells_of, composed
+from tests.pipeline.conftest import FAST, Capsys, Refusal, Sweep
 from tests.pipeline.logs import matches
 
 SEARCH = {"class": "agents.search.Search", "playouts": 30, "policy": "random"}
@@ -181,12 +181,13 @@ def test_a_round_robin_is_a_cell_a_pair_on_the_same_deals(sweep: Sweep, folder: 
     assert sweep(*ROUND, "deals=10") == 0
     first: defaultdict[int, set[str]] = defaultdict(set)
     for match in matches(folder).values():
-        assert (match.subjects, match.measured) == ((1,), (1,))
+        assert match.subjects == match.measured == (1 - match.rotation,)
         first[match.deal].add(json.dumps(match.decisions[0].options))
     assert {len(options) for options in first.values()} == {1}
-    pairs = pd.read_csv(folder / "pairs.csv")
-    assert len(pairs) == 3
-    assert set(pairs["deals"]) == {10}
+    shared = pd.read_csv(folder / "shared_opponents.csv")
+    assert len(shared) == 3
+    assert set(shared["deals"]) == {10}
+    assert not (folder / "pairs.csv").exists(), "one family of tests"
 
 
 def test_the_labels_tell_both_players(built: Built) -> None:
@@ -202,8 +203,38 @@ def test_the_labels_tell_both_players(built: Built) -> None:
 
 def test_at_a_larger_table_the_first_takes_the_measured_seats(sweep: Sweep, folder: Path) -> None:
     seats = ("seats=three_random", "seats.measured=[0,2]")
-    assert sweep(*seats, "pairing=round_robin", "players=[rule,random]") == 0
+    fixed = ("pairing=round_robin", "rotate=false")
+    assert sweep(*seats, *fixed, "players=[rule,random]") == 0
     assert all(m.subjects == m.measured == (0, 2) for m in matches(folder).values())
+
+
+@pytest.mark.parametrize(
+    ("words", "rotate"),
+    [
+        ("pairing=round_robin players=[rule,random]", True),
+        ("pairing=anchor players=[rule,random]", True),
+        ("pairing=round_robin players=[rule,random] rotate=false", False),
+        ("seats=three_random seats.0.player=search seats.1.player=rule", True),
+        ("seats=three_random seats.0.player=search seats.1.player=rule rotate=false", False),
+        ("seats=three_random seats.0.player=search seats.1.player=rule simulate=true", False),
+        ("seats=three_random seats.0.player=rule", False),
+        ("seats=coop", False),
+        ("seats=solo", False),
+        ("seats=solo rotate=true", True),
+    ],
+)
+def test_players_who_meet_each_other_take_every_seat(words: str, rotate: bool) -> None:
+    assert {cell.rotate for cell in composed(*words.split())[0]} == {rotate}
+
+
+@pytest.mark.parametrize("players", ["random,first", "random,first,minimax"])
+def test_nothing_is_said_about_players_who_kept_their_seats(
+    sweep: Sweep, folder: Path, capsys: Capsys, players: str
+) -> None:
+    robin = ("game=tic_tac_toe", "pairing=round_robin", "deals=100", "rotate=false")
+    assert sweep(*robin, f"players=[{players}]") == 0
+    assert pd.read_csv(folder / "summary.csv")["p"].isna().all()
+    assert "kept their seats" in " ".join(capsys.readouterr().out.split())
 
 
 def test_goals_belong_to_the_seats(built: Built) -> None:
