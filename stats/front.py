@@ -16,6 +16,7 @@ from scipy.special import stdtr, stdtrit
 
 from gauntlet.stats.bradley_terry import Ints, penalised
 from gauntlet.stats.checks import Floats
+from gauntlet.stats.intervals import NOTHING
 from gauntlet.stats.matches import Matches, Ties, draw_by_deal
 from gauntlet.stats.multiple import holm
 from gauntlet.stats.profile import tails
@@ -111,7 +112,7 @@ class Costs:
         moved, degrees = self.moved
         error = np.sqrt(np.square(moved).sum(0))
         width = stdtrit(degrees, (1.0 + level) / 2.0) * error
-        width[(error == 0) & (self.mean > 0)] = np.nan
+        width[(error <= NOTHING * self.mean) & (self.mean > 0)] = np.nan
         return self.mean - width, self.mean + width
 
     def cheaper(self) -> Floats:
@@ -123,9 +124,9 @@ class Costs:
         apart = self.mean[:, None] - self.mean
         error = np.sqrt(np.square(moved[:, :, None] - moved[:, None, :]).sum(0))
         fewer = np.minimum(degrees[:, None], degrees)
-        t = apart / np.where(error == 0, 1.0, error)
-        alike = np.where(apart < 0, 0.5 ** (fewer + 1.0), 1.0)
-        found: Floats = np.where(error == 0, alike, stdtr(fewer, t))
+        same = error <= NOTHING * np.maximum(self.mean[:, None], self.mean)
+        constant = np.where(apart < 0, 0.5 ** (fewer + 1.0), 1.0)
+        found: Floats = np.where(same, constant, stdtr(fewer, apart / np.where(same, 1.0, error)))
         return np.where(np.eye(k, dtype=bool), np.nan, found)
 
 

@@ -152,8 +152,8 @@ def test_a_newcomers_costs_are_known_by_its_own_deals() -> None:
 
 
 def test_costs_that_never_vary_are_no_proof() -> None:
-    """Three deals at 5 and a hundred at 7: the sign test of three. What costs nothing is known."""
-    costs = with_newcomer([5.0] * 3, [7.0] * 100)
+    """Three deals at .1 and a hundred at .7: the sign test of three. Nothing costs just nothing."""
+    costs = with_newcomer([0.1] * 3, [0.7] * 100)
     assert costs.cheaper()[2, 1] == pytest.approx(1 / 8)
     assert costs.cheaper()[1, 2] == 1
     assert np.isnan(np.array(costs.limits(0.9))).all()
