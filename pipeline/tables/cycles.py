@@ -11,11 +11,10 @@ from gauntlet.pipeline.tables.ratings import ContestRatings, contest_ratings
 from gauntlet.pipeline.tables.registry import Part, Results, table
 from gauntlet.pipeline.tables.sheets import Column, View, decimal, share, text
 from gauntlet.stats.lotteries import maximal_lottery
+from gauntlet.stats.multiple import ALPHA
 from gauntlet.stats.ratings import clusters, single_deal
 from gauntlet.stats.scores import PairScores, beats, cycles
 
-ALPHA = 0.05
-"""Of all sentences together that one player beats another."""
 CYCLES = {
     "player": "the player",
     "rating": "log odds around the mean",
