@@ -1,7 +1,7 @@
 """Draw, solve and keep the games of the lowest seeds: `python -m benchmarks.evergreen`.
 
     games      a third of them of each family, of seeds from 0
-    different  by positions, ends, values and margins (`games.evergreen.game.signature`)
+    different  by their trees of moves and results, whatever heaps, cells and prizes are called
     tried      draws
     seconds    of one processor; two are used
     positions  of a game, median
@@ -9,8 +9,9 @@
 
 It ends with status 1 if these are not the games that `games/evergreen/accepted.csv` lists;
 `--write` writes them there. `--losses` prints instead what players give away a decision in the
-games of the lowest seeds, with exact values: a mean over games with its 95% interval. `--example`
-plays a game and shows what each move gives away.
+games of the lowest seeds, with exact values: a mean over games with its 95% interval.
+`--equilibria` says how far the losses of random players in `bidding` depend on which equilibrium
+is taken. `--example` plays a game and shows what each move gives away.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import linprog
 
 from gauntlet.common.disk import write_atomically
 from gauntlet.games.evergreen.game import (
@@ -33,12 +36,17 @@ from gauntlet.games.evergreen.game import (
     State,
     candidates,
     digest,
+    drawn,
     solved,
 )
-from gauntlet.games.evergreen.rules import Position
+from gauntlet.games.evergreen.rules import Position, Rules
 from gauntlet.games.evergreen.solving import POLICIES, Solution
 
 CORES = 2
+MATCHES = 8
+"""Matches of each game whose decisions are judged by every equilibrium."""
+SAME, ROUNDING = 1e-6, 1e-9
+"""Losses that differ by no more are the same; what the value of an equilibrium may be off."""
 FEW = 3
 """The most moves that an example names."""
 ROW = "| {} | {:,} | {:,} | {:,} | {:,.0f} | {:,.0f} | {:.2f} | {:.2f} |"
@@ -74,11 +82,38 @@ def kept_games(family: str, games: int, pool: ProcessPoolExecutor) -> list[Accep
 
 
 def family_row(family: str, games: Sequence[AcceptedGame]) -> str:
-    draws, digests, positions, leads, seconds = zip(*games, strict=True)
-    tried = sum(draws) + len(draws)
+    draws, _, positions, leads, seconds = zip(*games, strict=True)
+    tried, alike = sum(draws) + len(draws), different(family, draws)
     means = np.mean(leads, axis=0)
     middle = float(np.median(positions))
-    return ROW.format(family, len(games), len({*digests}), tried, sum(seconds), middle, *means)
+    return ROW.format(family, len(games), alike, tried, sum(seconds), middle, *means)
+
+
+def different(family: str, draws: Sequence[int]) -> int:
+    """The number of different games among these draws of the seeds from 0."""
+    trees = dict[object, int]()
+    rules = (next(islice(drawn(family, seed), draw, None)) for seed, draw in enumerate(draws))
+    return len({tree(one, trees) for one in rules})
+
+
+def tree(rules: Rules, trees: dict[object, int]) -> int:
+    """The number of a game's tree in `trees`, where it is entered: who moves, and the trees that
+    follow, in any order; where both move, a table of them; at the end the score."""
+    known = dict[Position, int]()
+
+    def entered(position: Position) -> int:
+        if position not in known:
+            movers, after = rules.movers(position), partial(rules.after, position)
+            moves = [rules.moves(position, seat) for seat in movers]
+            form: object = rules.score(position) if not movers else None
+            if len(movers) == 1:
+                form = movers, tuple(sorted(entered(after((move,))) for move in moves[0]))
+            elif movers:
+                form = tuple(tuple(entered(after((a, b))) for b in moves[1]) for a in moves[0])
+            known[position] = trees.setdefault(form, len(trees))
+        return known[position]
+
+    return entered(rules.start())
 
 
 def as_text(by_family: Mapping[str, Sequence[AcceptedGame]]) -> str:
@@ -134,6 +169,43 @@ def lost_by(family: str, policy: str, seed: int) -> float:
     return given_away(solved(family, seed), policy)
 
 
+def equilibria(games: int) -> str:
+    """How far the losses of random players in MATCHES of each bidding game depend on the
+    equilibrium that the other is held to."""
+    spans, kept = list[float](), list[float]()
+    for seed in range(games):
+        game, rng = Evergreen(family="bidding", seed=seed), np.random.default_rng(seed)
+        for _ in range(MATCHES):
+            state, own = game.deal(rng), list[float]()
+            while seats := game.to_move(state):
+                legal = [game.legal(state, seat) for seat in seats]
+                moves = [int(rng.integers(len(each))) for each in legal]
+                for seat in seats:
+                    if len(legal[seat]) > 1:
+                        low, high = loss_range(game.solution, state.position, seat, moves[seat])
+                        own.append(high - low)
+                state = game.play(state, [each[at] for each, at in zip(legal, moves, strict=True)])
+            spans += own
+            kept.append(float(np.mean(own)) if own else 0.0)
+    open_ones = np.array([span for span in spans if span > SAME])
+    return (
+        f"In {len(open_ones)} of {len(spans):,} decisions of random players in {games} games the "
+        f"loss depends on the equilibrium, there by {open_ones.mean():.2f} on average and "
+        f"{open_ones.max():.2f} at most; the mean of a match's decisions by {np.mean(kept):.4f} on "
+        "average."
+    )
+
+
+def loss_range(solution: Solution, position: Position, seat: int, at: int) -> tuple[float, float]:
+    """The least and the most that a seat's move gives away, over the equilibria of the other."""
+    value, after = solution.value(position), solution.node(position).after
+    table = np.array([[solution.value(one) for one in row] for row in after])
+    own, worth = (table, value) if seat == 0 else (1.0 - table.T, 1.0 - value)
+    held = (own, np.full(len(own), worth + ROUNDING), np.ones((1, own.shape[1])), [1.0], (0, 1))
+    most, least = (-sign * linprog(-sign * own[at], *held).fun for sign in (1.0, -1.0))
+    return max(0.0, worth - most), max(0.0, worth - least)
+
+
 def example(game: Evergreen) -> None:
     """Print a game's rules, and a match of one ply of search against perfect play."""
     rng, rules, found = np.random.default_rng(1), game.rules, game.solution
@@ -165,12 +237,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--games", type=int, default=999, metavar="N", help="default: %(default)s")
     parser.add_argument("--write", action="store_true", help="write accepted.csv")
     parser.add_argument("--losses", action="store_true")
+    parser.add_argument("--equilibria", action="store_true")
     parser.add_argument("--example", action="store_true")
     options = parser.parse_args(arguments)
     if options.example:
         example(Evergreen(family="mnk", seed=7))
         return 0
     each = max(2, options.games // len(FAMILIES))
+    if options.equilibria:
+        print(equilibria(each))
+        return 0
     with ProcessPoolExecutor(CORES) as pool:
         if options.losses:
             print(f"| family | games | {' | '.join(POLICIES)} |\n|---|---|---|---|---|")

@@ -1,12 +1,17 @@
-"""Coverage of 90% limits of ratings, by kind of league and player (table of docs/ratings.md).
+"""Coverage of 90% limits of ratings, by kind of league and player (tables of docs/ratings.md).
 
     python -m benchmarks.leagues [--leagues 400]
+    python -m benchmarks.leagues --costs [--leagues 2000]
 
 Every league draws its players' strengths, in log odds, and plays. Matches follow the Bradley-Terry
 model, those of several sides the Plackett-Luce model, and the cards of a deal favour one seat in
 all of its matches: the latent normal deviates of one deal and seat have correlation LUCK. A rating
 is compared with the true one around the same zero, and a win probability (`pair`: two random
 players of the league) with the true probability.
+
+`--costs`: five players, and a newcomer who has met one of them on few deals of every game, whose
+matches all cost the same on average: how often the newcomer's limits hold, and how often it is
+called cheaper than one whom it has not met, or dearer, at 1% and 5%.
 """
 
 from __future__ import annotations
@@ -22,12 +27,13 @@ from scipy.special import expit, ndtr, ndtri
 
 from gauntlet.stats.bradley_terry import Ints
 from gauntlet.stats.checks import Floats
+from gauntlet.stats.front import Costs, Spent
 from gauntlet.stats.matches import Matches
 from gauntlet.stats.proportions import wilson
-from gauntlet.stats.ratings import By, Fit, Ratings, rated
+from gauntlet.stats.ratings import By, Ratings, rated
 
 LUCK = 0.3
-LEAGUES = 400
+LEAGUES, COSTS = 400, 2000
 PAIR = "pair"
 
 
@@ -40,7 +46,6 @@ class League(NamedTuple):
     matches: Ints
     by: By = "deal"
     luck: float = LUCK
-    fit: Fit = "pairs"
 
     def played(self, rng: np.random.Generator) -> Matches:
         first, second, games, deals, favoured = self.matches.T
@@ -62,7 +67,6 @@ class SeatedLeague(NamedTuple):
     deals: Ints
     teams: Floats | None = None
     by: By = "deal"
-    fit: Fit = "pairs"
 
     def played(self, rng: np.random.Generator) -> Matches:
         strengths = self.strengths if self.teams is None else self.teams @ self.strengths
@@ -174,14 +178,14 @@ def disconnected(rng: np.random.Generator) -> League:
     return League(strengths, kinds, np.append(robin(range(4), (10,)), robin((4, 5, 6), (10,)), 0))
 
 
-def free_for_all(seats: int, fit: Fit = "pairs") -> Callable[[np.random.Generator], SeatedLeague]:
+def free_for_all(seats: int) -> Callable[[np.random.Generator], SeatedLeague]:
     """Six players, 24 deals, of each `seats` of them in every rotation."""
 
     def drawn(rng: np.random.Generator) -> SeatedLeague:
         groups = np.array([rng.choice(6, seats, replace=False) for _ in range(24)])
         turns = (np.arange(seats)[:, None] + np.arange(seats)) % seats
         seated, deals = groups[:, turns].reshape(-1, seats), np.repeat(np.arange(24), seats)
-        return SeatedLeague(rng.normal(0, 0.8, 6), ["any"] * 6, seated, deals, fit=fit)
+        return SeatedLeague(rng.normal(0, 0.8, 6), ["any"] * 6, seated, deals)
 
     return drawn
 
@@ -214,7 +218,6 @@ LEAGUES_BY_NAME: dict[str, Callable[[np.random.Generator], League | SeatedLeague
     "the same, no luck, by match": by_match,
     "free-for-all of 3, 24 deals": free_for_all(3),
     "free-for-all of 4, 24 deals": free_for_all(4),
-    "the same, whole rankings": free_for_all(4, "luce"),
     "teams of 1 or 2 against 2 or 3, 40 deals": uneven_teams,
 }
 
@@ -226,7 +229,7 @@ def coverage(leagues: int, seed: int = 0) -> Iterator[Held]:
         found: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
         for _ in range(leagues):
             one = league(rng)
-            ratings = rated(one.played(rng), one.fit, by=one.by)
+            ratings = rated(one.played(rng), by=one.by)
             for kind, *held in _held(one, ratings, rng):
                 found[kind].append((held[0], held[1]))
         for kind, each in found.items():
@@ -250,6 +253,45 @@ def _held(
     yield PAIR, least <= true <= most, least == 0 or most == 1
 
 
+SPENDING = [((100,), 3), ((30, 30, 30), 3), ((12,), 3), ((100,), 10)]
+"""Deals of each game, and those of them that the newcomer plays."""
+
+
+def cost_table(leagues: int, seed: int = 0) -> Iterator[str]:
+    """Yield the lines of the table of `--costs`, in Markdown. Half of the variance of a cost is its
+    deal's. Costs are normal, or log-normal with a spread of 1/2."""
+    yield "| deals | newcomer's | costs | 90% limits hold | p < .01 | p < .05 |"
+    yield "|---|---:|---|---|---:|---:|"
+    for at, (games, few) in enumerate(SPENDING):
+        rows = robin(range(5), games, seats=(1,))
+        late = [(5, 0, game, deal, 1) for game in range(len(games)) for deal in range(few)]
+        league = League(np.zeros(6), ["others"] * 5 + ["newcomer"], np.append(rows, late, axis=0))
+        for kind, truth in (("normal", 10.0), ("skewed", np.exp(1 / 8))):
+            rng = np.random.default_rng((seed, at))
+            held, p = 0, np.empty((leagues, 2, 4))
+            for number in range(leagues):
+                played = league.played(rng)
+                spent = _spent(played, rng, kind == "skewed")
+                costs = Costs.from_matches(spent, played)
+                low, high = costs.limits(0.9)
+                held += low[5] <= truth <= high[5]
+                p[number] = costs.cheaper()[5, 1:5], costs.cheaper()[1:5, 5]
+            ends = wilson(held, leagues)
+            share = f"{held / leagues:.1%} ({ends.low:.1%} to {ends.high:.1%})"
+            called = " | ".join(f"{(p < alpha).mean():.1%}" for alpha in (0.01, 0.05))
+            name = f"{len(games)} x {games[0]}" if len(games) > 1 else f"{games[0]}"
+            yield f"| {name} | {few} | {kind} | {share} | {called} |"
+
+
+def _spent(matches: Matches, rng: np.random.Generator, skewed: bool) -> Spent:
+    players = np.concatenate((matches.first, matches.second))
+    units = np.tile(matches.units, 2)
+    own = rng.standard_normal((matches.units.max() + 1, matches.players))[units, players]
+    noise = np.sqrt(0.5) * (rng.standard_normal(matches.units.max() + 1)[units] + own)
+    amounts = np.exp(noise / 2) if skewed else 10 + noise
+    return Spent(players, np.tile(matches.games, 2), np.tile(matches.deals, 2), amounts)
+
+
 def table(lines: Sequence[Held]) -> str:
     """Format the results in Markdown."""
     rows = ["| league | player | 90% limits hold | of | open |", "|---|---|---|---|---|"]
@@ -264,8 +306,13 @@ def table(lines: Sequence[Held]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--leagues", type=int, default=LEAGUES, help="(default %(default)s)")
-    print(table([*coverage(parser.parse_args().leagues)]))
+    parser.add_argument("--leagues", type=int, help=f"(default {LEAGUES}; of costs {COSTS})")
+    parser.add_argument("--costs", action="store_true", help="limits and tests of costs")
+    options = parser.parse_args()
+    if options.costs:
+        print(*cost_table(options.leagues or COSTS), sep="\n")
+    else:
+        print(table([*coverage(options.leagues or LEAGUES)]))
     return 0
 
 

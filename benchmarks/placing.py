@@ -1,13 +1,16 @@
 """Placing players on ladders: how many pairs of matches it takes, and whether rungs agree.
 
     python -m benchmarks.placing procedure [--placements 2000]
+    python -m benchmarks.placing between [--placements 200]
     python -m benchmarks.placing rungs [--within 75] [--real]
 
 `procedure` places made-up players of known Elo on a made-up ladder, without games: mean pairs of
 matches until the interval is narrow enough, and how often it covers the truth (with its 95%
-limits). `rungs` places real players on two disjoint sets of rungs of one ladder: z is the
-difference over its standard error, in which the errors of the rungs count. `--real`: instead those
-that ask a model of `make real-models`.
+limits). `between` measures UCT players of 2, 8 and 32 playouts by PAIRS pairs of matches with each
+of the two rungs beside them: their Elo, where they stand as a share of the step, and how often the
+interval of a placement by coins of this Elo covers their playouts. `rungs` places real players on
+two disjoint sets of rungs of one ladder: z is the difference over its standard error, in which the
+errors of the rungs count. `--real`: instead those that ask a model of `make real-models`.
 """
 
 from __future__ import annotations
@@ -22,9 +25,12 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from rich.console import Console
 
+from benchmarks.ladder import pair_score
+from gauntlet.games import ladder as ladders
+from gauntlet.games.ladder import RUNGS, Ladder
 from gauntlet.pipeline.config.compose import composed
-from gauntlet.pipeline.place import Placed, Wanted, place, rated, read_words
-from gauntlet.stats.placing import ELO, Placement, Rungs, goodness, placing
+from gauntlet.pipeline.place import Placed, Wanted, place, rated, read_words, rung_cells
+from gauntlet.stats.placing import ELO, Placement, Rungs, goodness, log_likelihood, placing
 from gauntlet.stats.proportions import wilson
 
 MADE_UP = Rungs(
@@ -34,6 +40,9 @@ MADE_UP = Rungs(
 )
 """A ladder without errors; the steps are like those of Connect Four."""
 WIDTHS = (100, 75, 50)
+PAIRS = 300
+BETWEEN, NARROW = (2, 8, 32), (75, 50, 25)
+"""Players between two rungs, by playouts, and halves of intervals in Elo."""
 LOW_AND_HIGH = (1, 16, 256), (4, 64, 1024)
 PLAYERS = (
     ("tic_tac_toe", "agent=random"),
@@ -50,12 +59,14 @@ REAL = (
 )
 
 
-def placed(true: float, within: float, rng: np.random.Generator, batch: int = 1) -> Placement:
+def placed(
+    true: float, within: float, rng: np.random.Generator, batch: int = 1, rungs: Rungs = MADE_UP
+) -> Placement:
     """Place a player of this Elo by coins."""
-    steps = placing(MADE_UP, within, 2_000, batch)
+    steps = placing(rungs, within, 2_000, batch)
     rung = next(steps)
     while True:
-        chance = 1 / (1 + np.exp((MADE_UP.elo[rung] - true) / ELO))
+        chance = 1 / (1 + np.exp((rungs.elo[rung] - true) / ELO))
         try:
             rung = steps.send([float(score) for score in rng.binomial(2, chance, batch)])
         except StopIteration as stop:
@@ -77,6 +88,34 @@ def procedure(placements: int) -> None:
             pairs = np.mean([one.pairs for one in found])
             share = f"{hits / placements:.3f} | {limits.low:.3f} to {limits.high:.3f}"
             print(f"| {within} | {batch} | {pairs:.0f} | {share} |")
+
+
+def between(placements: int) -> None:
+    """Print the table of players between rungs."""
+    heads = ["game", "playouts", "Elo", "share of the step", *(f"within {one}" for one in NARROW)]
+    print(f"| {' | '.join(heads)} |\n|---|{'---:|' * (len(heads) - 1)}")
+    for ladder in ladders.ladders().values():
+        for playouts in BETWEEN:
+            _between(ladder, playouts, placements)
+
+
+def _between(ladder: Ladder, playouts: int, placements: int) -> None:
+    rungs, rng = rated(ladder), np.random.default_rng(playouts)
+    _, words = read_words([f"game={ladder.name}", "agent=uct", f"agent.playouts={playouts}"])
+    cells = rung_cells(composed(words)[0])
+    above = next(at for at, rung in enumerate(RUNGS) if rung > playouts)
+    likelihood = np.zeros_like(rungs.grid)
+    for at in (above - 1, above):
+        points = sum(pair_score(cells[at], deal) for deal in range(PAIRS))
+        likelihood += log_likelihood(rungs.grid - rungs.elo[at], points, PAIRS)
+    elo = float(rungs.grid[int(np.argmax(likelihood))])
+    below, step = rungs.elo[above - 1], rungs.elo[above] - rungs.elo[above - 1]
+    row = [ladder.title, f"{playouts}", f"{elo:.0f}", f"{(elo - below) / step:.2f}"]
+    for within in NARROW:
+        found = [placed(elo, within, rng, 4, rungs) for _ in range(placements)]
+        held = [low <= playouts <= high for low, high in map(rungs.equivalents, found)]
+        row.append(f"{np.mean(held):.2f}")
+    print(f"| {' | '.join(row)} |", flush=True)
 
 
 def rungs(within: float, players: Sequence[tuple[str, str]]) -> None:
@@ -126,13 +165,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=["procedure", "rungs"])
-    parser.add_argument("--placements", type=int, default=2_000, help="default: %(default)s")
+    parser.add_argument("what", choices=["procedure", "between", "rungs"])
+    parser.add_argument("--placements", type=int, help="default: 2,000; between rungs 200")
     parser.add_argument("--within", type=float, default=75.0, help="Elo; default: %(default)g")
     parser.add_argument("--real", action="store_true", help="place real models")
     options = parser.parse_args(arguments)
     if options.what == "procedure":
-        procedure(options.placements)
+        procedure(options.placements or 2_000)
+    elif options.what == "between":
+        between(options.placements or 200)
     else:
         rungs(options.within, REAL if options.real else PLAYERS)
 

@@ -1,25 +1,18 @@
 """Ratings: speed, agreement with choix, and power.
 
     python -m benchmarks.ratings [--tournaments 1000] [--json FILE]
-    python -m benchmarks.ratings --lotteries 200
 
     seconds_limits        ratings of 277 matches like GameBench's, seven players in nine games, with
                           limits of all ratings and all win probabilities, on one core
     seconds_10000         10,000 bootstrapped ratings of the same, with means and limits
     seconds_12_players    10,000 draws of the ratings of 12 players, with a weight per deal
-    seconds_deviation_20  deviation ratings of 20 players
-    max_abs_diff_luce     largest difference of a Plackett-Luce rating from choix's ilsr_rankings,
-                          over LEAGUES leagues of matches of four
-    loss_luce, loss_*     mean squared error of these leagues' ratings over that of `luce`: by pairs
-                          of their rankings, and openskill's Plackett-Luce model
-    copy_deviation        the most that a copy of a player moves a deviation rating, over FIELDS
-    copy_mean_score       the most that it moves a mean score: mean over FIELDS
+    loss_pairs, loss_*    mean squared error of ratings of LEAGUES leagues of matches of four, over
+                          that of whole rankings (choix's Plackett-Luce model with the same prior):
+                          by pairs of the rankings, and openskill's Plackett-Luce model
     choix_ratio           relative time of a loop over choix as in the published code: a draw, the
                           list of who won against whom, and ilsr_pairwise
     choix_dense_ratio     the same with a table of wins and ilsr_pairwise_dense, its fastest form
     max_abs_diff_choix    largest difference of a rating from choix's, over the draws it rated
-    cover_FIT_KIND        share of ratings by a lottery, in fields that somebody leads or that go
-                          round, whose 90% limits hold; `outside`: of players outside the lottery
     power, power_*        share of tournaments in which the better of two neighbours is found: ours,
                           and other methods
 
@@ -36,6 +29,7 @@ import argparse
 import json
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -43,11 +37,9 @@ import numpy as np
 from scipy.special import expit, logit
 from threadpoolctl import threadpool_limits
 
-from gauntlet.stats.bradley_terry import ALPHA, penalised, spectral
-from gauntlet.stats.lotteries import deviation_ratings, maximal_lottery
-from gauntlet.stats.luce import luce
+from gauntlet.stats.bradley_terry import ALPHA, SPREAD, penalised, spectral
 from gauntlet.stats.matches import Matches, draw_by_deal
-from gauntlet.stats.ratings import DRAWS, By, Fit, as_gamebench, rated
+from gauntlet.stats.ratings import DRAWS, By, as_gamebench, rated
 
 SIZES = (49, 41, 40, 39, 27, 25, 21, 18, 17)
 SHARES, TIES = (1, 7, 8), 6
@@ -72,12 +64,6 @@ STEP = 4.0 * np.log(10) / 400
 
 LEAGUES, RANKED, SEATS = 100, 60, 4
 """Leagues of free-for-alls, matches and sides of each."""
-FIELDS, MEMBERS = 20, 8
-"""Fields of players with random margins, and players of each."""
-
-FIELD, FIELD_DEALS, SPREAD = 5, 40, 0.8
-"""Players of a field rated by a lottery, its deals, and the spread of log odds."""
-ROUNDING = 1e-9
 
 Z = Callable[[Matches, int], float]
 """The difference of PAIR's second and first, in errors; the integer seeds the draws."""
@@ -87,17 +73,12 @@ def tournament(
     rng: np.random.Generator, strengths: np.ndarray, games: int = GAMES, deals: int = DEALS
 ) -> Matches:
     """Return a match of every two players in every deal, from both seats."""
-    return round_robin(rng, strengths[:, None] - strengths, games, deals)
-
-
-def round_robin(rng: np.random.Generator, odds: np.ndarray, games: int, deals: int) -> Matches:
-    """The same of players with these log odds, (k, k), on a deal without luck."""
-    one, other = np.triu_indices(len(odds), 1)
+    one, other = np.triu_indices(len(strengths), 1)
     cards = LUCK * rng.standard_normal((games, deals, 1, 1)) * (1, -1)
-    chances = expit(odds[one, other][:, None] + cards)
+    chances = expit((strengths[one] - strengths[other])[:, None] + cards)
     game, deal, pair, _ = (place.ravel() for place in np.indices(chances.shape))
     won = (rng.random(chances.shape) < chances).astype(float).ravel()
-    return Matches(len(odds), one[pair], other[pair], won, game, deal)
+    return Matches(len(strengths), one[pair], other[pair], won, game, deal)
 
 
 def published_like(rng: np.random.Generator) -> Matches:
@@ -256,7 +237,7 @@ def powers(tournaments: int, seed: int) -> dict[str, float]:
     return {name: float((z[name][1] > bounds[name]).mean()) for name in found}
 
 
-# --- several sides, copies
+# --- several sides
 
 
 def ranked(rng: np.random.Generator, strengths: np.ndarray) -> tuple[np.ndarray, Matches]:
@@ -272,134 +253,61 @@ def ranked(rng: np.random.Generator, strengths: np.ndarray) -> tuple[np.ndarray,
 
 
 def rankings(seed: int = 3) -> dict[str, float]:
-    """Compare fits of free-for-alls."""
-    found: dict[str, list[float]] = {"luce": [], "pairs": []}
-    rng, most = np.random.default_rng(seed), 0.0
+    """Compare fits of free-for-alls, with choix as the reference."""
+    try:
+        import choix
+    except ImportError:
+        return {}
+    errors: dict[str, list[float]] = defaultdict(list)
+    rng = np.random.default_rng(seed)
     for _ in range(LEAGUES):
         strengths = rng.normal(0, 0.8, 6)
         strengths -= strengths.mean()
         order, matches = ranked(rng, strengths)
-        whole = luce(matches, "half", matches.units)
-        fits = {"luce": whole.rating, "pairs": penalised(matches.wins("half"))}
-        fits |= others(order, len(strengths))
-        if (theirs := fits.pop("choix", None)) is not None:
-            flat = luce(matches, "half", matches.units, 1e3).rating
-            most = max(most, float(np.abs(flat - theirs).max()))
-        if (theirs := fits.get("openskill")) is not None:  # its unit is another: the best one
+        whole = choix.opt_rankings(6, order.tolist(), alpha=SPREAD**-2)
+        fits = {"whole": whole - whole.mean(), "pairs": penalised(matches.wins("half"))}
+        if (theirs := by_openskill_ranked(order, len(strengths))) is not None:
+            # its unit is another: the best one
             fits["openskill"] = theirs * (theirs @ strengths) / (theirs @ theirs)
         for name, fit in fits.items():
-            error = float(np.square(fit - strengths).mean())
-            found.setdefault(name, []).append(error)
-    losses = {
-        f"loss_{name}": np.mean(each) / np.mean(found["luce"]) for name, each in found.items()
-    }
-    return {"max_abs_diff_luce": most, **{name: float(loss) for name, loss in losses.items()}}
+            errors[name].append(float(np.square(fit - strengths).mean()))
+    whole = np.mean(errors.pop("whole"))
+    return {f"loss_{name}": float(np.mean(each) / whole) for name, each in errors.items()}
 
 
-def others(order: np.ndarray, players: int) -> dict[str, np.ndarray]:
-    """Ratings of other packages, if installed."""
-    found = {}
-    try:
-        import choix
-
-        found["choix"] = choix.ilsr_rankings(players, [row.tolist() for row in order])
-    except (ImportError, RuntimeError):  # choix diverges where somebody is always first
-        pass
+def by_openskill_ranked(order: np.ndarray, players: int) -> np.ndarray | None:
+    """Ratings of openskill's Plackett-Luce model around 0, if installed."""
     try:
         from openskill.models import PlackettLuce
     except ImportError:
-        return found
+        return None
     model = PlackettLuce()
     ratings = [model.rating() for _ in range(players)]
     for row in order:
         for at, (rated_again,) in zip(row, model.rate([[ratings[at]] for at in row]), strict=True):
             ratings[at] = rated_again
     mu = np.array([rating.mu for rating in ratings])
-    found["openskill"] = mu - mu.mean()
-    return found
-
-
-def copies(seed: int = 4) -> dict[str, float]:
-    """Put a copy of a player into random fields."""
-    rng, every = np.random.default_rng(seed), [*range(MEMBERS), 0]
-    deviation, mean = [], []
-    for _ in range(FIELDS):
-        table = rng.uniform(-0.5, 0.5, (MEMBERS, MEMBERS))
-        table = (table - table.T) / 2
-        both = table, table[np.ix_(every, every)]
-        (own, _), (copied, _) = map(deviation_ratings, both)
-        deviation.append(np.abs(copied - own[every]).max())
-        scores = [one.sum(1) / (len(one) - 1) for one in both]
-        mean.append(np.abs(scores[1] - scores[0][every]).max())
-    return {"copy_deviation": float(max(deviation)), "copy_mean_score": float(np.mean(mean))}
-
-
-# --- limits of scores against a lottery
-
-
-def lotteries(fields: int, seed: int = 6) -> dict[str, float]:
-    """Count how often limits hold in fields with a player who beats all others, and without."""
-    found: dict[str, float] = {}
-    for kind in ("order", "cycle"):
-        for fit in ("nash", "deviation"):
-            rng = np.random.default_rng((seed, kind == "cycle"))
-            held = np.concatenate([limits_held(rng, kind, fit) for _ in range(fields)])
-            outside = held[:, 1] == 0
-            found[f"cover_{fit}_{kind}"] = float(held[:, 0].mean())
-            found[f"cover_{fit}_{kind}_outside"] = float(held[outside, 0].mean())
-    return found
-
-
-def limits_held(rng: np.random.Generator, kind: str, fit: Fit) -> np.ndarray:
-    """For each player of a new field whether its limits hold, and whether the lottery has it."""
-    odds, margins = field_of(rng, kind)
-    lottery = maximal_lottery(margins)
-    truth = np.minimum(margins @ lottery, 0.0)
-    low, high = rated(round_robin(rng, odds, 1, FIELD_DEALS), fit).limits
-    held = (low <= truth + ROUNDING) & (truth - ROUNDING <= high)
-    return np.stack((held, lottery > ROUNDING), 1)
-
-
-def field_of(rng: np.random.Generator, kind: str) -> tuple[np.ndarray, np.ndarray]:
-    """Log odds without luck of every two of FIELD players, and their margins with it."""
-    points, weights = np.polynomial.hermite_e.hermegauss(31)
-    while True:
-        strengths = SPREAD * rng.standard_normal(FIELD)
-        odds = SPREAD * rng.standard_normal((FIELD, FIELD))
-        odds = (odds - odds.T) / np.sqrt(2)
-        odds = strengths[:, None] - strengths if kind == "order" else odds
-        margins = expit(odds[..., None] + LUCK * points) @ weights / weights.sum() - 0.5
-        if ((margins > 0).sum(1) == FIELD - 1).any() == (kind == "order"):
-            return odds, (margins - margins.T) / 2
+    return np.asarray(mu - mu.mean())
 
 
 def draws_of_twelve(seed: int = 5) -> dict[str, float]:
-    """Time draws and deviation ratings, on one core."""
+    """Time draws, on one core."""
     rng = np.random.default_rng(seed)
     matches = tournament(rng, rng.normal(0, 0.7, 12))
-    table = rng.uniform(-0.5, 0.5, (20, 20))
     with threadpool_limits(1):
         start = time.process_time()
         for tables, _ in draw_by_deal(matches, "half", DRAWS, rng):
             penalised(tables)
-        drawn = time.process_time() - start
-        start = time.process_time()
-        deviation_ratings(table - table.T)
-    taken = time.process_time() - start
-    return {"seconds_12_players": drawn, "seconds_deviation_20": taken}
+        return {"seconds_12_players": time.process_time() - start}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--tournaments", type=int, default=1000, help="(default %(default)s)")
-    parser.add_argument("--lotteries", type=int, metavar="FIELDS", help="only cover_*")
     parser.add_argument("--json", type=Path, help="file for the figures")
     args = parser.parse_args()
-    if args.lotteries:
-        figures: dict[str, float | int] = {**lotteries(args.lotteries)}
-    else:
-        figures = {**speed(), **draws_of_twelve(), **rankings(), **copies()}
-        figures |= {**powers(args.tournaments, seed=2), "tournaments": args.tournaments}
+    figures: dict[str, float | int] = {**speed(), **draws_of_twelve(), **rankings()}
+    figures |= {**powers(args.tournaments, seed=2), "tournaments": args.tournaments}
     for name, value in figures.items():
         print(f"{name:<24} {value:.3g}")
     if args.json:

@@ -129,22 +129,23 @@ class Placed:
     @property
     def verdict(self) -> str:
         """Where the player stands, in a sentence."""
-        own = self.placement
-        at, low, high = map(self.rungs.equivalent, (own.elo, own.low, own.high))
-        to = "or more" if np.isinf(high) else f"to {self._playouts(high)}"
-        like = f"like UCT of {self._playouts(at)} playouts ({self._playouts(low)} {to})"
-        if self.rungs.playouts[0] == 1 and at < 1.5:
-            like = f"like a random player (UCT of at most {self._playouts(high)} playouts)"
+        own, every = self.placement, rated(self.ladder)
+        low, high = every.equivalents(own)
+        if low <= 1 and np.isfinite(high):
+            like = "like a random player"
+            like += f" or UCT of up to {_playouts(high)} playouts" if high > 1 else ""
+        else:
+            to = f"to {_playouts(high)}" if np.isfinite(high) else "or more"
+            like = f"like UCT of {_playouts(every.equivalent(own.elo))} playouts"
+            like += f" ({_playouts(low)} {to})" if np.isfinite(low) else ""
         pairs = counted(own.pairs, "pair")
         return f"{self.player} plays {self.ladder.title} {like}, {pairs} of matches"
 
-    def _playouts(self, value: float) -> str:
-        lowest, *_, highest = self.rungs.playouts
-        if np.isinf(value):
-            return f"more than {highest:,.0f}"
-        if value < lowest:
-            return f"less than {lowest:,.0f}"
-        return f"{value:,.0f}" if value >= 9.5 else f"{value:.1f}".removesuffix(".0")
+
+def _playouts(value: float) -> str:
+    if np.isinf(value):
+        return f"more than {RUNGS[-1]:,}"
+    return f"{value:,.0f}" if value >= 9.5 else f"{value:.1f}".removesuffix(".0")
 
 
 @dataclass

@@ -32,7 +32,7 @@ from gauntlet.pipeline.tables.registry import Results
 from gauntlet.pipeline.tables.spending import Cost
 from gauntlet.pipeline.tables.terminal import sheet_view
 from gauntlet.stats.matches import Ties
-from gauntlet.stats.ratings import LEVEL, By, Fit, rated
+from gauntlet.stats.ratings import LEVEL, By, rated
 
 SEVERAL = Path("outputs/ratings")
 """Output folder for ratings of several folders."""
@@ -41,8 +41,6 @@ SEVERAL = Path("outputs/ratings")
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
-    if options.cost and options.fit != "pairs":
-        parser.error(f"--cost goes with --fit pairs, got --fit {options.fit}")
     if not 0 < options.level < 1:
         parser.error(f"--level lies between 0 and 1, got {options.level:g}")
     out = options.out or (options.folders[0] / "ratings" if len(options.folders) == 1 else SEVERAL)
@@ -62,8 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _rate(arguments: argparse.Namespace) -> tuple[Contest, Results]:
     ties, by = arguments.ties, arguments.by
     contest = load_contest(arguments.folders, scoring=arguments.score, cost=arguments.cost)
-    contest.check(ties, arguments.fit)
-    rate = partial(rated, fit=arguments.fit, ties=ties, by=by, level=arguments.level)
+    contest.check(ties)
+    rate = partial(rated, ties=ties, by=by, level=arguments.level)
     return contest, rate_contest(contest, rate, ties, by)
 
 
@@ -126,11 +124,6 @@ def _parser() -> argparse.ArgumentParser:
     add("folders", type=Path, nargs="+", metavar="DIR", help="the output_dir of a sweep")
     add("--out", type=Path, metavar="DIR",
         help=f"folder of what is written (default DIR/ratings; of several {SEVERAL})")  # fmt: skip
-    fits = (
-        "Bradley and Terry's model of all pairs; Plackett and Luce's of whole rankings; mean score "
-        "against the maximal lottery, or deviation ratings; or as GameBench fits"
-    )
-    add("--fit", choices=get_args(Fit), default="pairs", help=f"{fits} (default %(default)s)")
     ties = "count as half a win for each, or not at all"
     add("--ties", choices=get_args(Ties), default="half", help=f"{ties} (default %(default)s)")
     scores = "who came first, or each cell's measure as a share of its range"

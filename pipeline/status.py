@@ -33,10 +33,10 @@ from gauntlet.pipeline.log.live import CellProgress
 from gauntlet.pipeline.log.outcomes import Outcome, outcome
 from gauntlet.pipeline.log.results import CellInfo, measures
 from gauntlet.pipeline.log.schema import MatchRecord
-from gauntlet.pipeline.tables.claims import ALPHA
 from gauntlet.pipeline.tables.formatting import Scale, heading, number, percent
 from gauntlet.pipeline.tables.registry import LABELS, short_names
 from gauntlet.pipeline.tables.verdict import saved_verdict
+from gauntlet.stats.multiple import ALPHA
 from gauntlet.stats.sequential import bounded_sequence
 
 SILENT_SECONDS = 30.0

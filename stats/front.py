@@ -16,6 +16,7 @@ from scipy.special import stdtr, stdtrit
 
 from gauntlet.stats.bradley_terry import Ints, penalised
 from gauntlet.stats.checks import Floats
+from gauntlet.stats.intervals import NOTHING
 from gauntlet.stats.matches import Matches, Ties, draw_by_deal
 from gauntlet.stats.multiple import holm
 from gauntlet.stats.profile import tails
@@ -83,40 +84,50 @@ class Costs:
         return found
 
     @cached_property
-    def moved(self) -> Floats:
-        """How far each deal moves these means: (deals, players), by linearisation."""
-        found, played = np.zeros(self.amounts.shape), np.zeros(self.amounts.shape[1])
+    def moved(self) -> tuple[Floats, Floats]:
+        """How far each deal moves these means, (deals, players), by linearisation: the sum of
+        squares estimates the variance. With it the degrees of freedom of each player's deals: by
+        F. E. Satterthwaite (1946), Biometrics Bulletin 2, 110-114, of the variances by game. nan
+        for a player with a single deal of a game, which shows no variance."""
+        moved, played = np.zeros(self.amounts.shape), np.zeros(self.amounts.shape[1])
+        variances, degrees = list[Floats](), list[Floats]()
         for game in np.unique(self.games):
             own = self.games == game
-            counts = self.counts[own].sum(0)
+            counts, deals = self.counts[own].sum(0), (self.counts[own] > 0).sum(0)
             mean = self.amounts[own].sum(0) / np.maximum(counts, 1.0)
-            found[own] = (self.amounts[own] - self.counts[own] * mean) / np.maximum(counts, 1.0)
+            off = (self.amounts[own] - self.counts[own] * mean) / np.maximum(counts, 1.0)
+            alone = np.where(deals == 1, np.nan, np.maximum(deals - 1.0, 1.0))
+            moved[own] = off * np.sqrt(deals / alone)
+            variances.append(np.square(moved[own]).sum(0))
+            degrees.append(np.maximum(deals - 1.0, 0.0))
             played += counts > 0
-        return found / np.maximum(played, 1.0)
+        total, by_game = np.sum(variances, axis=0), np.square(variances) / np.maximum(degrees, 1)
+        some = total > 0
+        freedom = np.square(total) / np.where(some, by_game.sum(0), 1.0)
+        return moved / np.maximum(played, 1.0), np.where(some, freedom, np.sum(degrees, axis=0))
 
     def limits(self, level: float) -> tuple[Floats, Floats]:
-        """Limits of the means, by Student's t over deals; nan for a single deal."""
-        error, degrees = self._errors(self.moved)
+        """Limits of the means, by Student's t over each player's deals; nan for a single deal of a
+        game, and for costs that never vary, unless they are 0."""
+        moved, degrees = self.moved
+        error = np.sqrt(np.square(moved).sum(0))
         width = stdtrit(degrees, (1.0 + level) / 2.0) * error
+        width[(error <= NOTHING * self.mean) & (self.mean > 0)] = np.nan
         return self.mean - width, self.mean + width
 
     def cheaper(self) -> Floats:
-        """Return the p-value that each row's player costs less than each column's, (k, k). It is 0
-        or 1 for costs whose difference never varies, as between players that cost nothing and
-        others that always cost the same."""
-        k = len(self.mean)
+        """Return the p-value that each row's player costs less than each column's, (k, k), by
+        Student's t with the fewer degrees of freedom of the two, which is never too small (M. R.
+        Mickey and M. B. Brown (1966), Ann. Math. Statist. 37, 639-643). Where the difference never
+        varies it is the sign test's of as many deals."""
+        k, (moved, degrees) = len(self.mean), self.moved
         apart = self.mean[:, None] - self.mean
-        error, degrees = self._errors(self.moved[:, :, None] - self.moved[:, None, :])
-        t = apart / np.where(error > 0, error, 1.0)
-        found: Floats = np.where(error > 0, stdtr(degrees, t), (apart >= 0).astype(float))
+        error = np.sqrt(np.square(moved[:, :, None] - moved[:, None, :]).sum(0))
+        fewer = np.minimum(degrees[:, None], degrees)
+        same = error <= NOTHING * np.maximum(self.mean[:, None], self.mean)
+        constant = np.where(apart < 0, 0.5 ** (fewer + 1.0), 1.0)
+        found: Floats = np.where(same, constant, stdtr(fewer, apart / np.where(same, 1.0, error)))
         return np.where(np.eye(k, dtype=bool), np.nan, found)
-
-    def _errors(self, moved: Floats) -> tuple[Floats, float]:
-        """Standard errors, and degrees of freedom."""
-        deals = len(self.games)
-        if deals < 2:
-            return np.full(moved.shape[1:], np.nan), 1.0
-        return np.sqrt((moved**2).sum(0) * deals / (deals - 1.0)), deals - 1.0
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
 A side is one player, or a team whose strength is the mean of its members' (T.-K. Huang, R. C. Weng
 and C.-J. Lin (2006), J. Mach. Learn. Res. 7, 85-115). A match of n sides is all pairs of its sides,
-each with the share 1 / (n - 1): pairs of a Plackett-Luce ranking follow the Bradley-Terry model, so
-ratings from them are consistent (H. Azari Soufiani et al. (2013), NIPS 26, 2706-2714).
+each with the share 1 / (n - 1): pairs of a Plackett-Luce ranking without ties follow the
+Bradley-Terry model, so ratings from them are consistent (H. Azari Soufiani et al. (2013), NIPS 26,
+2706-2714). With ties, a rating is of the expected score, a tie being half a win.
 """
 
 from __future__ import annotations

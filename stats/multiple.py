@@ -8,6 +8,10 @@ from numpy.typing import ArrayLike
 from gauntlet.stats import checks
 from gauntlet.stats.checks import Floats
 
+ALPHA = 0.05
+"""The chance of any wrong claim in a family of tests, wherever one is planned, made or stated: the
+intervals beside them are 95%."""
+
 
 def holm(p_values: ArrayLike) -> Floats:
     """Return Holm's step-down adjusted p-values for one list, as a list of the same length.

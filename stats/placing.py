@@ -2,7 +2,9 @@
 
 A ladder's rungs are search players of 4^0, 4^1, ... playouts, where one playout is random play.
 Ratings are in Elo: a player d above another scores 1 / (1 + 10^(-d / 400)) a match, a draw being
-half a win. A pair of matches (both seats on one opening) gives 0, 1/2, 1, 3/2 or 2.
+half a win. A pair of matches (both seats on one opening) gives 0, 1/2, 1, 3/2 or 2. Between rungs
+log2 of the playouts is linear in Elo, but for 2 playouts (SECOND); BETWEEN is the error of that,
+and `python -m benchmarks.placing between` measures both.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import isotonic_regression
+from scipy.special import ndtri
 from scipy.stats import f as f_distribution
 
 from gauntlet.stats.bradley_terry import FLAT, beats, information, penalised
@@ -28,6 +31,12 @@ BEYOND, STEP = 800.0, 2.0
 LEVEL = 0.95
 FEW = 6
 """Pairs of matches before a placement may end."""
+SECOND = 0.69
+"""Where UCT of two playouts stands between random play and UCT of four."""
+BETWEEN = 0.12
+"""Standard error of a player's place midway between two rungs, as a share of the step."""
+FINE = 0.01
+"""Spacing of the places that an interval is searched in, as a share of the step."""
 
 
 @dataclass(frozen=True)
@@ -91,21 +100,54 @@ class Rungs:
         """The ratings that a player may have."""
         return np.arange(self.elo.min() - BEYOND, self.elo.max() + BEYOND + STEP, STEP)
 
-    def equivalent(self, elo: float) -> float:
-        """Return the playouts of the UCT player of this rating.
+    @property
+    def rising(self) -> Floats:
+        """The Elo of each rung, made to rise by weighted isotonic regression, (k,)."""
+        found = isotonic_regression(self.elo, weights=np.maximum(self.error, 1.0) ** -2).x
+        # Flat stretches: any point of them.
+        return np.asarray(found + 1e-6 * np.arange(len(found)), float)
 
-        log2 of the playouts is linear between the rungs, whose ratings are first made to rise
-        (weighted isotonic regression). 1 at and below the lowest rung if that is random play; 0
-        below another lowest rung, infinity above the highest.
-        """
-        weights = np.maximum(self.error, 1.0) ** -2
-        rising = isotonic_regression(self.elo, weights=weights).x
-        rising = rising + 1e-6 * np.arange(len(rising))  # flat stretches: any point of them
+    def equivalent(self, elo: float) -> float:
+        """Return the playouts of the UCT player of this rating: 1 at and below random play,
+        infinity above the highest rung."""
+        rising = self.rising
         if elo > rising[-1]:
             return float(np.inf)
-        if elo < rising[0] and self.playouts[0] > 1:
-            return 0.0
-        return float(2 ** np.interp(elo, rising, np.log2(self.playouts)))
+        return float(playouts_at(np.interp(elo, rising, np.arange(len(rising)))))
+
+    def equivalents(self, placement: Placement) -> tuple[float, float]:
+        """Return the fewest and the most playouts of a UCT player that the placement does not
+        exclude: the squares of its interval's halves and of the line's error are added."""
+        rising, numbers = self.rising, np.arange(len(self.elo))
+        steps = places(len(rising))
+        ahead = np.interp(steps, numbers, rising) - placement.elo
+        half = np.where(ahead < 0, placement.low, placement.high) - placement.elo
+        reach = float(ndtri((1 + LEVEL) / 2)) * between(steps, rising)
+        at = np.interp(placement.elo, rising, numbers)
+        inside = steps[np.abs(ahead) <= np.hypot(half, reach)]
+        ends = playouts_at([inside.min(initial=at), inside.max(initial=at)])
+        low, high = np.where(np.array([placement.low, placement.high]) > rising[-1], np.inf, ends)
+        return float(low), float(high)
+
+
+def places(rungs: int) -> Floats:
+    """Return places on a ladder of so many rungs, in steps above random play."""
+    return np.linspace(0.0, rungs - 1.0, round((rungs - 1) / FINE) + 1)
+
+
+def playouts_at(steps: ArrayLike) -> Floats:
+    """Return the playouts of a UCT player at these places."""
+    knots = np.array([0.0, SECOND, 1.0, 64.0])
+    found: Floats = 2 ** np.interp(np.asarray(steps, float), knots, [0.0, 1.0, 2.0, 128.0])
+    return found
+
+
+def between(steps: Floats, levels: Floats) -> Floats:
+    """Return the standard error of the line through the rungs' levels at these places."""
+    below = np.minimum(steps.astype(int), len(levels) - 2)
+    part = steps - below
+    found: Floats = BETWEEN * 4.0 * part * (1.0 - part) * np.abs(np.diff(levels))[below]
+    return found
 
 
 @dataclass(frozen=True)

@@ -18,22 +18,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
 from scipy.special import expit
 
-from gauntlet.stats import checks, profile, scores
+from gauntlet.stats import checks, profile
 from gauntlet.stats.bradley_terry import Ints, beats, penalised, spectral
 from gauntlet.stats.chains import mixed, parts
 from gauntlet.stats.checks import Floats
-from gauntlet.stats.lotteries import deviation_ratings, maximal_lottery
-from gauntlet.stats.luce import luce
 from gauntlet.stats.matches import Matches, Ties, draw_by_match
-from gauntlet.stats.scores import PairScores
 
-Fit = Literal["pairs", "luce", "nash", "deviation", "spectral"]
 By = Literal["deal", "match"]
 Bounds = Callable[[Ints, Floats], tuple[Floats, Floats]]
 
@@ -82,22 +78,6 @@ class Ratings:
 
 
 @dataclass(frozen=True)
-class Averages(Ratings):
-    """Ratings that are mean scores less 1/2 against a lottery over the players, -1/2 to 1/2.
-
-    lottery: the maximal one. scores: of every two players.
-    """
-
-    lottery: Floats
-    scores: PairScores
-
-    @cached_property
-    def chances(self) -> tuple[Floats, Floats, Floats]:
-        """The mean score of each row's player against each column's, with limits."""
-        return scores.chances(self.scores, self.level)
-
-
-@dataclass(frozen=True)
 class Bootstrapped:
     """Ratings of bootstrap samples. draws: (draws, players)."""
 
@@ -117,73 +97,31 @@ class Bootstrapped:
         return low, high
 
 
-def rated(
-    matches: Matches,
-    fit: Fit = "pairs",
-    ties: Ties = "half",
-    by: By = "deal",
-    level: float = LEVEL,
-) -> Ratings:
-    """Rate the players of some matches.
+def rated(matches: Matches, ties: Ties = "half", by: By = "deal", level: float = LEVEL) -> Ratings:
+    """Rate the players of some matches by `bradley_terry.penalised`, with `profile.limits`.
 
-    fit: "pairs", `bradley_terry.penalised`; "luce", whole rankings (`stats.luce`); "nash" and
-    "deviation", mean scores against a lottery (`stats.lotteries`), which give `Averages`;
-    "spectral", as GameBench. ties: whether a match that ends 1/2 to 1/2 is half a win for each, or
-    does not count. With `by` deal, there are no limits where a game has a single deal. Raises
-    ValueError for unknown settings, levels outside (0, 1), and teams with a fit of single players.
+    ties: whether a match that ends 1/2 to 1/2 is half a win for each, or does not count. With `by`
+    deal, there are no limits where a game has a single deal. Limits are widened to the rating
+    where its prior has moved it beyond them. Raises ValueError for unknown settings and levels
+    outside (0, 1).
     """
-    for given, kind in ((fit, Fit), (ties, Ties), (by, By)):
-        if given not in get_args(kind):
-            raise ValueError(f"{given!r} is none of {', '.join(get_args(kind))}")
+    for setting, kind in ((ties, Ties), (by, By)):
+        if setting not in get_args(kind):
+            raise ValueError(f"{setting!r} is none of {', '.join(get_args(kind))}")
     checks.inside(level, "level")
-    if fit in ("nash", "deviation"):
-        return _averages(matches, fit, ties, by, level)
-    belongs = parts(matches.wins(ties), matches.teams)
-    zero = _zero(matches, ties, belongs)
-    found, bounds = _fitted(matches, fit, ties, by, level)
-    fitted = np.where(belongs < 0, np.nan, found - zero @ found)
-    return Ratings(fitted, matches.played, belongs, level, zero, bounds)
-
-
-def _fitted(matches: Matches, fit: Fit, ties: Ties, by: By, level: float) -> tuple[Floats, Bounds]:
     wins, units = matches.wins(ties), clusters(matches, by)
-    if fit == "luce":
-        model = luce(matches, ties, units)
-        return model.rating, _if_clustered(matches, by, partial(model.limits, matches, ties, level))
-    if fit == "spectral" and matches.teams is not None:
-        raise ValueError("the spectral fit rates single players, and some sides are teams")
-    found = spectral(wins) if fit == "spectral" else penalised(wins, teams=matches.teams)
-    return found, _if_clustered(matches, by, partial(profile.limits, matches, ties, units, level))
+    belongs, fitted = parts(wins, matches.teams), penalised(wins, teams=matches.teams)
+    zero = _zero(matches, ties, belongs)
 
+    def bounds(players: Ints, against: Floats) -> tuple[Floats, Floats]:
+        if by == "deal" and single_deal(matches):
+            return (np.full(len(players), np.nan),) * 2
+        low, high = profile.limits(matches, ties, units, level, players, against)
+        rating = fitted[players] - against @ fitted
+        return np.minimum(low, rating), np.maximum(high, rating)
 
-def _averages(matches: Matches, fit: Fit, ties: Ties, by: By, level: float) -> Averages:
-    """Nash averages or deviation ratings: nan where two of those who played never met."""
-    met = PairScores.from_matches(matches, ties, clusters(matches, by))
-    k, played = matches.players, np.flatnonzero(met.counts.sum((0, 2)) > 0)
-    own = met.of_players(played)
-    fitted, lottery = np.full(k, np.nan), np.zeros(k)
-    chosen = maximal_lottery if fit == "nash" else _strictest
-    if len(played) > 1 and not np.isnan(own.means).any():
-        margins = own.means - 0.5
-        lottery[played] = maximal_lottery(margins)
-        fitted[played] = margins @ chosen(margins)
-
-    def bounds(players: Ints, _: Floats) -> tuple[Floats, Floats]:
-        ends = np.full((2, k), np.nan)
-        if not np.isnan(fitted[played]).any():
-            ends[:, played] = scores.against_lottery(own, level)
-        return ends[0, players], ends[1, players]
-
-    belongs = np.where(np.isnan(fitted), -1, 0)
-    clustered = _if_clustered(matches, by, bounds)
-    return Averages(
-        fitted, matches.played, belongs, level, np.zeros((k, k)), clustered, lottery, met
-    )
-
-
-def _strictest(margins: Floats) -> Floats:
-    """The lottery of deviation ratings."""
-    return deviation_ratings(margins)[1]
+    ratings = np.where(belongs < 0, np.nan, fitted - zero @ fitted)
+    return Ratings(ratings, matches.played, belongs, level, zero, bounds)
 
 
 def clusters(matches: Matches, by: By) -> Ints:
@@ -223,13 +161,6 @@ def _zero(matches: Matches, ties: Ties, belongs: Ints) -> Floats:
         held = np.where(core if core.sum() > 1 else inside, weight, 0.0)
         zeros[inside] = held / held.sum()
     return zeros
-
-
-def _if_clustered(matches: Matches, by: By, bounds: Bounds) -> Bounds:
-    """No limits by deal where a game has a single one."""
-    if by == "deal" and single_deal(matches):
-        return lambda players, _: (np.full(len(players), np.nan),) * 2
-    return bounds
 
 
 def single_deal(matches: Matches) -> bool:

@@ -1,4 +1,4 @@
-"""Mean scores of every two players, by deal: who beats whom, and scores against a lottery.
+"""Mean scores of every two players, by deal: who beats whom, and in which circles.
 
 A deal's value of a mean is its value in the linearised ratio of totals (as `means.per_deal`), so
 that games keep their weights and the mean over deals is the mean.
@@ -11,33 +11,21 @@ from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
-from scipy.stats import norm
-from scipy.stats import t as student
 
 from gauntlet.stats.bradley_terry import Ints
 from gauntlet.stats.chains import Truths, reached
 from gauntlet.stats.checks import Floats
-from gauntlet.stats.lotteries import lotteries
 from gauntlet.stats.matches import Matches, Ties
-from gauntlet.stats.means import limits, p_value
+from gauntlet.stats.means import p_value
 from gauntlet.stats.multiple import holm
-
-HALVES = 2
-"""Parts of the deals: a lottery from one is judged by the other."""
-DRAWS = 400
-"""Draws for limits against a lottery."""
 
 
 @dataclass(frozen=True)
 class PairScores:
-    """Points and matches of every two players by deal, weighted: (deals, k, k).
-
-    order: the place of each deal within its game.
-    """
+    """Points and matches of every two players by deal, weighted: (deals, k, k)."""
 
     points: Floats
     counts: Floats
-    order: Ints
 
     @classmethod
     def from_matches(cls, matches: Matches, ties: Ties, units: Ints) -> PairScores:
@@ -52,13 +40,7 @@ class PairScores:
         for one, other, score in sides:
             np.add.at(points, (units, one, other), weights * score)
             np.add.at(counts, (units, one, other), weights)
-        games = np.zeros(deals, int)
-        games[units] = matches.games
-        order = np.zeros(deals, int)
-        for game in np.unique(games):
-            own = games == game
-            order[own] = np.arange(own.sum())
-        return cls(points, counts, order)
+        return cls(points, counts)
 
     @property
     def means(self) -> Floats:
@@ -77,23 +59,6 @@ class PairScores:
         found: Floats = off / np.where(totals > 0, totals, 1.0)
         return found
 
-    def of_players(self, players: Ints) -> PairScores:
-        """Of some players only."""
-        rows, columns = np.ix_(players, players)
-        points, counts = (table[:, rows, columns] for table in (self.points, self.counts))
-        return PairScores(points, counts, self.order)
-
-    def half(self, number: int) -> PairScores:
-        """Every second deal of each game."""
-        own = self.order % HALVES == number
-        return PairScores(self.points[own], self.counts[own], self.order[own])
-
-    def weighted(self, weights: Floats) -> Floats:
-        """The margins where the deals have these weights above 0, (n, deals): (n, k, k)."""
-        points, counts = (np.tensordot(weights, table, 1) for table in (self.points, self.counts))
-        margins = np.where(counts > 0, points / np.where(counts > 0, counts, 1.0) - 0.5, 0.0)
-        return np.asarray((margins - margins.swapaxes(1, 2)) / 2, float)
-
     def by_deal(self, first: int, second: int) -> Floats:
         """The values of the deals in which these two met."""
         met = self.counts[:, first, second] > 0
@@ -110,7 +75,8 @@ def beats(scores: PairScores) -> Floats:
     for one, other in permutations(range(k), 2):
         values = scores.by_deal(one, other)
         if len(values) > 1:
-            found[one, other] = p_value(values, _span(values), 0.5, "above")
+            span = min(0.0, values.min()), max(1.0, values.max())
+            found[one, other] = p_value(values, span, 0.5, "above")
     corrected: Floats = holm(found.ravel()).reshape(k, k)
     return corrected
 
@@ -129,46 +95,6 @@ def cycles(shown: Truths) -> list[list[int]]:
             turn = best.index(min(best))
             found.append(best[turn:] + best[:turn])
     return found
-
-
-def against_lottery(scores: PairScores, level: float) -> tuple[Floats, Floats]:
-    """Return limits of each player's mean score, less 1/2, against a lottery that nobody beats:
-    quantiles of DRAWS draws that give every deal an exponential weight of mean 1 (the Bayesian
-    bootstrap, D. B. Rubin (1981), Ann. Stat. 9, 130-134), so that they know of other lotteries.
-
-    In a draw each half of the deals gives the lottery that the other half is scored against, as a
-    lottery suits the deals that it was made from. The quantiles are widened as Student's t is wider
-    than a normal. No limit exceeds 0. nan if two players did not meet in both halves, or these have
-    fewer than two deals.
-    """
-    halves, rng = [scores.half(number) for number in range(HALVES)], np.random.default_rng(0)
-    if any(np.isnan(half.means).any() or len(half.order) < 2 for half in halves):
-        return (np.full(len(scores.means), np.nan),) * 2
-    margins = [half.weighted(rng.exponential(size=(DRAWS, len(half.order)))) for half in halves]
-    against = zip(margins, map(lotteries, margins[::-1]), strict=True)
-    drawn = np.mean([np.einsum("nij,nj->ni", own, p) for own, p in against], axis=0)
-    tail = (1 + level) / 2
-    middle, wider = drawn.mean(0), student.ppf(tail, len(scores.order) - 1) / norm.ppf(tail)
-    low, high = middle + wider * (np.quantile(drawn, (1 - tail, tail), axis=0) - middle)
-    return np.minimum(low, 0.0), np.minimum(high, 0.0)
-
-
-def chances(scores: PairScores, level: float) -> tuple[Floats, Floats, Floats]:
-    """Return each mean score with its limits by deals: three tables (k, k), nan where two never
-    met, and on the diagonal."""
-    k = len(scores.means)
-    mean = np.where(np.eye(k, dtype=bool), np.nan, scores.means)
-    low, high = np.full((2, k, k), np.nan)
-    for one, other in permutations(range(k), 2):
-        values = scores.by_deal(one, other)
-        if len(values) > 1:
-            low[one, other], high[one, other] = limits(values, _span(values), level)
-    return mean, low, high
-
-
-def _span(values: Floats, low: float = 0.0) -> tuple[float, float]:
-    """The range of scores from `low`, or what a deal's values reach."""
-    return min(low, float(values.min())), max(low + 1.0, float(values.max()))
 
 
 def _shortest(shown: Truths, start: int) -> list[int]:

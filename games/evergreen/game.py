@@ -1,9 +1,10 @@
 """Generated games, so that a model plays what it cannot have read about.
 
-`game=evergreen game.family=mnk game.seed=7` is the first game that meets `kept`, and that no lower
-seed has, among those drawn from that family and seed. `accepted.csv` lists these, so that nobody
-solves the games of all lower seeds; higher seeds than it has differ from all that it lists. Cf.
-gg-bench (arXiv:2505.07215), whose games a language model writes.
+`game=evergreen game.family=mnk game.seed=7` is the first game that is `suitable`, and whose
+`signature` no lower seed has, among those drawn from that family and seed. `accepted.csv` lists
+these, so that nobody solves the games of all lower seeds; the signatures of higher seeds than it
+has differ from all that it lists. Cf. gg-bench (arXiv:2505.07215), whose games a language model
+writes.
 """
 
 from __future__ import annotations
@@ -234,7 +235,9 @@ def suitable(solution: Solution) -> bool:
 
 
 def signature(solution: Solution) -> tuple[float, ...]:
-    """Numbers that equal games under other names share: positions, ends, values, margins."""
+    """Numbers that equal games under other names mostly share: positions, ends, values, margins.
+    Not where heaps that may be split stand in another order, or prizes decide alike: then it counts
+    other positions (`benchmarks.evergreen.tree` compares games themselves)."""
     start = solution.value(solution.rules.start())
     ends = sum(not solution.rules.movers(one) for one in solution.values)
     margins = (solution.margin(one, "random") for one in ("perfect", "one_ply"))

@@ -24,15 +24,17 @@ from gauntlet.papers.league.matches import ANCHOR, Games, contest, logs, read, u
 from gauntlet.pipeline.tables import plot_style
 from gauntlet.pipeline.tables.ratings import rate_contest, rating_span
 from gauntlet.pipeline.tables.registry import Results
-from gauntlet.stats.multiple import holm
+from gauntlet.stats import placing
+from gauntlet.stats.intervals import NOTHING
+from gauntlet.stats.multiple import ALPHA, holm
 from gauntlet.stats.paired import clustered_mean
 from gauntlet.stats.ratings import rated
 
 RUNGS = {ANCHOR: 1, "uct_4": 4, "uct_16": 16, "uct_64": 64}
 """Playouts a decision of the search players that give the unit; random play is one."""
-DRAWS, SEED = 2_000, 1
+ROUNDING = 1e-9
 LEAST = 5
-"""Games that a player must share with the search players; the bootstrap of fewer says nothing."""
+"""Games that a player must share with the search players."""
 REAL = ("smollm2_135m", "gemma3_270m")
 METHODS = ("pride", "cloze", "counterfactual")
 """One prompt, its letters' prior taken out; all rotations; every option by itself."""
@@ -58,27 +60,31 @@ class Mean:
 
     @classmethod
     def over_units(cls, values: ArrayLike) -> Mean:
-        """By Student's t, for two or more units; fewer have no interval; nan is left out."""
+        """By Student's t, for two or more units; fewer have no interval; nan is left out. Equal
+        values have none either, and the p-value of the sign test."""
         each = np.asarray(values, float)
         each = each[np.isfinite(each)]
         mean = clustered_mean(each, np.arange(len(each)))
-        p = float(mean.estimate == 0)
-        if mean.error != 0:
-            p = 2 * float(student.sf(abs(mean.estimate) / mean.error, mean.deals - 1))
+        if mean.error <= NOTHING:
+            p = 0.5 ** (mean.deals - 1) if mean.estimate else 1.0
+            return cls(mean.estimate, np.nan, np.nan, p, mean.deals)
+        p = 2 * float(student.sf(abs(mean.estimate) / mean.error, mean.deals - 1))
         return cls(mean.estimate, mean.low, mean.high, p, mean.deals)
 
     def score(self) -> str:
         """As a score around one half."""
-        value, low, high = (50 + 100 * one for one in (self.value, self.low, self.high))
-        return f"{value:.0f}%" + f" ({low:.0f} to {high:.0f})" * (self.units > 1)
+        return self._shown("{:.0f}", "%", 50.0)
 
     def brief(self) -> str:
-        value, low, high = (100 * one for one in (self.value, self.low, self.high))
-        return f"{value:+.0f} ({low:+.0f} to {high:+.0f})"
+        return self._shown("{:+.0f}")
 
     def points(self) -> str:
-        span = f" ({100 * self.low:+.1f} to {100 * self.high:+.1f})" if self.units > 1 else ""
-        return f"{100 * self.value:+.1f} points{span}"
+        return self._shown("{:+.1f}", " points")
+
+    def _shown(self, form: str, unit: str = "", zero: float = 0.0) -> str:
+        """In points, with the interval if there is one."""
+        value, low, high = (form.format(zero + 100 * x) for x in (self.value, self.low, self.high))
+        return f"{value}{unit}" + (f" ({low} to {high})" if np.isfinite(self.low) else "")
 
 
 def by_game(games: Games) -> pd.DataFrame:
@@ -98,8 +104,9 @@ def difference(games: Games, player: str, other: str) -> Mean:
 
 def playouts(scores: pd.DataFrame, player: str) -> tuple[float, float, float]:
     """The playouts a decision of a search player with the same mean score over the games that both
-    play, with a 95% bootstrap interval over games; 1 is random play, and the highest rung a limit.
-    nan for fewer than LEAST such games."""
+    play, with a 95% interval: those whose line between the rungs the player's scores do not differ
+    from by Student's t over games, with the error of the line (`stats.placing`). 1 is random play,
+    and the highest rung a limit. nan for fewer than LEAST such games."""
     rungs = scores.reindex([*RUNGS])
     rungs.loc[ANCHOR] = 0.5
     own = scores.reindex([player]).to_numpy(float)[0]
@@ -108,17 +115,16 @@ def playouts(scores: pd.DataFrame, player: str) -> tuple[float, float, float]:
     if shared.sum() < LEAST:
         return np.nan, np.nan, np.nan
     levels, own = levels[:, shared], own[shared]
-    rng = np.random.default_rng(SEED)
-    drawn = rng.integers(len(own), size=(DRAWS, len(own)))
-    every = np.array([_placed(levels[:, at].mean(axis=1), own[at].mean()) for at in drawn])
-    low, high = np.quantile(every, [0.025, 0.975])
-    return _placed(levels.mean(axis=1), own.mean()), float(low), float(high)
-
-
-def _placed(levels: np.ndarray, score: float) -> float:
-    """Interpolated between the rungs in the logarithm of their playouts."""
-    rising = np.maximum.accumulate(levels)
-    return float(np.exp(np.interp(score, rising, np.log([*RUNGS.values()]))))
+    rungs_mean, numbers = levels.mean(axis=1), np.arange(len(levels))
+    steps = placing.places(len(levels))
+    line = np.array([np.interp(steps, numbers, level) for level in levels.T]).T
+    apart = own - line
+    error = apart.std(axis=1, ddof=1) / len(own) ** 0.5
+    reach = student.ppf(0.975, len(own) - 1) * np.hypot(error, placing.between(steps, rungs_mean))
+    at = np.interp(own.mean(), np.maximum.accumulate(rungs_mean), numbers)
+    inside = steps[np.abs(apart.mean(axis=1)) <= reach + ROUNDING]
+    at, low, high = placing.playouts_at([at, inside.min(initial=at), inside.max(initial=at)])
+    return float(at), float(low), float(high)
 
 
 def leaderboard(games: Games, folders: Sequence[Path]) -> pd.DataFrame:
@@ -142,7 +148,7 @@ def leaderboard(games: Games, folders: Sequence[Path]) -> pd.DataFrame:
                 "asked": own["asked"].sum(),
             }
         )
-    return pd.DataFrame(rows).sort_values("rating", ascending=False)
+    return pd.DataFrame(rows).sort_values("rating", ascending=False, kind="stable")
 
 
 def table_lines(games: Games, folders: Sequence[Path]) -> Iterator[str]:
@@ -249,7 +255,7 @@ def _holm(means: Mapping[str, Mean]) -> dict[str, float]:
 
 def _shown(p: Mapping[str, float]) -> str:
     """Those below 5%, with a verb."""
-    named = [f"`{one}`" for one, value in p.items() if value < 0.05]
+    named = [f"`{one}`" for one, value in p.items() if value < ALPHA]
     return f"{', '.join(named)} {'is' if len(named) == 1 else 'are'}" if named else "none is"
 
 

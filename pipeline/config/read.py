@@ -103,8 +103,8 @@ class CellConfig:
 
 @dataclass(frozen=True)
 class Expect:
-    """The win rate that a planned number of deals should detect, with its power and significance
-    level, and the precision that `stop=precision` aims for.
+    """The win rate that a planned number of deals should detect, with its power, and the precision
+    that `stop=precision` aims for.
 
     win_rate: of every cell; None for `gain` above the cell's own baseline.
     """
@@ -112,7 +112,6 @@ class Expect:
     win_rate: Share | None
     gain: Share
     power: Share
-    alpha: Share
     half_width: Share
 
     def above(self, baseline: float) -> float:
@@ -142,7 +141,6 @@ class Adaptive:
     """
 
     verdict: Verdict
-    alpha: float
     margin: float
     round_deals: int
     budget: Budget
@@ -429,7 +427,7 @@ def _adaptive(values: Node) -> Adaptive:
     if values["margin"] >= 0.5:
         raise UserError(f"margin={values['margin']:g}: with pairing=adaptive it is below 0.5")
     own = {key: values[key] for key in ("verdict", "margin", "round_deals")}
-    return Adaptive(**own, alpha=values["expect"].alpha, budget=values["budget"])
+    return Adaptive(**own, budget=values["budget"])
 
 
 def _label(group: str, job: Composed) -> str:

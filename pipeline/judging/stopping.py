@@ -1,7 +1,7 @@
 """Early stopping of a cell, based on its gap-free deals.
 
 `stop=sprt` tests raw wins or scores: above the baseline, or below what `expect` asks for. The error
-rate `expect.alpha` is split evenly between the cells. `stop=precision` continues until the
+rate ALPHA is split evenly between the cells. `stop=precision` continues until the
 confidence sequence of the luck-adjusted win rate (raw if it cannot be adjusted) is no wider than +-
 `expect.half_width`; for other measures, which must be bounded, as a fraction of the range. The
 stopping point depends only on the deals in order: matches in progress at that point stay in the log
@@ -29,6 +29,7 @@ from gauntlet.pipeline.log.metadata_files import to_bytes
 from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.log.results import CellInfo, CellResults, collect
 from gauntlet.pipeline.plan.cells import Cell, Plan
+from gauntlet.stats.multiple import ALPHA
 from gauntlet.stats.sequential import Stop, precision, sprt
 
 SOON = 10
@@ -83,10 +84,10 @@ def decide(
         assert result.about.baseline is not None
         expect, rate = sweep.expect, result.about.baseline.rate
         target = expect.above(rate)
-        stop = sprt(figures.tolist(), rate, target, expect.alpha / cells, 1 - expect.power)
+        stop = sprt(figures.tolist(), rate, target, ALPHA / cells, 1 - expect.power)
     elif sweep.stop == "precision":
         values, null = deal_values(folder, cell, result, sweep.seed)
-        stop = precision(values, null, sweep.expect.half_width, sweep.expect.alpha)
+        stop = precision(values, null, sweep.expect.half_width, ALPHA)
     else:
         return None
     return stop and replace(stop, deals=int(deals[stop.deals - 1]) + 1)
@@ -155,7 +156,7 @@ def settle(
         result.about.key: _stop_entry(sweep, result.about, stops[result.about.key])
         for result in results
     }
-    about = {"rule": sweep.stop, **asdict(sweep.expect)}
+    about = {"rule": sweep.stop, "alpha": ALPHA, **asdict(sweep.expect)}
     write_atomically(path, to_bytes({**about, "cells": cell_stops}))
     return cut_at_stop(folder, results)
 

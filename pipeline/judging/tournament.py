@@ -15,6 +15,7 @@ import numpy as np
 from gauntlet.common.errors import UserError, counted
 from gauntlet.pipeline.config.read import Adaptive
 from gauntlet.pipeline.log.results import CellInfo, CellResults
+from gauntlet.stats.multiple import ALPHA
 from gauntlet.stats.tournament import Pair, Tournament
 
 NAMED = 3
@@ -39,7 +40,7 @@ def rule_of(adaptive: Adaptive, abouts: Sequence[CellInfo]) -> dict[str, Any]:
             f"sweep has {len(abouts):,} cells, and {len(players)} players make "
             f"{math.comb(len(players), 2)}"
         )
-    settings = {key: getattr(adaptive, key) for key in ("verdict", "alpha", "margin")}
+    settings = {"verdict": adaptive.verdict, "alpha": ALPHA, "margin": adaptive.margin}
     return {**settings, "players": [*players]}
 
 

@@ -11,6 +11,7 @@ from gauntlet.pipeline.config.read import MOST_PLAYED, Expect, SweepConfig
 from gauntlet.pipeline.plan.baseline import Baseline
 from gauntlet.pipeline.plan.cells import Cell
 from gauntlet.stats import power
+from gauntlet.stats.multiple import ALPHA
 
 MOST_KNOWN = 0.9
 """Of the games that a baseline is worth, the deals that a plan may need if it had no error."""
@@ -57,7 +58,7 @@ def _deals(expect: Expect, cell: Cell, baseline: Baseline, tests: int) -> int:
         )
     try:
         side = cell.test.side
-        exact = power.deals_one_proportion(target, null, expect.power, expect.alpha, tests, side)
+        exact = power.deals_one_proportion(target, null, expect.power, ALPHA, tests, side)
     except ValueError as error:
         raise UserError(f"deals=auto cannot be planned for {cell.name}: {error}") from error
     if exact >= MOST_KNOWN * baseline.worth:

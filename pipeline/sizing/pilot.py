@@ -14,6 +14,7 @@ from gauntlet.common.terminal import WrappedTable
 from gauntlet.pipeline.config.read import Expect
 from gauntlet.pipeline.tables.primary_test import results_by_deal
 from gauntlet.pipeline.tables.registry import Results
+from gauntlet.stats.multiple import ALPHA
 from gauntlet.stats.power import deals_from_pilot
 
 LEAST = 10
@@ -37,7 +38,7 @@ def show_pilot(out: Console, folder: Path, expect: Expect) -> None:
     tests = "one test" if len(rows) == 1 else f"{len(rows)} tests, Holm's strictest step"
     gain = rows[0]["scale"].difference(_gain(rows[0], expect), sign=False)
     out.print(
-        f"To show {gain} with {expect.power:.0%} power, two-sided, alpha {expect.alpha:g} over "
+        f"To show {gain} with {expect.power:.0%} power, two-sided, alpha {ALPHA:g} over "
         f"{tests}. To be safe: with the spread at its upper 80% confidence limit (Browne 1995)."
     )
 
@@ -66,9 +67,7 @@ def _gain(row: dict[str, Any], expect: Expect) -> float:
 
 def _line(row: dict[str, Any], expect: Expect, tests: int) -> Iterator[str]:
     deals, spread = row["deals"], row["spread"]
-    likely, safe = deals_from_pilot(
-        deals, spread, _gain(row, expect), expect.power, expect.alpha, tests
-    )
+    likely, safe = deals_from_pilot(deals, spread, _gain(row, expect), expect.power, ALPHA, tests)
     yield row["name"]
     yield f"{deals:,}"
     yield row["scale"].difference(spread, sign=False)

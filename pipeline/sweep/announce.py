@@ -17,6 +17,7 @@ from gauntlet.pipeline.plan.cells import Plan
 from gauntlet.pipeline.plan.deals import against_known
 from gauntlet.pipeline.tables.claims import planned_tests
 from gauntlet.stats import power
+from gauntlet.stats.multiple import ALPHA
 
 ADJUSTED = "(for raw wins; where results are luck-adjusted, mostly smaller differences show)"
 
@@ -104,7 +105,7 @@ def power_line(
     rate, null, settings = (
         baseline.rate,
         baseline.rate - test.margin,
-        (expect.alpha, tests, test.side),
+        (ALPHA, tests, test.side),
     )
     worth = against_known(deals, baseline)
     least = power.detectable_one_proportion(worth, null, 0.8, *settings) - test.margin
@@ -117,7 +118,7 @@ def power_line(
     margin = f", margin {100 * test.margin:g} points" * (test.margin > 0)
     lines = [
         f"{counted(deals, 'deal')} {can} with 80% power",
-        f"(baseline {baseline.policy} {100 * rate:.2f}%{margin}, {sides} alpha {expect.alpha:g}, "
+        f"(baseline {baseline.policy} {100 * rate:.2f}%{margin}, {sides} alpha {ALPHA:g}, "
         f"Holm over {counted(tests, 'test')})",
     ]
     target = expect.above(rate)

@@ -28,7 +28,6 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.metadata_files import to_bytes
 from gauntlet.pipeline.log.results import CellInfo, CellResults
 
-ALPHA = 0.05
 MOST = 40
 """Terms of a regression: its cost grows with their square, and it needs more deals than terms."""
 

@@ -11,12 +11,12 @@ import pandas as pd
 
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables import claims
-from gauntlet.pipeline.tables.claims import ALPHA, MOST, Term
+from gauntlet.pipeline.tables.claims import MOST, Term
 from gauntlet.pipeline.tables.controls import rivals
 from gauntlet.pipeline.tables.formatting import Scale, p_value
 from gauntlet.pipeline.tables.primary_test import Rival, pair_columns, read_difference
 from gauntlet.pipeline.tables.registry import Results
-from gauntlet.stats.multiple import holm
+from gauntlet.stats.multiple import ALPHA, holm
 from gauntlet.stats.regression import Fit, clustered_linear, clustered_logit
 
 TOO_MANY = (

@@ -35,7 +35,6 @@ from gauntlet.pipeline.tables.spending import Cost, spending
 from gauntlet.stats.chains import parts
 from gauntlet.stats.front import Spent
 from gauntlet.stats.matches import Matches, Ties
-from gauntlet.stats.ratings import Fit
 
 Scoring = Literal["rank", "measure"]
 Place = tuple[str, str, int]
@@ -96,9 +95,9 @@ class Contest:
     def game_matches(self, number: int) -> Matches:
         return self.matches.where(self.matches.games == number)
 
-    def check(self, ties: Ties, fit: Fit = "pairs") -> None:
-        """Raises UserError if there are fewer than two players with a match that counts, if the
-        matches do not determine how all of them differ, or if the fit needs other matches."""
+    def check(self, ties: Ties) -> None:
+        """Raises UserError if there are fewer than two players with a match that counts, or if the
+        matches do not determine how all of them differ."""
         part_of = parts(self.matches.wins(ties), self.matches.teams)
         rated = np.flatnonzero(part_of >= 0)
         if len(rated) < 2:
@@ -116,23 +115,6 @@ class Contest:
                 "no chain of matches joins these players, so they cannot be rated together: "
                 f"{groups}"
             )
-        self._check_fit(ties, fit, rated)
-
-    def _check_fit(self, ties: Ties, fit: Fit, rated: np.ndarray) -> None:
-        if fit in ("spectral", "nash", "deviation") and self.matches.teams is not None:
-            raise UserError(
-                f"--fit {fit} rates single players, and some sides are teams; pairs or luce would "
-                "do"
-            )
-        if fit in ("nash", "deviation"):
-            wins = self.matches.wins(ties)
-            for one, other in combinations(rated, 2):
-                if not wins[one, other] + wins[other, one]:
-                    raise UserError(
-                        f"--fit {fit} needs every two players to have met, and "
-                        f"{self.players[one]} and {self.players[other]} have not; pairs or luce "
-                        "would do"
-                    )
 
 
 def load_contest(

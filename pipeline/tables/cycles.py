@@ -10,17 +10,14 @@ import numpy as np
 from gauntlet.pipeline.tables.ratings import ContestRatings, contest_ratings
 from gauntlet.pipeline.tables.registry import Part, Results, table
 from gauntlet.pipeline.tables.sheets import Column, View, decimal, share, text
-from gauntlet.stats.lotteries import deviation_ratings, maximal_lottery
-from gauntlet.stats.ratings import clusters, rated, single_deal
+from gauntlet.stats.lotteries import maximal_lottery
+from gauntlet.stats.multiple import ALPHA
+from gauntlet.stats.ratings import clusters, single_deal
 from gauntlet.stats.scores import PairScores, beats, cycles
 
-ALPHA = 0.05
-"""Of all sentences together that one player beats another."""
 CYCLES = {
     "player": "the player",
-    "rating": "by pairs: log odds around the mean",
-    "deviation": "deviation rating: how much more than a half it would score by always playing, "
-    "against the joint play that makes this least for the best; 0 at most",
+    "rating": "log odds around the mean",
     "lottery": "its chance in the maximal lottery: the mix of players that nobody beats on average",
     "cycle": "who beats whom in its circle, each beyond chance (5% over all pairs, Holm); empty "
     "outside any",
@@ -31,8 +28,7 @@ def _sentences(part: Part) -> str:
     found = ". ".join(dict.fromkeys(filter(None, part.rows["cycle"])))
     return (
         f"{found}.\nEach beats the next beyond chance (5% over all pairs, by deals, Holm), so no "
-        "order says who beats whom. lottery: the mix of players that nobody beats on average; "
-        "deviation: mean score less 1/2 against the most even such mix."
+        "order says who beats whom. lottery: the mix of players that nobody beats on average."
     )
 
 
@@ -41,7 +37,6 @@ CYCLES_VIEW = View(
     (
         Column("player", text("player")),
         Column("rating", decimal("rating", "+.2f")),
-        Column("deviation", decimal("deviation", "+.3f")),
         Column("lottery", share("lottery")),
     ),
     _sentences,
@@ -61,14 +56,12 @@ def cycle_rows(results: Results) -> Iterator[dict[str, Any]]:
     circles = cycles(np.nan_to_num(beats(scores), nan=1.0) < ALPHA)
     if not circles:
         return
-    by_pairs = rated(found.contest.matches, "pairs", found.ties, found.by).fitted
-    lottery, deviation = maximal_lottery(margins), deviation_ratings(margins)[0]
-    for at in np.argsort(-by_pairs, kind="stable"):
+    ratings, lottery = found.ratings.fitted, maximal_lottery(margins)
+    for at in np.argsort(-ratings, kind="stable"):
         own = [sentence(circle, names) for circle in circles if at in circle]
         yield {
             "player": names[at],
-            "rating": by_pairs[at],
-            "deviation": deviation[at],
+            "rating": ratings[at],
             "lottery": lottery[at],
             "cycle": ". ".join(own),
         }

@@ -17,7 +17,6 @@ from gauntlet.common.errors import counted
 from gauntlet.pipeline.config.read import DeclaredTest
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables import controls
-from gauntlet.pipeline.tables.claims import ALPHA
 from gauntlet.pipeline.tables.conditions import (
     claimed_pairs,
     comparison_group,
@@ -32,6 +31,7 @@ from gauntlet.pipeline.tables.registry import Results, truncation_note
 from gauntlet.pipeline.tables.stopped import control_caveat, verdicts
 from gauntlet.pipeline.tables.verdict import BETTER, OPEN, WORSE, detectable, outcome
 from gauntlet.stats.means import LEAST
+from gauntlet.stats.multiple import ALPHA
 
 MOST = 40
 """Cells that have a sentence of their own."""

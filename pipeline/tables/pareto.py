@@ -19,9 +19,8 @@ from gauntlet.pipeline.tables.registry import Part, Results, table
 from gauntlet.pipeline.tables.sheets import Column, Format, Row, View, decimal, share, text
 from gauntlet.pipeline.tables.spending import UNITS
 from gauntlet.stats.front import DRAWS, front
+from gauntlet.stats.multiple import ALPHA
 
-ALPHA = 0.05
-"""Of all sentences together that one player dominates another."""
 COST = {
     "player": "the player",
     "cost": "its mean cost of a match, every game weighing the same",

@@ -18,9 +18,10 @@ from gauntlet.games.capabilities import WIN, Measure
 from gauntlet.pipeline.config.read import DeclaredTest
 from gauntlet.pipeline.log.results import CellInfo, CellResults
 from gauntlet.pipeline.plan.baseline import Baseline
-from gauntlet.pipeline.tables.claims import ALPHA, null_value
+from gauntlet.pipeline.tables.claims import null_value
 from gauntlet.pipeline.tables.formatting import Scale
 from gauntlet.stats.means import limits, p_value, per_deal, reaching, with_error
+from gauntlet.stats.multiple import ALPHA
 from gauntlet.stats.paired import count_pairs, mcnemar, permutation
 from gauntlet.stats.proportions import fisher_test
 

@@ -26,13 +26,9 @@ def rating_figures(results: Results) -> Iterator[tuple[str, Figure]]:
     assert rated is not None
     players = list(results["ratings"]["player"])
     title = f"Ratings with {rated.ratings.level:.0%} intervals"
-    yield "ratings", interval_plot(results["ratings"], title, f"rating, {rated.unit}")
+    yield "ratings", interval_plot(results["ratings"], title)
     if results["ratings_by_game"]["game"].nunique() > 1:
-        table = results["ratings_by_game"]
-        yield (
-            "ratings_by_game",
-            game_plot(table, players, f"rating in this game, {rated.unit}"),
-        )
+        yield "ratings_by_game", game_plot(results["ratings_by_game"], players)
     names = players[:MANY]
     if len(names) > 2:
         title = "The chance that the row's player beats the column's, by their ratings"
@@ -40,7 +36,7 @@ def rating_figures(results: Results) -> Iterator[tuple[str, Figure]]:
         yield "ratings_pairs", chance_map(chances, names, title)
 
 
-def interval_plot(table: pd.DataFrame, title: str, unit: str = "rating, log odds") -> Figure:
+def interval_plot(table: pd.DataFrame, title: str) -> Figure:
     """A row for each player: rating with low and high, an arrow where it is unbounded."""
     top = table.head(plot_style.max_rows())
     places = list(range(len(top)))
@@ -49,11 +45,11 @@ def interval_plot(table: pd.DataFrame, title: str, unit: str = "rating, log odds
     intervals(axes, places, top, edges(top), ACCENT, 1.4)
     axes.plot(top["rating"], places, "o", color=ACCENT, ms=4)
     plot_style.label_rows(axes, places, list(top["player"]), above=plot_style.narrow())
-    axes.set_xlabel(unit)
+    axes.set_xlabel("rating, log odds")
     return plot_style.set_title(figure, title)
 
 
-def game_plot(table: pd.DataFrame, players: Sequence[str], unit: str) -> Figure:
+def game_plot(table: pd.DataFrame, players: Sequence[str]) -> Figure:
     """A row for each game with a mark per player and its interval; of many players the first."""
     plotted, games = players[: len(MARKS)], list(dict.fromkeys(table["game"]))
     ends = edges(table[table["player"].isin(plotted)])
@@ -68,7 +64,7 @@ def game_plot(table: pd.DataFrame, players: Sequence[str], unit: str) -> Figure:
         axes.axhline(line + 0.5, color=MUTED, lw=0.3)
     plot_style.label_rows(axes, list(range(len(games))), games, above=plot_style.narrow())
     axes.set_ylim(len(games) - 0.5, -0.8 if plot_style.narrow() else -0.5)
-    axes.set_xlabel(unit)
+    axes.set_xlabel("rating in this game, log odds")
     plot_style.add_legend(figure, 4)
     return plot_style.set_title(figure, "Ratings by game")
 

@@ -26,7 +26,7 @@ from gauntlet.pipeline.tables.registry import (
 )
 from gauntlet.pipeline.tables.sheets import Column, View, count, decimal, share, text
 from gauntlet.stats.matches import Matches, Ties
-from gauntlet.stats.ratings import Averages, By, Ratings, without_each
+from gauntlet.stats.ratings import By, Ratings, without_each
 
 Rate = Callable[[Matches], Ratings]
 NAMES = ("ratings", "ratings_by_game", "ratings_pairs", "ratings_left_out")
@@ -36,8 +36,7 @@ SQUARE = 8
 """The most players whose pairwise chances a terminal shows."""
 PART = "players of one part alone can be compared; empty without a rating"
 RATING = {
-    "rating": "log odds around the mean; with --fit nash or deviation the mean score less 1/2 "
-    "against a lottery that nobody beats; empty where it cannot be had",
+    "rating": "log odds around the mean; empty without a match that counts",
     "low": "lower end of its interval; -inf where nothing bounds it",
     "high": "upper end of its interval; inf where nothing bounds it",
 }
@@ -53,15 +52,6 @@ class ContestRatings:
     rate: Rate
     ties: Ties = "half"
     by: By = "deal"
-
-    @property
-    def averages(self) -> bool:
-        """Whether ratings are mean scores against a lottery, not log odds."""
-        return isinstance(self.ratings, Averages)
-
-    @property
-    def unit(self) -> str:
-        return "mean score less 1/2 against a lottery" if self.averages else "log odds"
 
 
 def contest_ratings(results: Results) -> ContestRatings | None:
@@ -147,21 +137,10 @@ def _overall_columns(part: Part) -> list[Column]:
 OVERALL_VIEW = View(
     "Ratings",
     _overall_columns,
-    lambda part: _meaning(part) + " score: mean over matches; by game: over games.",
+    "rating: log odds around the mean of those who win some and lose some, every game weighing the "
+    "same; 1 more is 2.7 times the odds, or 174 points of Elo. score: mean over matches; by game: "
+    "over games.",
 )
-
-
-def _meaning(part: Part) -> str:
-    rated = part.results.cached(contest_ratings)
-    if rated and rated.averages:
-        return (
-            "rating: mean score less 1/2 against a lottery over the players that nobody beats, "
-            "every game weighing the same: 0 for its members, below 0 for the rest."
-        )
-    return (
-        "rating: log odds around the mean of those who win some and lose some, every game "
-        "weighing the same; 1 more is 2.7 times the odds, or 174 points of Elo."
-    )
 
 
 @table("ratings", OVERALL, [OVERALL_VIEW], place=91, file="ratings.csv")
@@ -191,8 +170,7 @@ def overall(results: Results) -> Iterator[dict[str, Any]]:
 PAIRS = {
     "player_a": "the first player",
     "player_b": "the second player",
-    "chance": "the chance that A beats B, by their ratings; with --fit nash or deviation A's mean "
-    "score",
+    "chance": "the chance that A beats B, by their ratings; a tie is half a win unless dropped",
     "low": "lower end of its interval",
     "high": "upper end of its interval",
     "score": "A's mean score against B; empty where they did not meet",
@@ -208,9 +186,7 @@ def _chances(part: Part) -> Iterator[Sheet]:
     texts = [[percent(x, 0) for x in row] for row in chance_matrix(part.rows, names)]
     rows = [[name, *row] for name, row in zip(_numbered(names), texts, strict=True)]
     headings = ("chance to beat", *(str(at) for at, _ in enumerate(names, start=1)))
-    rated = part.results.cached(contest_ratings)
-    how = "mean score" if rated and rated.averages else "by their ratings"
-    foot = f"The row's player against the column's, {how}. Limits: ratings_pairs.csv."
+    foot = "The row's player against the column's, by their ratings. Limits: ratings_pairs.csv."
     yield Sheet("Who beats whom", headings, rows, foot, part.file)
 
 

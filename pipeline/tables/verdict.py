@@ -20,7 +20,7 @@ from gauntlet.common.errors import UserError
 from gauntlet.games.capabilities import win_or_score
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables import stopped, tournament
-from gauntlet.pipeline.tables.claims import ALPHA, comparison_group, equal_value, null_value
+from gauntlet.pipeline.tables.claims import comparison_group, equal_value, null_value
 from gauntlet.pipeline.tables.conditions import family_size, tested
 from gauntlet.pipeline.tables.controls import rivals
 from gauntlet.pipeline.tables.formatting import Scale
@@ -29,6 +29,7 @@ from gauntlet.pipeline.tables.registry import Results, table
 from gauntlet.pipeline.tables.sheets import WINS
 from gauntlet.pipeline.tables.standings import RoundRobin, best_first, round_robins
 from gauntlet.stats.checks import Side
+from gauntlet.stats.multiple import ALPHA
 from gauntlet.stats.power import detectable_mean
 
 POWER = 0.8

@@ -18,6 +18,7 @@ from gauntlet.pipeline.tables.figures import POINTS, SETTLED, running
 from gauntlet.pipeline.tables.registry import Results, tables
 from gauntlet.pipeline.tracking.params import fit
 from gauntlet.pipeline.tracking.store import MANY
+from gauntlet.stats.multiple import ALPHA
 
 LEAST = 20
 """Minimum points of a running curve: if MANY times POINTS, shared between the cells, leaves
@@ -97,7 +98,7 @@ def total(rows: Sequence[Values]) -> dict[str, float]:
     above it."""
     added = {name: name for name in ("matches", "decisions", "fallbacks", "failed")}
     added |= {f"costs/{name}": name for name in ("all_tokens", "device_seconds")}
-    better = [row["p_holm"] < 0.05 and row["difference"] > 0 for row in rows]
+    better = [row["p_holm"] < ALPHA and row["difference"] > 0 for row in rows]
     return {
         **{name: float(sum(row[column] for row in rows)) for column, name in added.items()},
         "deals": float(min(row["deals"] for row in rows)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from itertools import product
 from operator import xor
@@ -10,8 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.evergreen import different, loss_range, tree
 from gauntlet.agents.minimax import outcome
 from gauntlet.games.evergreen import Evergreen
+from gauntlet.games.evergreen.bidding import Bidding
 from gauntlet.games.evergreen.game import (
     CLEAR,
     FAMILIES,
@@ -102,6 +105,51 @@ def test_every_listed_game_has_its_digest(family: str) -> None:
         found = Solution(solved(family, seed).rules, MOST)
         assert suitable(found)
         assert digest(found) == own, seed
+
+
+HEAPS = TakeAway((3, 5), (1, 3, 4), split=True)
+PRIZES = Bidding((3, 4, 5), 6)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (HEAPS, replace(HEAPS, heaps=(5, 3)), True),
+        (TakeAway((2, 4), (1, 3)), TakeAway((4, 2), (1, 3, 5)), True),
+        (HEAPS, replace(HEAPS, misere=True), False),
+        (HEAPS, replace(HEAPS, heaps=(3, 6)), False),
+        (PRIZES, replace(PRIZES, prizes=(2, 4, 5)), True),
+        (PRIZES, replace(PRIZES, prizes=(1, 4, 5)), False),
+        (Mnk(2, 3, 2), Mnk(3, 2, 2), True),
+    ],
+)
+def test_games_are_the_same_whatever_things_are_called(one: Any, other: Any, same: bool) -> None:
+    trees = dict[object, int]()
+    assert (tree(one, trees) == tree(other, trees)) == same
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("family", "games"), [("mnk", 332), ("takeaway", 320), ("bidding", 299)])
+def test_so_many_of_the_listed_games_are_different(family: str, games: int) -> None:
+    assert different(family, [draw for draw, _ in accepted(family)]) == games
+
+
+def test_a_loss_lies_among_those_by_every_equilibrium() -> None:
+    rng, spans = np.random.default_rng(4), list[float]()
+    for seed in range(4):
+        game = Evergreen(family="bidding", seed=seed)
+        state = game.deal(rng)
+        while seats := game.to_move(state):
+            moves = [game.legal(state, seat) for seat in seats]
+            for seat in seats:
+                for at, move in enumerate(moves[seat]):
+                    low, high = loss_range(game.solution, state.position, seat, at)
+                    loss = game.solution.loss(state.position, seat, move)
+                    assert low - 1e-6 <= loss <= high + 1e-6
+                    spans.append(high - low)
+            state = game.play(state, [each[int(rng.integers(len(each)))] for each in moves])
+    assert max(spans) > 0.5
+    assert np.median(spans) < 1e-6
 
 
 def test_a_seed_beyond_the_list_has_a_game_that_is_not_listed() -> None:

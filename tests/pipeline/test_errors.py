@@ -37,7 +37,8 @@ HYDRA = {
 KEYS = {
     "colour=red": "colour is not a key of the config (known: ablate, agent",
     "+deal=5": "deal is not a key of the config; did you mean 'deals'?",
-    "+expect.foo=1": "expect.foo is not a key of the config (known: alpha, gain",
+    "+expect.foo=1": "expect.foo is not a key of the config (known: gain",
+    "expect.alpha=0.01": "expect.alpha is not a key of the config",
     "+launch.foo=1": "launch.foo is not a key of the config (known: kind, workers)",
     "prompt=direct,cloze prompt.max_tokens=64": "prompt.max_tokens is not a key of prompt=cloze",
     "prompt.wordng=plain": "did you mean 'wording'?",

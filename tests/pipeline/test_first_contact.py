@@ -163,7 +163,7 @@ def test_a_small_machine_is_told_before_ray_starts(
 
 
 ABOVE = DeclaredTest("above")
-EXPECT = Expect(win_rate=None, gain=0.05, power=0.9, alpha=0.05, half_width=0.03)
+EXPECT = Expect(win_rate=None, gain=0.05, power=0.9, half_width=0.03)
 
 
 def test_what_is_expected_is_above_each_baseline() -> None:

@@ -79,6 +79,16 @@ def test_a_mean_over_games_is_students_t() -> None:
     assert np.isnan(results.Mean.over_units([0.3]).p)
 
 
+@pytest.mark.parametrize(("value", "units", "p"), [(0.5, 3, 0.25), (-0.1, 6, 1 / 32), (0, 9, 1)])
+def test_equal_values_have_the_p_of_the_sign_test_and_no_interval(
+    value: float, units: int, p: float
+) -> None:
+    mean = results.Mean.over_units([value] * units)
+    assert (mean.value, mean.p, mean.units) == (pytest.approx(value), p, units)
+    assert np.isnan([mean.low, mean.high]).all()
+    assert mean.brief() == f"{100 * value:+.0f}"
+
+
 def test_a_rung_is_placed_at_its_own_playouts() -> None:
     levels = {"uct_4": 0.6, "uct_16": 0.7, "uct_64": 0.8, "me": 0.65}
     rows = {player: [level + at / 50 for at in range(5)] for player, level in levels.items()}
@@ -86,6 +96,23 @@ def test_a_rung_is_placed_at_its_own_playouts() -> None:
     assert np.isnan(results.playouts(scores[[*"abcd"]], "me")[0]), "too few games"
     assert results.playouts(scores, "uct_16")[0] == pytest.approx(16)
     assert results.playouts(scores, "me")[0] == pytest.approx(8)  # halfway in the logarithm
+
+
+@pytest.mark.parametrize("games", [5, 13])
+def test_random_play_is_excluded_where_students_t_excludes_it(games: int) -> None:
+    rng = np.random.default_rng(games)
+    levels = {"uct_4": 0.68, "uct_16": 0.79, "uct_64": 0.85, "me": 0.5}
+    p, fewest = [], []
+    for _ in range(300):
+        rows = {
+            player: level + 0.12 * rng.standard_normal(games) for player, level in levels.items()
+        }
+        rows["me"] += rng.choice([0.0, 0.1])
+        scores = pd.DataFrame(rows, index=[str(at) for at in range(games)]).T
+        p.append(ttest_1samp(rows["me"], 0.5, alternative="greater").pvalue)
+        fewest.append(results.playouts(scores, "me")[1])
+    assert [one > 1 for one in fewest] == [one < 0.025 for one in p]
+    assert 0 < sum(one > 1 for one in fewest) < 300
 
 
 def test_the_results_are_printed(league: Path, capsys: Capsys, tmp_path: Path) -> None:

@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.placing import placed
 from gauntlet.games import ladder as ladders
 from gauntlet.pipeline import place, verify
 from gauntlet.pipeline.config.compose import composed
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.place import Placed, rated, read_words, rung_cells
 from gauntlet.pipeline.plan.cells import Cell
-from gauntlet.stats.placing import Placement, Rungs
+from gauntlet.stats.placing import Placement
 from tests.pipeline.conftest import Capsys, Refusal
 
 SEARCH = ("game=tic_tac_toe", "agent=search", "agent.playouts=5")
@@ -94,23 +95,33 @@ def random_player() -> tuple[ladders.Ladder, Cell]:
     return ladder, rung_cells(composed(words)[0])[0]
 
 
-RUNGS = Rungs(np.array([1.0, 4, 16, 64]), np.array([0, 100, 200, 300.0]), np.zeros((4, 4)))
-
-
 @pytest.mark.parametrize(
-    ("elo", "low", "high", "told"),
-    [
-        (150, 50, 250, "like UCT of 8 playouts (2 to 32), 0 pairs of matches"),
-        (280, 150, 400, "like UCT of 49 playouts (8 or more)"),
-        (400, 290, 600, "like UCT of more than 64 playouts (56 or more)"),
-        (-90, -300, 50, "like a random player (UCT of at most 2 playouts)"),
+    ("elo", "low", "high", "verdict"),
+    [  # Tic-Tac-Toe's rungs: 0, 162, 328, 451, 500, 531
+        (245, 180, 310, "like UCT of 8 playouts (4.6 to 14), 0 pairs of matches"),
+        (500, 328, 600, "like UCT of 254 playouts (16 or more), 0 pairs of matches"),
+        (600, 540, 700, "like UCT of more than 1,024 playouts, 0 pairs of matches"),
+        (60, -20, 140, "like a random player or UCT of up to 3 playouts, 0 pairs of matches"),
+        (-90, -300, -20, "like a random player, 0 pairs of matches"),
+        (200, -100, 700, "like UCT of 5.5 playouts (1 or more), 0 pairs of matches"),
     ],
 )
-def test_verdicts(elo: float, low: float, high: float, told: str) -> None:
+def test_verdicts(elo: float, low: float, high: float, verdict: str) -> None:
+    """Only an interval without random play says what a player is like."""
+    ladder, cell = random_player()
     placement = Placement(elo, low, high, (), (), True)
-    placed = Placed(*random_player(), RUNGS, placement, 0.0, Path())
-    assert told in placed.verdict
-    assert placed.verdict.startswith("random plays Tic-Tac-Toe ")
+    placed = Placed(ladder, cell, rated(ladder), placement, 0.0, Path())
+    assert placed.verdict == f"random plays Tic-Tac-Toe {verdict}"
+
+
+def test_a_random_player_is_rarely_likened_to_more() -> None:
+    """n = 200; 2.5% is nominal, and more than 14 have a chance of one in 1,000."""
+    ladder, cell = random_player()
+    rungs, rng = rated(ladder), np.random.default_rng(1)
+    every = [
+        Placed(ladder, cell, rungs, placed(0, 75, rng, 4, rungs), 0.0, Path()) for _ in range(200)
+    ]
+    assert sum("like UCT of" in one.verdict for one in every) <= 14
 
 
 @pytest.mark.parametrize("ladder", ladders.ladders().values(), ids=lambda ladder: ladder.name)

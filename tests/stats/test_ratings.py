@@ -45,6 +45,15 @@ def test_a_tie_is_half_a_win_for_each_or_does_not_count() -> None:
     assert half[0, 1] == drop[0, 1]
 
 
+def test_ratings_are_of_scores_not_of_wins_where_matches_tie() -> None:
+    """30 won, 12 lost, 8 tied: the chance is the mean score, 34 of 50; without ties, 30 of 42. A
+    model with ties of its own (R. R. Davidson, 1970) has 30 to 12 for either."""
+    scores = [1.0] * 30 + [0.0] * 12 + [0.5] * 8
+    own = matches([(0, 1, score, 0, deal) for deal, score in enumerate(scores)], 2)
+    assert rated(own).chances[0][0, 1] == pytest.approx(34 / 50, abs=1e-3)
+    assert rated(own, ties="drop").chances[0][0, 1] == pytest.approx(30 / 42, abs=1e-3)
+
+
 @pytest.mark.parametrize("ties", ["half", "drop"])
 def test_draws_are_the_matches_in_the_mean(ties: Ties) -> None:
     tables = np.concatenate([*draw_by_match(SOME, ties, 40_000, np.random.default_rng(0))])
@@ -179,6 +188,23 @@ def test_who_never_met_and_both_won_everything_are_not_told_apart() -> None:
     rows = [(winner, 2, 1.0, 0, deal) for deal in range(9) for winner in (0, 1)]
     found = rated(matches(rows, 3))
     assert [table[0, 1] for table in found.chances] == [pytest.approx(0.5), 0, 1]
+
+
+def test_limits_include_the_rating_however_wide_the_field() -> None:
+    """Ten players in a row, each of whom wins 99 of 100 matches with the next: the prior draws the
+    first from where the matches alone have it, 20.7, to 16.9; they exclude less than 18.1."""
+    rows = [
+        (at, at + 1, float(match > 0), 0, 100 * at + match)
+        for at in range(9)
+        for match in range(100)
+    ]
+    found = rated(matches(rows, 10))
+    low, high = found.limits
+    assert found.fitted[0] == pytest.approx(16.85, abs=0.01)
+    assert (low <= found.fitted).all()
+    assert (found.fitted <= high).all()
+    chance, least, most = found.chances
+    assert np.nanmin(np.stack((chance - least, most - chance))) > -1e-12
 
 
 def test_deals_that_all_end_alike_still_leave_a_width() -> None:

@@ -116,7 +116,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: met(0, 1, 1.0, seconds=2), "lists of one length"),
     *(
         (lambda wrong=wrong: ratings.rated(ONE, **wrong), "is none of|strictly between")
-        for wrong in ({"fit": "elo"}, {"ties": "win"}, {"by": "day"}, {"level": 1.0})
+        for wrong in ({"ties": "win"}, {"by": "day"}, {"level": 1.0})
     ),
     (lambda: regression.clustered_logit([0, 1], [[1]] * 3, [0, 1]), "one row a match"),
     (lambda: regression.clustered_logit([0, 2], [[1], [1]], [0, 1]), "won must be 0 or 1"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.stats import sem, t
 
 from gauntlet.stats import profile
 from gauntlet.stats.bradley_terry import SPREAD, log_likelihood, penalised
@@ -122,3 +123,45 @@ def test_costs_and_who_dominates_whom() -> None:
     assert (found.dominates < 0.05).tolist() == [[False, True, False], [False] * 3, [False] * 3]
     assert found.share[:2].tolist() == [1, 0]
     assert 0.3 < found.share[2] < 0.7
+
+
+def with_newcomer(amounts: list[float], league: list[float]) -> Costs:
+    """Players 0 and 1 meet in every deal at the costs of `league`, and 2 meets 0 in the first
+    deals."""
+    deals, few = np.arange(len(league)), np.arange(len(amounts))
+    first, zero = np.zeros(len(deals) + len(few), int), np.zeros(len(deals) + len(few), int)
+    second, deal = np.repeat([1, 2], [len(deals), len(few)]), np.append(deals, few)
+    matches = Matches(3, first, second, np.ones(len(deal)), zero, deal)
+    players = np.concatenate((first[: len(deals)], second))
+    cost = np.concatenate((league, league, amounts))
+    where = np.concatenate((deals, deal))
+    return Costs.from_matches(Spent(players, np.zeros(len(players), int), where, cost), matches)
+
+
+def test_a_newcomers_costs_are_known_by_its_own_deals() -> None:
+    """Three deals: Student's t of 2 degrees of freedom, whatever the league has played."""
+    own, league = [4.0, 5.0, 9.0], [10.0, 12.0] * 50
+    costs = with_newcomer(own, league)
+    low, high = costs.limits(0.9)
+    assert (low[2], high[2]) == pytest.approx(t.interval(0.9, 2, np.mean(own), sem(own)))
+    assert (low[1], high[1]) == pytest.approx(t.interval(0.9, 99, 11, sem(league)))
+    off = np.zeros(100)
+    off[:3] = (np.array(own) - 6) / 3 * np.sqrt(3 / 2)
+    error = np.sqrt(np.square(off - (np.array(league) - 11) / 100 * np.sqrt(100 / 99)).sum())
+    assert costs.cheaper()[2, 1] == pytest.approx(t.sf((11 - 6) / error, 2))
+
+
+def test_costs_that_never_vary_are_no_proof() -> None:
+    """Three deals at .1 and a hundred at .7: the sign test of three. Nothing costs just nothing."""
+    costs = with_newcomer([0.1] * 3, [0.7] * 100)
+    assert costs.cheaper()[2, 1] == pytest.approx(1 / 8)
+    assert costs.cheaper()[1, 2] == 1
+    assert np.isnan(np.array(costs.limits(0.9))).all()
+    assert np.array(with_newcomer([0.0] * 3, [1.0, 3.0] * 50).limits(0.9))[:, 2].tolist() == [0, 0]
+
+
+def test_a_single_deal_shows_no_variance() -> None:
+    costs = with_newcomer([5.0], [7.0, 8.0] * 10)
+    assert np.isnan(np.array(costs.limits(0.9))[:, 2]).all()
+    assert np.isnan(costs.cheaper()[2]).all()
+    assert np.isfinite(costs.cheaper()[0, 1])
