@@ -18,9 +18,15 @@ BLOCKS, WIDTH, HEADS, INNER, POSITIONS = 2, 64, 4, 128, 512
 
 
 def write_gguf(
-    file: Path, template: str = "", seed: int = 0, architecture: str = "llama", **more: int
+    file: Path,
+    template: str = "",
+    seed: int = 0,
+    architecture: str = "llama",
+    ends: bool = False,
+    **more: int,
 ) -> Path:
-    """A model of `BLOCKS` layers whose tokens are all bytes and a few words."""
+    """A model of `BLOCKS` layers whose tokens are all bytes and a few words. ends: texts are to be
+    ended by the token that ends texts."""
     import gguf
 
     writer = gguf.GGUFWriter(file, architecture)
@@ -41,6 +47,8 @@ def write_gguf(
     writer.add_bos_token_id(1)
     writer.add_eos_token_id(2)
     writer.add_unk_token_id(0)
+    if ends:
+        writer.add_add_eos_token(True)
     if template:
         writer.add_chat_template(template)
     for name, shape in _shapes(len(tokens)).items():

@@ -135,7 +135,7 @@ class Packed:
     ) -> Iterator[list[TokenizedScore]]:
         """The decisions in packs, grouped by size; what does not fit is scored into `replies`."""
         prompts = [prompt for request in requests for prompt in request.prompts]
-        encoded = iter(self.tokens.encode_all(prompts))
+        encoded = iter(self.tokens.encode_all(prompts, answering=True))
         texts = {request: [next(encoded) for _ in request.prompts] for request in requests}
         pack: list[TokenizedScore] = []
         tokens = 0

@@ -51,7 +51,7 @@ class Reference:
 
     def _score(self, request: Score) -> Scores:
         spellings = self.tokens.spellings(request.choices)
-        texts = [self.tokens.encode(prompt) for prompt in request.prompts]
+        texts = [self.tokens.encode(prompt, answering=True) for prompt in request.prompts]
         rows = []
         for text in texts:
             self._go_on()
