@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 from gauntlet.common.errors import ModelError
 from gauntlet.models.chat import DATE, prints_date
 from gauntlet.models.engine import hub
-from gauntlet.models.engine.files import chat_template, check_folder, content_hash, local_folder
+from gauntlet.models.engine.files import (
+    chat_template,
+    check_folder,
+    check_libraries,
+    content_hash,
+    local_folder,
+)
 from gauntlet.models.thoughts import Tags, thoughts_of
 
 if TYPE_CHECKING:
@@ -215,8 +221,10 @@ class Checkpoint:
     def _folder(self) -> Path:
         folder = local_folder(self.path)
         if folder is None:
-            return hub.fetched_folder(self.path, self.revision)
-        check_folder(folder, self.path)
+            folder = hub.fetched_folder(self.path, self.revision)
+        else:
+            check_folder(folder, self.path)
+        check_libraries(folder, self.path)
         return folder
 
     def _tokens(self, folder: Path) -> Tokens:

@@ -23,10 +23,11 @@ def write_gguf(
     seed: int = 0,
     architecture: str = "llama",
     ends: bool = False,
+    damaged: bool = False,
     **more: int,
 ) -> Path:
     """A model of `BLOCKS` layers whose tokens are all bytes and a few words. ends: texts are to be
-    ended by the token that ends texts."""
+    ended by the token that ends texts. damaged: a weight is no number."""
     import gguf
 
     writer = gguf.GGUFWriter(file, architecture)
@@ -55,6 +56,8 @@ def write_gguf(
         rng = np.random.default_rng([seed, len(name), *name.encode()])
         norm = name.endswith("norm.weight")
         values = np.ones(shape) if norm else rng.normal(0, 0.3, shape)
+        if damaged and name == "output_norm.weight":
+            values[0] = np.nan
         writer.add_tensor(name, values.astype(np.float32))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()

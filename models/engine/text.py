@@ -8,9 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from gauntlet.models.base import Detail, Finish, Generate, Generation, unless_plain
+from gauntlet.models.engine.reference import check_finite
 from gauntlet.models.engine.sampling import choose, cut_answer, stream
 from gauntlet.models.engine.tokens import Tokens
 from gauntlet.models.thoughts import Pair
@@ -88,6 +90,7 @@ class Endings:
     def __init__(self, network: Any, tokens: Tokens, end_loops: int = 0) -> None:
         """end_loops: end a text whose last so many tokens repeat one part; 0 for never."""
         self._tokens, self._end_loops = tokens, end_loops
+        self._dtype: torch.dtype = network.dtype
         self._thoughts = tokens.thoughts
         self._tags = _thought_tags(tokens)
         self._ends = _end_tokens(network, tokens)
@@ -98,9 +101,12 @@ class Endings:
         """Append the next token, or end the text, for every text in progress; and one more token
         for each guess that came true.
 
-        logits: for each text a row after its last token, then one after each of its guesses.
+        logits: for each text a row after its last token, then one after each of its guesses. Raises
+            ModelError if they are not finite.
         """
-        likeliest, row = logits.argmax(dim=-1).tolist(), 0
+        largest, places = logits.max(dim=-1)
+        check_finite(largest, self._dtype, self._tokens.name)
+        likeliest, row = places.tolist(), 0
         for text, guess in zip(texts, guesses or [()] * len(texts), strict=True):
             rows = slice(row, row + 1 + len(guess))
             self._follow(text, guess, logits[rows], likeliest[rows])

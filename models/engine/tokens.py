@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
@@ -12,9 +13,11 @@ from typing import Any
 from gauntlet.common.errors import ModelError
 from gauntlet.models.base import Prompt
 from gauntlet.models.chat import TODAY, Message, chat_messages, dated, form_of, shows
-from gauntlet.models.engine.files import SHIPPED
+from gauntlet.models.engine.files import SHIPPED, read_json
 from gauntlet.models.engine.trie import shared_length
 from gauntlet.models.thoughts import Tags, thoughts_of
+
+LOG = logging.getLogger("gauntlet")
 
 BREAK = re.compile(r"\n(?=[A-Za-z0-9])")
 """Where text may be cut: at a line break before a letter or digit."""
@@ -26,6 +29,8 @@ AROUND = 3
 
 FRAGMENTS = 100_000
 """Maximum number of cached fragments; a full cache is cleared."""
+MATCH = 0.8
+"""The least share of a network's tokens that its tokenizer has; the rest is padding."""
 
 
 class Tokens:
@@ -42,10 +47,13 @@ class Tokens:
         chat: bool,
         thinking: bool | None = None,
         thought_tags: Tags | None = None,
+        vocabulary: int | None = None,
     ) -> None:
-        """Raises ModelError if the chat template does not show what it is given."""
+        """vocabulary: the network's number of tokens, if it is known. Raises ModelError if the chat
+        template does not show what it is given."""
         self.tokenizer = tokenizer
         self.name = name
+        self._vocabulary = vocabulary
         self.chat = chat
         self.thoughts = thoughts_of(thought_tags)
         self._settings: dict[str, Any] = {"date_string": TODAY}
@@ -138,7 +146,17 @@ class Tokens:
         return str(self.tokenizer.decode(list(ids), skip_special_tokens=True))
 
     def _encode(self, text: str) -> list[int]:
-        return [*self._opening, *self._bare(text)]
+        return self._known([*self._opening, *self._bare(text)])
+
+    def _known(self, ids: list[int]) -> list[int]:
+        """The tokens. Raises ModelError if the network lacks one of them."""
+        if self._vocabulary is not None and ids and max(ids) >= self._vocabulary:
+            piece = self.tokenizer.convert_ids_to_tokens(max(ids))
+            raise ModelError(
+                f"model {self.name!r}: its network has {self._vocabulary:,} tokens, and none for "
+                f"{piece!r}, number {max(ids):,} of its tokenizer; do the two belong together?"
+            )
+        return ids
 
     def _bare(self, text: str) -> list[int]:
         return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
@@ -155,7 +173,7 @@ class Tokens:
                 f"choice {choice!r} is not a single token of model {self.name!r}, which reads it "
                 f"as {' + '.join(map(repr, pieces)) or 'nothing'}"
             )
-        return tuple(sorted(single))
+        return tuple(sorted(self._known([*single])))
 
     def _special_opening(self) -> list[int]:
         """The special tokens that the tokenizer puts before a raw text. Those that it puts after
@@ -207,7 +225,9 @@ class Tokens:
         new = [fragment for fragment in fragments if fragment not in self._fragments]
         backend = self.tokenizer.backend_tokenizer
         encoded = backend.encode_batch_fast(new, add_special_tokens=False)
-        self._fragments.update((text, one.ids) for text, one in zip(new, encoded, strict=True))
+        self._fragments.update(
+            (text, self._known(one.ids)) for text, one in zip(new, encoded, strict=True)
+        )
 
     def _joined(self, fragments: list[str]) -> list[int]:
         ids = list(self._opening)
@@ -267,4 +287,19 @@ def load_tokens(
     except (OSError, ValueError, KeyError, TypeError, ImportError) as error:
         why = str(error).strip().splitlines()[0]
         raise ModelError(f"model {name!r}: its tokenizer cannot be loaded: {why}") from error
-    return Tokens(tokenizer, name, chat, thinking, thought_tags)
+    config = read_json(folder / "config.json", name)
+    settings = [config, config.get("text_config") or {}]
+    vocabulary = next((one["vocab_size"] for one in settings if "vocab_size" in one), None)
+    if vocabulary is not None:
+        _check_size(tokenizer, name, int(vocabulary))
+    return Tokens(tokenizer, name, chat, thinking, thought_tags, vocabulary)
+
+
+def _check_size(tokenizer: Any, name: str, vocabulary: int) -> None:
+    """Raises ModelError if a tokenizer, without what was added to it, has more tokens than the
+    network; warns if it has far fewer."""
+    sizes = f"its tokenizer has {tokenizer.vocab_size:,} tokens, its network {vocabulary:,}"
+    if tokenizer.vocab_size > vocabulary:
+        raise ModelError(f"model {name!r}: {sizes}; they do not belong together")
+    if len(tokenizer) < MATCH * vocabulary:
+        LOG.warning("model %r: %s; do they belong together?", name, sizes)

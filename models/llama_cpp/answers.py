@@ -43,7 +43,7 @@ OWN_PROBABILITIES = {"samplers": ["temperature"], "mirostat": 0, "logit_bias": [
 FORCE = 10_000.0
 """A bias that lets the server sample a token for certain."""
 
-Spellings = tuple[int, ...]
+Spellings = Sequence[int]
 
 
 class Text(NamedTuple):
@@ -61,7 +61,9 @@ class Texts:
     def __init__(self, client: Client, chat: bool, thoughts: Thoughts) -> None:
         """Raises ModelError if the chat template does not show what it is given."""
         self._client, self._chat, self._thoughts = client, chat, thoughts
-        bare, whole = (self._tokens("A", special) for special in (False, True))
+        bare, whole = (self.tokens("A", special) for special in (False, True))
+        if not bare:
+            raise ModelError(f"{client.who}: its tokenizer reads no text")
         start = next((n for n in range(len(whole)) if whole[n : n + len(bare)] == bare), 0)
         self._adds_bos, self._suffix = start > 0, len(whole) - start - len(bare)
         if not chat:
@@ -94,9 +96,9 @@ class Texts:
     def _sent(self, text: str) -> str | list[int]:
         """The text as a request has it: in tokens if the server would end it with those that say
         that a text has ended."""
-        return self._tokens(text, True)[: -self._suffix] if self._suffix else text
+        return self.tokens(text, True)[: -self._suffix] if self._suffix else text
 
-    def _tokens(self, text: str, special: bool) -> list[int]:
+    def tokens(self, text: str, special: bool) -> list[int]:
         reply = self._client.ask("tokenize", {"content": text, "add_special": special})
         return list(reply.get("tokens", ()))
 
@@ -153,6 +155,7 @@ class LlamaCpp:
         self._client, self._thoughts, self._end = client, thoughts, end
         self.slots = slots
         self._texts, self._vocabulary = Texts(client, chat, thoughts), Vocabulary(client)
+        self._hear(Prompt("", "A"), [self._texts.tokens("A", False)])  # raises if it is unusable
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
         """Raises ModelError, also for a scored prompt that does not fit into the context."""
@@ -248,13 +251,16 @@ def parse_heard(client: Client, reply: Mapping[str, Any]) -> Heard:
     """Raises ModelError if the reply lists no log-probabilities."""
     try:
         listed = reply["completion_probabilities"][0]["top_logprobs"]
-        found = {int(one["id"]): float(one["logprob"]) for one in listed}
+        found = {int(one["id"]): one["logprob"] for one in listed}
         tokens = int(reply["tokens_evaluated"])
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise ModelError(f"{client.who}: its reply lists no log-probabilities") from error
-    if not found or not all(math.isfinite(one) and one <= 1e-3 for one in found.values()):
+    if None in found.values():  # JSON has no other word for it
+        raise ModelError(f"{client.who}: its logits are not finite; are its weights damaged?")
+    numbers = {token: float(logprob) for token, logprob in found.items()}
+    if not numbers or not all(math.isfinite(one) and one <= 1e-3 for one in numbers.values()):
         raise ModelError(f"{client.who}: it lists numbers that are no log-probabilities")
-    return Heard(found, tokens)
+    return Heard(numbers, tokens)
 
 
 def parse_draft(reply: Mapping[str, Any], tags: Thoughts, opened: Pair | None) -> Draft:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -27,11 +26,6 @@ from tests.models.conftest import CHAT
 OTHER = "{% for m in messages %}{{ m.content }}{% endfor %}"
 THINKING = CHAT + "{% if enable_thinking is defined and not enable_thinking %}<t></t>{% endif %}"
 PROMPT = Prompt("Rules.\n", "Hand: red 1\n", "Answer:")
-
-
-@pytest.fixture
-def folder(checkpoint_folder: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(checkpoint_folder, tmp_path / "copy"))
 
 
 def own_file(folder: Path, text: str = CHAT) -> None:

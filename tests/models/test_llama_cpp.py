@@ -136,6 +136,24 @@ def test_a_template_that_prints_today_prints_a_day_that_stays(bos: str, tmp_path
 
 
 @installed
+def test_damaged_weights_are_named_before_anything_is_played(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="its logits are not finite"):
+        source(write_gguf(tmp_path / "nan.gguf", damaged=True)).load()
+
+
+def test_what_is_no_gguf_file_is_named(tmp_path: Path, checkpoint_folder: Path) -> None:
+    pointer = tmp_path / "pointer.gguf"
+    pointer.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n")
+    for path, why in (
+        (pointer, "is a pointer of Git LFS"),
+        (checkpoint_folder, "is a folder; it must be a GGUF file; model=hf plays this folder"),
+        (tmp_path, "is a folder; it must be a GGUF file"),
+    ):
+        with pytest.raises(ModelError, match=f"{why}"):
+            source(path).identity()
+
+
+@installed
 def test_a_template_that_loses_the_question_is_refused(tmp_path: Path) -> None:
     made = write_gguf(tmp_path / "lost.gguf", "{% for m in messages %}[{{ m.role }}]{% endfor %}")
     with pytest.raises(ModelError, match=r"its chat template .*; set chat to false$"):
@@ -421,7 +439,9 @@ LOADING = (503, {"error": {"code": 503, "message": "Loading model", "type": "una
 def test_a_server_that_loads_its_model_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gauntlet.models.llama_cpp.client.POLL_SECONDS", 0.01)
     replies = iter([LOADING, LOADING])
-    with fake_server(lambda _: next(replies, (200, {"total_slots": 3}))) as address:
+    listed = {"completion_probabilities": [{"top_logprobs": [{"id": 5, "logprob": -0.1}]}]}
+    ready = {"total_slots": 3, "tokens": [5], "tokens_evaluated": 1, **listed}
+    with fake_server(lambda _: next(replies, (200, ready))) as address:
         assert LlamaServer(address, chat=False).load().slots == 3
     with (
         fake_server(lambda _: LOADING) as address,
