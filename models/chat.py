@@ -127,13 +127,14 @@ def prints_date(template: str) -> bool:
 
 def rendered(template: str, messages: Sequence[Message], **settings: Any) -> str:
     """The messages in a template, as transformers renders them. Raises one of `BROKEN`."""
-    from transformers.utils.chat_template_utils import render_jinja_template
+    from transformers.utils import chat_template_utils
 
+    render: Any = chat_template_utils.render_jinja_template
     blank = dict.fromkeys(("bos_token", "eos_token", "unk_token", "pad_token"), "")
-    (text,), _ = render_jinja_template(
+    texts, _ = render(
         [list(messages)],
         chat_template=template,
         add_generation_prompt=True,
         **{**blank, "date_string": TODAY, **settings},
     )
-    return str(text)
+    return str(texts[0])

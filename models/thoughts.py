@@ -71,7 +71,7 @@ class Thoughts:
 
     def __init__(self, own: Tags | None = None) -> None:
         self._own = own or ()
-        extra = [Pair(*map(re.escape, own), f"\n{own[1]}\n\n")] if own else []
+        extra = [Pair(re.escape(own[0]), re.escape(own[1]), f"\n{own[1]}\n\n")] if own else []
         self._pairs = (*extra, *KNOWN)
         self._tag = re.compile(
             "|".join(

@@ -199,7 +199,7 @@ def _check_code(folder: Path, name: str, config: dict[str, Any]) -> None:
 def weight_files(folder: Path, name: str) -> tuple[Path, ...]:
     """The checkpoint's safetensors files that the library loads, sorted by name."""
     entry = weights_entry(folder, name)
-    files = (entry,)
+    files: tuple[Path, ...] = (entry,)
     if entry.name.endswith(".index.json"):
         shards = read_json(entry, name).get("weight_map")
         if not isinstance(shards, dict) or not shards:
