@@ -11,8 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from gauntlet.common.errors import ModelError
+from gauntlet.models.chat import DATE, prints_date
 from gauntlet.models.engine import hub
-from gauntlet.models.engine.files import chat_template, check_folder, content_hash, local_folder
+from gauntlet.models.engine.files import (
+    chat_template,
+    check_folder,
+    check_libraries,
+    content_hash,
+    local_folder,
+)
+from gauntlet.models.thoughts import Tags, thoughts_of
 
 if TYPE_CHECKING:
     from gauntlet.models.engine.local import Local
@@ -58,6 +66,7 @@ class Checkpoint:
     offload: "disk" leaves the weights that do not fit in memory on disk and reads them again for
         every pass; scores do not change.
     thinking_room: tokens that a text may have beyond its request's max_tokens, for thoughts.
+    thought_tags: the model's own tags around its thoughts; usual ones are known.
     end_loops: end a text once its last so many tokens are one part again and again, three times
         or more, long before its limit; 0 for never.
 
@@ -76,6 +85,7 @@ class Checkpoint:
     offload: Offload = "none"
     thinking: Choice = "auto"
     thinking_room: int = 0
+    thought_tags: Tags | None = None
     end_loops: int = 0
 
     def __post_init__(self) -> None:
@@ -96,6 +106,7 @@ class Checkpoint:
                 raise ValueError(
                     f"{field} {value!r} of model {self.path!r}: allowed are auto, true, false"
                 )
+        thoughts_of(self.thought_tags)
         if self.revision is not None and local_folder(self.path):
             raise ValueError(f"model {self.path!r} is a folder; only hub models have a revision")
         if self.quantization == "fp8" and self.dtype != "bfloat16":
@@ -131,7 +142,9 @@ class Checkpoint:
             check_folder(folder, self.path)
             source = {"content": content_hash(folder, self.path)}
         chat, thinking = self._format(folder)
-        further = {} if thinking is None else {"thinking": thinking}
+        further: dict[str, Any] = {} if thinking is None else {"thinking": thinking}
+        if chat and prints_date(chat_template(folder, self.path) or ""):
+            further["date"] = DATE.isoformat()
         return {**source, "dtype": self.dtype, "chat": chat, **further, **self._further()}
 
     def _format(self, folder: Path) -> Format:
@@ -153,6 +166,8 @@ class Checkpoint:
         further: dict[str, Any] = {}
         if self.thinking_room:
             further["thinking_room"] = self.thinking_room
+        if self.thought_tags:
+            further["thought_tags"] = list(self.thought_tags)
         if self.end_loops:
             further["end_loops"] = self.end_loops
         if self.quantization != "none":
@@ -206,11 +221,13 @@ class Checkpoint:
     def _folder(self) -> Path:
         folder = local_folder(self.path)
         if folder is None:
-            return hub.fetched_folder(self.path, self.revision)
-        check_folder(folder, self.path)
+            folder = hub.fetched_folder(self.path, self.revision)
+        else:
+            check_folder(folder, self.path)
+        check_libraries(folder, self.path)
         return folder
 
     def _tokens(self, folder: Path) -> Tokens:
         from gauntlet.models.engine.tokens import load_tokens
 
-        return load_tokens(folder, self.path, *self._format(folder))
+        return load_tokens(folder, self.path, *self._format(folder), self.thought_tags)

@@ -18,9 +18,16 @@ BLOCKS, WIDTH, HEADS, INNER, POSITIONS = 2, 64, 4, 128, 512
 
 
 def write_gguf(
-    file: Path, template: str = "", seed: int = 0, architecture: str = "llama", **more: int
+    file: Path,
+    template: str = "",
+    seed: int = 0,
+    architecture: str = "llama",
+    ends: bool = False,
+    damaged: bool = False,
+    **more: int,
 ) -> Path:
-    """A model of `BLOCKS` layers whose tokens are all bytes and a few words."""
+    """A model of `BLOCKS` layers whose tokens are all bytes and a few words. ends: texts are to be
+    ended by the token that ends texts. damaged: a weight is no number."""
     import gguf
 
     writer = gguf.GGUFWriter(file, architecture)
@@ -41,12 +48,16 @@ def write_gguf(
     writer.add_bos_token_id(1)
     writer.add_eos_token_id(2)
     writer.add_unk_token_id(0)
+    if ends:
+        writer.add_add_eos_token(True)
     if template:
         writer.add_chat_template(template)
     for name, shape in _shapes(len(tokens)).items():
         rng = np.random.default_rng([seed, len(name), *name.encode()])
         norm = name.endswith("norm.weight")
         values = np.ones(shape) if norm else rng.normal(0, 0.3, shape)
+        if damaged and name == "output_norm.weight":
+            values[0] = np.nan
         writer.add_tensor(name, values.astype(np.float32))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()

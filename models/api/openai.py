@@ -28,6 +28,7 @@ DEFAULTS: Mapping[str, Any] = {
     "effort": None,
     "thinking_room": 0,
     "thinking_budget": None,
+    "thought_tags": None,
     "headers": {},
     "extra_body": {},
 }

@@ -14,6 +14,7 @@ from gauntlet.models.api.dialects.base import Dialect, Limit, Sending
 from gauntlet.models.api.ledger import Prices
 from gauntlet.models.api.prices import prices_for
 from gauntlet.models.api.scorers import SCORERS
+from gauntlet.models.thoughts import Tags, thoughts_of
 
 BATCH_SLOTS = 1024
 """Requests that a batch job can hold per worker: each has a waiting thread."""
@@ -41,6 +42,7 @@ class Settings:
     effort: how much the model thinks, in the vendor's words; None for the vendor's default.
     thinking_room: tokens added to every request's limit, which thoughts count towards.
     thinking_budget: limit on the thoughts, where the protocol has one.
+    thought_tags: the model's own tags around thoughts within its texts; usual ones are known.
     temperature: "auto" sends it unless the protocol or the vendor's model is known to refuse it.
     stream: whether replies come in parts, as they are written.
     batch: whether requests go by batch jobs of the vendor, at half price and within a day.
@@ -71,6 +73,7 @@ class Settings:
     effort: str | None = None
     thinking_room: int = 0
     thinking_budget: int | None = None
+    thought_tags: Tags | None = None
     temperature: Sending = "auto"
     stream: bool = False
     batch: bool = False
@@ -97,6 +100,7 @@ class Settings:
         for name in ("price_in", "price_out", "price_cached", "cap", "seed", "patience"):
             self._check_least(name, 0)
         self._check_least("thinking_room", 0)
+        thoughts_of(self.thought_tags)
         if not self.timeout > 0:
             raise ValueError(f"timeout {self.timeout:g} of model {self.name!r}: more than 0")
         self._fill()
@@ -177,6 +181,7 @@ class Settings:
             effort=self.effort,
             thinking_room=self.thinking_room,
             thinking_budget=self.thinking_budget,
+            thought_tags=self.thought_tags,
             temperature=self.temperature,
             stream=self.stream,
             extra_body=self.extra_body,

@@ -16,6 +16,7 @@ it its last bits.
 from __future__ import annotations
 
 import logging
+import math
 import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -196,7 +197,7 @@ def tree_difference(engine: Any, plain: Reference, low: int, high: int) -> float
         exact = torch.stack([plain.next_token(one) for one in texts])
         worst = max(worst, _largest(scored - exact))
         spread = max(spread, float(exact.std()))
-    return worst / spread
+    return _share(worst, spread)
 
 
 def branches(text: list[int], short: int, vocabulary: int) -> list[list[int]]:
@@ -225,7 +226,12 @@ def step_difference(plain: Reference, low: int, high: int) -> float:
             exact = plain.next_token(text[:stop])
             worst = max(worst, _largest(torch.log_softmax(logits, dim=-1)[None] - exact))
             spread = max(spread, float(exact.std()))
-    return worst / spread
+    return _share(worst, spread)
+
+
+def _share(worst: float, spread: float) -> float:
+    """The error over the spread of the scores, which a network without weights has none of."""
+    return worst / spread if spread else math.inf if worst else 0.0
 
 
 def _largest(differences: Tensor) -> float:

@@ -10,7 +10,9 @@ import hashlib
 import json
 import os
 import re
-from pathlib import Path
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from gauntlet.common.errors import ModelError, suggest
@@ -44,9 +46,34 @@ SETTINGS = (
     "special_tokens_map.json",
     TOKENIZER_CONFIG,
 )
-FURTHER = (f"{CHAT_TEMPLATES}/*.jinja", "tokenizer.*.json", "*.model")
+FURTHER = (
+    *(f"{CHAT_TEMPLATES}/*.jinja", "config.*.json", "tokenizer.*.json"),
+    *("*.model", "tokenizer.model.*"),
+)
 """Files with unpredictable names that the library reads if they exist."""
 ADAPTER = "adapter_config.json"
+EXPLICIT = "transformers_weights"
+"""The key of a config that names the file of the weights."""
+LIBRARIES: Mapping[str, tuple[str, ...]] = {
+    "bitsandbytes": ("bitsandbytes",),
+    "gptq": ("optimum", "gptqmodel"),
+    "awq": ("gptqmodel",),
+    "aqlm": ("aqlm",),
+    "auto-round": ("auto_round",),
+    "compressed-tensors": ("compressed_tensors",),
+    "eetq": ("kernels",),
+    "fbgemm_fp8": ("fbgemm_gpu",),
+    "hqq": ("hqq",),
+    "quanto": ("optimum", "optimum.quanto"),
+    "torchao": ("torchao",),
+    "vptq": ("vptq",),
+}
+"""The packages with which transformers reads quantized weights, by the method's name in a config;
+pip's names have hyphens."""
+POINTER = b"version https://git-lfs"
+"""How a file begins that Git LFS has not fetched."""
+GGUF = b"GGUF"
+"""How a GGUF file begins."""
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 
 
@@ -66,7 +93,11 @@ def local_folder(path: str) -> Path | None:
     folder = Path(path).expanduser()
     if folder.is_dir():
         return folder
-    if HUB_NAME.fullmatch(path):
+    if folder.is_file():
+        gguf = begins_with(folder, GGUF)
+        remedy = f"model=gguf model.path={path} plays it" if gguf else "give its folder"
+        raise ModelError(f"model path {path!r} is a {'GGUF ' if gguf else ''}file: {remedy}")
+    if HUB_NAME.fullmatch(path) and not path.endswith((".gguf", ".safetensors")):
         return None
     raise ModelError(
         f"model path {path!r} is no folder here; give a folder, or a hub model as organisation/name"
@@ -96,12 +127,13 @@ def hub_name(path: str) -> str:
 def check_folder(folder: Path, name: str) -> None:
     """Raises ModelError, naming the file, unless the checkpoint in `folder` is complete. `name` is
     the user's name for it. Of the weights only the headers are read."""
-    config = read_json(folder / "config.json", name)
     if (folder / ADAPTER).is_file():
+        base = read_json(folder / ADAPTER, name).get("base_model_name_or_path")
         raise ModelError(
-            f"model {name!r} has an {ADAPTER}: only some machines would apply that adapter; merge "
-            "it into the weights and remove the file"
+            f"model {name!r} has an {ADAPTER}: only some machines would apply that adapter to "
+            f"{str(base or 'its model')!r}; merge it into the weights and remove the file"
         )
+    config = read_json(folder / "config.json", name)
     if config.get("model_type") is None:
         raise ModelError(f"model {name!r}: config.json names no model_type")
     if not any((folder / file).is_file() for file in TOKENIZERS):
@@ -109,8 +141,37 @@ def check_folder(folder: Path, name: str) -> None:
             f"model {name!r} has no tokenizer; expected one of {', '.join(TOKENIZERS)}"
         )
     _check_code(folder, name, config)
+    for file in model_files(folder, name):
+        check_fetched(file, name)
     for file in weight_files(folder, name):
         check_safetensors(file, name)
+
+
+def begins_with(file: Path, start: bytes) -> bool:
+    with file.open("rb") as stream:
+        return stream.read(len(start)) == start
+
+
+def check_fetched(file: Path, name: str) -> None:
+    """Raises ModelError if the file only points to what Git LFS would fetch."""
+    if begins_with(file, POINTER):
+        raise ModelError(
+            f"model {name!r}: {file.name} is a pointer of Git LFS, not the file itself; fetch it "
+            "by `git lfs pull` in its folder"
+        )
+
+
+def check_libraries(folder: Path, name: str) -> None:
+    """Raises ModelError if quantized weights need packages that are not installed."""
+    quantization = read_json(folder / "config.json", name).get("quantization_config") or {}
+    method = str(quantization.get("quant_method"))
+    for package in LIBRARIES.get(method, ()):
+        if find_spec(package) is None:
+            install = package.replace("_", "-").replace(".", "-")
+            raise ModelError(
+                f"model {name!r} is quantized by {method}, which needs {package}: pip install "
+                f"{install}"
+            )
 
 
 def _check_code(folder: Path, name: str, config: dict[str, Any]) -> None:
@@ -136,20 +197,39 @@ def _check_code(folder: Path, name: str, config: dict[str, Any]) -> None:
 
 
 def weight_files(folder: Path, name: str) -> tuple[Path, ...]:
-    """The checkpoint's safetensors files, sorted by name."""
-    if (folder / INDEX).is_file():
-        shards = read_json(folder / INDEX, name).get("weight_map")
+    """The checkpoint's safetensors files that the library loads, sorted by name."""
+    entry = weights_entry(folder, name)
+    files: tuple[Path, ...] = (entry,)
+    if entry.name.endswith(".index.json"):
+        shards = read_json(entry, name).get("weight_map")
         if not isinstance(shards, dict) or not shards:
-            raise ModelError(f"model {name!r}: {INDEX} has no weight_map")
-        files = tuple(folder / shard for shard in sorted(set(shards.values())))
-    else:
-        files = (folder / WEIGHTS,)
+            raise ModelError(f"model {name!r}: {entry.name} has no weight_map")
+        files = tuple(
+            folder / _inside(shard, name) for shard in sorted({*map(str, shards.values())})
+        )
     missing = [file.name for file in files if not file.is_file()]
     if missing and any(path for pattern in PICKLES for path in folder.glob(pattern)):
         raise ModelError(f"model {name!r} has only pickled weights; only safetensors are loaded")
     if missing:
         raise ModelError(f"model {name!r} lacks {', '.join(missing)}")
     return files
+
+
+def weights_entry(folder: Path, name: str) -> Path:
+    """The file that the library begins with: the config's, else the single file, also where an
+    index of shards lies beside it, else that index."""
+    explicit = read_json(folder / "config.json", name).get(EXPLICIT)
+    if explicit is not None:
+        return folder / _inside(str(explicit), name)
+    index = not (folder / WEIGHTS).is_file() and (folder / INDEX).is_file()
+    return folder / (INDEX if index else WEIGHTS)
+
+
+def _inside(file: str, name: str) -> str:
+    """A file's name in a checkpoint. Raises ModelError if it lies elsewhere."""
+    if PurePath(file).is_absolute() or ".." in PurePath(file).parts:
+        raise ModelError(f"model {name!r}: its weights lie in {file!r}, outside its folder")
+    return file
 
 
 def check_safetensors(file: Path, name: str) -> None:
@@ -175,7 +255,9 @@ def read_json(file: Path, name: str) -> dict[str, Any]:
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise ModelError(f"model {name!r} has no {file.name}") from error
+        gguf = next(iter(sorted(file.parent.glob("*.gguf"))), None)
+        remedy = f", but a GGUF file: model=gguf model.path={gguf} plays it" if gguf else ""
+        raise ModelError(f"model {name!r} has no {file.name}{remedy}") from error
     except ValueError as error:
         raise ModelError(f"model {name!r}: {file.name} is not valid JSON ({error})") from error
     if not isinstance(content, dict):
@@ -238,7 +320,7 @@ def model_files(folder: Path, name: str) -> list[Path]:
     known = (folder / file for file in (*SETTINGS, *TOKENIZERS, INDEX))
     further = (file for pattern in FURTHER for file in folder.glob(pattern))
     files = {file for file in (*known, *further) if file.is_file()}
-    files.update(weight_files(folder, name))
+    files.update(weight_files(folder, name), [weights_entry(folder, name)])
     return sorted(files, key=lambda file: file.relative_to(folder).as_posix())
 
 

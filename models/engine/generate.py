@@ -27,7 +27,6 @@ from gauntlet.models.engine.text import Endings, Text, merge_samples
 from gauntlet.models.engine.tokens import Tokens
 from gauntlet.models.engine.trie import shared_length
 from gauntlet.models.engine.writing import Writing
-from gauntlet.models.thoughts import opens_thoughts
 
 LOG = logging.getLogger("gauntlet")
 
@@ -139,7 +138,8 @@ class Generator:
         shared = tuple(head[: min(shared_length(head, prompt), len(prompt) - 1)])
         # A cue ends the prompt, so that it need not be rendered once more.
         cue = request.prompt.cue
-        opened = opens_thoughts(cue if cue.strip() else self.tokens.text(request.prompt))
+        prompt_end = cue if cue.strip() else self.tokens.text(request.prompt)
+        opened = self.tokens.thoughts.opened_by(prompt_end)
         most, cut = self._most(request, len(prompt))
         samples = range(request.n if request.temperature > 0 else 1)
         return [Text(request, sample, prompt, shared, most, cut, opened) for sample in samples]

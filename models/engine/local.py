@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+import re
 import sys
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
@@ -19,6 +21,7 @@ from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 
 from gauntlet.common.errors import ModelError
 from gauntlet.models.base import Done, Generate, More, Reply, Request, Score
+from gauntlet.models.engine.equivalence_check import FIRST, probe
 from gauntlet.models.engine.files import Stamp, weight_files
 from gauntlet.models.engine.fp8 import check_device, quantize
 from gauntlet.models.engine.generate import Generator
@@ -31,8 +34,15 @@ from gauntlet.models.engine.tokens import Tokens
 _LOADED: WeakValueDictionary[Any, Any] = WeakValueDictionary()
 """The networks in this process, by files, dtype, kind of device, quantization and offload."""
 _LOADING = Lock()
+LOG = logging.getLogger("gauntlet")
+
 WIDE_SHARE = 1 / 4
 """The largest share of the machine's memory for a bfloat16 network that is held in float32."""
+
+OF_OTHER_SENSES = re.compile(r"(^|\.)(vision|visual|image|audio|multi_modal|mm_|speech)")
+"""Names of weights for what is seen or heard, which no text needs."""
+NAMED = 3
+"""Weights that a message names."""
 
 
 class Local:
@@ -53,10 +63,12 @@ class Local:
         self._cancelled = Event()
         self._go_on = partial(_raise_if_set, self._cancelled)
         with turn(network):
-            packed = None
+            packed, plain = None, Reference(network, tokens, self._go_on)
             if engine == "packed":
                 packed = Packed(network, tokens, invariant, least, self._go_on)
-            self._scorer = packed or Reference(network, tokens, self._go_on)
+            else:
+                plain.next_token(probe(FIRST, plain.vocabulary))  # raises if it is unusable
+            self._scorer = packed or plain
             self._writer = Generator(
                 network, tokens, packed, least, thinking_room, self._go_on, end_loops
             )
@@ -178,18 +190,42 @@ def read_network(folder: Path, name: str, dtype: str, place: torch.device, **fur
             dtype=getattr(torch, dtype),
             use_safetensors=True,
             output_loading_info=True,
+            ignore_mismatched_sizes=True,  # below they are an error in one line
             **options,
         )
     except torch.OutOfMemoryError as error:
         raise ModelError(f"model {name!r} does not fit in the memory of device {place}") from error
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+    except (
+        *(OSError, ValueError, KeyError, TypeError, RuntimeError, ImportError),
+        SafetensorError,
+    ) as error:
         why = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ModelError(f"model {name!r} cannot be loaded: {why}") from error
     if report["missing_keys"]:
         absent = sorted(report["missing_keys"])
         raise ModelError(f"model {name!r} lacks {len(absent)} weights, such as {absent[0]}")
+    if report["mismatched_keys"]:
+        weight, stored, expected = min(report["mismatched_keys"])
+        raise ModelError(
+            f"model {name!r}: config.json does not fit its weights: {weight} has the shape "
+            f"{tuple(stored)}, and should have {tuple(expected)}"
+        )
+    _warn_of_unused(name, frozenset(report["unexpected_keys"]))
     network = network.eval().requires_grad_(False)
     return network if hasattr(network, "hf_device_map") else network.to(place)
+
+
+@cache
+def _warn_of_unused(name: str, weights: frozenset[str]) -> None:
+    unused = sorted(weight for weight in weights if not OF_OTHER_SENSES.search(weight))
+    if unused:
+        LOG.warning(
+            "model %r: its config.json leaves %d weights of its files unused, such as %s; it may "
+            "not be the model that was trained",
+            name,
+            len(unused),
+            ", ".join(unused[:NAMED]),
+        )
 
 
 def choose_device(device: str) -> torch.device:

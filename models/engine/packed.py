@@ -30,7 +30,7 @@ from gauntlet.models.engine.layout import Piece
 from gauntlet.models.engine.memory import Least, Memory, alone, state_bytes
 from gauntlet.models.engine.portable import Portable
 from gauntlet.models.engine.ragged_forward import Flat, Unsupported
-from gauntlet.models.engine.reference import REFUSALS, GoOn, Reference
+from gauntlet.models.engine.reference import REFUSALS, GoOn, Reference, check_finite
 from gauntlet.models.engine.tokens import Tokens
 from gauntlet.models.engine.trie import PromptTree, grow, shared_length
 
@@ -100,9 +100,9 @@ class Packed:
             self._go_on()
             started = self._run(pack)
             # A GPU computes the new pack while the previous one is read.
-            replies.update(_read(waiting))
+            replies.update(self._read(waiting))
             waiting = started
-        replies.update(_read(waiting))
+        replies.update(self._read(waiting))
         return [replies[request] for request in requests]
 
     def past(self, head: tuple[int, ...]) -> KeysValues:
@@ -135,7 +135,7 @@ class Packed:
     ) -> Iterator[list[TokenizedScore]]:
         """The decisions in packs, grouped by size; what does not fit is scored into `replies`."""
         prompts = [prompt for request in requests for prompt in request.prompts]
-        encoded = iter(self.tokens.encode_all(prompts))
+        encoded = iter(self.tokens.encode_all(prompts, answering=True))
         texts = {request: [next(encoded) for _ in request.prompts] for request in requests}
         pack: list[TokenizedScore] = []
         tokens = 0
@@ -194,6 +194,17 @@ class Packed:
         pieces = [Piece(decision.tree, self.past(decision.head)) for decision in pack]
         return pack, columns, self.engine.logprobs(pieces, columns)
 
+    def _read(self, running: Running) -> Iterator[tuple[Score, Scores]]:
+        for pack, columns, logprobs in running:
+            check_finite(logprobs.amax(dim=-1), self._plain.network.dtype, self.tokens.name)
+            place = {token: column for column, token in enumerate(columns)}
+            rows = iter(logprobs.tolist())
+            for decision in pack:
+                spelt = [[place[token] for token in ids] for ids in decision.spellings]
+                answers = [next(rows) for _ in decision.tree.ends]
+                best = tuple(tuple(max(row[c] for c in ids) for ids in spelt) for row in answers)
+                yield decision.request, Scores(best, decision.lengths)
+
     def _take_the_first_that_can(self, network: Any, invariant: bool, least: Least) -> None:
         """Use the fastest path that agrees with the plain scorer. Raises ModelError if none can
         run."""
@@ -230,17 +241,6 @@ class Packed:
         ways = ("the flat pass", "the flat pass by its own modules", "the portable path")
         why = "; ".join(f"{way} {reason}" for way, reason in zip(ways, reasons, strict=False))
         LOG.warning("model %r is scored %s: %s", self.tokens.name, path, why)
-
-
-def _read(running: Running) -> Iterator[tuple[Score, Scores]]:
-    for pack, columns, logprobs in running:
-        place = {token: column for column, token in enumerate(columns)}
-        rows = iter(logprobs.tolist())
-        for decision in pack:
-            spelt = [[place[token] for token in ids] for ids in decision.spellings]
-            answers = [next(rows) for _ in decision.tree.ends]
-            best = tuple(tuple(max(row[c] for c in ids) for ids in spelt) for row in answers)
-            yield decision.request, Scores(best, decision.lengths)
 
 
 class Resident:

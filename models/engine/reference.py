@@ -51,7 +51,7 @@ class Reference:
 
     def _score(self, request: Score) -> Scores:
         spellings = self.tokens.spellings(request.choices)
-        texts = [self.tokens.encode(prompt) for prompt in request.prompts]
+        texts = [self.tokens.encode(prompt, answering=True) for prompt in request.prompts]
         rows = []
         for text in texts:
             self._go_on()
@@ -61,7 +61,9 @@ class Reference:
 
     def next_token(self, text: Sequence[int]) -> torch.Tensor:
         """Log-probabilities of the next token, (vocabulary,), float32. Raises ModelError."""
-        return torch.log_softmax(self.logits(text), dim=-1)
+        logprobs = torch.log_softmax(self.logits(text), dim=-1)
+        check_finite(logprobs.max(), self.network.dtype, self.tokens.name)
+        return logprobs
 
     def logits(self, text: Sequence[int]) -> torch.Tensor:
         """Logits of the next token, (vocabulary,), float32. Raises ModelError."""
@@ -89,6 +91,15 @@ class Reference:
         batch = torch.tensor([list(tokens)], device=self.network.device)
         logits: torch.Tensor = self.network(input_ids=batch, **{**self._options, **options}).logits
         return logits[0, -1].float()
+
+
+def check_finite(numbers: torch.Tensor, dtype: torch.dtype, name: str) -> None:
+    """Raises ModelError unless all are finite: largest logits, or log-probabilities, which are no
+    numbers if one of the logits is none."""
+    if not torch.isfinite(numbers).all():
+        short = str(dtype).removeprefix("torch.")
+        remedy = "use bfloat16 or float32" if short == "float16" else "are its weights damaged?"
+        raise ModelError(f"model {name!r}: its logits are not finite in {short}; {remedy}")
 
 
 def longest(config: Any) -> int:

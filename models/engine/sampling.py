@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from gauntlet.models.thoughts import TAG
+from gauntlet.models.thoughts import Pair, Thoughts
 
 
 def stream(seed: int, sample: int) -> np.random.Generator:
@@ -30,20 +30,11 @@ def cut_at(text: str, stops: Sequence[str]) -> tuple[str, bool]:
     return (text[: min(found)], True) if found else (text, False)
 
 
-def answer_start(text: str, opened: bool) -> int | None:
-    """Where the answer in a text begins, after the last thoughts; None inside thoughts."""
-    last = next((tag for tag in reversed([*TAG.finditer(text)])), None)
-    if last is None:
-        return None if opened else 0
-    if not last[1]:
-        return None
-    rest = text[last.end() :]
-    return len(text) - len(rest.lstrip())
-
-
-def cut_answer(text: str, stops: Sequence[str], opened: bool) -> tuple[str, bool]:
-    """`cut_at` that leaves thoughts alone."""
-    start = answer_start(text, opened)
+def cut_answer(
+    text: str, stops: Sequence[str], thoughts: Thoughts, opened: Pair | None
+) -> tuple[str, bool]:
+    """`cut_at` that leaves thoughts alone; opened: the tags that the prompt has opened."""
+    start = thoughts.answer_start(text, opened)
     if start is None:
         return text, False
     answer, stopped = cut_at(text[start:], stops)

@@ -25,6 +25,7 @@ from gauntlet.models.engine.equivalence_check import TOLERANCE
 from gauntlet.models.engine.local import choose_device, copy_weights, read_network
 from gauntlet.models.engine.memory import Least, key_heads, layer_configs
 from gauntlet.models.engine.ragged_forward import FAMILIES
+from gauntlet.models.engine.reference import check_finite
 
 LOG = logging.getLogger("gauntlet")
 
@@ -174,6 +175,8 @@ class _Unsharded:
         # The known families are tested; for others the scores of a text are compared.
         known = config.model_type in FAMILIES
         self._answers = None if known else _probe(network)
+        if self._answers is not None:
+            check_finite(self._answers.max(), network.dtype, name)
         self._tolerance = TOLERANCE[network.dtype]
 
     def objection(self, part: Any) -> str | None:

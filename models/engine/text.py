@@ -8,12 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from gauntlet.models.base import Detail, Finish, Generate, Generation, unless_plain
-from gauntlet.models.engine.sampling import answer_start, choose, cut_answer, stream
+from gauntlet.models.engine.reference import check_finite
+from gauntlet.models.engine.sampling import choose, cut_answer, stream
 from gauntlet.models.engine.tokens import Tokens
-from gauntlet.models.thoughts import TAG, split_thoughts
+from gauntlet.models.thoughts import Pair
 
 REPEATS = 3
 """How often a text that loops has the same part, at least."""
@@ -27,7 +29,7 @@ class Text:
 
     head: the static part of the prompt, which other texts share.
     most: the number of tokens at which it is cut, and `cut` what it is cut for.
-    opened: whether the prompt has opened the model's thoughts.
+    opened: the tags of thoughts that the prompt has opened.
     """
 
     request: Generate
@@ -36,7 +38,7 @@ class Text:
     head: tuple[int, ...]
     most: int
     cut: Finish
-    opened: bool
+    opened: Pair | None
     rng: np.random.Generator = field(init=False)
     written: list[int] = field(default_factory=list)
     reply: Generation | None = None
@@ -88,6 +90,8 @@ class Endings:
     def __init__(self, network: Any, tokens: Tokens, end_loops: int = 0) -> None:
         """end_loops: end a text whose last so many tokens repeat one part; 0 for never."""
         self._tokens, self._end_loops = tokens, end_loops
+        self._dtype: torch.dtype = network.dtype
+        self._thoughts = tokens.thoughts
         self._tags = _thought_tags(tokens)
         self._ends = _end_tokens(network, tokens)
 
@@ -97,9 +101,12 @@ class Endings:
         """Append the next token, or end the text, for every text in progress; and one more token
         for each guess that came true.
 
-        logits: for each text a row after its last token, then one after each of its guesses.
+        logits: for each text a row after its last token, then one after each of its guesses. Raises
+            ModelError if they are not finite.
         """
-        likeliest, row = logits.argmax(dim=-1).tolist(), 0
+        largest, places = logits.max(dim=-1)
+        check_finite(largest, self._dtype, self._tokens.name)
+        likeliest, row = places.tolist(), 0
         for text, guess in zip(texts, guesses or [()] * len(texts), strict=True):
             rows = slice(row, row + 1 + len(guess))
             self._follow(text, guess, logits[rows], likeliest[rows])
@@ -126,7 +133,9 @@ class Endings:
         looping = not ended_or_full and loops(text.written, self._end_loops)
         if not ended_or_full and not looping and not self._may_stop(text):
             return
-        whole, stopped = cut_answer(self._decode(text.written), text.request.stop, text.opened)
+        whole, stopped = cut_answer(
+            self._decode(text.written), text.request.stop, self._thoughts, text.opened
+        )
         if stopped:
             self.end(text, whole, "stop_string")
         elif ended_or_full or looping:
@@ -134,7 +143,7 @@ class Endings:
 
     def end(self, text: Text, full_text: str, finish: Finish) -> None:
         """Give the text its reply."""
-        thoughts, answer = split_thoughts(full_text, text.opened)
+        thoughts, answer = self._thoughts.split(full_text, text.opened)
         text.reply = Generation(
             answer,
             len(text.prompt),
@@ -145,17 +154,16 @@ class Endings:
 
     def _count_thoughts(self, text: Text) -> int:
         """The number of tokens up to the end of the last thoughts."""
-
-        def tags(count: int) -> int:
-            return len(TAG.findall(self._decode(text.written[:count])))
-
-        every = len(text.written)
-        if answer_start(self._decode(text.written), text.opened) is None:
-            return every
-        return bisect_left(range(every), tags(every), key=tags)
+        every = range(len(text.written))
+        *_, last = self._thoughts.segments(self._decode(text.written), text.opened)
+        if last.pair:
+            return len(every)
+        return bisect_left(
+            every, last.start, key=lambda count: len(self._decode(text.written[:count]))
+        )
 
     def _decode(self, written: Sequence[int]) -> str:
-        """The text of tokens, without special tokens other than tags of thoughts."""
+        """The text of tokens, without special tokens other than those of thoughts."""
         parts, start = [], 0
         for place, token in enumerate(written) if self._tags else ():
             if token in self._tags:
@@ -202,9 +210,10 @@ def merge_samples(samples: Sequence[Generation], n: int) -> Generation:
 
 
 def _thought_tags(tokens: Tokens) -> dict[int, str]:
-    """The special tokens that are tags of thoughts."""
+    """The special tokens that are tags of thoughts, or parts of them."""
     added = getattr(tokens.tokenizer, "added_tokens_decoder", {})
-    return {n: str(t) for n, t in added.items() if t.special and TAG.fullmatch(str(t))}
+    special = {number: str(token) for number, token in added.items() if token.special}
+    return {number: token for number, token in special.items() if tokens.thoughts.is_tag(token)}
 
 
 def _end_tokens(network: Any, tokens: Tokens) -> frozenset[int]:

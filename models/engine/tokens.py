@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import TemplateError
-
 from gauntlet.common.errors import ModelError
 from gauntlet.models.base import Prompt
-from gauntlet.models.chat import TODAY, Message, chat_messages
-from gauntlet.models.engine.files import SHIPPED
+from gauntlet.models.chat import TODAY, Message, chat_messages, dated, form_of, shows
+from gauntlet.models.engine.files import SHIPPED, read_json
 from gauntlet.models.engine.trie import shared_length
+from gauntlet.models.thoughts import Tags, thoughts_of
+
+LOG = logging.getLogger("gauntlet")
 
 BREAK = re.compile(r"\n(?=[A-Za-z0-9])")
 """Where text may be cut: at a line break before a letter or digit."""
@@ -27,6 +29,8 @@ AROUND = 3
 
 FRAGMENTS = 100_000
 """Maximum number of cached fragments; a full cache is cleared."""
+MATCH = 0.8
+"""The least share of a network's tokens that its tokenizer has; the rest is padding."""
 
 
 class Tokens:
@@ -36,54 +40,83 @@ class Tokens:
     is several times faster if lines repeat.
     """
 
-    def __init__(self, tokenizer: Any, name: str, chat: bool, thinking: bool | None = None) -> None:
+    def __init__(
+        self,
+        tokenizer: Any,
+        name: str,
+        chat: bool,
+        thinking: bool | None = None,
+        thought_tags: Tags | None = None,
+        vocabulary: int | None = None,
+    ) -> None:
+        """vocabulary: the network's number of tokens, if it is known. Raises ModelError if the chat
+        template does not show what it is given."""
         self.tokenizer = tokenizer
         self.name = name
+        self._vocabulary = vocabulary
         self.chat = chat
+        self.thoughts = thoughts_of(thought_tags)
         self._settings: dict[str, Any] = {"date_string": TODAY}
         if thinking is not None:
             self._settings["enable_thinking"] = thinking
+        if chat:
+            self._template = dated(tokenizer.get_chat_template())
+            self._form = form_of(self._render, f"model {name!r}")
         self._opening = self._special_opening()
-        self._cuts = self._opening is not None and has_local_words(tokenizer)
+        self._cuts = has_local_words(tokenizer)
         self._fragments: dict[str, list[int]] = {}
         self._places: dict[tuple[str, str], int | None] = {}
         self._heads: dict[tuple[str, str], list[int]] = {}
 
-    def text(self, prompt: Prompt) -> str:
-        """The text to tokenize: the prompt as it is, or wrapped in the chat template."""
+    def text(self, prompt: Prompt, answering: bool = False) -> str:
+        """The text to tokenize: the prompt as it is, or wrapped in the chat template.
+
+        answering: end thoughts that the template opens, as before a cue, which opens the answer.
+        """
         if not self.chat:
             return prompt.text
-        return self.wrapped(chat_messages(prompt)) + prompt.cue
+        wrapped = self.wrapped(chat_messages(prompt))
+        if answering or prompt.cue:
+            wrapped = self.thoughts.closed(wrapped)
+        return wrapped + prompt.cue
 
     def wrapped(self, messages: Sequence[Message]) -> str:
         """The messages in the chat template, up to where the model writes.
 
         If the template has no system role, a leading system message is prepended to the first user
-        message. Raises jinja2's TemplateError if the template rejects the roles.
+        message. Raises ModelError if the template loses a conversation, and jinja2's TemplateError
+        if it rejects the roles.
         """
         if messages[0]["role"] == "system" and not self._knows_system:
             messages = _without_system(messages)
-        wrapped = self.tokenizer.apply_chat_template(
-            list(messages), tokenize=False, add_generation_prompt=True, **self._settings
+        if any(one["role"] == "assistant" for one in messages) and not self._knows_turns:
+            raise ModelError(
+                f"model {self.name!r}: its chat template does not show a conversation; set chat to "
+                "false"
+            )
+        return self._render(self._form(messages))
+
+    def _render(self, messages: Sequence[Message]) -> str:
+        return str(
+            self.tokenizer.apply_chat_template(
+                list(messages),
+                chat_template=self._template,
+                tokenize=False,
+                add_generation_prompt=True,
+                **self._settings,
+            )
         )
-        return str(wrapped)
 
     @cached_property
     def _knows_system(self) -> bool:
-        """Whether the template accepts a system message and includes its text."""
-        probe = [{"role": "system", "content": "0"}, {"role": "user", "content": "1"}]
-        other = [{"role": "system", "content": "2"}, {"role": "user", "content": "1"}]
-        try:
-            shown = [
-                self.tokenizer.apply_chat_template(told, tokenize=False, **self._settings)
-                for told in (probe, other)
-            ]
-        except TemplateError:
-            return False
-        return bool(shown[0] != shown[1])
+        return shows(self._render, self._form, "system", "user")
 
-    def encode(self, prompt: Prompt) -> list[int]:
-        return self._encode(self.text(prompt))
+    @cached_property
+    def _knows_turns(self) -> bool:
+        return shows(self._render, self._form, "user", "assistant", "user")
+
+    def encode(self, prompt: Prompt, answering: bool = False) -> list[int]:
+        return self._encode(self.text(prompt, answering))
 
     def head(self, prompt: Prompt) -> list[int]:
         """The tokens with which every prompt with this system text and static part begins."""
@@ -95,11 +128,11 @@ class Tokens:
             self._heads[opening] = self._encode(probes[0][: shared_length(*probes)])
         return self._heads[opening]
 
-    def encode_all(self, prompts: Sequence[Prompt]) -> list[list[int]]:
+    def encode_all(self, prompts: Sequence[Prompt], answering: bool = False) -> list[list[int]]:
         """The same as `encode` of each."""
         if not self._cuts:
-            return [self.encode(prompt) for prompt in prompts]
-        cut = [self._cut(self.text(prompt)) for prompt in prompts]
+            return [self.encode(prompt, answering) for prompt in prompts]
+        cut = [self._cut(self.text(prompt, answering)) for prompt in prompts]
         self._remember({fragment for fragments in cut for fragment in fragments})
         return [self._joined(fragments) for fragments in cut]
 
@@ -113,7 +146,17 @@ class Tokens:
         return str(self.tokenizer.decode(list(ids), skip_special_tokens=True))
 
     def _encode(self, text: str) -> list[int]:
-        return list(self.tokenizer(text, add_special_tokens=not self.chat)["input_ids"])
+        return self._known([*self._opening, *self._bare(text)])
+
+    def _known(self, ids: list[int]) -> list[int]:
+        """The tokens. Raises ModelError if the network lacks one of them."""
+        if self._vocabulary is not None and ids and max(ids) >= self._vocabulary:
+            piece = self.tokenizer.convert_ids_to_tokens(max(ids))
+            raise ModelError(
+                f"model {self.name!r}: its network has {self._vocabulary:,} tokens, and none for "
+                f"{piece!r}, number {max(ids):,} of its tokenizer; do the two belong together?"
+            )
+        return ids
 
     def _bare(self, text: str) -> list[int]:
         return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
@@ -130,13 +173,18 @@ class Tokens:
                 f"choice {choice!r} is not a single token of model {self.name!r}, which reads it "
                 f"as {' + '.join(map(repr, pieces)) or 'nothing'}"
             )
-        return tuple(sorted(single))
+        return tuple(sorted(self._known([*single])))
 
-    def _special_opening(self) -> list[int] | None:
-        """The special tokens before a text; None if some follow it too."""
-        bare, whole = self._bare("0"), self._encode("0")
-        opening = whole[: len(whole) - len(bare)]
-        return opening if opening + bare == whole else None
+    def _special_opening(self) -> list[int]:
+        """The special tokens that the tokenizer puts before a raw text. Those that it puts after
+        one are left out: they say that the text has ended. Raises ModelError."""
+        if self.chat:
+            return []
+        bare, whole = self._bare("The 0"), list(self.tokenizer("The 0")["input_ids"])
+        for start in range(len(whole)):
+            if whole[start : start + len(bare)] == bare:
+                return whole[:start]
+        raise ModelError(f"model {self.name!r}: its tokenizer reads no text that is asked raw")
 
     def _cut(self, text: str) -> list[str]:
         fragments, start = [], 0
@@ -177,10 +225,12 @@ class Tokens:
         new = [fragment for fragment in fragments if fragment not in self._fragments]
         backend = self.tokenizer.backend_tokenizer
         encoded = backend.encode_batch_fast(new, add_special_tokens=False)
-        self._fragments.update((text, one.ids) for text, one in zip(new, encoded, strict=True))
+        self._fragments.update(
+            (text, self._known(one.ids)) for text, one in zip(new, encoded, strict=True)
+        )
 
     def _joined(self, fragments: list[str]) -> list[int]:
-        ids = list(self._opening or ())
+        ids = list(self._opening)
         for fragment in fragments:
             ids += self._fragments[fragment]
         return ids
@@ -214,7 +264,13 @@ def has_local_words(tokenizer: Any) -> bool:
 
 
 @lru_cache(maxsize=8)
-def load_tokens(folder: Path, name: str, chat: bool, thinking: bool | None = None) -> Tokens:
+def load_tokens(
+    folder: Path,
+    name: str,
+    chat: bool,
+    thinking: bool | None = None,
+    thought_tags: Tags | None = None,
+) -> Tokens:
     """The tokenizer in a checkpoint's folder; `name` is the user's name for the checkpoint.
 
     Shipped checkpoints use the library's plain class directly: finding that out through
@@ -231,4 +287,19 @@ def load_tokens(folder: Path, name: str, chat: bool, thinking: bool | None = Non
     except (OSError, ValueError, KeyError, TypeError, ImportError) as error:
         why = str(error).strip().splitlines()[0]
         raise ModelError(f"model {name!r}: its tokenizer cannot be loaded: {why}") from error
-    return Tokens(tokenizer, name, chat, thinking)
+    config = read_json(folder / "config.json", name)
+    settings = [config, config.get("text_config") or {}]
+    vocabulary = next((one["vocab_size"] for one in settings if "vocab_size" in one), None)
+    if vocabulary is not None:
+        _check_size(tokenizer, name, int(vocabulary))
+    return Tokens(tokenizer, name, chat, thinking, thought_tags, vocabulary)
+
+
+def _check_size(tokenizer: Any, name: str, vocabulary: int) -> None:
+    """Raises ModelError if a tokenizer, without what was added to it, has more tokens than the
+    network; warns if it has far fewer."""
+    sizes = f"its tokenizer has {tokenizer.vocab_size:,} tokens, its network {vocabulary:,}"
+    if tokenizer.vocab_size > vocabulary:
+        raise ModelError(f"model {name!r}: {sizes}; they do not belong together")
+    if len(tokenizer) < MATCH * vocabulary:
+        LOG.warning("model %r: %s; do they belong together?", name, sizes)

@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from gauntlet.common.errors import ModelError
 from gauntlet.models.base import (
@@ -21,9 +21,17 @@ from gauntlet.models.base import (
     Scores,
     unless_plain,
 )
-from gauntlet.models.chat import TODAY, chat_messages
+from gauntlet.models.chat import (
+    TODAY,
+    Message,
+    chat_messages,
+    dated,
+    form_of,
+    prints_date,
+    rendered,
+)
 from gauntlet.models.llama_cpp.client import Client, ContextFull
-from gauntlet.models.thoughts import opens_thoughts, split_thoughts
+from gauntlet.models.thoughts import Pair, Thoughts
 
 FIRST, FACTOR, MOST = 256, 4, 1 << 14
 """How many log-probabilities are requested at first, how many times as many if a choice is not
@@ -34,39 +42,65 @@ OWN_PROBABILITIES = {"samplers": ["temperature"], "mirostat": 0, "logit_bias": [
 """Sampling from the model's whole distribution, whatever the server's defaults are."""
 FORCE = 10_000.0
 """A bias that lets the server sample a token for certain."""
-CLOSING = "\n</think>\n\n"
 
-Spellings = tuple[int, ...]
+Spellings = Sequence[int]
 
 
-@dataclass(frozen=True)
-class Text:
-    """A prompt as text. thinking: whether the chat template has opened the model's thoughts."""
+class Text(NamedTuple):
+    """A prompt as text, and as the server takes it; the tags of thoughts that its template has
+    opened."""
 
     text: str
-    thinking: bool = False
+    prompt: str | list[int]
+    opened: Pair | None = None
 
 
 class Texts:
-    """Prompts as text, by the server's chat template or as they are."""
+    """Prompts as text, by the chat template or as they are."""
 
-    def __init__(self, client: Client, chat: bool) -> None:
-        self._client, self._chat = client, chat
-        told = client.ask("props").get("chat_template_caps") if chat else None
-        self._knows_system = (told or {}).get("supports_system_role", True)
+    def __init__(self, client: Client, chat: bool, thoughts: Thoughts) -> None:
+        """Raises ModelError if the chat template does not show what it is given."""
+        self._client, self._chat, self._thoughts = client, chat, thoughts
+        bare, whole = (self.tokens("A", special) for special in (False, True))
+        if not bare:
+            raise ModelError(f"{client.who}: its tokenizer reads no text")
+        start = next((n for n in range(len(whole)) if whole[n : n + len(bare)] == bare), 0)
+        self._adds_bos, self._suffix = start > 0, len(whole) - start - len(bare)
+        if not chat:
+            return
+        props = client.ask("props")
+        caps = props.get("chat_template_caps") or {}
+        self._knows_system = caps.get("supports_system_role", True)
+        template = str(props.get("chat_template", ""))
+        self._dated = dated(template) if prints_date(template) else ""
+        self._special = {key: str(props.get(key, "")) for key in ("bos_token", "eos_token")}
+        self._form = form_of(self._render, client.who)
 
     def text(self, prompt: Prompt, answering: bool) -> Text:
         """answering: end thoughts that the template opens, as before a cue, which opens the
         answer."""
         if not self._chat:
-            return Text(prompt.text)
-        messages = chat_messages(prompt, self._knows_system)
+            return Text(prompt.text, self._sent(prompt.text))
+        text = self._render(self._form(chat_messages(prompt, self._knows_system)))
+        if answering or prompt.cue:
+            text = self._thoughts.closed(text) + prompt.cue
+        return Text(text, self._sent(text), self._thoughts.opened_by(text))
+
+    def _render(self, messages: Sequence[Message]) -> str:
+        if self._dated:  # no server can be told a date for the template's `strftime_now`
+            text = rendered(self._dated, messages, **self._special)
+            return text.removeprefix(self._special["bos_token"]) if self._adds_bos else text
         asked = {"messages": messages, "chat_template_kwargs": {"date_string": TODAY}}
-        wrapped = str(self._client.ask("apply-template", asked).get("prompt", ""))
-        opened = opens_thoughts(wrapped)
-        if not opened or not (answering or prompt.cue):
-            return Text(wrapped + prompt.cue, opened)
-        return Text(wrapped.rstrip() + CLOSING + prompt.cue)
+        return str(self._client.ask("apply-template", asked).get("prompt", ""))
+
+    def _sent(self, text: str) -> str | list[int]:
+        """The text as a request has it: in tokens if the server would end it with those that say
+        that a text has ended."""
+        return self.tokens(text, True)[: -self._suffix] if self._suffix else text
+
+    def tokens(self, text: str, special: bool) -> list[int]:
+        reply = self._client.ask("tokenize", {"content": text, "add_special": special})
+        return list(reply.get("tokens", ()))
 
 
 class Vocabulary:
@@ -111,11 +145,17 @@ class LlamaCpp:
     """
 
     def __init__(
-        self, client: Client, chat: bool, slots: int, end: Callable[[], None] = lambda: None
+        self,
+        client: Client,
+        chat: bool,
+        slots: int,
+        thoughts: Thoughts,
+        end: Callable[[], None] = lambda: None,
     ) -> None:
-        self._client, self._end = client, end
+        self._client, self._thoughts, self._end = client, thoughts, end
         self.slots = slots
-        self._texts, self._vocabulary = Texts(client, chat), Vocabulary(client)
+        self._texts, self._vocabulary = Texts(client, chat, thoughts), Vocabulary(client)
+        self._hear(Prompt("", "A"), [self._texts.tokens("A", False)])  # raises if it is unusable
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
         """Raises ModelError, also for a scored prompt that does not fit into the context."""
@@ -139,7 +179,7 @@ class LlamaCpp:
         return Scores(rows, tuple(one.tokens for one in heard), ceilings)
 
     def _hear(self, prompt: Prompt, choices: Sequence[Spellings]) -> Heard:
-        text, count = self._texts.text(prompt, answering=True).text, FIRST
+        text, count = self._texts.text(prompt, answering=True).prompt, FIRST
         while True:
             asked: dict[str, Any] = {"prompt": text, "n_predict": 1, "n_probs": count}
             asked |= {"temperature": 0.0, "cache_prompt": True, "post_sampling_probs": False}
@@ -170,12 +210,12 @@ class LlamaCpp:
         )
 
     def _sample(self, request: Generate, prompt: Text, number: int) -> Draft:
-        asked: dict[str, Any] = {"prompt": prompt.text, "n_predict": request.max_tokens}
+        asked: dict[str, Any] = {"prompt": prompt.prompt, "n_predict": request.max_tokens}
         asked |= {"temperature": request.temperature, "stop": list(request.stop)}
         asked |= {"seed": seed_of(request.seed, number), "cache_prompt": True, **OWN_PROBABILITIES}
         if request.json:
             asked["json_schema"] = {"type": "object"}
-        return parse_draft(self._client.ask("completion", asked), prompt.thinking)
+        return parse_draft(self._client.ask("completion", asked), self._thoughts, prompt.opened)
 
 
 @dataclass(frozen=True)
@@ -211,17 +251,20 @@ def parse_heard(client: Client, reply: Mapping[str, Any]) -> Heard:
     """Raises ModelError if the reply lists no log-probabilities."""
     try:
         listed = reply["completion_probabilities"][0]["top_logprobs"]
-        found = {int(one["id"]): float(one["logprob"]) for one in listed}
+        found = {int(one["id"]): one["logprob"] for one in listed}
         tokens = int(reply["tokens_evaluated"])
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise ModelError(f"{client.who}: its reply lists no log-probabilities") from error
-    if not found or not all(math.isfinite(one) and one <= 1e-3 for one in found.values()):
+    if None in found.values():  # JSON has no other word for it
+        raise ModelError(f"{client.who}: its logits are not finite; are its weights damaged?")
+    numbers = {token: float(logprob) for token, logprob in found.items()}
+    if not numbers or not all(math.isfinite(one) and one <= 1e-3 for one in numbers.values()):
         raise ModelError(f"{client.who}: it lists numbers that are no log-probabilities")
-    return Heard(found, tokens)
+    return Heard(numbers, tokens)
 
 
-def parse_draft(reply: Mapping[str, Any], thinking: bool) -> Draft:
-    thoughts, text = split_thoughts(str(reply.get("content", "")), thinking)
+def parse_draft(reply: Mapping[str, Any], tags: Thoughts, opened: Pair | None) -> Draft:
+    thoughts, text = tags.split(str(reply.get("content", "")), opened)
     read, written = (int(reply.get(key, 0)) for key in ("tokens_evaluated", "tokens_predicted"))
     cached = int(reply.get("timings", {}).get("cache_n", 0))
     return Draft(text, Detail(finish_of(reply), thoughts), read, written, cached)

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from gauntlet.common.errors import ModelError
-from gauntlet.models.engine.files import Stamp, file_hash
+from gauntlet.models.engine.files import GGUF, Stamp, check_fetched, file_hash
 
-MAGIC = b"GGUF"
 VERSIONS = (2, 3)
 STRING, ARRAY = 8, 9
 NUMBERS = {**dict(enumerate("BbHhIif?")), 10: "Q", 11: "q", 12: "d"}
@@ -48,7 +47,8 @@ def checked(path: str) -> Path:
     if file.is_file():
         return file
     where = "is a folder" if file.is_dir() else "does not exist"
-    raise ModelError(f"model.path {path!r} {where}; it must be a GGUF file")
+    remedy = "; model=hf plays this folder" if (file / "config.json").is_file() else ""
+    raise ModelError(f"model.path {path!r} {where}; it must be a GGUF file{remedy}")
 
 
 def content_hash(path: str) -> str:
@@ -74,8 +74,9 @@ def _parts(file: Path) -> list[Path]:
 
 @lru_cache(maxsize=64)
 def _read_header(stamp: Stamp, path: str) -> Header:
+    check_fetched(Path(stamp.file), path)
     with Path(stamp.file).open("rb") as stream:
-        if stream.read(4) != MAGIC:
+        if stream.read(len(GGUF)) != GGUF:
             raise ModelError(f"model.path {path!r} is no GGUF file: it does not start with 'GGUF'")
         try:
             found = _values(stream)

@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from gauntlet.common.errors import ModelError
+from gauntlet.models.chat import DATE, prints_date
 from gauntlet.models.llama_cpp.client import Client
 from gauntlet.models.llama_cpp.gguf_file import content_hash, read_header
+from gauntlet.models.thoughts import Tags, thoughts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,6 +51,7 @@ class Gguf:
         not depend on the other requests; with more it may, within the rounding of the weights.
     threads: None: as many as cores.
     chat: wrap each prompt in the chat template; "auto": if the file has one.
+    thought_tags: the model's own tags around its thoughts; usual ones are known.
 
     Raises ValueError if a field has a value that is not allowed.
     """
@@ -58,9 +61,11 @@ class Gguf:
     slots: int = 1
     threads: int | None = None
     chat: Chat = "auto"
+    thought_tags: Tags | None = None
 
     def __post_init__(self) -> None:
         _check_chat(self.chat, self.path)
+        thoughts_of(self.thought_tags)
         for field in ("context", "slots", "threads"):
             value = getattr(self, field)
             if value is not None and value < 1:
@@ -69,7 +74,9 @@ class Gguf:
     def identity(self) -> Mapping[str, Any]:
         """The file's content, and what else can change an answer. Raises ModelError."""
         content = {"gguf": content_hash(self.path), "chat": self._chat, "context": self._context}
-        return content | ({"slots": self.slots} if self.slots > 1 else {})
+        template = read_header(self.path).template if self._chat else ""
+        slots = {"slots": self.slots} if self.slots > 1 else {}
+        return content | slots | _further(template, self.thought_tags)
 
     def check_choices(self, choices: Sequence[str]) -> None:
         """Raises ModelError, naming the choice, unless each is a single token."""
@@ -84,7 +91,8 @@ class Gguf:
         server = LocalServer(self.path, threads, self._context, self.slots)
         try:
             client = Client(_who(self.path), server.address, server.key, None, server.reason)
-            return LlamaCpp(client, chat, self.slots, server.close)
+            thoughts = thoughts_of(self.thought_tags)
+            return LlamaCpp(client, chat, self.slots, thoughts, server.close)
         except BaseException:  # Ctrl-C too
             server.close()
             raise
@@ -110,6 +118,7 @@ class LlamaServer:
     base_url: where the server listens, without /v1.
     slots: requests sent at once; None: as many as the server works on.
     chat: wrap each prompt in the server's chat template; "auto": if the model has its own.
+    thought_tags: as in `Gguf`.
     timeout: seconds for a reply, and for a server that still loads its model.
 
     Raises ValueError if a field has a value that is not allowed.
@@ -118,10 +127,12 @@ class LlamaServer:
     base_url: str
     slots: int | None = None
     chat: Chat = "auto"
+    thought_tags: Tags | None = None
     timeout: float = 600.0
 
     def __post_init__(self) -> None:
         _check_chat(self.chat, self.base_url)
+        thoughts_of(self.thought_tags)
         url = urlsplit(self.base_url)
         if url.scheme not in ("http", "https") or not url.hostname or "@" in url.netloc:
             raise ValueError(
@@ -146,7 +157,7 @@ class LlamaServer:
         known["context"] = settings.get("n_ctx")
         if adapters := settings.get("params", {}).get("lora"):
             known["lora"] = adapters
-        return known
+        return known | _further(template, self.thought_tags)
 
     def check_choices(self, choices: Sequence[str]) -> None:
         """Raises ModelError, naming the choice, unless each is a single token."""
@@ -163,7 +174,7 @@ class LlamaServer:
         client = self._client()
         props = client.ask("props")
         slots = self.slots or int(props.get("total_slots", 1))
-        return LlamaCpp(client, self._is_chat(props), slots)
+        return LlamaCpp(client, self._is_chat(props), slots, thoughts_of(self.thought_tags))
 
     def _client(self) -> Client:
         key = os.environ.get(KEY, "").strip()
@@ -174,6 +185,12 @@ class LlamaServer:
             return self.chat
         template = "".join(str(props.get("chat_template", "")).split())
         return template not in ("", CHATML)
+
+
+def _further(template: str, tags: Tags | None) -> dict[str, Any]:
+    """What else of a model's texts is in its identity: a date that they print, its own tags."""
+    further: dict[str, Any] = {"date": DATE.isoformat()} if prints_date(template) else {}
+    return further | ({"thought_tags": list(tags)} if tags else {})
 
 
 @lru_cache(maxsize=256)

@@ -24,6 +24,8 @@ FindNode = Callable[[str, str], Node]
 
 SUBJECT = "subject"
 PARTS = ("agent", "model", "prompt")
+WHICH = ("path", "name")
+"""The settings that say which model a file of `conf/model` names."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,7 @@ def _of_parts(where: str, parts: Node, keys: Sequence[str], job: Job) -> SeatCon
         if not _part(key):
             raise UserError(f"{where}{key} is not a setting{suggest(key, keys)}")
     labels = {part: _label(part, parts, job.labels[part]) for part in PARTS}
-    nodes = {part: _node(part, parts, job) for part in PARTS}
+    nodes = {part: _node(part, parts, job, f"{where}{part}.") for part in PARTS}
     return _seat(False, nodes, labels, where)
 
 
@@ -184,7 +186,7 @@ def _label(part: str, parts: Node, default: str) -> str:
     return f"{name}[{changes}]" if changes else name
 
 
-def _node(part: str, parts: Node, job: Job) -> Any:
+def _node(part: str, parts: Node, job: Job, where: str) -> Any:
     entry = parts.get(part)
     if entry is None:
         entry = job.config[part]
@@ -195,7 +197,25 @@ def _node(part: str, parts: Node, job: Job) -> Any:
     config = OmegaConf.create(dict(node))
     for path, value in changes.items():
         OmegaConf.update(config, path, value)
-    return OmegaConf.to_container(config)
+    changed: Any = OmegaConf.to_container(config)
+    if part == "model" and isinstance(entry, str):
+        check_named(entry, changes, job.find, where)
+    return changed
+
+
+def check_named(choice: str, changes: Node, find: FindNode, where: str = "model.") -> None:
+    """Raises UserError if changed settings replace the model that a file of `conf/model` names:
+    tables would call the other one by its name."""
+    for key in WHICH:
+        if key not in changes:
+            continue
+        named = find("model", choice).get(key)
+        if named not in (None, "???", changes[key]):
+            general = "hf or gguf" if key == "path" else "openai"
+            raise UserError(
+                f"{where}{key} is {changes[key]!r}, but {choice} names {named!r}; another model is "
+                f"played by model={general}"
+            )
 
 
 def _helps(where: str, entry: Any) -> int | None:

@@ -19,6 +19,7 @@ from gauntlet.pipeline.config.players import (
     FindNode,
     Job,
     SeatConfig,
+    check_named,
     pairs,
     read_seat,
     unmeasured_seats,
@@ -266,6 +267,9 @@ def read_cells(composed: Composed, find: FindNode) -> tuple[CellConfig, ...]:
     for group in GROUPS:
         if not isinstance(composed.choices.get(group), str):
             raise missing_choice(group, composed.choices.get(group))
+    keys = [change.partition("=")[0] for change in _changes("model", composed)]
+    changes = {key: composed.config["model"].get(key) for key in keys}
+    check_named(composed.choices["model"], changes, find)
     labels = {group: _label(group, composed) for group in GROUPS}
     if values["paper_bugs"]:
         labels["game"] = f"{labels['game']}[paper_bugs=true]"
@@ -430,16 +434,21 @@ def _adaptive(values: Node) -> Adaptive:
     return Adaptive(**own, budget=values["budget"])
 
 
-def _label(group: str, job: Composed) -> str:
-    """The group's choice, with its `name` or the last part of its `path`, and the other changed
-    settings in brackets: tic_tac_toe[size=4], openspiel:go[listed=20]."""
+def _changes(group: str, job: Composed) -> list[str]:
+    """The settings of a group's choice that were changed, as KEY=VALUE."""
     starts = (f"{group}@{group}.", f"{group}.")
     typed = (word.lstrip("+") for word in job.overrides)
-    changes = [
+    return [
         word.removeprefix(starts[0]).removeprefix(starts[1])
         for word in typed
         if word.startswith(starts)
     ]
+
+
+def _label(group: str, job: Composed) -> str:
+    """The group's choice, with its `name` or the last part of its `path`, and the other changed
+    settings in brackets: tic_tac_toe[size=4], openspiel:go[listed=20]."""
+    changes = _changes(group, job)
     node, name, unlabelled = job.config[group], job.choices[group], {PLAIN}
     if "name" in node:
         name, unlabelled = f"{name}:{node['name']}", {PLAIN, "name"}

@@ -7,6 +7,7 @@ that dies, and the driver leases its matches again.
 
 from __future__ import annotations
 
+import logging
 import pickle
 import threading
 import time
@@ -14,6 +15,8 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import chain
+from logging.handlers import BufferingHandler
 from typing import TYPE_CHECKING, Any
 
 from gauntlet.common.errors import ModelError, Stopped, UserError, WorkerLost
@@ -32,6 +35,9 @@ from gauntlet.pipeline.play.scheduler import Finished, Scheduler
 if TYPE_CHECKING:
     from gauntlet.pipeline.launch.shard_group import Places
 
+WARNINGS = logging.getLogger("gauntlet")
+MOST_WARNINGS = 1000
+"""Warnings of a worker that are kept while it loads its models."""
 RESTART_POLL_SECONDS = 0.2
 END_SECONDS = 20
 """How long to wait for a killed worker's last replies to fail."""
@@ -113,17 +119,22 @@ class _RemoteActor:
             return ShardGroup(source, places, planned)
 
         raise_gc_threshold()
+        self._warnings = BufferingHandler(MOST_WARNINGS)
+        WARNINGS.addHandler(self._warnings)
         self._refusal: Stopped | None = None
         try:
             planned.check_code(plan.cells)
             self._inline = _Inline(plan, width, load_one, planned)
         except Stopped as error:
             self._refusal = error
+        WARNINGS.removeHandler(self._warnings)
 
-    def ready(self) -> None:
-        """Return once the models are loaded. Raises Stopped if it must not play."""
+    def ready(self) -> list[str]:
+        """Return once the models are loaded, with the warnings about them. Raises Stopped if it
+        must not play."""
         if self._refusal is not None:
             raise self._refusal
+        return [record.getMessage() for record in self._warnings.buffer]
 
     def play(self, lease: Sequence[Task]) -> list[Finished]:
         self.ready()
@@ -276,10 +287,13 @@ def _wait_until_ready(handles: Sequence[_RayWorker]) -> None:
     from ray.exceptions import RayError
 
     try:
-        ray.get([handle.actor.ready.remote() for handle in handles])
+        warnings = ray.get([handle.actor.ready.remote() for handle in handles])
     except RayError as error:
         reason = str(error.__cause__ or error).strip().splitlines()[-1]
-        ours = f"{UserError.__module__}.{UserError.__qualname__}: "
+        if reason.startswith(f"{UserError.__module__}."):
+            reason = reason.partition(": ")[2]
         refusal = getattr(error, "cause", None)
-        reason = str(refusal) if isinstance(refusal, Stopped) else reason.removeprefix(ours)
+        reason = str(refusal) if isinstance(refusal, Stopped) else reason
         raise UserError(f"a worker could not start: {reason}") from error
+    for warning in dict.fromkeys(chain.from_iterable(warnings)):
+        WARNINGS.warning("%s", warning)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Annotated, Any
@@ -23,6 +24,10 @@ from gauntlet.pipeline.config.values import check_value
 from gauntlet.pipeline.plan.cells import Cell, Player
 from gauntlet.pipeline.plan.identity import cell_identity, model_identity
 
+LOG = logging.getLogger("gauntlet")
+
+WEIGHTS = ("content", "commit", "gguf")
+"""The keys of a model's identity that say which weights it has."""
 PARAMETERS = "parameters"
 """The key of a model's node that says how many parameters it has."""
 
@@ -39,12 +44,21 @@ def build_cells(configs: Sequence[CellConfig]) -> tuple[Cell, ...]:
         told = " and ".join(sorted(str(name or "null") for name in measures))
         raise UserError(f"measure takes one value a run, got {told}")
     cells: dict[str, Cell] = {}
+    names: dict[str, dict[str, None]] = {}
     for config in configs:
         try:
             cell = _cell(config)
         except Unfit:
             continue
         _refuse_another(cells.setdefault(cell.key, cell), cell)
+        for seat, player in zip(config.seats, cell.identity["players"], strict=True):
+            weights = [str(player.get("model", {}).get(key, "")) for key in WEIGHTS]
+            if any(weights):
+                name = seat.labels["model"].partition("[")[0]
+                names.setdefault("".join(weights), {})[name] = None
+    for same in names.values():
+        if len(same) > 1:
+            LOG.warning("%s are one model: their weights are the same", " and ".join(same))
     return tuple(cells.values())
 
 

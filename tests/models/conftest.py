@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
+from gauntlet.common.errors import ModelError
 from gauntlet.models.base import Prompt, Score, Scores
 from gauntlet.models.checkpoint import Checkpoint
 
@@ -125,6 +127,20 @@ def make_checkpoint(
 def checkpoint_folder(make_checkpoint: MakeCheckpoint) -> Path:
     """A tiny Llama for tests that need no particular family. Treat as read-only."""
     return make_checkpoint("llama")
+
+
+@pytest.fixture
+def folder(checkpoint_folder: Path, tmp_path: Path) -> Path:
+    """A copy that a test may break."""
+    return Path(shutil.copytree(checkpoint_folder, tmp_path / "copy"))
+
+
+def refusal(checkpoint: Checkpoint, step: str = "identity") -> str:
+    with pytest.raises(ModelError) as error:
+        getattr(checkpoint, step)()
+    text = str(error.value)
+    assert "\n" not in text
+    return text
 
 
 @pytest.fixture(scope="module", autouse=True)

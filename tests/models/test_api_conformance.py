@@ -81,6 +81,18 @@ def ok(dialect: str, piece: Piece, stream: bool = False) -> Canned:
     return Canned(vendor.sse(whole) if stream else whole)
 
 
+def test_a_models_own_tags_of_thoughts(tmp_path: Path) -> None:
+    canned = ok("chat", Piece(("[[weigh: red?]]", "blue")), False)
+    with loaded("chat", tmp_path / "plain", canned) as (model, _):
+        assert model.answer([WRITE])[0].text == "[[weigh: red?]]blue"
+    tags = ("[[weigh: ", "]]")
+    with loaded("chat", tmp_path / "own", canned, thought_tags=tags) as (model, _):
+        (reply,) = model.answer([WRITE])
+    assert (reply.text, reply.detail().thoughts) == ("blue", "red?")
+    plain, own = (OpenAI("m", thought_tags=one).identity() for one in (None, tags))
+    assert own == {**plain, "thought_tags": tags}
+
+
 # Kept and reported: every case as a row, whole and as a stream.
 
 THINKS = Piece(thoughts="I weigh.")
@@ -98,6 +110,29 @@ CASES: dict[str, tuple[tuple[str, ...], Piece, str, Detail]] = {
         Piece(("<think>I weigh",), "length"),
         "",
         Detail("length", "I weigh"),
+    ),
+    "02 other tags": (
+        ALL,
+        Piece(('<thought>could play {"action":"2"} but no</thought>', '{"action":"1"}')),
+        '{"action":"1"}',
+        Detail(thoughts='could play {"action":"2"} but no'),
+    ),
+    "02 harmony's channels": (
+        ALL,
+        Piece(
+            (
+                "<|channel|>analysis<|message|>I weigh.<|end|>",
+                "<|start|>assistant<|channel|>final<|message|>blue<|return|>",
+            )
+        ),
+        "blue",
+        Detail(thoughts="I weigh."),
+    ),
+    "02 harmony without its tokens": (
+        ALL,
+        Piece(("analysisI weigh.assistant", "finalblue")),
+        "blue",
+        Detail(thoughts="I weigh."),
     ),
     "03 no opening tag": (
         ("chat", "completions"),
@@ -659,7 +694,7 @@ def test_39_without_counts_the_most_is_booked(tmp_path: Path, dialect: str, stre
 
 TITLES = {
     1: ("thoughts beside the text", "kept apart, unfolded in replay and pages"),
-    2: ("`<think>` in the text", "kept apart, also without an end"),
+    2: ("thoughts in the text: tags or channels", "kept apart, also without an end"),
     3: ("`</think>` that nothing opened", "kept apart"),
     4: ("text in several parts", "joined"),
     5: ("no content", "`truncated`"),

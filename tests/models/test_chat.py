@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 from transformers import AutoTokenizer
 
 from gauntlet.common.errors import ModelError
-from gauntlet.models.base import Prompt
+from gauntlet.models.base import Dialogue, Generate, Prompt, Score
 from gauntlet.models.checkpoint import Checkpoint, Choice
 from gauntlet.models.engine import hub
 from gauntlet.models.engine.files import (
@@ -26,11 +26,6 @@ from tests.models.conftest import CHAT
 OTHER = "{% for m in messages %}{{ m.content }}{% endfor %}"
 THINKING = CHAT + "{% if enable_thinking is defined and not enable_thinking %}<t></t>{% endif %}"
 PROMPT = Prompt("Rules.\n", "Hand: red 1\n", "Answer:")
-
-
-@pytest.fixture
-def folder(checkpoint_folder: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(checkpoint_folder, tmp_path / "copy"))
 
 
 def own_file(folder: Path, text: str = CHAT) -> None:
@@ -140,6 +135,90 @@ def test_thinking_that_no_template_can_switch(template: str, why: str, folder: P
     for step in ("identity", "load"):
         with pytest.raises(ModelError, match=f"{why}; set thinking to auto$"):
             getattr(Checkpoint(str(folder), thinking=False), step)()
+
+
+PARTS = (
+    "{% for m in messages %}<s>{{ m.role }}\n{% for p in m['content'] %}"
+    "{% if p['type'] == 'text' %}{{ p['text'] }}{% endif %}{% endfor %}</s>\n{% endfor %}"
+    "{% if add_generation_prompt %}<s>assistant\n{% endif %}"
+)
+
+
+def test_a_template_of_parts_shows_the_question(folder: Path) -> None:
+    own_file(folder, PARTS)
+    model = Checkpoint(str(folder)).load()
+    system = replace(PROMPT, system="Be brief.\n")
+    assert model.tokens.text(system) == (
+        "<s>system\nBe brief.\n</s>\n<s>user\nRules.\nHand: red 1\n</s>\n<s>assistant\nAnswer:"
+    )
+    other = replace(PROMPT, changing="Hand: blue 2\n")
+    red, blue = model.answer([Score((one,), ("A", "B")) for one in (PROMPT, other)])
+    assert red.logprobs != blue.logprobs
+    own_file(folder, CHAT.replace(" | trim", ""))
+    assert Checkpoint(str(folder)).load().answer([Score((PROMPT,), ("A", "B"))]) == [red]
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ messages[0].role }}",
+        "{{ messages[0].content[0] }}",
+        "{{ raise_exception('no text') }}",
+        "{% for m in messages %}{{ m.content }",
+        "{{ messages[0].content + 1 }}",
+    ],
+)
+def test_a_template_that_loses_the_question_is_refused_in_planning(
+    template: str, folder: Path
+) -> None:
+    own_file(folder, template)
+    with pytest.raises(ModelError, match=r"its chat template .*; set chat to false$") as error:
+        Checkpoint(str(folder)).check_choices(())
+    assert "\n" not in str(error.value)
+
+
+def test_a_template_that_loses_a_conversation_is_refused_for_one(folder: Path) -> None:
+    own_file(folder, "{{ messages[-1].content }}")
+    model = Checkpoint(str(folder)).load()
+    assert model.tokens.text(PROMPT) == "Rules.\nHand: red 1\nAnswer:"
+    talk = Dialogue(PROMPT.static, PROMPT.changing, PROMPT.cue, turns=((" red", "Sure?\n"),))
+    with pytest.raises(ModelError, match="its chat template does not show a conversation"):
+        model.answer([Generate(talk, 3)])
+
+
+DATED = "  {{ strftime_now('%A, %d %B %Y; %-d/%m/%y %H:%M') }}\n" + CHAT
+
+
+@pytest.mark.parametrize("template", [DATED, f"\n{DATED}", DATED.replace("'", '"')])
+def test_a_template_that_prints_today_prints_a_day_that_stays(template: str, folder: Path) -> None:
+    own_file(folder, template)
+    source = Checkpoint(str(folder))
+    text = source.load().tokens.text(PROMPT)
+    start = template.partition("{{")[0]
+    assert text.startswith(f"{start}Friday, 26 July 2024; 26/07/24 00:00\n<s>user\nRules.")
+    assert source.identity()["date"] == "2024-07-26"
+    assert "date" not in Checkpoint(str(folder), chat=False).identity()
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        CHAT,
+        "{% if not date_string is defined %}{% set date_string = strftime_now('%d %b %Y') %}"
+        "{% endif %}{{ date_string }}" + CHAT,
+        "{% if tools %}{{ strftime_now('%d') }}{% endif %}" + CHAT,
+    ],
+)
+def test_a_date_that_no_prompt_shows_is_in_no_identity(template: str, folder: Path) -> None:
+    own_file(folder, template)
+    assert "date" not in Checkpoint(str(folder)).identity()
+
+
+def test_a_template_that_calls_for_the_date_in_a_macro(folder: Path) -> None:
+    head = "{% macro day() %}{{ strftime_now('%Y-%m-%d') }}{% endmacro %}{{ day() }}\n"
+    own_file(folder, head + CHAT)
+    assert Checkpoint(str(folder)).load().tokens.text(PROMPT).startswith("2024-07-26\n<s>user")
+    assert Checkpoint(str(folder)).identity()["date"] == "2024-07-26"
 
 
 def test_of_a_hub_model_that_is_not_here_only_its_templates_are_fetched(

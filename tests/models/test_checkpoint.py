@@ -1,4 +1,4 @@
-"""Checkpoints: their identity, and one clear line for each possible fault."""
+"""Checkpoints: their identity, and that it is of the files that are loaded."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import shutil
-import struct
 import subprocess
 import sys
 import time
@@ -16,26 +15,12 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from gauntlet.common.errors import ModelError
 from gauntlet.models.base import Prompt, Score
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine import files, hub, local
+from tests.models.conftest import refusal
 
 ASK = Score((Prompt("Rules.\n", "Hand: red 1\n", "Answer:"),), ("A", "B"))
-
-
-@pytest.fixture
-def folder(checkpoint_folder: Path, tmp_path: Path) -> Path:
-    """A copy that a test may break."""
-    return Path(shutil.copytree(checkpoint_folder, tmp_path / "copy"))
-
-
-def refusal(checkpoint: Checkpoint, step: str = "identity") -> str:
-    with pytest.raises(ModelError) as error:
-        getattr(checkpoint, step)()
-    text = str(error.value)
-    assert "\n" not in text
-    return text
 
 
 def test_planning_with_a_model_in_the_box_imports_no_torch():
@@ -137,6 +122,66 @@ def test_shards_are_found_through_their_index(folder, checkpoint_folder):
     assert "lacks b.safetensors" in refusal(Checkpoint(str(folder)))
 
 
+def doubled(folder: Path, part: str, file: str = "other.safetensors") -> Path:
+    """Write the weights again, those of a part twice as large."""
+    weights = load_file(folder / "model.safetensors")
+    scaled = {name: 2 * weight if part in name else weight for name, weight in weights.items()}
+    save_file(scaled, folder / file, metadata={"format": "pt"})
+    return folder / file
+
+
+def test_what_is_hashed_is_what_is_loaded_where_weights_are_there_twice(folder):
+    """The library takes the single file, not the index of shards beside it."""
+    alone = Checkpoint(str(folder)).load().answer([ASK])
+    other = doubled(folder, "norm")
+    index = {"metadata": {}, "weight_map": dict.fromkeys(load_file(other), other.name)}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    before = Checkpoint(str(folder)).identity()
+    assert files.weight_files(folder, "") == (folder / "model.safetensors",)
+    assert Checkpoint(str(folder)).load().answer([ASK]) == alone
+    other.write_bytes(doubled(folder, "lm_head", "third.safetensors").read_bytes())
+    assert Checkpoint(str(folder)).identity() == before, "shards that nobody reads"
+    shutil.copy(other, folder / "model.safetensors")
+    assert Checkpoint(str(folder)).identity() != before
+    assert Checkpoint(str(folder)).load().answer([ASK]) != alone
+
+
+def test_a_file_that_the_config_names_is_the_one_that_is_hashed(folder):
+    alone, other = Checkpoint(str(folder)).load().answer([ASK]), doubled(folder, "lm_head")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "transformers_weights": other.name}))
+    assert files.weight_files(folder, "") == (other,)
+    before = Checkpoint(str(folder)).identity()
+    assert Checkpoint(str(folder)).load().answer([ASK]) != alone
+    shutil.copy(folder / "model.safetensors", other)
+    assert Checkpoint(str(folder)).identity() != before
+
+
+def test_a_config_of_a_version_is_hashed(folder):
+    before = Checkpoint(str(folder)).identity()
+    shutil.copy(folder / "config.json", folder / "config.4.0.0.json")
+    assert Checkpoint(str(folder)).identity() != before
+
+
+@pytest.mark.parametrize("shard", ["../weights.safetensors", "/weights.safetensors"])
+def test_weights_outside_the_folder_are_refused(shard, folder):
+    shutil.move(folder / "model.safetensors", folder.parent / "weights.safetensors")
+    index = {"metadata": {}, "weight_map": {"model.norm.weight": shard}}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    assert f"its weights lie in {shard!r}, outside its folder" in refusal(Checkpoint(str(folder)))
+
+
+def test_weights_that_the_config_leaves_unused_are_named(folder, caplog):
+    weights = load_file(folder / "model.safetensors")
+    bias = "model.layers.0.self_attn.q_proj.bias"
+    for name in (bias, "model.rotary_emb.inv_freq", "vision_tower.patch.weight"):
+        weights[name] = torch.ones(len(weights["model.layers.0.self_attn.q_proj.weight"]))
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    Checkpoint(str(folder)).load()
+    (told,) = [one for one in caplog.records if one.name == "gauntlet"]
+    assert told.args == (str(folder), 1, bias)
+
+
 @pytest.mark.parametrize("path", ["/no/such/folder", "no such folder", "nowhere", "../a/b"])
 def test_a_missing_folder(path):
     text = refusal(Checkpoint(path))
@@ -186,100 +231,10 @@ def test_a_hub_model_that_was_changed_on_this_machine_is_refused(folder, tmp_pat
         (snapshot / name).write_bytes(before)
 
 
-def test_an_adapter_beside_the_weights_is_refused(folder):
-    (folder / "adapter_config.json").write_text("{}")
-    assert "has an adapter_config.json" in refusal(Checkpoint(str(folder)))
-
-
 def test_half_a_download_does_not_count_as_here(folder, monkeypatch):
     (folder / "model.safetensors").unlink()
     monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: str(folder))
     assert hub.cached_folder("some/model", None) is None
-
-
-def remove(name):
-    return lambda folder: (folder / name).unlink()
-
-
-def cut(folder):
-    data = (folder / "model.safetensors").read_bytes()
-    (folder / "model.safetensors").write_bytes(data[: len(data) // 2])
-
-
-def scribble(data):
-    return lambda folder: (folder / "model.safetensors").write_bytes(data)
-
-
-def pickled(folder):
-    (folder / "model.safetensors").unlink()
-    torch.save({}, folder / "pytorch_model.bin")
-
-
-def configured(text):
-    return lambda folder: (folder / "config.json").write_text(text)
-
-
-def unknown(folder):
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps({**config, "model_type": "wonder"}))
-
-
-def lacking(folder):
-    weights = load_file(folder / "model.safetensors")
-    del weights["model.layers.1.mlp.up_proj.weight"]
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-
-
-def corrupt(folder):
-    (folder / "tokenizer.json").write_text("{}")
-
-
-@pytest.mark.parametrize(
-    ("breaking", "expected"),
-    [
-        (remove("config.json"), "has no config.json"),
-        (configured("{"), "config.json is not valid JSON"),
-        (configured("[]"), "config.json holds no JSON object"),
-        (configured("{}"), "config.json names no model_type"),
-        (remove("tokenizer.json"), "has no tokenizer"),
-        (remove("model.safetensors"), "lacks model.safetensors"),
-        (cut, "bytes, its header says"),
-        (scribble(b""), "truncated or no safetensors file"),
-        (scribble(b"PK\x03\x04" + b"\xff" * 60), "truncated or no safetensors file"),
-        (scribble(struct.pack("<Q", 3) + b"{,}"), "has a broken header"),
-        (scribble(struct.pack("<Q", 9) + b'{"a": []}'), "has a broken header"),
-        (pickled, "has only pickled weights; only safetensors are loaded"),
-    ],
-)  # fmt: skip
-def test_a_broken_folder_is_refused_before_anything_starts(breaking, expected, folder):
-    breaking(folder)
-    text = refusal(Checkpoint(str(folder)))
-    assert expected in text
-    assert str(folder) in text
-
-
-@pytest.mark.parametrize(
-    ("breaking", "expected"),
-    [
-        (unknown, "wonder"),
-        (lacking, "lacks 1 weights, such as model.layers.1.mlp.up_proj.weight"),
-        (corrupt, "its tokenizer cannot be loaded"),
-    ],
-)
-def test_what_only_the_library_notices_is_refused_when_it_is_loaded(breaking, expected, folder):
-    breaking(folder)
-    assert expected in refusal(Checkpoint(str(folder)), "load")
-
-
-def test_chat_without_a_template(checkpoint_folder):
-    assert "has no chat template; set chat to false" in refusal(
-        Checkpoint(str(checkpoint_folder), chat=True), "load"
-    )
-
-
-def test_choices_that_are_not_single_tokens(checkpoint_folder):
-    with pytest.raises(ModelError, match="'irreversible' is not a single token"):
-        Checkpoint(str(checkpoint_folder)).check_choices(("A", "irreversible"))
 
 
 @pytest.mark.parametrize(

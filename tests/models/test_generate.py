@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import random
+import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from gauntlet.common.errors import ModelError
 from gauntlet.models.base import Generate, Prompt, Score
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine import kv_cache, writing
 from gauntlet.models.engine.generate import Generator
-from gauntlet.models.engine.sampling import choose, cut_answer, cut_at
+from gauntlet.models.engine.sampling import choose, cut_at
 from gauntlet.models.engine.text import Text, loops
 from gauntlet.models.engine.tokens import load_tokens
 from gauntlet.models.engine.writing import Writing
-from gauntlet.models.thoughts import opens_thoughts
 
 COLOURS = ("red", "green", "blue", "yellow")
 PROMPT = Prompt("Rules: draw.\n", "Hand: red 1\n", "Answer:")
@@ -346,6 +346,57 @@ def test_thoughts_are_apart_and_no_stop_string_cuts_them(local, monkeypatch):
     assert thought < reply.tokens
 
 
+def test_harmonys_channels_are_read_from_tokens(checkpoint_folder, tmp_path, monkeypatch):
+    """gpt-oss: its tags are made of special tokens, which decoding leaves out."""
+    folder = shutil.copytree(checkpoint_folder, tmp_path / "harmony")
+    marks = ["<|start|>", "<|channel|>", "<|message|>", "<|end|>"]
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer.add_special_tokens({"additional_special_tokens": marks})
+    tokenizer.chat_template = (
+        "{% for m in messages %}<|start|>{{ m.role }}"
+        "{% if m.role == 'assistant' %}<|channel|>final{% endif %}<|message|>{{ m.content }}<|end|>"
+        "{% endfor %}{% if add_generation_prompt %}<|start|>assistant{% endif %}"
+    )
+    tokenizer.save_pretrained(folder)
+    network = AutoModelForCausalLM.from_pretrained(folder)
+    network.resize_token_embeddings(len(tokenizer))
+    network.save_pretrained(folder)
+    model = Checkpoint(str(folder)).load()
+    said = "<|channel|>analysis<|message|>red or\nblue<|end|><|start|>assistant"
+    said += "<|channel|>final<|message|>red 1\nblue"
+    scripted(monkeypatch, model, said)
+    free = Prompt("Rules: draw.\n", "Hand: red 1\n")
+    (reply,) = model.answer([Generate(free, 90, 1.0, stop=("\n",))])
+    assert (reply.text, reply.detail().thoughts) == ("red 1", "red or\nblue")
+    assert reply.detail().finish == "stop_string"
+    thought = len(model.tokens._bare(said.partition("red 1")[0]))
+    assert reply.thought_tokens == thought < reply.tokens
+    # A cue and a score are of the answer: not where the model would begin a channel.
+    answer = "<|start|>assistant<|channel|>final<|message|>"
+    assert model.tokens.text(free).endswith("<|end|><|start|>assistant")
+    assert model.tokens.text(free, answering=True).endswith(f"<|end|>{answer}")
+    assert model.tokens.text(PROMPT).endswith(f"<|end|>{answer}Answer:")
+
+
+@pytest.mark.parametrize("engine", ["packed", "reference"])
+def test_a_score_and_a_cue_are_not_asked_within_thoughts(checkpoint_folder, tmp_path, engine):
+    folder = shutil.copytree(checkpoint_folder, tmp_path / "thinker")
+    (folder / "chat_template.jinja").write_text(
+        "{% for m in messages %}<s>{{ m.content }}{% endfor %}"
+        "{% if add_generation_prompt %}<think>\n{% endif %}"
+    )
+    model = Checkpoint(str(folder), engine=engine).load()
+    closed = "<s>Rules: draw.\nHand: red 1\n<think>\n</think>\n\nAnswer:"
+    assert model.tokens.text(PROMPT) == closed
+    free = replace(PROMPT, cue="")
+    raw = Checkpoint(str(checkpoint_folder), engine=engine).load()
+    for prompt, text in ((PROMPT, closed), (free, closed.removesuffix("Answer:"))):
+        (scored,) = model.answer([Score((prompt,), ("A", "B"))])
+        (expected,) = raw.answer([Score((Prompt("", text.removeprefix("<s>")),), ("A", "B"))])
+        assert scored.logprobs == expected.logprobs
+    assert model.tokens.text(free).endswith("<think>\n"), "a text may think"
+
+
 @pytest.mark.parametrize("opening", ["", "<think>\n"])
 def test_thoughts_that_do_not_end_are_no_answer(local, monkeypatch, opening):
     scripted(monkeypatch, local, ("" if opening else "<think>") + "red is good, blue is good")
@@ -370,33 +421,6 @@ def test_thinking_room_comes_on_top(checkpoint_folder):
     assert roomy.identity() == {**plain.identity(), "thinking_room": 7}
     with pytest.raises(ValueError, match="thinking_room -1 of model 'x': at least 0"):
         Checkpoint("x", thinking_room=-1)
-
-
-@pytest.mark.parametrize(
-    ("text", "opened", "cut"),
-    [
-        ("a\nb", False, "a"),
-        ("a\nb", True, "a\nb"),
-        ("a\nb</think>\n\nc\nd", True, "a\nb</think>\n\nc"),
-        ("<think>a\nb</think>c", False, "<think>a\nb</think>c"),
-        ("a</think>b <think>c\n", False, "a</think>b <think>c\n"),
-    ],
-)
-def test_stop_strings_are_sought_in_the_answer(text, opened, cut):
-    assert cut_answer(text, ("\n",), opened) == (cut, cut != text)
-
-
-@pytest.mark.parametrize(
-    ("prompt", "opened"),
-    [
-        ("Go.<think>\n", True),
-        ("Go.<think></think>\n", False),
-        ("<think>Go.", False),
-        ("Go.", False),
-    ],
-)
-def test_a_prompt_may_open_the_thoughts(prompt, opened):
-    assert opens_thoughts(prompt) is opened
 
 
 @pytest.mark.parametrize("engine", ["packed", "reference"])

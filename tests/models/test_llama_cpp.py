@@ -29,7 +29,7 @@ from gauntlet.models.llama_cpp.client import Client
 from gauntlet.models.llama_cpp.local_server import LocalServer
 from gauntlet.models.llama_cpp.sources import Gguf, LlamaServer
 from gauntlet.models.real import unpack_gguf
-from gauntlet.models.thoughts import opens_thoughts
+from gauntlet.models.thoughts import KNOWN, thoughts_of
 from tests.gguf_files import POSITIONS, SMOLLM2, TEMPLATE, write_gguf
 
 installed = pytest.mark.skipif(
@@ -98,6 +98,84 @@ def test_a_file_unpacked_for_our_engine_scores_the_same(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="transformers cannot unpack it: GGUF model with arch"):
         unpack_gguf(other)
     assert not (tmp_path / "odd").exists()
+
+
+@installed
+@pytest.mark.parametrize("template", ["", TEMPLATE])
+def test_a_token_that_ends_texts_is_left_out(template: str, file: Path, tmp_path: Path) -> None:
+    """A file may want it after every text, where a model would be asked what follows the end."""
+    replies = []
+    for ends in (False, True):
+        made = write_gguf(tmp_path / f"{ends}.gguf", template, ends=ends)
+        with closing(source(made).load()) as model:
+            replies.append(model.answer([Score((QUESTION,), LETTERS), Generate(QUESTION, 5)]))
+    (scored, written), (scored_too, written_too) = replies
+    assert isinstance(scored, Scores)
+    assert isinstance(scored_too, Scores)
+    assert scored_too.tokens == scored.tokens
+    assert scored_too.logprobs[0] == pytest.approx(scored.logprobs[0], abs=1e-3)
+    assert written_too == written
+
+
+@installed
+@pytest.mark.parametrize("bos", ["", "{{ bos_token }}"])
+def test_a_template_that_prints_today_prints_a_day_that_stays(bos: str, tmp_path: Path) -> None:
+    """A server prints its own day, so the template is rendered here."""
+    dated = f"{bos}{{{{ strftime_now('%Y-%m-%d') }}}}\n{TEMPLATE}"
+    ours, plain = (write_gguf(tmp_path / f"{n}.gguf", t) for n, t in enumerate((dated, TEMPLATE)))
+    assert source(ours).identity()["date"] == "2024-07-26"
+    assert "date" not in source(ours, chat=False).identity()
+    with closing(source(ours).load()) as model, closing(source(plain).load()) as other:
+        text = model._texts.text(QUESTION, answering=True).text
+        assert text == "2024-07-26\n" + other._texts.text(QUESTION, answering=True).text
+        server = LlamaServer(model._client._address.geturl())
+        assert scores(model, QUESTION).tokens[0] == scores(other, QUESTION).tokens[0] + 11
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("LLAMA_API_KEY", model._client._key)
+            assert server.identity()["date"] == "2024-07-26"
+
+
+@installed
+def test_damaged_weights_are_named_before_anything_is_played(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="its logits are not finite"):
+        source(write_gguf(tmp_path / "nan.gguf", damaged=True)).load()
+
+
+def test_what_is_no_gguf_file_is_named(tmp_path: Path, checkpoint_folder: Path) -> None:
+    pointer = tmp_path / "pointer.gguf"
+    pointer.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n")
+    for path, why in (
+        (pointer, "is a pointer of Git LFS"),
+        (checkpoint_folder, "is a folder; it must be a GGUF file; model=hf plays this folder"),
+        (tmp_path, "is a folder; it must be a GGUF file"),
+    ):
+        with pytest.raises(ModelError, match=f"{why}"):
+            source(path).identity()
+
+
+@installed
+def test_a_template_that_loses_the_question_is_refused(tmp_path: Path) -> None:
+    made = write_gguf(tmp_path / "lost.gguf", "{% for m in messages %}[{{ m.role }}]{% endfor %}")
+    with pytest.raises(ModelError, match=r"its chat template .*; set chat to false$"):
+        source(made).load()
+
+
+@installed
+@pytest.mark.parametrize(
+    ("opening", "closed"),
+    [("<think>\n", "<think>\n</think>\n\n"), ("[THINK]", "[THINK]\n[/THINK]\n\n")],
+)
+def test_thoughts_that_a_template_opens_are_closed(
+    opening: str, closed: str, tmp_path: Path
+) -> None:
+    made = write_gguf(
+        tmp_path / "thinker.gguf", TEMPLATE.replace("[assistant]\n", f"[assistant]\n{opening}")
+    )
+    with closing(source(made).load()) as model:
+        free = Prompt(RULES, "Which?\n")
+        assert model._texts.text(free, answering=False).text.endswith(f"[assistant]\n{opening}")
+        assert model._texts.text(free, answering=True).text.endswith(f"[assistant]\n{closed}")
+        assert model._texts.text(QUESTION, answering=False).text.endswith(f"\n{closed}Answer:")
 
 
 @installed
@@ -361,7 +439,9 @@ LOADING = (503, {"error": {"code": 503, "message": "Loading model", "type": "una
 def test_a_server_that_loads_its_model_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gauntlet.models.llama_cpp.client.POLL_SECONDS", 0.01)
     replies = iter([LOADING, LOADING])
-    with fake_server(lambda _: next(replies, (200, {"total_slots": 3}))) as address:
+    listed = {"completion_probabilities": [{"top_logprobs": [{"id": 5, "logprob": -0.1}]}]}
+    ready = {"total_slots": 3, "tokens": [5], "tokens_evaluated": 1, **listed}
+    with fake_server(lambda _: next(replies, (200, ready))) as address:
         assert LlamaServer(address, chat=False).load().slots == 3
     with (
         fake_server(lambda _: LOADING) as address,
@@ -400,11 +480,8 @@ def test_why_a_text_ended(reply: dict[str, Any], finish: str) -> None:
 
 def test_thoughts_are_kept_apart() -> None:
     said = {"content": "I take A.</think>\n\nA", "stop_type": "eos"}
-    draft = parse_draft(said, thinking=True)
+    draft = parse_draft(said, thoughts_of(None), KNOWN[0])
     assert (draft.text, draft.detail.thoughts) == ("A", "I take A.")
-    assert opens_thoughts("<|im_start|>assistant\n<think>\n") is True
-    assert opens_thoughts("<think>\n\n</think>\n\n") is False
-    assert opens_thoughts("Do not write <think>. <|assistant|>") is False
 
 
 def test_seeds_are_32_bits_and_differ() -> None:

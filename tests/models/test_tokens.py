@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from gauntlet.common.errors import ModelError
@@ -147,6 +147,25 @@ def test_a_template_that_prints_the_date_prints_one_that_stays(tokenizer):
         "{% endif %}{{ date_string }}: {{ messages[0].content }}"
     )
     assert Tokens(tokenizer, "t", chat=True).text(Prompt("a", "b")) == "26 Jul 2024: ab"
+
+
+@pytest.mark.parametrize("form", ["<s> $A </s>", "$A </s>", "<s> <s> $A </s> </s>"])
+@pytest.mark.parametrize("cut", [True, False])
+def test_tokens_that_end_a_text_are_left_out(form, cut, tokenizer, monkeypatch, decisions):
+    """After them a model would be asked what follows a text that has ended."""
+    backend = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+    special = [(mark, backend.token_to_id(mark)) for mark in ("<s>", "</s>")]
+    backend.post_processor = processors.TemplateProcessing(single=form, special_tokens=special)
+    ending = PreTrainedTokenizerFast(tokenizer_object=backend, bos_token="<s>", eos_token="</s>")
+    if not cut:
+        monkeypatch.setattr("gauntlet.models.engine.tokens.has_local_words", lambda _: False)
+    tokens = Tokens(ending, "test", chat=False)
+    prompt = decisions[0].prompts[0]
+    opening = [ending.bos_token_id] * form.count("<s>")
+    bare = list(ending(prompt.text, add_special_tokens=False)["input_ids"])
+    assert tokens.encode(prompt) == [*opening, *bare]
+    assert tokens.encode_all([prompt]) == [tokens.encode(prompt)]
+    assert tokens.head(prompt) == tokens.encode(prompt)[: len(tokens.head(prompt))]
 
 
 def test_memory_for_lines_is_bounded(tokenizer, monkeypatch, decisions):

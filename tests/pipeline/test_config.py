@@ -19,6 +19,7 @@ from gauntlet.pipeline.config.jobs import Composed
 from gauntlet.pipeline.config.resolved import as_yaml, document
 from gauntlet.pipeline.config.yaml_files import reading
 from gauntlet.pipeline.plan.build import build_cells
+from tests.nodes import ROOT
 from tests.pipeline.composing import composed
 from tests.pipeline.conftest import Capsys, Sweep
 
@@ -238,7 +239,6 @@ def test_another_librarys_game_is_called_by_its_name() -> None:
         (("model=hf", "model.path=a/Llama-8B"), "hf:Llama-8B"),
         (("model=hf", "model.path=b/c", "model.dtype=float32"), "hf:c[dtype=float32]"),
         (("model=pocket",), "pocket"),
-        (("model=pocket", "model.path=mine/tuned"), "pocket:tuned"),
         (("model=openai", "model.name=org/gpt", "model.cap=null"), "openai:org/gpt"),
         (("model=openai", "model.name=m", "model.in_flight=2", "model.top=5"), "openai:m[top=5]"),
     ],
@@ -246,6 +246,41 @@ def test_another_librarys_game_is_called_by_its_name() -> None:
 def test_a_models_label_has_its_name_or_its_path(typed: tuple[str, ...], label: str) -> None:
     found, _ = composed("game=tic_tac_toe", "prompt=cloze", *typed)
     assert [one.labels["model"] for one in found] == [label]
+
+
+@pytest.mark.parametrize(
+    ("words", "key", "file"),
+    [
+        (("model=hf,pocket", "model.path=models/pocket_duel/weights"), "model.path", "pocket"),
+        (("model=gpt_4_1", "model.name=gpt-4.1-mini"), "model.name", "gpt_4_1"),
+        (
+            ("seats.0.agent=llm", "+seats.0={model: pocket, model.path: a/b}", "model=fake"),
+            "seats.0.model.path",
+            "pocket",
+        ),
+    ],
+)
+def test_the_name_of_a_model_is_not_given_to_another(
+    capsys: Capsys, words: tuple[str, ...], key: str, file: str
+) -> None:
+    asked = ("game=tic_tac_toe", "prompt=cloze", *words)
+    assert compose(asked, lambda *_: 0) == 2
+    line = capsys.readouterr().err
+    assert line.startswith(f"gauntlet: {key} is ")
+    assert f" but {file} names " in line
+
+
+def test_two_names_of_the_same_weights_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    path = f"{ROOT}/models/pocket/weights"
+    configs, _ = composed("game=tic_tac_toe", "prompt=cloze", "model=hf", f"model.path='{path}'")
+    others, _ = composed(
+        "game=tic_tac_toe", "prompt=cloze", "model=pocket", "model.dtype=float32,bfloat16"
+    )
+    build_cells(others)
+    assert not caplog.records, "settings of one model, by one name"
+    build_cells([*configs, *others])
+    (told,) = caplog.records
+    assert told.args == ("hf:weights and pocket",)
 
 
 def test_cells_built_together_are_those_built_alone() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import stat
 from dataclasses import dataclass
@@ -21,8 +22,10 @@ from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.fake import Fake
 from gauntlet.models.human import Terminal
 from gauntlet.models.llama_cpp.sources import Gguf
+from gauntlet.pipeline.launch import cluster
 from gauntlet.pipeline.launch.cluster import _wait_until_ready
 from gauntlet.pipeline.launch.devices import allot
+from gauntlet.pipeline.launch.loading import Planned
 from gauntlet.pipeline.launch.placement import (
     FIRST_SECONDS,
     HERE,
@@ -31,6 +34,8 @@ from gauntlet.pipeline.launch.placement import (
     stages,
 )
 from gauntlet.pipeline.launch.session import authentication, new_token, session
+from gauntlet.pipeline.plan.cells import Plan
+from tests.pipeline.composing import cells_of
 from tests.pipeline.conftest import Capsys, Sweep
 
 JOIN: dict[str, Any] = {
@@ -184,6 +189,7 @@ def test_slurm_is_not_handed_what_several_nodes_would_pay(
     ("last", "message"),
     [
         ("gauntlet.common.errors.UserError: model 'm': refused", "model 'm': refused"),
+        ("gauntlet.common.errors.ModelError: model 'm': refused", "model 'm': refused"),
         ("ValueError: odd", "ValueError: odd"),
     ],
 )
@@ -196,6 +202,24 @@ def test_why_a_worker_could_not_start_is_told_in_its_own_words(
     monkeypatch.setattr(ray, "get", refuse)
     with pytest.raises(UserError, match=rf"^a worker could not start: {message}$"):
         _wait_until_ready([])
+
+
+def test_what_workers_warn_of_while_they_load_is_told_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Ray keeps what a worker prints."""
+
+    def load(*_: object) -> None:
+        logging.getLogger("gauntlet").warning("model %r: odd weights", "m")
+
+    monkeypatch.setattr(cluster, "_Inline", load)
+    plan = Plan(cells_of("game=tic_tac_toe", "agent=random"), 1, 1)
+    worker = cluster._RemoteActor(1, None, *cluster._packed(plan, Planned.from_plan(plan)))
+    assert worker.ready() == ["model 'm': odd weights"]
+    caplog.clear()
+    monkeypatch.setattr(ray, "get", lambda _: [worker.ready(), worker.ready()])
+    _wait_until_ready([])
+    assert caplog.messages == ["model 'm': odd weights"]
 
 
 # --- devices

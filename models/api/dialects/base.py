@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeGuard
 from gauntlet.models.api.ledger import Tokens
 from gauntlet.models.api.scoring import Reported
 from gauntlet.models.base import Detail, Dialogue, Finish, Generate, Prompt
-from gauntlet.models.thoughts import TAG, split_thoughts
+from gauntlet.models.thoughts import Tags, thoughts_of
 
 Body = dict[str, Any]
 Limit = Literal["max_tokens", "max_completion_tokens"]
@@ -58,6 +58,7 @@ class Dialect(ABC):
     thinking_budget: int | None = None
     temperature: Sending = "auto"
     stream: bool = False
+    thought_tags: Tags | None = None
     extra_body: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     KEY_ENV: ClassVar[str] = "OPENAI_API_KEY"
@@ -150,15 +151,21 @@ class Dialect(ABC):
     def _messages(self, body: Body) -> Sequence[Any]: ...
 
     def final_texts(self, body: Body, reply: Mapping[str, Any]) -> list[ReplyText]:
-        """`texts`; a single one that took all the tokens it was allowed was cut, even where the
-        server does not say so, as llama.cpp's does not in responses."""
-        found, counted = self.texts(reply), self.usage(reply)
+        """`texts`, with thoughts within them set apart; a single one that took all the tokens it
+        was allowed was cut, even where the server does not say so, as llama.cpp's does not in
+        responses."""
+        found, counted = [self._parted(one) for one in self.texts(reply)], self.usage(reply)
         limit = self._limit_of(self.extended(body))
         if len(found) == 1 and counted and 0 < limit <= counted.written:
             text, detail = found[0]
             if detail.finish == "stop":
                 return [ReplyText(text, replace(detail, finish="length"))]
         return found
+
+    def _parted(self, reply: ReplyText) -> ReplyText:
+        within, text = thoughts_of(self.thought_tags).split(reply.text)
+        thoughts = "\n".join(part for part in (reply.detail.thoughts, within) if part)
+        return ReplyText(text, replace(reply.detail, thoughts=thoughts))
 
     @abstractmethod
     def _limit_of(self, body: Body) -> int: ...
@@ -170,12 +177,8 @@ class Dialect(ABC):
 def reply_text(
     text: Any, finish: Finish, thoughts: Any = "", refusal: Any = "", returned: str = ""
 ) -> ReplyText:
-    """A text with its detail. Thoughts within the text are set apart."""
-    text, thoughts, refusal = clean(text), clean(thoughts), clean(refusal)
-    if TAG.search(text):
-        within, text = split_thoughts(text)
-        thoughts = "\n".join(part for part in (thoughts, within) if part)
-    return ReplyText(text, Detail(finish, thoughts, refusal, returned))
+    """A text with its detail."""
+    return ReplyText(clean(text), Detail(finish, clean(thoughts), clean(refusal), returned))
 
 
 def conversation(prompt: Prompt) -> Iterator[tuple[str, str]]:
