@@ -222,7 +222,8 @@ class CellResults:
     """A cell's outcomes on the gap-free prefix of its deals, by deal, then rotation.
 
     adjusted: the luck-adjusted results, where available. stopped: whether a stopping rule set the
-    number of deals. waiting: finished matches that do not count yet, as an earlier one is missing.
+    number of deals. partial: whether deals or controls of its run are missing. waiting: finished
+    matches that do not count yet, as an earlier one is missing.
     """
 
     about: CellInfo
@@ -231,7 +232,13 @@ class CellResults:
     failed: int
     adjusted: Adjusted | None = None
     stopped: bool = False
+    partial: bool = False
     waiting: int = 0
+
+    @property
+    def testable(self) -> bool:
+        """Whether its number of deals was fixed beforehand and has been played, as tests need."""
+        return not (self.stopped or self.partial)
 
     def by_deal(self) -> tuple[np.ndarray, np.ndarray]:
         """The deals that have a match, in order, and each deal's mean measure."""

@@ -217,12 +217,13 @@ def _regression(
         for name in ("figure", "deal")
     )
     fit = (clustered_logit if logit else clustered_linear)(results, design, deals)
+    testable = all(cell.testable for cell in cells)
     effects = tuple(
         Effect(
             name,
             label,
             _odds(fit, column) if logit else _shift(fit, column, cells[0]),
-            float(fit.p_values[column]),
+            float(fit.p_values[column]) if testable else np.nan,
             cells=_contrast(cells, label, values),
         )
         for column, (name, label, values) in enumerate(terms, start=1)

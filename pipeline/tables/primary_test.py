@@ -89,9 +89,9 @@ def cell_columns(result: CellResults) -> dict[str, Any]:
             0.0, about.measure.low - base.rate, about.measure.high - base.rate, base.error
         )
         row |= zip(CHANGE, _within((change, *ends), most), strict=True)
-    if not result.stopped and adjusted is None and _is_counted(about):
+    if result.testable and adjusted is None and _is_counted(about):
         row["p"] = _exact(result, about.test)
-    elif not result.stopped:
+    elif result.testable:
         row["p"] = float(p_value(values, bounds, null_value(about), about.test.side, error))
     return row
 
@@ -144,7 +144,7 @@ def pair_columns(a: CellResults, b: CellResults, means: DealMeans | None = None)
     row = raw_pair(a, b, means)
     row |= zip(RAW, [row[name] for name in DIFFERENCE], strict=True)
     row |= _adjusted_pair(a, b)
-    return {**row, "p": np.nan if a.stopped or b.stopped else row["p"]}
+    return {**row, "p": row["p"] if a.testable and b.testable else np.nan}
 
 
 def read_estimate(row: Mapping[Any, Any] | pd.Series[Any]) -> Estimate:

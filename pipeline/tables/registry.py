@@ -16,7 +16,7 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -30,6 +30,7 @@ from gauntlet.pipeline.config.read import GROUPS
 from gauntlet.pipeline.judging import luck, stopping
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults, collect, disambiguate_names, measures
+from gauntlet.pipeline.plan.control_cells import NOISE
 from gauntlet.pipeline.tables.formatting import Scale
 
 if TYPE_CHECKING:
@@ -139,7 +140,29 @@ def load_cells(folder: Path) -> list[CellResults]:
     abouts = log.sweep_cells()
     outcomes = log.outcomes(measures(abouts))
     cells = collect(abouts, outcomes, log.failed_matches, log.rounds)
-    return luck.with_adjustment(folder, stopping.cut_at_stop(folder, cells))
+    return mark_partial(folder, luck.with_adjustment(folder, stopping.cut_at_stop(folder, cells)))
+
+
+def mark_partial(folder: Path, cells: Sequence[CellResults]) -> list[CellResults]:
+    """The results, of which those are marked that lack deals or controls of a run that has not
+    finished. An adaptive sweep may be looked at at any time."""
+    log = Folder(folder)
+    run = log.status or {}
+    if run.get("state") == "finished" or log.rounds:
+        return list(cells)
+    keys = {key for cell in cells for name, key in cell.about.controls.items() if name != NOISE}
+    controls = [about for about in log.all_cells() if about.key in keys] if keys else []
+    played = collect(controls, log.outcomes(measures(controls)), log.failed_matches)
+    deals = {control.about.key: control.complete_deals for control in played}
+
+    def is_partial(cell: CellResults) -> bool:
+        due = run.get("cells", {}).get(cell.about.key, 0)
+        own = keys.intersection(cell.about.controls.values())
+        return cell.complete_deals * cell.about.rotations < due or any(
+            deals.get(key, 0) < cell.complete_deals for key in own
+        )
+
+    return [replace(cell, partial=is_partial(cell)) for cell in cells]
 
 
 def short_names(table: pd.DataFrame) -> list[str]:

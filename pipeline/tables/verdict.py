@@ -39,6 +39,7 @@ FIXED = (
     "Nothing is said about who plays better: players kept their seats, and a seat can be worth as "
     "much; rotate=true, in games that allow it, plays every deal from every seat."
 )
+PARTIAL = "Nothing is tested before all deals and controls are played; the same command goes on."
 BETTER, WORSE, OPEN, UNREAD = "better", "worse", "open", "unread"
 """What a cell's test shows. UNREAD: better than the baseline, not than always taking an option."""
 
@@ -148,6 +149,8 @@ def _order(results: Results, robin: RoundRobin) -> str:
     cells = _of_game(results["summary"], robin)
     raw = "raw " * bool((cells["estimator"] == "adjusted").any())  # standings keep the luck
     order = f"by {raw}{'score' if scores else scale.title} {named}"
+    if any(cell.partial for cell in results.cells if cell.about.key in robin.cells):
+        return f"{order}. {PARTIAL}"
     if not robin.fair:
         return f"{order}. {FIXED}"
     tests = cells.loc[cells["baseline"].isna(), "p_holm"].dropna()  # of one side against the other
@@ -169,6 +172,7 @@ class _Group:
 
     def __init__(self, results: Results, cells: Sequence[CellResults]) -> None:
         self._results, self._about = results, cells[0].about
+        self._partial = any(cell.partial for cell in cells)
         rows = results.cached(with_null)
         names = [cell.about.name for cell in cells]
         self._rows = rows[rows["cell"].isin(names) & (rows["matches"] > 0)]
@@ -205,6 +209,8 @@ class _Group:
             yield self._means()
         else:
             yield from self._against()
+        if self._partial:
+            yield PARTIAL
         yield from self._conditions()
 
     def _stopped(self, rule: Mapping[str, str]) -> Iterator[str]:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -15,6 +16,7 @@ from gauntlet.common.errors import UserError
 from gauntlet.pipeline import report
 from gauntlet.pipeline.config import compose
 from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.metadata_files import to_bytes
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.plan.build import build_cells
 from gauntlet.pipeline.plan.cells import Task
@@ -22,6 +24,7 @@ from gauntlet.pipeline.plan.control_cells import controls_of
 from gauntlet.pipeline.sweep import play
 from gauntlet.pipeline.tables import controls
 from gauntlet.pipeline.tables.registry import Results
+from gauntlet.pipeline.tables.verdict import PARTIAL
 from gauntlet.pipeline.tracking import values
 from tests.agents.play import drive, turn_with, unasked
 from tests.pipeline.composing import cells_of, composed
@@ -77,6 +80,31 @@ def test_a_control_that_was_not_played_is_named(sweep: Sweep, folder: Path) -> N
     assert (
         "the control 'first option' has no matches that count, so p Holm leaves it out" in warning
     )
+
+
+@pytest.mark.parametrize("lacking", ["deals", "controls"])
+def test_nothing_is_tested_before_all_deals_and_controls_are_played(
+    sweep: Sweep, folder: Path, lacking: str
+) -> None:
+    """As Ctrl-C leaves a sweep, and as it is while it plays."""
+    given = ("prompt=cloze", "game=tic_tac_toe", "controls=auto", "deals=30")
+    assert sweep(*given, "baseline=random") == 0
+    finished = pd.read_csv(folder / "summary.csv")
+    assert 0 <= finished["p_holm"][0] <= 1
+    log = Folder(folder)
+    status = log.status or {}
+    (cell,) = log.sweep_cells()
+    planned = {**status["cells"], cell.key: 60} if lacking == "deals" else status["cells"]
+    log.status_file.write_bytes(to_bytes({**status, "state": "interrupted", "cells": planned}))
+    if lacking == "controls":
+        for file in log.record_files(f"*{cell.controls['first option']}"):
+            file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:-1]))
+    assert report.main([str(folder)]) == 0
+    (row,) = pd.read_csv(folder / "summary.csv").to_dict("records")
+    assert np.isnan([row["p"], row["p_holm"]]).all()
+    assert (row["estimate"], row["ci_low"]) == tuple(finished.loc[0, ["estimate", "ci_low"]])
+    (verdict,) = pd.read_csv(folder / "verdict.csv")["verdict"]
+    assert PARTIAL in verdict
 
 
 def test_more_controls_and_more_deals_play_only_what_is_missing(sweep: Sweep, folder: Path) -> None:
