@@ -31,6 +31,8 @@ CHANGE = ("difference", "difference_low", "difference_high")
 """A cell's best estimate less its baseline; the 95% interval includes both errors."""
 DIFFERENCE = ("difference", "ci_low", "ci_high")
 """A pair's best estimate, with its 95% interval."""
+CONTROL = ("control", "control_difference", "control_low", "control_high")
+"""A cell's strongest control, and its raw difference from it with its 95% interval."""
 PERMUTATION_SEED = 0
 
 Estimate = tuple[float, float, float]
@@ -249,8 +251,9 @@ def _by_deal(result: CellResults, adjusted: bool) -> tuple[np.ndarray, np.ndarra
 
 @dataclass(frozen=True)
 class Rival:
-    """The control that a cell beats least clearly: its mean, and the paired two-sided p-value, 1
-    if the cell is not ahead.
+    """The strongest control of a cell, the one that it beats least clearly: its mean, the cell's
+    raw difference from it by deal with 95% limits, and the two-sided p-value, 1 if the cell is not
+    ahead.
 
     A player that ignores the game may beat a baseline by habit, so a claim takes both tests: its
     p-value is the larger one (R. L. Berger (1982), Technometrics 24, 295-300).
@@ -258,7 +261,15 @@ class Rival:
 
     control: str
     mean: float
+    difference: float
+    low: float
+    high: float
     p: float
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """Its columns of summary.csv."""
+        return dict(zip(CONTROL, (self.control, self.difference, self.low, self.high), strict=True))
 
 
 def strongest_controls(controls: pd.DataFrame) -> dict[str, Rival]:
@@ -266,8 +277,8 @@ def strongest_controls(controls: pd.DataFrame) -> dict[str, Rival]:
     ahead = controls["difference"] > 0
     rows = controls.assign(p=controls["p"].where(ahead, 1.0).fillna(1.0))
     last = rows.sort_values(["p", "control_mean"]).groupby("cell").tail(1)
-    rivals = zip(last["control"], last["control_mean"], last["p"], strict=True)
-    return dict(zip(last["cell"], (Rival(*rival) for rival in rivals), strict=True))
+    figures = (last[name] for name in ("control", "control_mean", *DIFFERENCE, "p"))
+    return {cell: Rival(*figures) for cell, *figures in zip(last["cell"], *figures, strict=True)}
 
 
 def unbeaten_control(row: pd.Series[Any], rival: Rival | None) -> str:

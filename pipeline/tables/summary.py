@@ -31,6 +31,7 @@ from gauntlet.pipeline.tables.formatting import (
     row_scales,
 )
 from gauntlet.pipeline.tables.primary_test import (
+    CONTROL,
     ESTIMATE,
     RAW,
     cell_columns,
@@ -55,18 +56,12 @@ from gauntlet.stats.paired import clustered_mean
 
 ADJUSTED = ("estimator", "adjusted")
 """The column and value that mark a luck-adjusted estimate."""
-TESTS = {
-    "two_sided": "different from",
-    "above": "above",
-    "non_inferior": "at most a margin below",
-}
-"""The declared tests, in words."""
 ZEROS = {
     "two_sided": "not 0",
     "above": "above 0",
     "non_inferior": "above minus the margin",
 }
-"""What each says of a difference."""
+"""What the declared tests say of a difference."""
 SUMMARY = {
     **columns("cell", "experiment", "game", "agent", "model", "prompt", "seats"),
     **columns("measure", "measure_low", "measure_high"),
@@ -78,9 +73,13 @@ SUMMARY = {
     "difference": "the estimate less the baseline",
     "difference_low": "lower end of its 95% interval, which includes the baseline's error",
     "difference_high": "upper end of that interval",
+    "control": "the strongest control, always taking one option; empty without controls",
+    "control_difference": "the raw mean less that of this control, paired by deal",
+    "control_low": "lower end of its 95% interval",
+    "control_high": "upper end of it",
     "test": "the test declared in the config: `two_sided`, `above` or `non_inferior`",
-    "p": "its p-value, of the estimate; empty where a rule stopped the sweep",
-    "p_holm": "the same, or the p against the best control if that is larger, after Holm's "
+    "p": "its p-value, of the estimate; empty where a rule stopped the sweep, or deals are missing",
+    "p_holm": "the larger of this p and that against the strongest control, after Holm's "
     "correction over all that the experiment claims",
     "raw": "the mean of the measure as it was played",
     **columns("raw_low", "raw_high"),
@@ -137,10 +136,6 @@ def _foot(part: Part) -> str:
     return _caption(part) if part.medium == PAPER else "\n".join(_notes(part))
 
 
-def _tests(rows: pd.DataFrame) -> str:
-    return " or ".join(TESTS[name] for name in sorted(set(rows["test"])))
-
-
 def _notes(part: Part) -> Iterator[str]:
     """Explains columns that are easy to misread."""
     rows = part.results["summary"]
@@ -148,14 +143,9 @@ def _notes(part: Part) -> Iterator[str]:
         f"{len(cells)} cell{'s' if len(cells) > 1 else ''} of {visible(str(name))}"
         for name, cells in rows.groupby("experiment")
     )
-    yield (
-        f"p Holm: tests whether the {'adjusted' if _adjusted(part) else 'raw'} estimate is "
-        f"{_tests(rows)} the baseline, corrected by Holm for all tests of the {tested}."
-    )
-    if not part.results["controls"].empty:
-        yield "If the control that the cell beats least clearly gives a larger p, it is shown."
+    yield (f"p Holm: {_what_p_tests(part)}, corrected by Holm for all tests of the {tested}.")
     if _only_raw(part) and part.medium == TERMINAL:
-        yield "p: the same without Holm's correction. dec/s: decisions per worker-second."
+        yield "dec/s: decisions per worker-second."
     if games := list(dict.fromkeys(f"{n:,}" for n in rows["baseline_n"] if n)):
         yield (f"The baseline was measured in {' / '.join(games)} games; the test allows for that.")
     if any(scale.title == SCORE for scale in row_scales(rows)):
@@ -192,17 +182,13 @@ def _caption(part: Part) -> str:
     lead = "luck-adjusted estimate" if _adjusted(part) else "mean"
     adjusted = (rows["estimator"] == "adjusted").all()
     exact = "" if adjusted else ", of single wins Fisher's exact test"
-    control_note = " or the least beaten control, the larger p" * (
-        not part.results["controls"].empty
-    )
     sentences = [
         f"Experiment {', '.join(sorted(set(rows['experiment'])))}; n: {rows['matches'].sum():,} "
         f"matches, {deal_range(rows['deals'])} a cell.",
         intervals_note(part),
         f"The baseline was measured in {' or '.join(games)} games." if games else "",
-        f"The difference is that of the {lead} from the baseline{points}; p: {_tests(rows)} the "
-        f"baseline, the interval inverted{exact}{control_note}, corrected by Holm for all "
-        "tests of the experiment.",
+        f"The first difference is that of the {lead}{points}. p: {_what_p_tests(part)}, by "
+        f"inverted intervals{exact}, corrected by Holm for all tests of the experiment.",
     ]
     return " ".join(filter(None, sentences))
 
@@ -225,6 +211,46 @@ def intervals_note(part: Part) -> str:
     return f"Intervals: Gaffke's over deals{single}{rest * bool(unbounded)}."
 
 
+def _has_baseline(part: Part) -> bool:
+    return bool(part.rows["baseline"].notna().any())
+
+
+def _no_baseline(part: Part) -> bool:
+    return not _has_baseline(part)
+
+
+def _tested(part: Part) -> bool:
+    return bool(part.rows["p_holm"].notna().any())
+
+
+def _against(part: Part) -> str:
+    """The heading of the differences: from the baseline's player."""
+    shown = set(part.rows["cell"])
+    baselines = [c.about.baseline for c in part.results.cells if c.about.name in shown]
+    names = {one.policy for one in baselines if one}
+    return f"less {names.pop()}" if len(names) == 1 else "less baseline"
+
+
+def _has_controls(part: Part) -> bool:
+    return bool(part.rows["control"].notna().any())
+
+
+CONTROL_COLUMNS = (
+    Column(
+        "less best control",
+        sheets.change("control_difference"),
+        (BRIEF, PAGE, PAPER),
+        _has_controls,
+    ),
+    Column(
+        "95% interval",
+        sheets.change_span("control_low", "control_high"),
+        (BRIEF, PAGE, PAPER),
+        _has_controls,
+    ),
+)
+
+
 CELLS = View(
     _title,
     (
@@ -239,12 +265,11 @@ CELLS = View(
             where=_adjusted,
         ),
         Column("baseline", sheets.mean("baseline")),
-        Column("difference", sheets.change("difference"), (PAGE, PAPER)),
+        Column(_against, sheets.change("difference"), (PAGE, PAPER)),
         Column(
             "95% interval", sheets.change_span("difference_low", "difference_high"), (PAGE, PAPER)
         ),
-        Column("p", sheets.p("p"), (PAGE,)),
-        Column("p", sheets.p("p"), (TERMINAL,), _only_raw),
+        *CONTROL_COLUMNS,
         Column("p Holm", sheets.p("p_holm")),
         Column("decisions", sheets.count("decisions"), (TERMINAL, PAGE)),
         Column("forced", _forced, (TERMINAL, PAGE)),
@@ -254,26 +279,6 @@ CELLS = View(
     ),
     _foot,
 )
-
-
-def _has_baseline(part: Part) -> bool:
-    return bool(part.rows["baseline"].notna().any())
-
-
-def _no_baseline(part: Part) -> bool:
-    return not _has_baseline(part)
-
-
-def _tested(part: Part) -> bool:
-    return bool(part.rows["p_holm"].notna().any())
-
-
-def _against(part: Part) -> str:
-    """The heading of the differences: the baseline's player."""
-    shown = set(part.rows["cell"])
-    baselines = [c.about.baseline for c in part.results.cells if c.about.name in shown]
-    names = {one.policy for one in baselines if one}
-    return f"- {names.pop()}" if len(names) == 1 else "- baseline"
 
 
 def _brief_foot(part: Part) -> str:
@@ -286,15 +291,22 @@ def _test_note(part: Part) -> str:
     luck_removed = _luck_removed(part.rows)
     if not _tested(part):
         return luck_removed.strip()
-    if _has_baseline(part):
-        what = f"difference is {' or '.join(ZEROS[one] for one in sorted(set(part.rows['test'])))}"
-    else:
+    return f"{luck_removed}p Holm: {_what_p_tests(part)}; corrected for all tests of this run."
+
+
+def _what_p_tests(part: Part) -> str:
+    """What the p of these rows is of."""
+    if not _has_baseline(part):
         values = {c.about.name: null_value(c.about) for c in part.results.cells}
         nulls = {part.results.scales[cell].mean(values[cell]) for cell in part.rows["cell"]}
-        what = f"mean is not {' or '.join(sorted(nulls))}"
-    controlled = not part.results.cached(rivals).keys().isdisjoint(part.rows["cell"])
-    also = " and the best control does worse" * controlled
-    return f"{luck_removed}p Holm: tests whether the {what}{also}, after Holm's correction."
+        return f"of the mean against {' or '.join(sorted(nulls))}"
+    zeros = " or ".join(ZEROS[one] for one in sorted(set(part.rows["test"])))
+    against = _against(part).removeprefix("less ")
+    if _has_controls(part):
+        return (
+            f"the larger of two, against {against} ({zeros}) and against always taking one option"
+        )
+    return f"of the difference from {against} ({zeros})"
 
 
 def _luck_removed(rows: pd.DataFrame) -> str:
@@ -319,6 +331,7 @@ BRIEF_VIEW = View(
             (BRIEF,),
             _has_baseline,
         ),
+        *CONTROL_COLUMNS,
         Column("p Holm", sheets.p("p_holm"), (BRIEF,), _tested),
     ),
     _brief_foot,
@@ -332,7 +345,10 @@ def summary(results: Results) -> pd.DataFrame:
     rows = [_summary_row(cell) for cell in results.cells]
     warnings = dict(results["diagnostics"].set_index("cell")["warning"])
     frame = pd.DataFrame(rows).reindex(columns=[*SUMMARY])
-    corrected = family(frame, results.cached(conditions), results.cached(rivals))[0]
+    strongest = results.cached(rivals)
+    beside = [strongest[cell].columns if cell in strongest else {} for cell in frame["cell"]]
+    frame[[*CONTROL]] = pd.DataFrame(beside, frame.index, columns=[*CONTROL])
+    corrected = family(frame, results.cached(conditions), strongest)[0]
     return frame.assign(p_holm=corrected, warning=frame["cell"].map(warnings))
 
 

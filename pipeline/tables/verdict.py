@@ -248,12 +248,25 @@ class _Group:
     def _against_sentence(self, kind: str, rows: pd.DataFrame, everybody: bool) -> str:
         negative, one = kind in (OPEN, UNREAD), len(rows) == 1
         who = self._who(rows, everybody, negative)
+        if kind == UNREAD and one:
+            return self._habit_sentence(rows.iloc[0])
         if negative:
             none = everybody and not one
             shown = "is shown to" if none else f"{'is' if one else 'are'} not shown to"
             over = f" over {self._opponent()}" * (kind == UNREAD)
             return f"{who} {shown} {self._aim(kind)} ({self._changes(rows, over)})."
         return f"{who} {self._verb(kind, one)} ({self._changes(rows)})."
+
+    def _habit_sentence(self, row: pd.Series[Any]) -> str:
+        """Of a cell that beats its baseline, but not a control."""
+        scale = Scale.from_row(row)
+        lead = scale.change(row["control_difference"])
+        span = scale.reach(row["control_low"], row["control_high"])
+        return (
+            f"{self._name(row)} beats {self._opponent()} ({self._changes(row.to_frame().T)}), but "
+            f"not clearly a player that always takes the {row['control']} ({lead}, {span}), so no "
+            "skill is claimed."
+        )
 
     def _aim(self, kind: str) -> str:
         """What is not shown."""

@@ -192,10 +192,8 @@ def test_helpers_and_the_worse() -> None:
 def test_a_habit_is_not_said_to_read() -> None:
     beside = [("a-cloze", "first option", 1200, "win", 0.6, 0.6, 0.0, -0.1, 0.1, 1.0)]
     text = said(cell("a", "cloze", 0.6), controls=pd.DataFrame(beside, columns=[*CONTROLS]))
-    assert text.startswith(
-        "a cloze is not shown to read the game: always taking one option may do as well (+10.0"
-        " points over random,"
-    )
+    assert text.startswith("a cloze beats random (+10.0 points,")
+    assert "always takes the first option (+0.0, -10.0 to +10.0), so no skill is claimed." in text
 
 
 def test_what_is_not_inferior_keeps_up() -> None:

@@ -170,7 +170,7 @@ def test_every_question_has_one_p_and_one_interval(
         mlflow = {"p": p_value(of_run["p"]), "p Holm": p_value(of_run["p_holm"])}
         scale = Scale.from_row(row)
         mlflow["interval"] = scale.reach(of_run["difference_low"], of_run["difference_high"])
-        fields["interval"] = fields["interval of difference"]
+        fields["interval"] = fields["interval of less random"]
         found = gathered(line, fields, in_sentence(page, name), mlflow)
         assert found == expected(row, mlflow["interval"])
         assert number(mlflow["p Holm"]) in paper

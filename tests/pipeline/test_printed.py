@@ -114,7 +114,7 @@ def test_captions_say_n_interval_and_test() -> None:
     wins, pairs = (sheet.foot for sheet in printed(hostile_results(measure=False)).values())
     assert "40 matches, 20 deals a cell" in wins
     assert "of single wins Clopper and Pearson's" in wins
-    assert "in points; p: different from the baseline" in wins
+    assert "in points. p: of the difference from random (not 0)" in wins
     assert "Fisher's exact test, corrected by Holm" in wins
     assert "measured in 1,000,000 games" in wins
     assert "McNemar's exact test; corrected by Holm: a pair that tells a model" in pairs
