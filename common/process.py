@@ -66,18 +66,30 @@ class BrokenPipeTolerant(io.FileIO):
             return len(data)
 
 
-def tolerate_broken_pipe(stream: TextIO) -> TextIO:
-    """The same stream, ignoring a reader that leaves."""
+def tolerant(stream: TextIO | None) -> TextIO:
+    """The same stream, which takes any text: what its encoding lacks is replaced, and a reader that
+    leaves is ignored. A closed stream is the null device."""
+    if stream is None:
+        return open(os.devnull, "w", encoding="utf-8")
     assert isinstance(stream, io.TextIOWrapper), stream
     stream.flush()
     raw = BrokenPipeTolerant(stream.fileno(), "w", closefd=False)
     return io.TextIOWrapper(
         io.BufferedWriter(raw),
         encoding=stream.encoding,
-        errors=stream.errors,
+        errors="replace",
         line_buffering=stream.line_buffering,
         write_through=stream.write_through,
     )
+
+
+def _fill(descriptor: int) -> None:
+    """Open the null device if this standard descriptor is closed: the next file would get it, and
+    with it whatever libraries print."""
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        os.open(os.devnull, os.O_RDWR)  # the lowest free descriptor
 
 
 def _status(main: Callable[[], int]) -> int:
@@ -101,7 +113,10 @@ def as_process(main: Callable[[], int]) -> NoReturn:
     """Run `main` and exit with its status. Exit handlers run and output is flushed, but loaded
     modules are not torn down, which saves a second or two."""
     raise_gc_threshold()
-    sys.stdout, sys.stderr = tolerate_broken_pipe(sys.stdout), tolerate_broken_pipe(sys.stderr)
+    for number in range(3):
+        _fill(number)
+    sys.stdout, sys.stderr = tolerant(sys.stdout), tolerant(sys.stderr)
+    os.environ["MPLBACKEND"] = "agg"  # no figure needs a screen, nor the notebook around the shell
     sys.addaudithook(refuse_pipes)
     status = _status(main)
     running: Any = threading

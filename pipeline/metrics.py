@@ -67,7 +67,7 @@ from gauntlet.pipeline.tables.metrics import metric_figures
 from gauntlet.pipeline.tables.registry import TERMINAL, Results, load_cells, tables
 from gauntlet.pipeline.tables.terminal import sheet_view
 from gauntlet.pipeline.tracking.judged import add_metrics
-from gauntlet.pipeline.tracking.store import STORE, tracking_uri
+from gauntlet.pipeline.tracking.store import store_of, tracking_uri
 from gauntlet.stats.decisions import Tie
 
 PLAYOUTS, SLOW_PLAYOUTS = 1_000, 200
@@ -242,6 +242,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         out.print()
     out.print(f"tables   {folder / 'metrics'}", soft_wrap=True)
     try:
+        store = store or store_of(folder)
         if add_metrics(folder, store):
             out.print(f"MLflow   {tracking_uri(store)} (gauntlet ui)", soft_wrap=True)
     except UserError as error:
@@ -278,8 +279,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--launch", nargs="+", metavar=("NAME", "KEY=VALUE"),
         help="judge by Ray: `local` starts one here, `ray address=HOST:PORT` joins a cluster; "
         "settings as in conf/launch")  # fmt: skip
-    add("--store", default=str(STORE),
-        help="the MLflow store that the sweep was tracked in (default %(default)s)")  # fmt: skip
+    add("--store", help="the MLflow store that the sweep was tracked in (default: the run's own)")
     return parser
 
 

@@ -25,7 +25,7 @@ from gauntlet.pipeline.log import archive
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.metadata_files import to_bytes
 from gauntlet.pipeline.log.records import held, renew_id
-from gauntlet.pipeline.tracking.store import STORE, store_exists
+from gauntlet.pipeline.tracking.store import STORE, store_exists, store_of
 from gauntlet.pipeline.tracking.track import forget, is_tracked
 from gauntlet.pipeline.verify import verify
 
@@ -40,8 +40,9 @@ def remove(options: argparse.Namespace) -> None:
             continue
         whole = path.resolve()
         with held(path), tempfile.TemporaryDirectory(dir=whole.parent, prefix=".removed-") as gone:
-            if store_exists(options.store):
-                forget(options.store, folder)
+            store = options.store or store_of(path)
+            if store_exists(store):
+                forget(store, folder)
             whole.rename(Path(gone) / whole.name)
         print(f"removed {path}")
 
@@ -61,7 +62,7 @@ def move(options: argparse.Namespace) -> None:
     with held(path):
         new.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(path, new)
-    _track_again(new, options.store)
+    _track_again(new, options.store or store_of(new))
     print(f"moved to {new}")
 
 
@@ -85,7 +86,7 @@ def take(options: argparse.Namespace) -> None:
             )
         renew_id(Folder(found))
         shutil.move(found, new)
-    track.main([str(new), "--store", options.store])
+    track.main([str(new), "--store", options.store or str(STORE)])
     print(f"{new}: {findings.lines:,} lines, none damaged")
 
 
@@ -96,7 +97,7 @@ def annotate(options: argparse.Namespace) -> None:
     tags = [one for one in dict.fromkeys([*tags, *options.tag]) if one.strip()]
     text = before["note"] if options.text is None else options.text
     write_atomically(folder.note_file, to_bytes({"note": text, "tags": tags}))
-    _track_again(folder.path, options.store)
+    _track_again(folder.path, options.store or store_of(folder.path))
     print(visible(f"{folder.path}: {folder.note_line or 'no note'}"))
 
 
@@ -130,7 +131,7 @@ def _parser() -> argparse.ArgumentParser:
     def command(name: str, act: Callable[[argparse.Namespace], None]) -> argparse.ArgumentParser:
         made = commands.add_parser(name)
         made.set_defaults(act=act)
-        made.add_argument("--store", default=str(STORE), help="the MLflow store")
+        made.add_argument("--store", help="the MLflow store (default: the run's own)")
         return made
 
     one = command("rm", remove)

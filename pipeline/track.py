@@ -15,7 +15,7 @@ from gauntlet.pipeline.log.progress import Waiting
 from gauntlet.pipeline.tables.registry import load_cells, write_tables
 from gauntlet.pipeline.tables.report import write_report
 from gauntlet.pipeline.tracking.judged import add_metrics
-from gauntlet.pipeline.tracking.store import STORE, tracking_uri
+from gauntlet.pipeline.tracking.store import store_of, tracking_uri
 from gauntlet.pipeline.tracking.track import track
 
 
@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("output_dir", type=Path, help="the output_dir of a sweep")
     parser.add_argument(
-        "--store", default=str(STORE), help="folder of the MLflow store, or a server's address"
+        "--store", help="folder of the MLflow store, or a server's address (default: the run's own)"
     )
     parser.add_argument(
         "--traces",
@@ -35,7 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     options = parser.parse_args(arguments)
     try:
-        folder, store = options.output_dir, options.store
+        folder = options.output_dir
+        store = options.store or store_of(folder)
         results = write_tables(folder, load_cells(folder))
         write_report(results)
         with Waiting(console(), "traces", "matches", done="traced") as waiting:
@@ -44,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
-    print(f"MLflow: {tracking_uri(options.store)}")
+    print(f"MLflow: {tracking_uri(store)}")
     return 0
 
 

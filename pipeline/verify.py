@@ -64,6 +64,7 @@ class Findings:
     places: the line of each match, by the stem of its file.
     replayed: number of matches replayed.
     edited: number of those that differ from their record.
+    unproved: number of chosen matches that could not be replayed, or differ as the code changed.
     """
 
     folder: Folder
@@ -73,6 +74,12 @@ class Findings:
     places: dict[str, dict[str, int]] = field(default_factory=dict)
     replayed: int = 0
     edited: int = 0
+    unproved: int = 0
+
+    @property
+    def well(self) -> bool:
+        """Whether nothing is damaged, and every chosen match was replayed and came out equal."""
+        return not (self.problems or self.unproved)
 
     def add(self, path: Path, problem: str) -> None:
         self.problems.setdefault(self.name(path), []).append(problem)
@@ -254,9 +261,10 @@ def _replayed(findings: Findings, stem: str, matches: Collection[str]) -> Iterat
                 findings.edited += 1
         findings.replayed += not isinstance(replayer, UserError)
         yield
+    findings.unproved += reasons.total()
     for why, count in reasons.items():
         findings.notes.append(
-            f"{findings.name(path)}: {counted(count, 'match', 'es')} not played again: {why}"
+            f"{findings.name(path)}: {counted(count, 'match', 'es')} not reproduced: {why}"
         )
 
 
@@ -307,7 +315,10 @@ def report(findings: Findings, source: Path) -> Iterator[str]:
         yield from (f"  {visible(what)}" for what in wrong)
     yield from map(visible, findings.notes)
     count = sum(map(len, findings.problems.values()))
-    state = counted(count, "fault") if count else "all is well"
+    faults = [counted(count, "fault")] if count else []
+    if findings.unproved:
+        faults.append(f"{counted(findings.unproved, 'match', 'es')} not reproduced")
+    state = ", ".join(faults) or "all is well"
     again = (
         f"{counted(findings.replayed, 'match', 'es')} played again, " if findings.replayed else ""
     )
@@ -328,7 +339,8 @@ def count(text: str) -> int | None:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m pipeline.verify",
-        description="Is a folder's log whole? Status 0 where it is, else 1.",
+        description="Is a folder's log whole, and do its matches come out again? Status 0 if so, "
+        "else 1.",
     )
     parser.add_argument("output_dir", type=Path, help="the output_dir of a sweep, or an archive")
     parser.add_argument(
@@ -353,7 +365,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
     print(visible("\n".join(report(findings, options.output_dir))))
-    return 1 if findings.problems else 0
+    return 0 if findings.well else 1
 
 
 if __name__ == "__main__":

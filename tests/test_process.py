@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -58,3 +59,38 @@ def test_who_reads_no_further_is_no_error(end: str) -> None:
         running.stdout.close()
         assert running.stderr.read() == "told\n"
         assert running.wait(30) == 3
+
+
+PRINTING = r"""
+import os, sys
+from gauntlet.common.process import as_process
+
+def main():
+    print("poker \u2660 \udcff", os.environ["MPLBACKEND"])
+    print("warned \u2660", file=sys.stderr)
+    with open(sys.argv[1], "w") as file:
+        file.write(str(file.fileno()))
+    return 0
+
+as_process(main)
+"""
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "utf-8"])
+def test_what_an_encoding_lacks_is_replaced(encoding: str, tmp_path: Path) -> None:
+    """And no figure needs the screen of the notebook around the shell."""
+    inline = "module://matplotlib_inline.backend_inline"
+    env = {**os.environ, "PYTHONIOENCODING": encoding, "MPLBACKEND": inline}
+    command = [sys.executable, "-c", PRINTING, str(tmp_path / "file")]
+    done = subprocess.run(command, env=env, capture_output=True, timeout=30)
+    assert (done.returncode, len(done.stderr.splitlines())) == (0, 1)
+    assert done.stdout.decode(encoding).split()[::3] == ["poker", "agg"]
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_is_the_null_device(closed: str, tmp_path: Path) -> None:
+    """And no file gets its number, into which libraries would print."""
+    command = f'exec "$0" -c "$1" "$2" {closed}'
+    words = ["bash", "-c", command, sys.executable, PRINTING, str(tmp_path / "file")]
+    assert subprocess.run(words, timeout=30).returncode == 0
+    assert int((tmp_path / "file").read_text()) > 2

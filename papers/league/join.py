@@ -38,6 +38,7 @@ from gauntlet.pipeline.config import secrets
 from gauntlet.pipeline.config.compose import CONF
 from gauntlet.pipeline.config.nodes import DEEPEST, TARGET
 from gauntlet.pipeline.config.players import Node
+from gauntlet.pipeline.config.yaml_files import load
 from gauntlet.pipeline.log import archive
 from gauntlet.pipeline.log.differences import differences
 from gauntlet.pipeline.log.folder import Folder
@@ -166,7 +167,7 @@ def model_node(model: Path, name: str) -> Node:
             raise UserError(f"{model}: more than {LARGEST:,} bytes")
         text = model.read_text(encoding="utf-8")
         _refuse_knots(text, model)
-        node = yaml.safe_load(text)
+        node = load(text)
     except OSError as error:
         raise UserError(f"{model}: {error.strerror}") from error
     except (yaml.YAMLError, ValueError) as error:
@@ -395,7 +396,7 @@ def _check(entry: Path) -> int:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
     print("\n".join(report(findings, entry)))
-    return int(bool(findings.problems))
+    return 0 if findings.well else 1
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
 from hydra import initialize_config_dir
@@ -27,6 +27,7 @@ from hydra.core.plugins import Plugins
 from hydra.plugins.config_source import ConfigResult, ConfigSource
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf
+from omegaconf._utils import get_yaml_loader
 
 from gauntlet.common.errors import UserError
 from gauntlet.common.sanitize import visible
@@ -123,9 +124,34 @@ def first_sentence(group: str, name: str, folders: Sequence[Path]) -> str:
     return re.split(r"(?<=[.?!]) (?=[A-Z])", visible(" ".join(words)))[0]
 
 
+class Loader(get_yaml_loader()):  # type: ignore[misc]
+    """OmegaConf's loader by the core schema of YAML 1.2: `on` and `no` are no switches, 12:00:00 no
+    number of seconds and 0123 not octal, but what was typed, as on a command line."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
+
+
+for _tag, _pattern, _first in (
+    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    ("bool", r"true|True|TRUE|false|False|FALSE", [*"tTfF"]),
+    ("int", r"[-+]?(0|[1-9][0-9]*)", [*"-+0123456789"]),
+    ("float", r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?[0-9]+[eE][-+]?[0-9]+"
+     r"|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", [*"-+.0123456789"]),
+    ("merge", r"<<", ["<"]),
+):  # fmt: skip
+    Loader.add_implicit_resolver(
+        f"tag:yaml.org,2002:{_tag}", re.compile(rf"(?:{_pattern})\Z"), _first
+    )
+
+
+def load(text: str) -> Any:
+    """A file's content as plain data. Raises yaml.YAMLError."""
+    return yaml.load(text, Loader)
+
+
 @lru_cache(maxsize=256)
 def _parsed(text: str) -> Any:
-    return OmegaConf.create(text)
+    return OmegaConf.create(load(text) or {})
 
 
 def _variable(name: str, *default: Any, _root_: DictConfig) -> Any:

@@ -63,6 +63,9 @@ shutil.rmtree(sys.argv[1], ignore_errors=True)
 """
 """Source of a process that outlives a killed driver by a second or two, to clean up."""
 
+LONGEST_FOLDER = 40
+"""Characters of the folder below which Ray makes its sockets."""
+
 JOIN_SECONDS = 300
 """Seconds that a cluster's nodes may take to join it."""
 
@@ -144,6 +147,7 @@ def _start(workers: int | None, token: Path) -> None:
                 include_dashboard=False,
                 logging_level=logging.ERROR,
                 log_to_driver=False,
+                _temp_dir=_folder_of_sockets(),
             )
         except Exception as error:  # Ray raises plain Exception if one of its processes fails
             why = next(iter(str(error).strip().splitlines()), type(error).__name__)
@@ -152,6 +156,19 @@ def _start(workers: int | None, token: Path) -> None:
                 "`ulimit -a` are its needs); launch=inline plays in this process, without it"
             ) from error
     _end_autoscaler()
+
+
+def _folder_of_sockets() -> str | None:
+    """Where Ray keeps its sockets, whose paths have at most 107 characters, its own 62 included;
+    None for its default. Raises UserError."""
+    if chosen := os.environ.get("RAY_TMPDIR", ""):
+        if len(chosen) > LONGEST_FOLDER:
+            raise UserError(
+                f"RAY_TMPDIR is {chosen!r}, of {len(chosen)} characters; Ray's sockets need one of "
+                f"at most {LONGEST_FOLDER}"
+            )
+        return None
+    return None if len(tempfile.gettempdir()) <= LONGEST_FOLDER else "/tmp/ray"
 
 
 def _end_autoscaler() -> None:
@@ -238,7 +255,7 @@ def _address_of(launch: Node) -> str:
 def _knock(address: str) -> None:
     """Raises OSError or ValueError at once if nothing listens: Ray itself retries for minutes."""
     host, _, port = address.rpartition(":")
-    socket.create_connection((host, int(port)), timeout=10).close()
+    socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
 
 
 def _wait_for_nodes(count: int) -> None:

@@ -196,7 +196,7 @@ class Sheet:
 
 
 def _is_numeric(text: str) -> bool:
-    parts = re.split(r" to |[ ()]|(?<=\d)-", str(text))
+    parts = re.split(r" to |[ ()<]|(?<=\d)-", str(text))  # <1e-15 is a number too
     return all(part in ("", "-") or NUMBER.fullmatch(part) for part in parts)
 
 

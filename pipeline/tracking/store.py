@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import os
 import sqlite3
@@ -10,10 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import numpy as np
+import yaml
 
 from gauntlet.common.errors import UserError
+from gauntlet.pipeline.log.folder import Folder
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
@@ -48,12 +52,14 @@ does not print two lines per run."""
 @contextmanager
 def usable(store: str, folder: Path) -> Iterator[None]:
     """Turn failures of the store, or one too old for traces, into a UserError."""
+    from alembic.util.exc import CommandError
     from mlflow.exceptions import MlflowException
     from sqlalchemy.exc import SQLAlchemyError
 
+    failures = (MlflowException, SQLAlchemyError, CommandError, OSError, NotImplementedError)
     try:
         yield
-    except (MlflowException, SQLAlchemyError, OSError, NotImplementedError) as error:
+    except failures as error:
         reason = str(error).strip().splitlines()[0]
         raise UserError(
             f"the MLflow store {store} cannot be used: {reason}; the records are safe, "
@@ -62,11 +68,17 @@ def usable(store: str, folder: Path) -> Iterator[None]:
 
 
 def open_store(store: str) -> MlflowClient:
-    """A client of the store, which is created if missing."""
-    if not _address(store):
-        Path(store).mkdir(parents=True, exist_ok=True)
+    """A client of the store, which is created if missing, by one process at a time: two that
+    migrate a new database break it for good."""
+    if _address(store):
+        return client_of(store)
+    Path(store).mkdir(parents=True, exist_ok=True)
+    with (Path(store) / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         _ahead(Path(store) / "mlflow.db")
-    return client_of(store)
+        client = client_of(store)
+        client.search_experiments(max_results=1)  # creates what is missing
+    return client
 
 
 def client_of(store: str) -> MlflowClient:
@@ -106,7 +118,16 @@ def _ahead(database: Path) -> None:
 def tracking_uri(store: str | Path) -> str:
     if _address(store):
         return str(store)
-    return f"sqlite:///{(Path(store) / 'mlflow.db').resolve()}"
+    return f"sqlite:///{quote(str((Path(store) / 'mlflow.db').resolve()))}"
+
+
+def store_of(folder: Path) -> str:
+    """The store that the latest run in this folder used; the default one if it used none."""
+    with suppress(OSError, ValueError, yaml.YAMLError, KeyError, TypeError):
+        config = yaml.safe_load(Folder(folder).config_file.read_text(encoding="utf-8"))
+        if store := config["tracking"]["store"]:
+            return str(store)
+    return str(STORE)
 
 
 def store_exists(store: str) -> bool:

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from gauntlet.pipeline.config import yaml_files
 from gauntlet.pipeline.config.compose import compose
 from gauntlet.pipeline.config.read import CellConfig, SweepConfig
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.plan.build import build_cells
 from tests.nodes import ROOT
+from tests.pipeline.composing import composed
 from tests.pipeline.conftest import Capsys, Refusal, Sweep
 
 BASE = ("game=tic_tac_toe", "model=fake", "prompt=cloze", "baseline=null")
@@ -231,3 +233,29 @@ def test_a_bug_of_ours_is_no_mistake_of_a_user() -> None:
 
     with pytest.raises(AttributeError, match="ours"):
         compose(list(BASE), broken)
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        *(("12:00:00", "12:00:00"), ("1:30", "1:30"), ("on", "on"), ("no", "no"), ("y", "y")),
+        *(("0123", "0123"), ("1_000", "1_000"), ("0x1F", "0x1F"), ("2026-01-01", "2026-01-01")),
+        *(("true", True), ("False", False), ("null", None), ("~", None), ("", None)),
+        *(("12", 12), ("-3", -3), ("1e-5", 1e-5), ("1e5", 1e5), (".5", 0.5), ("5.", 5.0)),
+    ],
+)
+def test_a_plain_word_is_what_was_typed(written: str, read: object) -> None:
+    """YAML 1.1 makes 43,200 of a time, and a switch of `on`."""
+    found = yaml_files.load(f"key: {written}")["key"]
+    assert (found, type(found)) == (read, type(read))
+
+
+def test_a_time_in_a_file_reaches_slurm_as_it_was_typed(tmp_path: Path) -> None:
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "mine.yaml").write_text(
+        "# @package _global_\ndefaults:\n  - override /launch: slurm\n  - override /beliefs: on\n"
+        "name: mine\nlaunch: {time: 12:00:00}\n"
+    )
+    _, sweep = composed("experiment=mine", f"--config-dir={tmp_path}")
+    assert sweep.launch["time"] == "12:00:00"
+    assert sweep.beliefs["kind"] == "asked"

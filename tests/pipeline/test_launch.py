@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import re
 import stat
+import tempfile
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from socket import AF_INET6, create_server
 from typing import Any
 
 import pytest
@@ -23,6 +25,7 @@ from gauntlet.models.fake import Fake
 from gauntlet.models.human import Terminal
 from gauntlet.models.llama_cpp.sources import Gguf
 from gauntlet.pipeline.launch import cluster
+from gauntlet.pipeline.launch import session as ray_session
 from gauntlet.pipeline.launch.cluster import _wait_until_ready
 from gauntlet.pipeline.launch.devices import allot
 from gauntlet.pipeline.launch.loading import Planned
@@ -283,3 +286,29 @@ def test_ranks_never_meet_on_a_device_unless_said(shards, gpus, wanted):
     if found.sharing == 1:
         assert all(left[1] <= right[0] for left, right in pairwise(spans))
         assert not spans or spans[0][0] == (1 in shards), "a whole model has the first device"
+
+
+@pytest.mark.parametrize(
+    ("variables", "place"),
+    [({}, None), ({"TMPDIR": "/tmp/" + 50 * "d"}, "/tmp/ray"), ({"RAY_TMPDIR": "/tmp/r"}, None)],
+)
+def test_sockets_have_room_for_their_paths(
+    variables: dict[str, str], place: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("TMPDIR", "RAY_TMPDIR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(tempfile, "tempdir", variables.get("TMPDIR", "/tmp"))
+    assert ray_session._folder_of_sockets() == place
+
+
+def test_a_folder_too_long_for_sockets_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_TMPDIR", "/tmp/" + 50 * "d")
+    with pytest.raises(UserError, match=r"RAY_TMPDIR is '/tmp/ddd.*at most 40"):
+        ray_session._folder_of_sockets()
+
+
+def test_an_ipv6_address_has_brackets() -> None:
+    with create_server(("::1", 0), family=AF_INET6) as server:
+        ray_session._knock(f"[::1]:{server.getsockname()[1]}")

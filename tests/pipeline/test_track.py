@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -116,3 +118,30 @@ def test_a_store_that_cannot_be_used_ends_nothing_and_is_told(
     assert "cannot be used" in said
     assert "python -m pipeline.track" in said
     assert (folder / "summary.csv").exists()
+
+
+FIRST = """
+import sys
+from gauntlet.pipeline.tracking.store import open_store
+print(len(open_store(sys.argv[1]).search_experiments()))
+"""
+
+
+def test_several_processes_make_a_new_store_together(tmp_path: Path) -> None:
+    """In a folder whose name an address would take for a slash."""
+    store = tmp_path / "feature%2Fx a?b#c" / "mlflow"
+    command = [sys.executable, "-c", FIRST, str(store)]
+    first = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    assert [process.communicate(timeout=120)[0] for process in first] == ["1\n"] * 3
+    assert (store / "mlflow.db").exists()
+
+
+def test_a_folder_is_tracked_where_its_run_was(
+    sweep: Sweep, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "own"
+    monkeypatch.chdir(tmp_path)
+    assert sweep("game=tic_tac_toe", "tracking=mlflow", f"tracking.store={own}") == 0
+    assert track.main([str(folder)]) == 0
+    assert not Path("outputs").exists()
+    assert len(runs(own)) == 3
