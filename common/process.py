@@ -70,7 +70,7 @@ def tolerant(stream: TextIO | None) -> TextIO:
     """The same stream, which takes any text: what its encoding lacks is replaced, and a reader that
     leaves is ignored. A closed stream is the null device."""
     if stream is None:
-        return open(os.devnull, "w", encoding="utf-8")
+        return open(os.devnull, "w", encoding="utf-8", errors="replace")
     assert isinstance(stream, io.TextIOWrapper), stream
     stream.flush()
     raw = BrokenPipeTolerant(stream.fileno(), "w", closefd=False)

@@ -207,7 +207,7 @@ class OpenSpiel:
 
     @cached_property
     def _rules(self) -> str:
-        return words.rules(self.engine, self.notes)
+        return words.rules(self.engine, self.notes, self.parameters or {})
 
     @cached_property
     def _payoffs(self) -> str:

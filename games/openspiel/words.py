@@ -123,10 +123,15 @@ LAST = 40
 BEGUN = "the game has begun; moves are hidden, and each seat is told what it knows of them"
 
 
-def rules(game: Any, notes: GameNotes) -> str:
+def rules(game: Any, notes: GameNotes, settings: Mapping[str, Any]) -> str:
     """Return the rules on one line: from the notes if there are any, then what OpenSpiel says of
-    the game."""
+    the game. settings: OpenSpiel's parameters that the user has set; the notes are on the usual
+    ones."""
     parts = [notes.rules or _general(game)]
+    if notes.rules and settings:
+        usual = game.get_type().parameter_specification
+        named = (f"{key} is {one} (usually {usual.get(key)})" for key, one in settings.items())
+        parts.append(f"Here {', '.join(named)}, whatever these rules say.")
     if notes.reading:
         parts.append(f"How the situation is written: {notes.reading}")
     if notes.slip:

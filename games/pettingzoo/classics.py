@@ -166,6 +166,12 @@ def go_point(env: Any, action: int) -> str:
     return f"{LETTERS[column]}{LINES - row}"
 
 
+SHOWDOWN = (
+    "The best five of seven cards, by the usual ranks, win the pot; equal hands share it, and a "
+    "chip that cannot be shared goes to one of them at random."
+)
+HALVED = "The result is counted in big blinds: half of the chips won or lost."
+
 CLASSICS: Mapping[str, Classic] = {
     "tictactoe_v3": Classic(
         "tictactoe.tictactoe",
@@ -193,9 +199,11 @@ CLASSICS: Mapping[str, Classic] = {
         "chess.chess",
         "Chess",
         "Chess by the usual rules: player 0 has White, player 1 has Black. Moves are written in "
-        "algebraic notation. The game is drawn by stalemate, by too few pieces, and as soon as a "
-        "draw could be claimed: a position for the third time, or fifty moves of both players "
-        "without a capture or a pawn's move.",
+        "algebraic notation. Stalemate is a draw, and so are kings with at most one knight, or "
+        "with bishops on squares of one colour. Draws need not be claimed: the game is drawn as "
+        "soon as a position occurs for the third time or there were fifty moves of both players "
+        "without a capture or a pawn's move, and already if one legal move of the player to move "
+        "would lead to that.",
         facts,
         option,
         draws=True,
@@ -205,10 +213,11 @@ CLASSICS: Mapping[str, Classic] = {
         "Go",
         f"Go on a board of {LINES} by {LINES} lines: player 0 has Black and begins. By turns "
         "players put a stone on a free point or pass. Stones of one colour that are joined along "
-        "lines and have no free point beside them are taken off. A move must not bring back the "
-        "position before (ko). After two passes in a row the game is over; a player has a point "
-        "for each own stone and for each free point that only its own stones enclose, and White "
-        "7.5 more. More points win.",
+        "lines and have no free point beside them are taken off, the opponent's first; a stone "
+        "whose own group would then have none must not be put. A move must not bring back the "
+        "position before the opponent's last move (ko). After two passes in a row the game is "
+        "over; a player has a point for each own stone and for each free point that only its own "
+        "stones enclose, and White 7.5 more. More points win.",
         go_facts,
         go_point,
         arguments=lambda seats: {"board_size": LINES},
@@ -217,10 +226,14 @@ CLASSICS: Mapping[str, Classic] = {
         "rlcard_envs.leduc_holdem",
         "Leduc Hold'em",
         "Poker with six cards: a king, a queen and a jack in two suits. Both players hold one "
-        "card. After a first round of bets one card is laid open for both, and a second round "
-        "follows. A raise is 2 chips in the first round and 4 in the second, and each round has "
-        "two raises at most. A pair with the open card beats any other hand, else the higher card "
-        "wins the pot. Who folds loses what it has put in.",
+        "card. At random one of them puts in a small blind of 1 chip and the other a big blind of "
+        "2. There are two rounds of bets, with one card laid open for both between them. The small "
+        "blind begins the first round, and the second is begun by the player who did not act last. "
+        "A raise puts in 2 chips more than a call in the first round and 4 in the second; there "
+        "are at most two raises a round. A round ends when both have acted and put in as much. A "
+        "pair with the open card beats any other hand, else the higher card wins the pot; equal "
+        "cards share it. One may always fold, and loses what one has put in. "
+        f"{HALVED}",
         leduc_facts,
         limit_option,
         "chose to",
@@ -230,9 +243,15 @@ CLASSICS: Mapping[str, Classic] = {
         "rlcard_envs.texas_holdem",
         "Limit Texas Hold'em",
         "One hand of Texas hold'em with fixed bets: two own cards, then three, one and one open "
-        "cards, with a round of bets before and after each. The best five of seven cards win the "
-        "pot, by the usual ranks. Blinds are 1 and 2 chips; a raise is 2 chips in the first two "
-        "rounds and 4 in the last two, four a round at most. Who folds loses what it has put in.",
+        "cards, with a round of bets before and after each. At random a player has the small blind "
+        "of 1 chip, and the next one the big blind of 2. The player after the big blind begins the "
+        "first round (of two, the small blind), and each later round is begun by the player after "
+        "the one who acted last. A raise puts in 2 chips more than a call in the first two rounds "
+        "and 4 in the last two; there are at most four raises a round. A round ends after as many "
+        "checks and calls as there are players at the table, those who have folded included; a "
+        "raise starts the count again and is the first of them. So if somebody has folded, the "
+        "others may act again. One may always fold, and loses what one has put in. "
+        f"{SHOWDOWN} {HALVED}",
         holdem_facts,
         limit_option,
         "chose to",
@@ -244,9 +263,15 @@ CLASSICS: Mapping[str, Classic] = {
         "rlcard_envs.texas_holdem_no_limit",
         "No-limit Texas Hold'em",
         "One hand of Texas hold'em: two own cards, then three, one and one open cards, with a "
-        "round of bets before and after each. The best five of seven cards win the pot, by the "
-        "usual ranks. Blinds are 1 and 2 chips, stacks 100. A raise is half the pot, the pot, or "
-        "all chips. Who folds loses what it has put in.",
+        "round of bets before and after each. All have 100 chips. At random a player has the small "
+        "blind of 1 chip, and the next one the big blind of 2. The player after the big blind "
+        "begins the first round (of two, the small blind); the small blind begins each later "
+        "round, or the next player after it who can act. A round ends when all who have neither "
+        "folded nor put in all their chips have acted since the last raise. To raise half the pot "
+        "is to put in half as many chips as lie in the pot, rounded down, the call included, if "
+        "that is more than the call and one has as many; to raise the pot is to put in as many as "
+        "lie in it. If the call takes all of one's chips, one can only call or fold. One may "
+        f"always fold, and loses what one has put in. {SHOWDOWN} The result is counted in chips.",
         holdem_facts,
         no_limit_option,
         "chose to",

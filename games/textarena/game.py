@@ -96,12 +96,13 @@ class TextArena:
 
     def to_move(self, state: State) -> tuple[int, ...]:
         live = self._live(state)
-        return () if live.over else (live.seat,)
+        return () if live.over or self._stuck(state) else (live.seat,)
 
     def legal(self, state: State, seat: int) -> tuple[Action, ...]:
         if seat not in self.to_move(state):
             return ()
-        examples = tuple(self._examples(state, seat))
+        if not (examples := tuple(self._examples(state))):
+            raise RuntimeError(f"no text is known that {self.name} takes in\n{self.show(state)}")
         ask = "your move, written as the rules say"
         at = (self.name, self.num_seats, state.seed), state.said
         return (TextAction(0, CheckedMove(ask, examples, max_chars=LONGEST, at=at)),)
@@ -121,7 +122,7 @@ class TextArena:
         return Observation(
             game=self.name.replace("-v0", "").replace("-", " "),
             seat=seat,
-            rules=words.rules(first, self.num_seats),
+            rules=words.rules(first, self._kind, self.num_seats),
             facts=words.facts(live, first, self.num_seats, seat),
             history=words.history(live.messages),
             options=("say your move",) if seat in self.to_move(state) else (),
@@ -146,22 +147,32 @@ class TextArena:
         return "\n".join([f"{self.name}, {len(state.said)} moves", *boards[-1:], *told])
 
     def _rewards(self, state: State) -> tuple[float, ...]:
-        rewards = self._live(state).rewards
+        live = self._live(state)
+        rewards = live.rewards
+        if not live.over and self._stuck(state):
+            mover, (worth, _) = live.seat, words.DEAD_ENDS[self._kind]
+            rewards = {seat: worth if seat == mover else -worth for seat in range(self.num_seats)}
         return tuple(rewards.get(seat, 0.0) for seat in range(self.num_seats))
 
     def _live(self, state: State) -> Live:
         return KEPT_HERE.at((self.name, self.num_seats, state.seed), state.said)
 
-    def _examples(self, state: State, seat: int) -> list[str]:
+    @property
+    def _kind(self) -> str:
+        return self.name.partition("-v0")[0]
+
+    def _stuck(self, state: State) -> bool:
+        """Whether the library goes on and takes no move, in a game in which that happens."""
+        return self._kind in words.DEAD_ENDS and not self._examples(state)
+
+    def _examples(self, state: State) -> list[str]:
         """Return moves that the library accepts, the same for every caller."""
         live = self._live(state)
         if "examples" not in live.kept:
             rng = np.random.default_rng([state.seed, len(state.said)])
-            seen, kind = words.seen_by(live, seat), self.name.partition("-v0")[0]
-            live.kept["examples"] = words.legal_texts(live, seen, kind, rng)
+            seen = words.seen_by(live, live.seat)
+            live.kept["examples"] = words.legal_texts(live, seen, self._kind, rng)
         examples: list[str] = live.kept["examples"]
-        if not examples:
-            raise RuntimeError(f"no text is known that {self.name} takes in\n{self.show(state)}")
         return examples
 
 

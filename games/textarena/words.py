@@ -30,9 +30,14 @@ def seen_by(live: Live, seat: int) -> list[Message]:
     return [m for m in live.messages if m.to in (EVERYBODY, seat) and m.kind != ADMIN]
 
 
-def rules(first: Live, seats: int) -> str:
-    """Return the sentences that open every seat's match, on one line."""
-    return " ".join(common(first, seats)) or "You learn the rules as you play."
+def rules(first: Live, name: str, seats: int) -> str:
+    """Return the sentences that open every seat's match, on one line, and what they omit or what
+    the library plays otherwise. name: the game's, without its version."""
+    told = common(first, seats) or ["You learn the rules as you play."]
+    limit = getattr(first.env.state, "max_turns", None)
+    limits = [f"After about {limit} moves of all players the game is ended."] if limit else []
+    stuck = [DEAD_ENDS[name][1]] if name in DEAD_ENDS else []
+    return " ".join((*told, *limits, *stuck, *([NOTES[name]] if name in NOTES else [])))
 
 
 def facts(live: Live, first: Live, seats: int, seat: int) -> tuple[Fact, ...]:
@@ -242,6 +247,46 @@ WRITTEN: dict[str, Callable[[], Iterable[str]]] = {
 }
 """The notation of moves in each supported game, by its name without the version: texts that may be
 valid; the library decides."""
+
+DRAWN = "If no move is possible, the game is a draw."
+DEAD_ENDS: dict[str, tuple[float, str]] = {
+    "IndianPoker": (-1.0, "Who has no chips for any move loses the game."),
+    "QuantumTicTacToe": (0.0, DRAWN),
+    "UltimateTicTacToe": (0.0, DRAWN),
+}
+"""Games in which the library goes on when it takes no move any more: there the match ends. The
+mover's reward, and that rule."""
+
+NOTES: dict[str, str] = {
+    "Chopsticks": "A split must change your hands. A hand with 0 fingers neither attacks nor is "
+    "attacked. Who has attacked both hands of the other down to 0 wins; a game that is ended "
+    "before is a draw.",
+    "ColonelBlotto": "Who has won the majority of the rounds first, or after all of them more "
+    "rounds than the other, wins.",
+    "ConnectFour": "A full board is a draw.",
+    "GameOfPureStrategy": "Equal totals are a draw.",
+    "IteratedPrisonersDilemma": "A decision without '[Defect]' counts as '[Cooperate]'. More "
+    "points in the end win.",
+    "IteratedTwoThirdsAverage": "More rounds win.",
+    "IteratedUltimatumGame": "Player 0 proposes in every round. More money in the end wins.",
+    "KuhnPoker": "Other than these rules say, '[bet]' and '[call]' add no chips: the pot is always "
+    "the two antes. Equal chips are a draw. The players begin the rounds by turns.",
+    "LiarsDice": "Neither number of a bid may be lower than before. There are no wild faces. Who "
+    "has lost a die begins the next round.",
+    "Othello": "Who has no valid move skips a turn, whatever it says. When nobody has, the game is "
+    "over; equal numbers are a draw.",
+    "PigDice": "A game that is ended by the number of moves is won by the higher score.",
+    "SimpleTak": "Cells are joined along their sides, not their corners. A full board without a "
+    "path is a draw.",
+    "ThreePlayerGOPS": "The lowest total loses, and one between is a draw.",
+    "ThreePlayerTicTacToe": "A full board is a draw.",
+    "TicTacToe": "A full board is a draw.",
+    "UltimateTicTacToe": "Three in a row win a mini-board, and three mini-boards in a row the "
+    "game. If the mini-board in which you have to play is won or full, you may play in any other.",
+    "WildTicTacToe": "A full board without a line is a draw.",
+}
+"""What a game's own text omits, or tells otherwise than the library plays, by the name without the
+version. The referees of tests/games know the games by these and the texts alone."""
 
 _LISTS = "it needs NLTK's word lists, which the library loads over the network"
 _JURY = "it asks models over the network"

@@ -339,3 +339,19 @@ def test_rules_are_own_words_for_the_games_that_people_use_most() -> None:
     assert len(written) >= 60
     assert notes_of("nonsense") == GameNotes()
     assert set(entries()) <= registered
+
+
+def test_no_note_on_a_game_is_cut_off() -> None:
+    """An unquoted # in a YAML file begins a comment."""
+    for name, notes in entries().items():
+        for text in (notes.rules, notes.reading, notes.slip):
+            assert text == "" or text.endswith("."), (name, text)
+
+
+def test_settings_that_the_rules_do_not_know_are_told() -> None:
+    def rules(**settings: Any) -> str:
+        game = OpenSpiel(name="go", parameters=settings)
+        return game.observe(game.deal(np.random.default_rng(0)), 0).rules
+
+    assert "board_size is 9 (usually 19)" in rules(board_size=9)
+    assert "usually" not in rules()
