@@ -7,6 +7,7 @@ import errno
 import gc
 import io
 import os
+import signal
 import stat
 import sys
 import threading
@@ -21,6 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 OBJECTS = 50_000
 """Garbage collection threshold. The default of 700 would scan everything that thousands of modules
 allocate eight times during import, without finding garbage."""
+SHOW_CURSOR = b"\x1b[?25h"
 
 
 def leave_current_folder() -> None:
@@ -73,9 +75,9 @@ def tolerant(stream: TextIO | None) -> TextIO:
         return open(os.devnull, "w", encoding="utf-8", errors="replace")
     assert isinstance(stream, io.TextIOWrapper), stream
     stream.flush()
-    raw = BrokenPipeTolerant(stream.fileno(), "w", closefd=False)
+    raw: Any = BrokenPipeTolerant(stream.fileno(), "w", closefd=False)
     return io.TextIOWrapper(
-        io.BufferedWriter(raw),
+        io.BufferedWriter(raw) if isinstance(stream.buffer, io.BufferedIOBase) else raw,
         encoding=stream.encoding,
         errors="replace",
         line_buffering=stream.line_buffering,
@@ -92,10 +94,30 @@ def _fill(descriptor: int) -> None:
         os.open(os.devnull, os.O_RDWR)  # the lowest free descriptor
 
 
+INTERRUPTED = 130
+"""The exit status after Ctrl-C, as shells have it."""
+
+_running_command = threading.Event()
+
+
+def abandon() -> NoReturn:
+    """End the process at once, without any cleaning up. Raises KeyboardInterrupt instead in a
+    process that does not run a command and so is not ours, such as a notebook's."""
+    if not _running_command.is_set():
+        raise KeyboardInterrupt
+    if sys.stdout.isatty():
+        os.write(sys.stdout.fileno(), SHOW_CURSOR)  # which progress bars hide
+    os._exit(INTERRUPTED)
+
+
 def _status(main: Callable[[], int]) -> int:
-    """The status of `main`; 2 for system failures that no command handles."""
+    """The status of `main`; 2 for system failures that no command handles, INTERRUPTED for Ctrl-C
+    outside of what handles it."""
     try:
         return main()
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
+        return INTERRUPTED
     except OSError as error:
         message = f"{error.filename or 'the system'}: {error.strerror or error}"
     except RuntimeError as error:
@@ -118,9 +140,12 @@ def as_process(main: Callable[[], int]) -> NoReturn:
     sys.stdout, sys.stderr = tolerant(sys.stdout), tolerant(sys.stderr)
     os.environ["MPLBACKEND"] = "agg"  # no figure needs a screen, nor the notebook around the shell
     sys.addaudithook(refuse_pipes)
+    _running_command.set()
     status = _status(main)
-    running: Any = threading
-    running._shutdown()  # as Python does: waits for non-daemon threads
+    signal.signal(signal.SIGINT, lambda *_: abandon())
+    if status != INTERRUPTED:
+        running: Any = threading
+        running._shutdown()  # as Python does: waits for non-daemon threads
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):  # a full disk, if redirected to a file

@@ -27,6 +27,7 @@ from gauntlet.agents.base import Goal as Goal
 from gauntlet.agents.base import Turn as Turn
 from gauntlet.agents.prompting.base import Method as Method
 from gauntlet.common.errors import UserError as UserError
+from gauntlet.common.process import INTERRUPTED
 from gauntlet.games.base import Fact as Fact
 from gauntlet.games.base import Game as Game
 from gauntlet.games.base import Observation as Observation
@@ -149,7 +150,7 @@ def run(*words: str, **settings: Any) -> Results:
     if sweep.launch["kind"] == "slurm":
         raise UserError("gauntlet.run plays from this process: launch=slurm is for `gauntlet run`")
     status = run_sweep.run(cells, sweep)
-    if status == run_sweep.INTERRUPTED:
+    if status == INTERRUPTED:
         raise KeyboardInterrupt
     if status:
         raise UserError(f"no match of {sweep.output_dir} could be played")

@@ -24,7 +24,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from gauntlet.common.errors import ModelError, UserError, require
-from gauntlet.common.process import as_process
+from gauntlet.common.process import INTERRUPTED, as_process
 from gauntlet.models.engine.files import CACHED, cache_folder, check_folder, file_hash
 
 MB = 1_000_000
@@ -328,7 +328,7 @@ def main() -> int:
         return 2
     except KeyboardInterrupt:
         print("gauntlet: interrupted; what is complete stays", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     return 0
 
 

@@ -42,7 +42,7 @@ from rich.console import Console
 
 from gauntlet.common.disk import write_atomically
 from gauntlet.common.errors import UserError
-from gauntlet.common.process import as_process
+from gauntlet.common.process import INTERRUPTED, as_process
 from gauntlet.common.terminal import console
 from gauntlet.games.capabilities import PlayedOut, Scored, seatings_of
 from gauntlet.pipeline.config.read import Node, Seed
@@ -235,7 +235,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         print("\ninterrupted; what is judged is kept; the same command continues", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     judged_so = Results(folder, (), {"metrics": table})
     for sheet in tables()["metrics"].sheets(judged_so, TERMINAL):
         out.print(sheet_view(sheet))

@@ -24,7 +24,7 @@ from rich.live import Live as Screen
 from rich.text import Text
 
 from gauntlet.common.errors import UserError, counted
-from gauntlet.common.process import as_process
+from gauntlet.common.process import INTERRUPTED, as_process
 from gauntlet.common.sanitize import visible
 from gauntlet.common.terminal import WrappedTable, console, duration, rate, short
 from gauntlet.pipeline.log.folder import Folder, damaged_lines_warning
@@ -327,7 +327,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
     return 0
 
 

@@ -6,7 +6,7 @@ log and gaps that a run has yet to fill are reported, but are not damage.
 
 `--replay N` also replays N matches, or all, and reports each whose record differs from the result:
 a line that was edited and given a new checksum. Models are not used: their replies are taken from
-the record.
+the record. All is well only if every one of these matches comes out as recorded.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ class Findings:
     notes: what is not damage.
     lines: number of lines read.
     places: the line of each match, by the stem of its file.
-    replayed: number of matches replayed.
-    edited: number of those that differ from their record.
-    unproved: number of chosen matches that could not be replayed, or differ as the code changed.
+    replayed: number of matches that were to be replayed.
+    equal: number of those that came out as recorded.
+    edited: number of those that did not, though the code is the same.
     """
 
     folder: Folder
@@ -73,13 +73,12 @@ class Findings:
     lines: int = 0
     places: dict[str, dict[str, int]] = field(default_factory=dict)
     replayed: int = 0
+    equal: int = 0
     edited: int = 0
-    unproved: int = 0
 
     @property
     def well(self) -> bool:
-        """Whether nothing is damaged, and every chosen match was replayed and came out equal."""
-        return not (self.problems or self.unproved)
+        return not self.problems and self.equal == self.replayed
 
     def add(self, path: Path, problem: str) -> None:
         self.problems.setdefault(self.name(path), []).append(problem)
@@ -250,22 +249,21 @@ def _replayed(findings: Findings, stem: str, matches: Collection[str]) -> Iterat
         name = prepared.match if prepared else ""
         replayer = made.get(name) or _replayer(findings, stem, prepared)
         made[name] = replayer
+        findings.replayed += 1
         if isinstance(replayer, UserError):
-            reasons[str(replayer)] += 1
+            reasons[f"not played again: {replayer}"] += 1
         elif wrong := _differs(replayer, record):
             if changed := code.changed_since(place, replayer.cell):
-                reasons[f"{changed} changed since, and they come out otherwise"] += 1
+                reasons[f"not as recorded: {changed} changed since"] += 1
             else:
                 line = findings.places[stem][record.match]
                 findings.add(path, f"line {line}, match {record.match}: played again, {wrong}")
                 findings.edited += 1
-        findings.replayed += not isinstance(replayer, UserError)
+        else:
+            findings.equal += 1
         yield
-    findings.unproved += reasons.total()
     for why, count in reasons.items():
-        findings.notes.append(
-            f"{findings.name(path)}: {counted(count, 'match', 'es')} not reproduced: {why}"
-        )
+        findings.notes.append(f"{findings.name(path)}: {counted(count, 'match', 'es')} {why}")
 
 
 def _replayer(findings: Findings, stem: str, prepared: MatchRecord | None) -> Replayer | UserError:
@@ -281,6 +279,8 @@ def _replayer(findings: Findings, stem: str, prepared: MatchRecord | None) -> Re
         asked = (prepared.preparation, prepared.statics) if prepared else ((), {})
         return Replayer.prepare(cell, place.seed, *asked)
     except QuestionMismatch:
+        if changed := code.changed_since(place, cell):
+            return UserError(f"{problem}; {changed} changed since")
         findings.add(place.records_file(stem), problem)
         return UserError(problem)
     except UserError as error:
@@ -315,13 +315,11 @@ def report(findings: Findings, source: Path) -> Iterator[str]:
         yield from (f"  {visible(what)}" for what in wrong)
     yield from map(visible, findings.notes)
     count = sum(map(len, findings.problems.values()))
-    faults = [counted(count, "fault")] if count else []
-    if findings.unproved:
-        faults.append(f"{counted(findings.unproved, 'match', 'es')} not reproduced")
-    state = ", ".join(faults) or "all is well"
-    again = (
-        f"{counted(findings.replayed, 'match', 'es')} played again, " if findings.replayed else ""
-    )
+    unequal, again = findings.replayed - findings.equal, ""
+    state = counted(count, "fault") if count else f"{unequal:,} not" if unequal else "all is well"
+    if findings.replayed:
+        of = f"{findings.equal:,} of " if unequal else ""
+        again = f"{of}{counted(findings.replayed, 'match', 'es')} played again as recorded, "
     yield f"{source}: {counted(findings.lines, 'line')} read, {again}{state}"
     if findings.edited:
         yield "a run keeps such a line; delete it, and the same sweep plays its match anew"
@@ -339,8 +337,7 @@ def count(text: str) -> int | None:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m pipeline.verify",
-        description="Is a folder's log whole, and do its matches come out again? Status 0 if so, "
-        "else 1.",
+        description="Is a folder's log whole? Status 0 where it is, else 1.",
     )
     parser.add_argument("output_dir", type=Path, help="the output_dir of a sweep, or an archive")
     parser.add_argument(

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+import select
+import signal
 import subprocess
 import sys
 from pathlib import Path
+
+
+import time
 
 import pytest
 
@@ -94,3 +99,38 @@ def test_a_closed_stream_is_the_null_device(closed: str, tmp_path: Path) -> None
     words = ["bash", "-c", command, sys.executable, PRINTING, str(tmp_path / "file")]
     assert subprocess.run(words, timeout=30).returncode == 0
     assert int((tmp_path / "file").read_text()) > 2
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+def test_ctrl_c_outside_of_what_handles_it_is_a_line_and_waits_for_no_thread(signals: int) -> None:
+    """The second, which comes during exit handlers that hang, ends the process at once."""
+    hang = "atexit.register(lambda: (print('hanging', flush=True), time.sleep(60)))"
+    busy = "threading.Thread(target=lambda: time.sleep(60)).start()"
+    steps = [*[hang] * (signals - 1), busy, "print('up', flush=True)", "time.sleep(60)"]
+    command = [sys.executable, "-c", PROGRAM.format(end="; ".join(steps))]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stdout is not None
+        for line in ("up\n", "hanging\n")[:signals]:
+            while running.stdout.readline() != line:
+                assert running.poll() is None
+            running.send_signal(signal.SIGINT)
+            began = time.monotonic()
+        _, told = running.communicate(timeout=30)
+    assert running.returncode == 130
+    assert time.monotonic() - began < 10
+    assert "Traceback" not in told
+    assert told.startswith("\ninterrupted\n")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_an_error_is_seen_while_the_command_goes_on(unbuffered: str) -> None:
+    end = "print('wrong', file=sys.stderr); time.sleep(60)"
+    command = [sys.executable, "-c", PROGRAM.format(end=end)]
+    env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stderr is not None
+        seen = select.select([running.stderr], [], [], 20)[0] and running.stderr.readline()
+        running.kill()
+    assert seen == "wrong\n"

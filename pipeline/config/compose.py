@@ -17,6 +17,7 @@ from hydra.core.override_parser.types import Override, Quote, QuotedString
 from omegaconf import OmegaConf
 
 from gauntlet.common.errors import UserError, raised, raised_at, suggest
+from gauntlet.common.process import INTERRUPTED
 from gauntlet.pipeline.config import read, resolved, secrets
 from gauntlet.pipeline.config.jobs import ABLATE, Configs, mapping_at, plain_data, user_errors
 from gauntlet.pipeline.config.output_dir import default_folder, listed_values
@@ -66,7 +67,7 @@ def compose(
         return then(cells, sweep)
     except KeyboardInterrupt:
         print(f"\ninterrupted; {interrupted}", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     except BaseException as error:  # user modules may raise anything
         message = _refusal(error, packages)
         if not message:

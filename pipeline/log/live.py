@@ -112,7 +112,7 @@ def _per_match(cells: Sequence[CellProgress]) -> tuple[float, float]:
 
 
 class RunStatus:
-    """The status of one run, written while it goes; as a context manager it marks a failure.
+    """The status of one run, written while it goes; as a context manager it marks an early end.
 
     found: what an adaptive sweep has settled, and what is open, in sentences.
     """
@@ -163,7 +163,9 @@ class RunStatus:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: object, _: object) -> None:
-        if kind is not None:
+        if kind is KeyboardInterrupt:
+            self.end("interrupted")
+        elif kind is not None:
             self.end("failed", f"{error}")
             event("failed", logging.ERROR, error=f"{kind.__name__}: {error}")
         self.write()

@@ -32,7 +32,7 @@ from gauntlet.models.base import (
 from gauntlet.pipeline.play.chains import Answered, Ask, Chain
 from gauntlet.pipeline.play.cost import split_cost
 
-PATIENCE = 5.0
+PATIENCE = 2.0
 """Seconds that a closing queue waits for the batch in progress."""
 
 

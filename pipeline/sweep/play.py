@@ -20,7 +20,7 @@ from gauntlet.pipeline.play.driver import Driver, leases
 from gauntlet.pipeline.play.scheduler import Finished
 from gauntlet.pipeline.sweep.preflight import Preflight
 from gauntlet.pipeline.sweep.rounds import Rounds
-from gauntlet.pipeline.sweep.signals import stop_event
+from gauntlet.pipeline.sweep.signals import interruption
 
 VERBS = ("playing", "played")
 
@@ -69,7 +69,7 @@ def play_missing(
         if rounds:
             rounds.played(result.record)
             bar.total = missing_tasks + rounds.added - added
-        rule.note(result.task.cell)
+        judge(result.task.cell)
         bar.advance()
 
     def give_up(task: Task, error: str) -> None:
@@ -81,15 +81,19 @@ def play_missing(
         preflight.failed(task, error)
         if rounds:
             rounds.given_up.add(task.match)
-        rule.note(task.cell)
+        judge(task.cell)
         bar.advance(failed=True)
+
+    def judge(cell: str) -> None:
+        with stop.held(False):  # where luck is removed, it may take a while
+            rule.note(cell)
 
     def tick() -> None:
         log.sync()
         live.tick(rule.stopped | admission.stopped)
         bar.tick()
         preflight.tick()
-        if stop.is_set():
+        if stop.came:
             raise KeyboardInterrupt
 
     if command is not None:
@@ -106,8 +110,8 @@ def play_missing(
             missing_tasks = missing(rounds.plan if rounds else plan, log, rule.stopped)
             added = rounds.added if rounds else 0
             with (
+                interruption() as stop,
                 start_workers(stage.launch, plan, sweep.concurrent_matches) as workers,
-                stop_event() as stop,
                 Bar(
                     out,
                     missing_tasks,
@@ -115,6 +119,7 @@ def play_missing(
                     *verbs,
                     outlook=live.outlook,
                 ) as bar,
+                stop.held(True),
             ):
                 live.play(len(workers))
                 preflight.workers = len(workers)

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from gauntlet.common.disk import write_atomically
 from gauntlet.common.errors import Halted, UserError
+from gauntlet.common.process import INTERRUPTED
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.config import resolved
 from gauntlet.pipeline.config.read import CellConfig, SweepConfig
@@ -39,9 +40,10 @@ from gauntlet.pipeline.sweep.rounds import Rounds, so_far
 from gauntlet.pipeline.tables import claims
 from gauntlet.pipeline.tables.claims import planned_tests
 
-INTERRUPTED = 130
 NOTHING_PLAYED = 1
-"""Exit statuses; 2 is a user error."""
+"""An exit status; 2 is a user error."""
+HURRIED = 2000
+"""Matches whose tables take a few seconds. After Ctrl-C those of more are left to `report`."""
 
 
 def as_planned(plan: Plan) -> Plan:
@@ -194,11 +196,12 @@ class _Run:
                 self.interrupted = beliefs.ask(self.out, self.cells, results, self.sweep)
             except UserError as error:
                 self.out.print(f"warning: no beliefs: {error}", soft_wrap=True)
-        from gauntlet.pipeline.sweep.publish_results import (
-            show,  # imported late: pandas and matplotlib are slow to load
-        )
+        if not self.hurry or sum(map(len, self.log.outcomes.values())) <= HURRIED:
+            from gauntlet.pipeline.sweep.publish_results import (
+                show,  # imported late: pandas and matplotlib are slow to load
+            )
 
-        show(self.out, self.sweep, results, hurry=self.interrupted and not self.halted)
+            show(self.out, self.sweep, results, self.hurry)
         for account in dict.fromkeys(one.account() for one in paid_models(self.plan.sources)):
             self.out.print(f"paid     {account}", soft_wrap=True)
             event("paid", account=account)
@@ -218,6 +221,11 @@ class _Run:
         return INTERRUPTED if self.interrupted else 0
 
     @property
+    def hurry(self) -> bool:
+        """Whether the user waits for the end."""
+        return self.interrupted and self.halted is None
+
+    @property
     def _plan_so_far(self) -> Plan:
         return self.rounds.plan if self.rounds else self.plan
 
@@ -230,8 +238,13 @@ class _Run:
 
     def _judged(self) -> list[CellResults]:
         folder, cells = self.log.folder, self.cells
-        results = stopping.settle(folder, cells, logged_results(self.abouts, self.log), self.sweep)
-        luck.adjust(folder, cells, results, self.sweep.seed, self.out.print)
+        results = logged_results(self.abouts, self.log)
+        if self.hurry and self.sweep.stop == "precision":  # whose rule judges luck
+            results = stopping.cut_at_stop(folder, results)
+        else:
+            results = stopping.settle(folder, cells, results, self.sweep)
+        if not self.hurry:
+            luck.adjust(folder, cells, results, self.sweep.seed, self.out.print)
         return luck.with_adjustment(folder, results)
 
     def _play_controls(self, results: Sequence[CellResults]) -> None:

@@ -18,7 +18,7 @@ from gauntlet.pipeline.log.outcomes import outcome
 from gauntlet.pipeline.log.results import measures
 from gauntlet.pipeline.plan.cells import match_id
 from gauntlet.pipeline.tracking.judged import read_metrics
-from tests.pipeline.conftest import Capsys, Once, Refusal, Sweep
+from tests.pipeline.conftest import Capsys, Edit, Once, Refusal, Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.test_records import only_file
 
@@ -237,6 +237,37 @@ def test_a_record_that_differs_is_told_in_few_words(
     assert told[-1].startswith("a run keeps such a line; delete it")
     path.write_bytes(b"".join(others))
     assert verified(1).endswith("moves damaged lines aside and plays their matches anew\n")
+
+
+def test_all_is_well_only_if_every_match_was_played_again_and_is_equal(
+    verified: Callable[[int], str],
+    folder: Path,
+    edit: Edit,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Capsys,
+) -> None:
+    """One of three comes out otherwise after a change of code; then none can be played again."""
+    path = only_file(folder)
+    first, *others = path.read_bytes().splitlines(keepends=True)
+    record = json.loads(first)
+    record["decisions"][0]["options"][0] = "x"
+    del record["crc32"]
+    path.write_bytes(b"".join([add_checksum(json.dumps(record).encode()) + b"\n", *others]))
+    edit("games/tic_tac_toe.py", "size: int = 3", "size: int = 4")
+    capsys.readouterr()
+    assert verify.main([str(folder), "--replay", "all"]) == 1
+    told = capsys.readouterr().out
+    assert f"{folder}: 5 lines read, 2 of 3 matches played again as recorded, 1 not\n" in told
+    assert "moves damaged lines aside" not in told
+
+    def gone(*_: object) -> None:
+        raise UserError("its class is gone")
+
+    monkeypatch.setattr(verify, "recorded_cell", gone)
+    assert verify.main([str(folder), "--replay", "2"]) == 1
+    told = capsys.readouterr().out
+    assert "2 matches not played again: its class is gone\n" in told
+    assert "0 of 2 matches played again as recorded, 2 not\n" in told
 
 
 def test_a_gap_is_wrong_once_the_run_has_finished(

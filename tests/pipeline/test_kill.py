@@ -15,15 +15,24 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
+import pytest
 
+from gauntlet.common.process import INTERRUPTED
 from gauntlet.pipeline import status
+from gauntlet.pipeline.judging import luck
 from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.outcomes import Outcome
+from gauntlet.pipeline.log.records import Log
+from gauntlet.pipeline.sweep import run_sweep
+from gauntlet.pipeline.sweep.signals import interruption
 from tests.cluster.brake import braked, words
 from tests.nodes import ROOT
-from tests.pipeline.conftest import Sweep
+from tests.pipeline.conftest import Capsys, Sweep
 from tests.pipeline.logs import finished, matches, preparations
 
 KILLS = 6
@@ -236,3 +245,44 @@ def test_an_interrupted_sweep_is_watched_and_says_how_to_go_on(folder: Path) -> 
         assert row["matches"] == row["deals"] < 4000
         prefix = {r.deal for r in done.values() if r.cell == row["cell"].rpartition("-")[2]}
         assert set(range(row["deals"])) <= prefix or not prefix
+
+
+def test_the_loop_notes_a_signal_and_the_second_is_not_noted(capsys: Capsys) -> None:
+    """A line is printed at once. In this process, which is not a command's, the second raises."""
+    with interruption() as stop, stop.held(True):
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert stop.came
+        assert "interrupted" in capsys.readouterr().err
+        with pytest.raises(KeyboardInterrupt), stop.held(False):
+            pass
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+    with interruption() as stop, pytest.raises(KeyboardInterrupt):
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.parametrize(("most", "rule"), [(100, "fixed"), (100, "precision"), (5, "fixed")])
+def test_after_ctrl_c_nobody_waits_for_luck_or_for_the_tables_of_many_matches(
+    sweep: Sweep, folder: Path, monkeypatch: pytest.MonkeyPatch, most: int, rule: str
+) -> None:
+    """In UNO a match's luck takes as long as many matches. The same command takes it all up."""
+
+    append, played = Log.append, count(1)
+
+    def interrupting(*asked: Any) -> Outcome:
+        if next(played) == 8:
+            os.kill(os.getpid(), signal.SIGINT)
+        return append(*asked)
+
+    words = ("game=uno", "prompt=cloze", "baseline=auto", f"stop={rule}")
+    with monkeypatch.context() as patch:
+        patch.setattr(Log, "append", interrupting)
+        patch.setattr(run_sweep, "HURRIED", most)
+        patch.setattr(luck, "judged", lambda _, games, *__: games and pytest.fail("judged"))
+        patch.setattr("gauntlet.pipeline.judging.stopping.SOON", 100)
+        assert sweep(*words, f"deals={DEALS}") == INTERRUPTED
+    assert 8 <= len(matches(folder)) < DEALS
+    assert (Folder(folder).status or {})["state"] == "interrupted"
+    assert (folder / "summary.csv").exists() == (most == 100)
+    assert sweep(*words, f"deals={DEALS}") == 0
+    assert set(pd.read_csv(folder / "summary.csv")["estimator"]) == {"adjusted"}
