@@ -54,8 +54,13 @@ def _is_pipe(path: str) -> bool:
         return False
 
 
-class BrokenPipeTolerant(io.FileIO):
-    """A stream whose reader may stop early, as `head` does: further output is discarded."""
+class Output(io.FileIO):
+    """A stream whose reader may stop early, as `head` does: further output is discarded. Other
+    errors name the stream."""
+
+    def __init__(self, descriptor: int, title: str) -> None:
+        super().__init__(descriptor, "w", closefd=False)
+        self.title = title
 
     def write(self, data: Any, /) -> int:
         try:
@@ -64,26 +69,44 @@ class BrokenPipeTolerant(io.FileIO):
             with open(os.devnull, "wb") as nowhere:
                 os.dup2(nowhere.fileno(), self.fileno())
             return len(data)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, self.title) from error
 
 
-def tolerate_broken_pipe(stream: TextIO) -> TextIO:
-    """The same stream, ignoring a reader that leaves."""
+def output(stream: TextIO | None, title: str) -> TextIO:
+    """The stream, where any text can be printed: characters that its encoding lacks are replaced.
+    A stream that was closed (`>&-`) is the null device."""
+    if stream is None:
+        return os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     assert isinstance(stream, io.TextIOWrapper), stream
     stream.flush()
-    raw = BrokenPipeTolerant(stream.fileno(), "w", closefd=False)
     return io.TextIOWrapper(
-        io.BufferedWriter(raw),
+        io.BufferedWriter(Output(stream.fileno(), title)),
         encoding=stream.encoding,
-        errors=stream.errors,
+        errors="replace",
         line_buffering=stream.line_buffering,
         write_through=stream.write_through,
     )
 
 
+def set_up_streams() -> None:
+    """Make standard input, output and error usable, whatever the shell did to them."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:  # closed: the next file opened would become standard output
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    sys.stdin = sys.stdin or os.fdopen(os.open(os.devnull, os.O_RDONLY))
+    sys.stdout = output(sys.stdout, "standard output")
+    sys.stderr = output(sys.stderr, "standard error")
+
+
 def _status(main: Callable[[], int]) -> int:
     """The status of `main`; 2 for system failures that no command handles."""
     try:
-        return main()
+        status = main()
+        sys.stdout.flush()
+        return status
     except OSError as error:
         message = f"{error.filename or 'the system'}: {error.strerror or error}"
     except RuntimeError as error:
@@ -101,7 +124,8 @@ def as_process(main: Callable[[], int]) -> NoReturn:
     """Run `main` and exit with its status. Exit handlers run and output is flushed, but loaded
     modules are not torn down, which saves a second or two."""
     raise_gc_threshold()
-    sys.stdout, sys.stderr = tolerate_broken_pipe(sys.stdout), tolerate_broken_pipe(sys.stderr)
+    set_up_streams()
+    os.environ["MPLBACKEND"] = "agg"  # figures are files; a notebook's shell names its own
     sys.addaudithook(refuse_pipes)
     status = _status(main)
     running: Any = threading
