@@ -140,12 +140,14 @@ def recover_lines(disk: Disk, path: Path) -> Iterator[bytes]:
 
 
 def write_atomically(path: Path, content: str | bytes, disk: Disk = DISK) -> None:
-    """Write a file that after a crash is either complete or as it was before."""
+    """Write a file that after a crash is either complete or as it was before. Characters that UTF-8
+    lacks, such as those of a folder's name in another encoding, are replaced."""
+    data = content.encode(errors="replace") if isinstance(content, str) else content
     partial = path.with_name(f".{path.name}.partial")
     disk.remove(partial)
     descriptor = disk.open(partial)
     try:
-        write_all(disk, descriptor, content.encode() if isinstance(content, str) else content)
+        write_all(disk, descriptor, data)
         disk.sync(descriptor)
     finally:
         disk.close(descriptor)

@@ -19,6 +19,8 @@ from typing import Any, NoReturn, TextIO
 from gauntlet.common.sanitize import visible
 
 ROOT = Path(__file__).resolve().parent.parent
+INTERRUPTED = 130
+"""The exit status after Ctrl-C, as shells have it."""
 OBJECTS = 50_000
 """Garbage collection threshold. The default of 700 would scan everything that thousands of modules
 allocate eight times during import, without finding garbage."""
@@ -56,8 +58,13 @@ def _is_pipe(path: str) -> bool:
         return False
 
 
-class BrokenPipeTolerant(io.FileIO):
-    """A stream whose reader may stop early, as `head` does: further output is discarded."""
+class Output(io.FileIO):
+    """A stream whose reader may stop early, as `head` does: further output is discarded. Other
+    errors name the stream."""
+
+    def __init__(self, descriptor: int, title: str) -> None:
+        super().__init__(descriptor, "w", closefd=False)
+        self.title = title
 
     def write(self, data: Any, /) -> int:
         try:
@@ -66,16 +73,18 @@ class BrokenPipeTolerant(io.FileIO):
             with open(os.devnull, "wb") as nowhere:
                 os.dup2(nowhere.fileno(), self.fileno())
             return len(data)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, self.title) from error
 
 
-def tolerant(stream: TextIO | None) -> TextIO:
-    """The same stream, which takes any text: what its encoding lacks is replaced, and a reader that
-    leaves is ignored. A closed stream is the null device."""
+def output(stream: TextIO | None, title: str) -> TextIO:
+    """The stream, where any text can be printed: characters that its encoding lacks are replaced.
+    A stream that was closed (`>&-`) is the null device."""
     if stream is None:
         return open(os.devnull, "w", encoding="utf-8", errors="replace")
     assert isinstance(stream, io.TextIOWrapper), stream
     stream.flush()
-    raw: Any = BrokenPipeTolerant(stream.fileno(), "w", closefd=False)
+    raw: Any = Output(stream.fileno(), title)
     return io.TextIOWrapper(
         io.BufferedWriter(raw) if isinstance(stream.buffer, io.BufferedIOBase) else raw,
         encoding=stream.encoding,
@@ -85,17 +94,17 @@ def tolerant(stream: TextIO | None) -> TextIO:
     )
 
 
-def _fill(descriptor: int) -> None:
-    """Open the null device if this standard descriptor is closed: the next file would get it, and
-    with it whatever libraries print."""
-    try:
-        os.fstat(descriptor)
-    except OSError:
-        os.open(os.devnull, os.O_RDWR)  # the lowest free descriptor
+def set_up_streams() -> None:
+    """Make standard input, output and error usable, whatever the shell did to them."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:  # closed: the next file opened would become standard output
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    sys.stdin = sys.stdin or os.fdopen(os.open(os.devnull, os.O_RDONLY))
+    sys.stdout = output(sys.stdout, "standard output")
+    sys.stderr = output(sys.stderr, "standard error")
 
-
-INTERRUPTED = 130
-"""The exit status after Ctrl-C, as shells have it."""
 
 _running_command = threading.Event()
 
@@ -114,7 +123,9 @@ def _status(main: Callable[[], int]) -> int:
     """The status of `main`; 2 for system failures that no command handles, INTERRUPTED for Ctrl-C
     outside of what handles it."""
     try:
-        return main()
+        status = main()
+        sys.stdout.flush()
+        return status
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
         return INTERRUPTED
@@ -135,10 +146,8 @@ def as_process(main: Callable[[], int]) -> NoReturn:
     """Run `main` and exit with its status. Exit handlers run and output is flushed, but loaded
     modules are not torn down, which saves a second or two."""
     raise_gc_threshold()
-    for number in range(3):
-        _fill(number)
-    sys.stdout, sys.stderr = tolerant(sys.stdout), tolerant(sys.stderr)
-    os.environ["MPLBACKEND"] = "agg"  # no figure needs a screen, nor the notebook around the shell
+    set_up_streams()
+    os.environ["MPLBACKEND"] = "agg"  # figures are files; a notebook's shell names its own
     sys.addaudithook(refuse_pipes)
     _running_command.set()
     status = _status(main)

@@ -46,7 +46,9 @@ def one_line(text: str, most: int = 300) -> str:
 def file_name(text: str) -> str:
     """The text as a file name of letters, digits, _ and -; different texts have different names."""
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", text)[:80]
-    return plain if plain == text else f"{plain}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    if plain == text:
+        return plain
+    return f"{plain}-{hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()[:8]}"
 
 
 def mask_secret(text: str, secret: str, mark: str) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from msgspec.structs import force_setattr
 
 from gauntlet.common.errors import UserError
+from gauntlet.common.sanitize import visible
 from gauntlet.pipeline.judging import stopping
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.follow import LinePosition
@@ -160,16 +161,22 @@ class Library:
 
     def names(self) -> list[str]:
         """The names of the runs, most recently written first."""
+        return [*self.folders()]
+
+    def folders(self) -> dict[str, Path]:
+        """Their folders by name, in the same order."""
         found = [(_last_written(path), path) for path in _runs(self.outputs, DEEP)]
-        return [path.relative_to(self.outputs).as_posix() for _, path in sorted(found)[::-1]]
+        paths = [path for _, path in sorted(found)[::-1]]
+        return {visible(path.relative_to(self.outputs).as_posix()): path for path in paths}
 
     def shelf(self, name: str) -> Shelf:
         """The run of that name. Raises UserError if there is none."""
         with self._lock:
             if name not in self._shelves:
-                if name not in self.names():
+                folder = self.folders().get(name)
+                if folder is None:
                     raise UserError(f"{self.outputs} has no run {name!r}")
-                self._shelves[name] = Shelf(Folder(self.outputs / name))
+                self._shelves[name] = Shelf(Folder(folder))
             return self._shelves[name]
 
 

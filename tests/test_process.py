@@ -1,4 +1,5 @@
-"""The end of a command: all output is written, and the interpreter is not torn down."""
+"""A command's streams and environment, and its end: all output is written, and the interpreter is
+not torn down."""
 
 from __future__ import annotations
 
@@ -7,10 +8,8 @@ import select
 import signal
 import subprocess
 import sys
-from pathlib import Path
-
-
 import time
+from pathlib import Path
 
 import pytest
 
@@ -66,39 +65,64 @@ def test_who_reads_no_further_is_no_error(end: str) -> None:
         assert running.wait(30) == 3
 
 
-PRINTING = r"""
-import os, sys
-from gauntlet.common.process import as_process
-
-def main():
-    print("poker \u2660 \udcff", os.environ["MPLBACKEND"])
-    print("warned \u2660", file=sys.stderr)
-    with open(sys.argv[1], "w") as file:
-        file.write(str(file.fileno()))
-    return 0
-
-as_process(main)
-"""
+SHOWN = "\u2501 \udce9"
+"""A character that only Unicode has, and what Python makes of a byte that is no UTF-8."""
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "utf-8"])
-def test_what_an_encoding_lacks_is_replaced(encoding: str, tmp_path: Path) -> None:
-    """And no figure needs the screen of the notebook around the shell."""
-    inline = "module://matplotlib_inline.backend_inline"
-    env = {**os.environ, "PYTHONIOENCODING": encoding, "MPLBACKEND": inline}
-    command = [sys.executable, "-c", PRINTING, str(tmp_path / "file")]
+@pytest.mark.parametrize(
+    ("encoding", "shown"),
+    [
+        ("utf-8", "\u2501 ?".encode()),
+        ("utf-8:surrogateescape", "\u2501 ?".encode()),
+        *((encoding, b"? ?") for encoding in ("latin-1", "cp1252", "ascii")),
+    ],
+)
+def test_characters_that_cannot_be_shown_are_replaced(encoding: str, shown: bytes) -> None:
+    end = f"print({SHOWN!a}); print({SHOWN!a}, file=sys.stderr); return 3"
+    command = [sys.executable, "-c", PROGRAM.format(end=end)]
+    env = {**os.environ, "PYTHONIOENCODING": encoding}
     done = subprocess.run(command, env=env, capture_output=True, timeout=30)
-    assert (done.returncode, len(done.stderr.splitlines())) == (0, 1)
-    assert done.stdout.decode(encoding).split()[::3] == ["poker", "agg"]
+    assert done.stdout == b"written\n" + shown + b"\nwaited for\n"
+    assert (done.returncode, done.stderr) == (3, shown + b"\ntold\n")
 
 
-@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_a_closed_stream_is_the_null_device(closed: str, tmp_path: Path) -> None:
-    """And no file gets its number, into which libraries would print."""
-    command = f'exec "$0" -c "$1" "$2" {closed}'
-    words = ["bash", "-c", command, sys.executable, PRINTING, str(tmp_path / "file")]
-    assert subprocess.run(words, timeout=30).returncode == 0
-    assert int((tmp_path / "file").read_text()) > 2
+    """Not the next file that is opened, in this process or in one that it starts."""
+    file = tmp_path / "file"
+    child = "import os; [os.fstat(each) for each in range(3)]"
+    end = (
+        f"file = open({str(file)!r}, 'w'); import subprocess; "
+        f"status = subprocess.run([sys.executable, '-c', {child!r}]).returncode; "
+        "file.write(f'{file.fileno() > 2} {status}'); file.close(); return 3"
+    )
+    shell = f'exec "$0" -c "$1" {closed}'
+    command = ["sh", "-c", shell, sys.executable, PROGRAM.format(end=end)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 3
+    assert done.stdout == ("" if ">&-" in closed.replace("2>&-", "") else
+                           "written\nwaited for\n")  # fmt: skip
+    assert done.stderr == ("" if "2>&-" in closed else "told\n")
+    assert file.read_text() == "True 0"
+
+
+@pytest.mark.parametrize("printed", ["'x'", "10**6 * 'x'"])
+def test_a_full_disk_names_the_stream(printed: str) -> None:
+    command = [sys.executable, "-c", PROGRAM.format(end=f"print({printed}); return 0")]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=30)
+    assert done.returncode == 2
+    assert done.stderr == "gauntlet: standard output: No space left on device\ntold\n"
+
+
+def test_figures_need_no_screen() -> None:
+    """A notebook's shell names a backend that other environments lack."""
+    end = "from matplotlib import pyplot; print(pyplot.get_backend()); return 0"
+    command = [sys.executable, "-c", PROGRAM.format(end=end)]
+    env = {**os.environ, "MPLBACKEND": "module://matplotlib_inline.backend_inline"}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0
+    assert "agg" in done.stdout.split()
 
 
 @pytest.mark.parametrize("signals", [1, 2])

@@ -14,6 +14,7 @@ from itertools import count
 from typing import Any
 
 from gauntlet.common.errors import UserError, extra
+from gauntlet.common.process import as_process
 from gauntlet.training.environment.environment import PLAYOUTS, Environment
 
 try:
@@ -146,4 +147,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    as_process(main)

@@ -18,6 +18,7 @@ from omegaconf import OmegaConf
 
 from gauntlet.common.errors import UserError, raised, raised_at, suggest
 from gauntlet.common.process import INTERRUPTED
+from gauntlet.common.sanitize import visible
 from gauntlet.pipeline.config import read, resolved, secrets
 from gauntlet.pipeline.config.jobs import ABLATE, Configs, mapping_at, plain_data, user_errors
 from gauntlet.pipeline.config.output_dir import default_folder, listed_values
@@ -214,7 +215,7 @@ def _typed(words: Sequence[str], configs: Configs) -> list[Override]:
         with user_errors():
             folder = by_key["output_dir"].value()
         if isinstance(folder, str) and folder.strip() and "${" not in folder:
-            name = QuotedString(Path(folder).resolve().name, Quote.double)
+            name = QuotedString(visible(Path(folder).resolve().name), Quote.double)
             return [*typed, *configs.parsed([f"++name={name.with_quotes()}"])]
     return typed
 

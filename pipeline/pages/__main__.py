@@ -13,6 +13,7 @@ from pathlib import Path
 import uvicorn
 
 from gauntlet.common.errors import UserError, require
+from gauntlet.common.process import as_process
 from gauntlet.common.sanitize import visible
 
 PORT = 8050
@@ -21,7 +22,7 @@ CLOSING_SECONDS = 1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until interrupted. Returns the exit status: 0, or 2 for a user error."""
+    """Serve until interrupted, then end the process. Returns 2 for a user error."""
     options = _options(arguments)
     try:
         require("nicegui", "pages")
@@ -48,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             timeout_graceful_shutdown=CLOSING_SECONDS,
         )
         uvicorn.Server(config).run([listening])
-    return 0
+    os._exit(0)  # threads that still read logs have nothing to write
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -78,7 +79,4 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    status = main()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)  # threads that still read logs have nothing to write
+    as_process(main)

@@ -38,8 +38,7 @@ def scores(folder: Folder, record: MatchRecord) -> list[str]:
 
 def _others(folder: Folder, about: CellInfo) -> Iterator[tuple[str, dict[int, float]]]:
     """The names and results of the others, those of the person's own run first."""
-    library = Library(folder.path.parent)
-    paths = dict.fromkeys((folder.path, *(library.outputs / name for name in library.names())))
+    paths = dict.fromkeys((folder.path, *Library(folder.path.parent).folders().values()))
     for there in map(Folder, paths):
         try:
             if there.seed != folder.seed:

@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from gauntlet.common.disk import write_atomically
 from gauntlet.common.errors import UserError
+from gauntlet.common.sanitize import visible
 from gauntlet.pipeline.publish.players import Field
 from gauntlet.pipeline.publish.runs import (
     CELLS,
@@ -76,7 +77,8 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
     """The runs in these folders, under names that tell them apart. Raises UserError."""
     runs: dict[str, Run] = {}
     for path in dict.fromkeys(folder.resolve() for folder in folders):
-        name = path.name if path.name not in runs else f"{path.name} in {path.parent.name}"
+        name, parent = visible(path.name), visible(path.parent.name)
+        name = name if name not in runs else f"{name} in {parent}"
         if name in runs:
             raise UserError(f"{path} and {runs[name].path} have one name; rename a folder")
         runs[name] = Run.read(path, name)

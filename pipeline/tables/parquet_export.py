@@ -224,13 +224,15 @@ class ParquetFile:
         self._arrow, parquet = extra("pyarrow", "export"), extra("pyarrow.parquet", "export")
         types = {name: _type(self._arrow, kind) for name, (kind, _) in self.columns.items()}
         self._schema = self._arrow.schema(list(types.items()))
-        self._writer = parquet.ParquetWriter(self.path, self._schema, compression="zstd")
+        self._file = self.path.open("wb")  # by its path, `s3:` or `%` in it would have a meaning
+        self._writer = parquet.ParquetWriter(self._file, self._schema, compression="zstd")
         return self
 
     def __exit__(self, failed: object, *_: object) -> None:
         if failed is None:
             self._write()
         self._writer.close()
+        self._file.close()
 
     def add(self, row: Row) -> None:
         self._buffer.append(row)

@@ -17,6 +17,7 @@ import numpy as np
 import yaml
 
 from gauntlet.common.errors import UserError
+from gauntlet.common.sanitize import visible
 from gauntlet.pipeline.log.folder import Folder
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ def log_points(
     at = int(time.time() * 1000) if timestamp is None else timestamp
     known = [(name, step, value) for name, step, value in points if not np.isnan(value)]
     metrics = [Metric(name, float(value), at, int(step)) for name, step, value in known]
-    entries = [Param(name, value[:LONGEST]) for name, value in (params or {}).items()]
+    entries = [Param(name, visible(value)[:LONGEST]) for name, value in (params or {}).items()]
     room = BATCH - len(entries)
     for start in range(0, max(len(metrics), 1), room):
         own = entries if start == 0 else ()

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from gauntlet.common.sanitize import visible
 from gauntlet.pipeline.log.folder import Folder, key_of
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables.registry import Results, short_names, tables
@@ -261,7 +262,8 @@ class _Logged:
     def _begin(self, name: str, tags: dict[str, str], parameters: Params, span: played.Span) -> str:
         if "commit" in parameters:
             tags = {**tags, **SOURCE, COMMIT_TAG: parameters["commit"]}
-        made = self.client.create_run(self.experiment, span[0], tags, name)
+        tags = {tag: visible(text) for tag, text in tags.items()}
+        made = self.client.create_run(self.experiment, span[0], tags, visible(name))
         return str(made.info.run_id)
 
     def _figures(self, run: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -19,10 +20,13 @@ from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.pipeline import compare, export, metrics, replay, report, status, track, verify
 from gauntlet.pipeline.config.nodes import build
+from gauntlet.pipeline.library import Library
+from gauntlet.pipeline.publish import __main__ as publish
 from gauntlet.pipeline.tables.match_pages import match_page
 from gauntlet.pipeline.viewer.match import Answer, DecisionView, MatchView, Ply, PromptView
 from gauntlet.pipeline.viewer.terminal import show
 from tests.nodes import ROOT
+from tests.pipeline import stores
 from tests.pipeline.conftest import FAST, Capsys, Refusal, Sweep
 from tests.pipeline.packed import html_of, unpacked
 
@@ -240,6 +244,25 @@ def test_a_name_that_a_terminal_would_obey_is_shown_by_its_numbers(
     said = "".join(capsys.readouterr())
     assert said.count(r"out\x1b[2J\x1b]0;title\x07\u202e") > 10
     assert not [line for line in said.splitlines() if {"\x1b", "\x07", "\u202e"} & set(line)]
+
+
+@pytest.mark.filterwarnings("ignore")  # mlflow's own
+def test_a_name_that_is_no_utf_8_ends_nothing(
+    sweep: Sweep, tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs, site = tmp_path / "runs", tmp_path / "site"
+    folder = runs / os.fsdecode(b"caf\xe9")
+    folder.mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    assert sweep("output_dir=.", "deals=2") == 0
+    for command in (report, verify, status, export, metrics):
+        assert command.main([str(folder)]) == 0, command
+    assert track.main([str(folder), f"--store={store}"]) == 0
+    assert {Path(run.data.params["output_dir"]).name for run in stores.runs(store)
+            if "output_dir" in run.data.params} == {r"caf\udce9"}  # fmt: skip
+    assert publish.main([str(folder), f"--out={site}", "--parquet"]) == 0
+    assert len([*(site / "run").glob("caf-udce9-*.html")]) == 1
+    assert Library(runs).folders() == {r"caf\udce9": folder}
 
 
 # --- pipes

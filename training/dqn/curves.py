@@ -19,6 +19,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from gauntlet.common.errors import UserError
+from gauntlet.common.process import as_process
 from gauntlet.pipeline.tables.plot_style import ACCENT, COLOURS, save_png
 from gauntlet.pipeline.tracking.store import (
     STORE,
@@ -149,4 +150,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    as_process(main)

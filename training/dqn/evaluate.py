@@ -18,6 +18,7 @@ from scipy.stats import t as student
 
 from gauntlet.agents.dqn.network import Network
 from gauntlet.agents.dqn.player import DQN, SHIPPED, Encoded
+from gauntlet.common.process import as_process
 from gauntlet.games.base import Game
 from gauntlet.stats.proportions import wilson
 from gauntlet.training.dqn.practice import Practice, practice, results
@@ -139,4 +140,4 @@ def row(name: str, rate: Rate) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    as_process(main)

@@ -25,6 +25,7 @@ from typing import Any
 from gauntlet.agents.dqn.network import Network, save
 from gauntlet.agents.dqn.player import Encoded
 from gauntlet.common.disk import write_atomically
+from gauntlet.common.process import as_process
 from gauntlet.games.base import Game
 from gauntlet.training.dqn.evaluate import (
     CURVE,
@@ -124,4 +125,4 @@ def write(
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    as_process(main)

@@ -30,6 +30,7 @@ from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
 from gauntlet.common.errors import UserError
+from gauntlet.common.process import as_process
 from gauntlet.models.engine.files import check_folder, local_folder
 from gauntlet.pipeline.log.progress import Bar
 from gauntlet.pipeline.tables.plot_style import ACCENT, save_png
@@ -216,4 +217,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    as_process(main)

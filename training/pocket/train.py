@@ -34,6 +34,7 @@ from torch.optim import AdamW, Muon, Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 from transformers import AutoTokenizer, LlamaForCausalLM, PreTrainedTokenizerFast
 
+from gauntlet.common.process import as_process
 from gauntlet.training.pocket.courses import (
     Course,
     DuelCourse,
@@ -94,7 +95,7 @@ POOL = 16
 """Batches are cut from a pool of this many batches of trees, grouped by length."""
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(arguments)
     started = time.time()
     course = course_of(options)
@@ -301,7 +302,8 @@ def save(
     kept.to(dtype).save_pretrained(out)
     tokenizer.save_pretrained(out)
     (out / "training.json").write_text(json.dumps(report, indent=2) + "\n")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    as_process(main)

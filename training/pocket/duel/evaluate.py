@@ -25,6 +25,7 @@ from gauntlet.agents.prompting.talaga import Talaga
 from gauntlet.agents.prompting.tot import Tot
 from gauntlet.agents.random import Random
 from gauntlet.agents.rule import Rule
+from gauntlet.common.process import as_process
 from gauntlet.games.base import Game
 from gauntlet.games.capabilities import measure_values, measures_of
 from gauntlet.games.holdem import Holdem
@@ -77,7 +78,7 @@ def play(
     return play_all_seats(model, match, game, LLM(method), other, deals)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--weights", type=Path, default=DUEL_WEIGHTS)
     parser.add_argument("--deals", type=int, default=100, help="each played from both seats")
@@ -99,7 +100,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 flush=True,
             )
     model.close()
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    as_process(main)

@@ -20,6 +20,7 @@ from gauntlet.agents.llm import LLM
 from gauntlet.agents.prompting.base import Method
 from gauntlet.agents.prompting.gamebench import Base
 from gauntlet.agents.rule import Rule
+from gauntlet.common.process import as_process
 from gauntlet.games.base import Game, move_with
 from gauntlet.games.capabilities import MATCH_SCORE, values_with_score
 from gauntlet.games.playouts import RANDOM
@@ -63,7 +64,7 @@ def play(
     return play_all_seats(model, match, game, LLM(method), other, deals)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--weights", type=Path, default=GAMEBENCH_WEIGHTS)
     parser.add_argument("--deals", type=int, default=100, help="each played from both seats")
@@ -85,7 +86,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 flush=True,
             )
     model.close()
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    as_process(main)

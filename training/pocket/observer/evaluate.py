@@ -18,6 +18,7 @@ from gauntlet.agents.base import Agent, Decision, Turn
 from gauntlet.agents.llm import LLM
 from gauntlet.agents.observers import Likeliest, Nearest
 from gauntlet.agents.prompting.observe import Observe
+from gauntlet.common.process import as_process
 from gauntlet.games.rock_paper_scissors import RockPaperScissors
 from gauntlet.games.watch import State, Watch
 from gauntlet.models.base import Model
@@ -80,7 +81,7 @@ def decide_all(
     return run_parallel(chains, model)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--weights", type=Path, default=OBSERVER_WEIGHTS)
     parser.add_argument("--deals", type=int, default=10)
@@ -109,7 +110,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 flush=True,
             )
     model.close()
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    as_process(main)
