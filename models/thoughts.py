@@ -69,9 +69,12 @@ TAIL = 100
 class Thoughts:
     """Finds thoughts between the known tags, and between a model's own."""
 
-    def __init__(self, own: Tags | None = None) -> None:
-        self._own = own or ()
-        extra = [Pair(re.escape(own[0]), re.escape(own[1]), f"\n{own[1]}\n\n")] if own else []
+    def __init__(self, tags: Tags | None = None) -> None:
+        """tags: the model's own."""
+        self._special = tags or ()
+        extra = []
+        if tags:
+            extra = [Pair(re.escape(tags[0]), re.escape(tags[1]), f"\n{tags[1]}\n\n")]
         self._pairs = (*extra, *KNOWN)
         self._tag = re.compile(
             "|".join(
@@ -133,8 +136,9 @@ class Thoughts:
 
     def is_tag(self, token: str) -> bool:
         """Whether a special token is a tag or part of one, so that it belongs to a text."""
-        own = bool(token) and any(token in tag for tag in self._own)
-        return own or token in PARTS or self._tag.fullmatch(token) is not None
+        if token and any(token in tag for tag in self._special):
+            return True
+        return token in PARTS or self._tag.fullmatch(token) is not None
 
     def _opened(self, prompt: str) -> tuple[Pair | None, str]:
         """The tags that a prompt has opened, and what ends these thoughts."""

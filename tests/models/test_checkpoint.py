@@ -178,8 +178,8 @@ def test_weights_that_the_config_leaves_unused_are_named(folder, caplog):
         weights[name] = torch.ones(len(weights["model.layers.0.self_attn.q_proj.weight"]))
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     Checkpoint(str(folder)).load()
-    (told,) = [one for one in caplog.records if one.name == "gauntlet"]
-    assert told.args == (str(folder), 1, bias)
+    (warning,) = [one for one in caplog.records if one.name == "gauntlet"]
+    assert warning.args == (str(folder), 1, bias)
 
 
 @pytest.mark.parametrize("path", ["/no/such/folder", "no such folder", "nowhere", "../a/b"])

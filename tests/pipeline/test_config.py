@@ -279,8 +279,8 @@ def test_two_names_of_the_same_weights_are_told(caplog: pytest.LogCaptureFixture
     build_cells(others)
     assert not caplog.records, "settings of one model, by one name"
     build_cells([*configs, *others])
-    (told,) = caplog.records
-    assert told.args == ("hf:weights and pocket",)
+    (warning,) = caplog.records
+    assert warning.args == ("hf:weights and pocket",)
 
 
 def test_cells_built_together_are_those_built_alone() -> None:
