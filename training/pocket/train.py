@@ -104,6 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     gradients = Gradients(options.workers, blank(options, tokenizer).num_parameters())
     work = options, course, tokenizer, gradients, started
     processes.spawn(train_worker, work, options.workers)  # type: ignore[attr-defined,no-untyped-call]
+    return 0
 
 
 def course_of(options: argparse.Namespace) -> Course:
@@ -302,7 +303,6 @@ def save(
     kept.to(dtype).save_pretrained(out)
     tokenizer.save_pretrained(out)
     (out / "training.json").write_text(json.dumps(report, indent=2) + "\n")
-    return 0
 
 
 if __name__ == "__main__":
