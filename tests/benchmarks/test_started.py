@@ -22,6 +22,7 @@ SMALL = {
     "games": ("tic_tac_toe --seconds .05",),
     "ladder": ("--table",),
     "leagues": ("--leagues 2",),
+    "nulls": ("--runs 2 --deals 20",),
     "llama_cpp": ("models/pocket/weights --decisions 1 --length 2 --rounds 1",),
     "placing": ("procedure --placements 2",),
     "ratings": ("--tournaments 2", "--lotteries 2"),
