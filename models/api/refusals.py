@@ -28,39 +28,15 @@ AGAIN = ("server_error", "rate_limit_exceeded")
 """Why a response of OpenAI's failed, if it may succeed later."""
 FULL = ("context_length_exceeded", "exceed_context_size_error")
 """What OpenAI and llama.cpp call a prompt beyond the context; others only say so."""
-FULL_WORDS = (
-    r"maximum context length|prompt is too long|input token count .*exceeds the maximum"
-    r"|longer than the (model's )?context|exceeds the (model's )?context (length|window)"
-    r"|greater than the context length|input is too long for|overflows the context"
-)
-"""Of OpenAI and vLLM, Anthropic, Gemini, SGLang, Ollama, LM Studio and Bedrock."""
-ROOM = re.compile(r"context (?:length|window)\D{0,20}(\d+)|> (\d+)(?!\d| -)", re.IGNORECASE)
-READ = re.compile(
-    r"(\d+) (?:in the (?:messages|prompt)|(?:input|prompt) tokens|tokens from the input)"
-    r"|exceed context limit: (\d+) \+ \d+|has (\d+) input tokens",
-    re.IGNORECASE,
-)
-"""The tokens of a context, and of a prompt, in a refusal that gives both: if the prompt alone fits,
-the limit on what is written is too high."""
-FLAGGED = (
-    *("content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"),
-    *("invalid_prompt", "moderation_blocked", "data_inspection_failed"),
-)
-FLAGGED_WORDS = (
-    r"violat\w+ .*(guideline|polic)|content (management )?polic|flagged|failed check"
-    r"|content.?filter|inappropriate content|blocked by .*safety"
-)
-REGION = r"(country|region|territory|location).*not (supported|available)|unsupported_country"
+FULL_WORDS = r"maximum context length|prompt is too long|input token count .*exceeds the maximum"
 LENGTH = r"context|too (large|long|many)|exceed"
 UNKNOWN = r"(unknown|unrecogni[sz]ed|unsupported|unexpected|extra|not (permitted|supported)).*"
 SETTINGS = (
     (r"temperature|top_[pk]\b", "set model.temperature=omit"),
+    (r"logprob", "set model.scores=sampled"),
     (r"max_completion_tokens\W*instead", "set model.limit=max_completion_tokens"),
     (UNKNOWN + "max_completion_tokens", "set model.limit=max_tokens"),
     (UNKNOWN + "max_tokens", "set model.limit=max_completion_tokens"),
-    (r"top_logprobs.*(less|at most|between|maximum|<=)", "lower model.top"),
-    (r"logprob", "set model.scores=sampled"),
-    (r"\b(seed|stop|response_format)\b", "set model.extra_body={NAME:null}, which leaves it out"),
     (r"budget", "change model.thinking_budget"),
     (r"effort|thinking|reasoning", "change model.effort"),
     (r"max_(output_)?tokens", "change model.thinking_room, which is added to the limit"),
@@ -88,18 +64,6 @@ class Failure:
         return self.status == 402 or self.kind in UNPAID or "credit balance" in self.message
 
     @property
-    def flagged(self) -> bool:
-        """Whether it refuses what the prompt says, by a policy; the next one may pass."""
-        said = re.search(FLAGGED_WORDS, self.message, re.IGNORECASE)
-        return self.status in (400, 403, 422) and (self.kind in FLAGGED or bool(said))
-
-    @property
-    def of_the_region(self) -> bool:
-        """Whether it serves nobody from here."""
-        said = re.search(REGION, f"{self.kind} {self.message}", re.IGNORECASE)
-        return self.status in (400, 403) and bool(said)
-
-    @property
     def of_the_key(self) -> bool:
         """Whether the key is not accepted."""
         wrong = self.status == 400 and re.search(r"api.?key", self.message, re.IGNORECASE)
@@ -107,19 +71,9 @@ class Failure:
 
     @property
     def beyond_context(self) -> bool:
-        """Whether the prompt alone is longer than the model's context."""
+        """Whether the prompt is longer than the model's context."""
         said = re.search(FULL_WORDS, self.message, re.IGNORECASE)
-        full = self.status in (400, 413) and (self.kind in FULL or bool(said))
-        return full and not self.beyond_limit
-
-    @property
-    def beyond_limit(self) -> bool:
-        """Whether the prompt fits the context, but not with all that may be written."""
-        room, read = ROOM.search(self.message), READ.search(self.message)
-        if not (room and read):
-            return False
-        most, tokens = (next(int(one) for one in found.groups() if one) for found in (room, read))
-        return tokens < most
+        return self.status in (400, 413) and (self.kind in FULL or bool(said))
 
     @property
     def transient(self) -> bool:
@@ -129,15 +83,11 @@ class Failure:
     @property
     def advice(self) -> str:
         """The setting to change, as "; set model.x=y"; "" if unknown."""
-        if self.beyond_limit:
-            return "; lower model.thinking_room, or max_tokens of the prompting method"
         text = f"{self.message} {self.field}" if "max" in self.field else self.field or self.message
         if re.search(LENGTH, text, re.IGNORECASE):
             return ""
-        for pattern, advice in SETTINGS:
-            if found := re.search(pattern, text, re.IGNORECASE):
-                return f"; {advice.replace('NAME', found[0])}"
-        return ""
+        found = (advice for pattern, advice in SETTINGS if re.search(pattern, text, re.IGNORECASE))
+        return "".join(f"; {advice}" for advice in [*found][:1])
 
 
 def failure(reply: Any, status: int | None = None) -> Failure | None:
@@ -146,8 +96,6 @@ def failure(reply: Any, status: int | None = None) -> Failure | None:
     status: of the response, if that was one of an error.
     """
     node = reply if isinstance(reply, Mapping) else {}
-    if status is None and (inner := _error_of_a_choice(node)):
-        return failure({"error": inner})
     if status is None and (not _error(node) or _answers(node)):
         return None
     error = _error(node) or next((node[key] for key in ("message", "detail") if node.get(key)), "")
@@ -179,15 +127,6 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 def _error(node: Mapping[str, Any]) -> Any:
     return node.get("error") or (node if node.get("type") == "error" else None)
-
-
-def _error_of_a_choice(node: Mapping[str, Any]) -> Any:
-    """What OpenRouter and others report in a choice of a reply that has status 200."""
-    choices = node.get("choices")
-    every = choices if isinstance(choices, list) else []
-    return next(
-        (one["error"] for one in every if isinstance(one, Mapping) and one.get("error")), None
-    )
 
 
 def _answers(node: Mapping[str, Any]) -> bool:

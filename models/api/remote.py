@@ -14,7 +14,7 @@ from gauntlet.common.errors import ModelError, Stopped
 from gauntlet.common.sanitize import one_line
 from gauntlet.models.api.dialects.base import Body, Dialect, ReplyText
 from gauntlet.models.api.ledger import Ledger, Spending, Tokens
-from gauntlet.models.api.retry import UNREADABLE, Asker, Refused, Unanswered
+from gauntlet.models.api.retry import UNREADABLE, Asker, BeyondContext, Refused
 from gauntlet.models.api.scorers import Scorer
 from gauntlet.models.api.scoring import ScoredPrompt
 from gauntlet.models.api.settings import Settings
@@ -114,9 +114,8 @@ class Remote:
         body = self._dialect.writing(request)
         try:
             found, tokens = self._samples(body, request.n, request.prompt)
-        except Unanswered as error:
-            details = (Detail(error.finish),) * request.n
-            return Generation("", 0, 0, ("",) * (request.n - 1), details)
+        except BeyondContext:
+            return Generation("", 0, 0, ("",) * (request.n - 1), (Detail("context"),) * request.n)
         texts, details = zip(*[_stopped(one, request.stop) for one in found], strict=True)
         counts = tokens.prompt, tokens.written
         parts = tokens.thoughts, tokens.cached

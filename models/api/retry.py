@@ -26,7 +26,6 @@ from gauntlet.models.api.ledger import Ledger, Tokens
 from gauntlet.models.api.refusals import Failure, failure, retry_after
 from gauntlet.models.api.response_limits import REDIRECTED, TooLong, most_bytes
 from gauntlet.models.api.sending import NOT_SENT, Call, Cancelled, Response, Sender
-from gauntlet.models.base import Finish
 
 LOG = logging.getLogger("gauntlet")
 
@@ -64,15 +63,8 @@ class Refused(Stopped):
     """The server rejects a kind of request that it has never answered."""
 
 
-class Unanswered(ModelError):
-    """The server answers other prompts and not this one.
-
-    finish: `context`, the prompt is longer than the model's context, or `filtered`, by a policy.
-    """
-
-    def __init__(self, message: str, finish: Finish) -> None:
-        super().__init__(message)
-        self.finish = finish
+class BeyondContext(ModelError):
+    """The prompt is longer than the model's context."""
 
 
 @dataclass(frozen=True)
@@ -121,9 +113,8 @@ class Asker:
 
         group: names the static text, as in `Dialect.sent`.
 
-        Raises Unanswered for a prompt that is too long or flagged, Refused for a kind of request
-        that was never answered, Stopped if no further request is likely to do better, else
-        ModelError.
+        Raises BeyondContext for a prompt that is too long, Refused for a kind of request that was
+        never answered, Stopped if no further request is likely to do better, else ModelError.
         """
         deadline, before = time.monotonic() + self._server.patience, self._answers
         most, wait = self._dialect.most(body), FIRST_WAIT
@@ -322,10 +313,6 @@ class Asker:
                     self._hold_until = max(self._hold_until, time.monotonic() + after)
             wish = "" if after is None else f", and asks to wait {after:g} s"
             return RetryableError(f"it goes on failing ({said}{wish})", lost, after)
-        if failed.flagged:
-            return Unanswered(f"{self.who}: refused ({said})", "filtered")
-        if failed.of_the_region:
-            return Stopped(f"{self.who}: it serves nobody from here ({said})")
         if failed.of_the_key:
             state = "is not accepted" if self._key else "is not set"
             variable = self._server.key_env
@@ -333,9 +320,7 @@ class Asker:
         if status == 404:
             return Stopped(f"{self.who}: not found ({said}){self._served_models()}")
         if failed.beyond_context:
-            return Unanswered(f"{self.who}: refused ({said})", "context")
-        if failed.beyond_limit:
-            return Stopped(f"{self.who}: refused ({said}){failed.advice}")
+            return BeyondContext(f"{self.who}: refused ({said})")
         # A server that has answered this kind of request rejects the prompt, not our protocol.
         kind = ModelError if shape in self._shapes else Refused
         return kind(f"{self.who}: refused ({said}){failed.advice}")

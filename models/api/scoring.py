@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 ROUNDING = 1e-3
 """How far rounding may lift a log-probability above 0."""
-SPACES = ("", " ", "\u0120", "\u2581")
-"""How a word's token may begin: with nothing, a space, or as tokenizers store a space."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +24,10 @@ class Reported:
 
     def logprobs_of(self, words: Sequence[str]) -> tuple[float, ...]:
         """The logprob of each word, with or without a leading space; minus infinity if unlisted."""
+        found = self.logprobs
+        spelt = ((found.get(word), found.get(f" {word}")) for word in words)
         return tuple(
-            max(self.logprobs.get(space + word, -math.inf) for space in SPACES) for word in words
+            max((one for one in pair if one is not None), default=-math.inf) for pair in spelt
         )
 
 

@@ -116,7 +116,6 @@ class Chat(Dialect):
         later = [
             {"role": ("user" if number % 2 else "assistant"), "content": text}
             for number, (_, text) in enumerate(conversation(prompt))
-            if number % 2 or text  # servers refuse an empty turn of the model
         ]
         return {**body, "messages": [*opening, first, *later]}
 
@@ -209,10 +208,6 @@ def usage_of(reply: Mapping[str, Any], read_as: str, written_as: str) -> Tokens 
     cached = min(read, count_in(counted, f"{read_as}_details", "cached_tokens"))
     stored = min(read - cached, count_in(counted, f"{read_as}_details", "cache_write_tokens"))
     thoughts = count_in(counted, f"{written_as}_details", "reasoning_tokens")
-    total = count_in(counted, "total_tokens")
-    beside = total - read - written  # xAI's and others' thoughts are no part of what is written
-    if thoughts > written or 0 < beside <= thoughts:
-        written += thoughts
     return Tokens(read, written, cached, stored, min(written, thoughts))
 
 

@@ -100,10 +100,8 @@ class Responses(Dialect):
         for number, (returned, text) in enumerate(conversation(prompt)):
             if number % 2:
                 items.append(_message("user", text))
-            elif returned:
-                items += json.loads(returned)
-            elif text:
-                items.append(_reply(text))
+            else:
+                items += json.loads(returned) if returned else [_reply(text)]
         return items
 
     def _refuses_temperature(self) -> bool:
