@@ -19,7 +19,7 @@ import numpy as np
 
 from gauntlet.agents.base import Answer, Decision, Question, finish_status
 from gauntlet.agents.prompting.base import Unusable
-from gauntlet.models.base import Dialogue, Finish, Generate, Generation, Reply, Request
+from gauntlet.models.base import Dialogue, Finish, Generate, Generation, Reply, Request, Scores
 
 OnBadReply = Literal["ask_again", "fallback", "forfeit"]
 
@@ -46,6 +46,8 @@ class Listener:
     _tried: Counter[Request] = field(default_factory=Counter)
     _known: dict[Request, tuple[int, Reply]] = field(default_factory=dict)
     _heard: list[tuple[Generate, Generation]] = field(default_factory=list)
+    _withheld: Finish | None = None
+    """Why the last reply has no probabilities; None if it has, or is a text."""
 
     def run(
         self, part: Part[Result], rng: np.random.Generator
@@ -103,6 +105,8 @@ class Listener:
                 self._known[request] = self._asked, reply
                 self._asked += 1
         replies = [self._known[request][1] for request in actual]
+        last = replies[-1]
+        self._withheld = last.finish if isinstance(last, Scores) and last.finish != "stop" else None
         self._heard += [
             (request, reply)
             for request, reply in zip(requests, replies, strict=True)
@@ -142,7 +146,8 @@ class Listener:
         if replaced:
             extra["attempts"] = result.attempts + replaced
             extra["notes"] = {**result.notes, "again": tuple(self.again)}
-        if failed(result) and self._heard and (finish := bad_finish(self._heard[-1][1])):
+        finish = self._withheld or (bad_finish(self._heard[-1][1]) if self._heard else None)
+        if failed(result) and finish:
             extra["status"] = finish_status(finish)
         return replace(result, **extra) if extra else result
 

@@ -113,11 +113,13 @@ class Scores:
     tokens: length in tokens of each prompt as sent.
     ceilings: for each prompt an upper bound on the logprob of an unreported choice; () if every
         choice was reported.
+    finish: why no choice was reported, if a prompt was not answered.
     """
 
     logprobs: tuple[tuple[float, ...], ...]
     tokens: tuple[int, ...]
     ceilings: tuple[float, ...] = ()
+    finish: Finish = "stop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +271,15 @@ class Paid(Protocol):
 
     def account(self) -> str:
         """What was paid so far and for what, as one line."""
+        ...
+
+
+@runtime_checkable
+class Keyed(Protocol):
+    """A model source that may need a key."""
+
+    def check_key(self) -> None:
+        """Raises ModelError, naming the variable, if the key is missing or cannot be one."""
         ...
 
 

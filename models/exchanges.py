@@ -71,6 +71,7 @@ class ScoreExchange(Exchanged, frozen=True, kw_only=True, tag="score", gc=False)
     logprobs: None for minus infinity, which JSON lacks.
     unreported: number of choices that the model did not report.
     ceilings: per prompt, an upper bound on their logprobs.
+    finish: why there are none, if the server withheld them.
     """
 
     branches: Annotated[tuple[str, ...], Meta(min_length=1)]
@@ -79,6 +80,7 @@ class ScoreExchange(Exchanged, frozen=True, kw_only=True, tag="score", gc=False)
     tokens: tuple[Count, ...]
     unreported: Count = 0
     ceilings: tuple[Logprob, ...] = ()
+    finish: Finish = "stop"
 
     def __post_init__(self) -> None:
         prompts, choices = len(self.branches), len(self.choices)
@@ -97,7 +99,9 @@ class ScoreExchange(Exchanged, frozen=True, kw_only=True, tag="score", gc=False)
         logprobs = tuple(
             tuple(-math.inf if value is None else value for value in row) for row in self.logprobs
         )
-        return Score(prompts, self.choices), Scores(logprobs, self.tokens, self.ceilings)
+        return Score(prompts, self.choices), Scores(
+            logprobs, self.tokens, self.ceilings, self.finish
+        )
 
 
 class TextDetail(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

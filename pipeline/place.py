@@ -37,7 +37,7 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.log.run_info import command_line, run_entry
-from gauntlet.pipeline.plan.build import build_cells
+from gauntlet.pipeline.plan.build import build_cells, check_keys
 from gauntlet.pipeline.plan.cells import Cell, Plan, Task
 from gauntlet.pipeline.plan.identity import cell_identity
 from gauntlet.pipeline.play.driver import Driver, Worker
@@ -83,6 +83,7 @@ def rung_cells(configs: Sequence[CellConfig]) -> tuple[Cell, ...]:
     players."""
     if len(configs) != len(RUNGS):
         raise UserError("a placement takes one player: give every key one value")
+    check_keys(configs)
     cells = (replace(cell, opening=OPENING) for cell in build_cells(configs))
     named = [replace(cell, identity=cell_identity(cell)) for cell in cells]
     return tuple(named)

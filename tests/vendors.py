@@ -367,13 +367,16 @@ class Seen:
 
 @contextmanager
 def vendor_server(
-    vendor: Vendor, canned: Sequence[Canned | Behaviour], streams: bool = False
+    vendor: Vendor,
+    canned: Sequence[Canned | Behaviour],
+    streams: bool = False,
+    first: Canned | None = None,
 ) -> Iterator[tuple[str, Seen]]:
-    """A server that answers the first question, and then gives the responses in turn, the last one
-    for ever."""
+    """A server that answers the first question, well unless `first` says how, and then gives the
+    responses in turn, the last one for ever."""
     seen, lock = Seen(), threading.Lock()
     whole = vendor.reply(Piece())
-    good = Canned(vendor.sse(whole) if streams else whole)
+    good = first or Canned(vendor.sse(whole) if streams else whole)
 
     def answer(talk: Talk) -> None:
         with lock:

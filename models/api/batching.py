@@ -36,8 +36,8 @@ A_RESULT = 1 << 16
 """Bytes of a result other than its texts."""
 MOST_RESULTS = 1 << 30
 """Bytes of a file of results, whatever the number of requests."""
-OF_A_JOB = frozenset({"a job"})
-"""What a call about a job is in place of a kind of request; the server never answers it."""
+OF_A_JOB: Body = {"a job": True}
+"""What a call about a job is in place of a request's body; the server never answers it."""
 
 T = TypeVar("T")
 Replies = dict[bytes, tuple[Mapping[str, Any], str]]
@@ -288,15 +288,16 @@ class BatchAsker(Asker):
         """Read one result."""
         with self._changed:
             one = self._wanted.get(key)
-        shape = frozenset(one.body) if one else frozenset[str]()
+        body: Body = one.body if one else {}
         try:
             if result.reply is None:
-                raise self._refusal(result.failed or Failure("no reply"), None, shape)
-            replies[key] = self._read(json.dumps(result.reply), shape)
+                raise self._refusal(result.failed or Failure("no reply"), None, body)
+            replies[key] = self._read(json.dumps(result.reply), body)
         except (ModelError, RetryableError) as error:
             errors[key] = error
         else:
             if one is not None:
+                self._counted(one.body, replies[key][0])
                 self._note(one.body, answers=1)
 
     def _hand_on(
@@ -387,12 +388,12 @@ class BatchAsker(Asker):
             said = self._clean(str(error))
             raise RetryableError(f"its reply cannot be read ({said})", lost=True) from None
 
-    def _status(self, response: Response, shape: frozenset[str]) -> Exception:
-        if response.status == 404 and shape == OF_A_JOB:
+    def _status(self, response: Response, body: Body) -> Exception:
+        if response.status == 404 and body == OF_A_JOB:
             return Missing(
                 f"{self.who}: not found; if the server has no batch jobs, set model.batch=false"
             )
-        return super()._status(response, shape)
+        return super()._status(response, body)
 
 
 def _name(reply: Any) -> str:

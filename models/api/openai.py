@@ -6,12 +6,12 @@ variable and appears in no setting, record or message.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gauntlet.common.errors import ModelError
 from gauntlet.models.api.dialects.base import SCORE_TEMPERATURE
 from gauntlet.models.api.ledger import BATCH_RATE, CREATION_SECONDS, Ledger, Tokens
 from gauntlet.models.api.scorers import SCORERS
@@ -31,6 +31,7 @@ DEFAULTS: Mapping[str, Any] = {
     "thought_tags": None,
     "headers": {},
     "extra_body": {},
+    "system_role": True,
 }
 """Settings that change an answer; in the identity unless they have these values."""
 
@@ -63,7 +64,7 @@ class OpenAI(Settings):
         not."""
         model = self._opened(batch=False)
         try:
-            model.answer([PROBE])
+            model.check(PROBE)
         except BaseException:  # Ctrl-C too: requests in flight must not outlive it
             model.close()
             raise
@@ -76,20 +77,23 @@ class OpenAI(Settings):
         from gauntlet.models.api.batching import BatchAsker
         from gauntlet.models.api.jobs import JOBS
         from gauntlet.models.api.remote import Remote
-        from gauntlet.models.api.retry import Asker, Server, key_in
+        from gauntlet.models.api.retry import Asker, Server
 
-        variable = self.key_env or ""
-        key, ledger, dialect = key_in(os.environ, variable), self._ledger(batch), self.dialect
-        waits = self.timeout, self.patience
+        key, variable, waits = self.key, self.key_env or "", (self.timeout, self.patience)
         server = Server(self.address, key, variable, self.headers, *waits, threads=self.in_flight)
-        if batch:
-            asker = BatchAsker(dialect, server, ledger, JOBS[self.endpoint])
-            return Remote(self, dialect, asker, ledger)
-        scoring = None
-        if self.scores in SCORERS:
-            scorer = self.spoken(SCORERS[self.scores][0])
-            scoring = scorer, Asker(scorer, server, ledger)
-        return Remote(self, dialect, Asker(dialect, server, ledger), ledger, scoring)
+        ledger, dialect = self._ledger(batch), self.dialect
+        try:
+            if batch:
+                asker = BatchAsker(dialect, server, ledger, JOBS[self.endpoint])
+                return Remote(self, dialect, asker, ledger)
+            scoring = None
+            if self.scores in SCORERS:
+                scorer = self.spoken(SCORERS[self.scores][0])
+                scoring = scorer, Asker(scorer, server, ledger)
+            return Remote(self, dialect, Asker(dialect, server, ledger), ledger, scoring)
+        except ModelError:
+            ledger.close()
+            raise
 
     def price(self, read: int, written: int) -> float:
         rate = BATCH_RATE if self.batch else 1.0

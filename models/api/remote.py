@@ -14,12 +14,12 @@ from gauntlet.common.errors import ModelError, Stopped
 from gauntlet.common.sanitize import one_line
 from gauntlet.models.api.dialects.base import Body, Dialect, ReplyText
 from gauntlet.models.api.ledger import Ledger, Spending, Tokens
-from gauntlet.models.api.retry import UNREADABLE, Asker, BeyondContext, Refused
+from gauntlet.models.api.retry import LOG, UNREADABLE, Asker, NoAnswer, Refused
 from gauntlet.models.api.scorers import Scorer
-from gauntlet.models.api.scoring import ScoredPrompt
+from gauntlet.models.api.scoring import Reported, ScoredPrompt
 from gauntlet.models.api.settings import Settings
 from gauntlet.models.base import (
-    Detail,
+    Finish,
     Generate,
     Generation,
     Prompt,
@@ -29,6 +29,11 @@ from gauntlet.models.base import (
     Scores,
     unless_plain,
 )
+
+WITHHELD: tuple[Finish, ...] = ("filtered", "refused")
+"""Why a server gives no log-probabilities though it can."""
+MOST_SHOWN, LONGEST_SHOWN = 8, 20
+"""Tokens that a warning names, and characters of each."""
 
 
 class Remote:
@@ -52,6 +57,7 @@ class Remote:
         self._pool = ThreadPoolExecutor(source.in_flight, "api")
         self._stopped: Stopped | None = None
         self._one_at_a_time = "n" in dialect.LACKS
+        self._warned = False
 
     @property
     def slots(self) -> int:
@@ -70,6 +76,11 @@ class Remote:
                 raise Stopped(str(error))
         done = {part: future.result() for part, future in running.items()}
         return [self._reply(request, done) for request in requests]
+
+    def check(self, request: Generate) -> None:
+        """Raises ModelError if the server does not answer this request."""
+        body = self._dialect.writing(request)
+        self._pool.submit(self._samples, body, 1, request.prompt).result()
 
     def cancel(self) -> None:
         """End all waiting for the server; replies in flight that arrive very soon are stored."""
@@ -102,6 +113,7 @@ class Remote:
         """Send one prompt of a Score, or one Generate."""
         if self._stopped is not None:
             raise Stopped(str(self._stopped))
+        part = part if self._source.system_role else _without_system(part)
         try:
             if isinstance(part, Score):
                 return self._decide(part)
@@ -109,13 +121,17 @@ class Remote:
         except Stopped as stop:
             self._stopped = stop
             raise
+        except NoAnswer as refusal:
+            detail = refusal.detail
+            if isinstance(part, Generate):
+                return Generation("", 0, 0, ("",) * (part.n - 1), (detail,) * part.n)
+            if detail.finish not in WITHHELD:
+                raise
+            return ScoredPrompt(Reported({}, 0.0), 0, detail.finish)
 
     def _write(self, request: Generate) -> Generation:
         body = self._dialect.writing(request)
-        try:
-            found, tokens = self._samples(body, request.n, request.prompt)
-        except BeyondContext:
-            return Generation("", 0, 0, ("",) * (request.n - 1), (Detail("context"),) * request.n)
+        found, tokens = self._samples(body, request.n, request.prompt)
         texts, details = zip(*[_stopped(one, request.stop) for one in found], strict=True)
         counts = tokens.prompt, tokens.written
         parts = tokens.thoughts, tokens.cached
@@ -137,11 +153,15 @@ class Remote:
             raise Stopped(
                 f"{self._asker.who}: {one_line(str(error))}; set model.scores=sampled"
             ) from None
+        tokens = counted.prompt if counted else 0
+        finish = self._dialect.texts(reply)[0].detail.finish
+        if finish in WITHHELD:
+            return ScoredPrompt(Reported({}, 0.0), tokens, finish)
         if reported is None:
             raise Stopped(
                 f"{self._asker.who}: it tells no log-probabilities; set model.scores=sampled"
             )
-        return ScoredPrompt(reported, counted.prompt if counted else 0)
+        return ScoredPrompt(reported, tokens)
 
     def _decide(self, request: Score) -> ScoredPrompt:
         assert self._scoring is not None
@@ -220,11 +240,41 @@ class Remote:
             return written
         parts = self._parts(request)
         heard = [part for part in map(done.get, parts) if isinstance(part, ScoredPrompt)]
+        tokens = tuple(part.tokens for part in heard)
+        withheld = [part.finish for part in heard if part.finish != "stop"]
+        if withheld:
+            nothing = (-math.inf,) * len(request.choices)
+            return Scores((nothing,) * len(heard), tokens, (0.0,) * len(heard), withheld[0])
         rows = tuple(part.logprobs(request.choices) for part in heard)
+        if all(value == -math.inf for row in rows for value in row):
+            self._warn(request.choices, heard[0])
         missing = any(-math.inf in row for row in rows)
         unsure = missing and self._source.scores in ("logprobs", "vllm", "sglang")
-        ceilings = tuple(part.ceiling for part in heard) if unsure else ()
-        return Scores(rows, tuple(part.tokens for part in heard), ceilings)
+        return Scores(rows, tokens, tuple(part.ceiling for part in heard) if unsure else ())
+
+    def _warn(self, choices: Sequence[str], heard: ScoredPrompt) -> None:
+        """Say once what the model answers instead of a choice: it may be spelt in another way."""
+        if not self._warned:
+            self._warned = True
+            words = ", ".join(repr(text[:LONGEST_SHOWN]) for text in heard.likeliest[:MOST_SHOWN])
+            choice = ", ".join(map(repr, choices))
+            LOG.warning(
+                "%s: no choice (%s) is among the likeliest answers to a prompt: %s",
+                *(self._asker.who, one_line(choice), one_line(words) or "none"),
+            )
+
+
+def _without_system(part: Prompt | Score | Generate) -> Prompt | Score | Generate:
+    """The same with the system text at the start of the first message."""
+    if isinstance(part, Generate):
+        return replace(part, prompt=_in_one(part.prompt))
+    if isinstance(part, Score):
+        return replace(part, prompts=tuple(map(_in_one, part.prompts)))
+    return _in_one(part)
+
+
+def _in_one(prompt: Prompt) -> Prompt:
+    return replace(prompt, system="", static=prompt.system + prompt.static)
 
 
 def _first_word(text: str) -> str:

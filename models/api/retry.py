@@ -23,9 +23,10 @@ from gauntlet.common.sanitize import mask_secret, mask_secret_parts, one_line
 from gauntlet.models.api.dialects.base import Body, Dialect
 from gauntlet.models.api.events import events
 from gauntlet.models.api.ledger import Ledger, Tokens
-from gauntlet.models.api.refusals import Failure, failure, retry_after
+from gauntlet.models.api.refusals import CHANGE_LIMIT, Failure, failure, retry_after
 from gauntlet.models.api.response_limits import REDIRECTED, TooLong, most_bytes
-from gauntlet.models.api.sending import NOT_SENT, Call, Cancelled, Response, Sender
+from gauntlet.models.api.sending import NOT_SENT, Call, Cancelled, Response, Sender, proxy_of
+from gauntlet.models.base import Detail
 
 LOG = logging.getLogger("gauntlet")
 
@@ -41,6 +42,11 @@ LONGEST = 20_000
 """Characters of a server's message that are looked at."""
 MARK = "[key]"
 """Replaces the key wherever a server repeats it."""
+MOST_BROKEN = 4
+"""How often a reply that cannot be read is asked for: each may be billed."""
+LONG_PROMPT, LONG_TOKEN = 2_000, 8
+"""Bytes of a prompt, and bytes a token, from which on a server has not read all of it: in texts of
+games a token has four on average."""
 UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
 """What reading a reply raises if it is not of its protocol."""
 
@@ -51,27 +57,37 @@ class RetryableError(GauntletError):
 
     lost: the request may have been answered and billed.
     after: seconds that the server asks to wait.
+    connected: whether the server was reached.
+    broken: whether it answered with a reply that cannot be read.
     """
 
     reason: str
     lost: bool = False
     after: float | None = None
     connected: bool = True
+    broken: bool = False
 
 
 class Refused(Stopped):
     """The server rejects a kind of request that it has never answered."""
 
 
-class BeyondContext(ModelError):
-    """The prompt is longer than the model's context."""
+class NoAnswer(ModelError):
+    """The server does not answer this prompt: it is flagged, or longer than the model's context.
+
+    detail: of the texts that it would have.
+    """
+
+    def __init__(self, message: str, detail: Detail) -> None:
+        super().__init__(message)
+        self.detail = detail
 
 
 @dataclass(frozen=True)
 class Server:
     """Where and how to ask.
 
-    key: as `key_in` gives it, from the variable `key_env`.
+    key: from the variable `key_env`; "" for none.
     headers: sent with every request.
     timeout: seconds per attempt, to its last byte; of a stream, seconds without a byte.
     patience: seconds for all attempts at one reply, and for a stream to its last byte.
@@ -100,12 +116,13 @@ class Asker:
         headers = {**dialect.headers(server.key), **server.headers}
         self._sender = Sender(server.base_url, headers, server.timeout, server.threads)
         self._lock = threading.Lock()
-        """Guards the state shared between threads: the next five attributes."""
+        """Guards the state shared between threads: the next six attributes."""
         self._answers = 0
         self._too_long: dict[bytes, str] = {}
         self._shapes: set[frozenset[str]] = set()
         self._hold_until = 0.0
         self._warned = -inf
+        self._cuts = False
         self._over = threading.Event()
 
     def ask(self, key: bytes, body: Body, group: str = "") -> Mapping[str, Any]:
@@ -113,11 +130,11 @@ class Asker:
 
         group: names the static text, as in `Dialect.sent`.
 
-        Raises BeyondContext for a prompt that is too long, Refused for a kind of request that was
-        never answered, Stopped if no further request is likely to do better, else ModelError.
+        Raises NoAnswer for a prompt that is flagged or too long, Refused for a kind of request that
+        was never answered, Stopped if no further request is likely to do better, else ModelError.
         """
         deadline, before = time.monotonic() + self._server.patience, self._answers
-        most, wait = self._dialect.most(body), FIRST_WAIT
+        most, wait, broken = self._dialect.most(body), FIRST_WAIT, 0
         while (kept := self._ledger.find(key)) is None:
             try:
                 self._heed_hold(deadline)
@@ -125,6 +142,9 @@ class Asker:
                     return self._attempt(key, body, group, most)
                 self._pause(LOOK_SECONDS)
             except RetryableError as failed:
+                broken += failed.broken
+                if broken == MOST_BROKEN:
+                    raise self._given_up(failed, self._answers > before) from None
                 wait = self._rest(failed, wait, deadline, self._answers > before)
         self._note(body)
         reply: Mapping[str, Any] = json.loads(kept)
@@ -188,7 +208,7 @@ class Asker:
             if key in self._too_long:
                 raise ModelError(self._too_long[key])
             text = self._send(key, body, group, most)
-            reply, text = self._read(text, frozenset(body))
+            reply, text = self._read(text, body)
         except TooLong as error:
             self._ledger.lost(key)
             raise self._never_again(key, body, error) from None
@@ -198,9 +218,23 @@ class Asker:
             )
             (self._ledger.refused if free else self._ledger.lost)(key)
             raise
-        self._ledger.keep(key, text, self._dialect.usage(reply) or most)
+        self._ledger.keep(key, text, self._counted(body, reply) or most)
         self._note(body, answers=1)
         return reply
+
+    def _counted(self, body: Body, reply: Mapping[str, Any]) -> Tokens | None:
+        """The tokens that the server counted. Warns once if it has not read the whole prompt."""
+        counted, size = self._dialect.usage(reply), self._dialect.prompt_bytes(body)
+        if counted and size > max(LONG_PROMPT, LONG_TOKEN * counted.prompt):
+            with self._lock:
+                warned, self._cuts = self._cuts, True
+            if not warned:
+                LOG.warning(
+                    "%s: it counts %d tokens in a prompt of %d bytes; does it cut prompts to its "
+                    "context (num_ctx of Ollama)?",
+                    *(self.who, counted.prompt, size),
+                )
+        return counted
 
     def _never_again(self, key: bytes, body: Body, error: TooLong) -> ModelError:
         """Remember that the reply is too long: it would be so again, and be billed again."""
@@ -223,9 +257,9 @@ class Asker:
         once = {"Idempotency-Key": key.hex()}
         call = Call.json(dialect.path(body), dialect.sent(body, group), once)
         seconds = server.patience if streams else server.timeout
-        return self._exchange(call, most_bytes(most, streams), seconds, frozenset(body))
+        return self._exchange(call, most_bytes(most, streams), seconds, body)
 
-    def _exchange(self, call: Call, most: int, seconds: float, shape: frozenset[str]) -> str:
+    def _exchange(self, call: Call, most: int, seconds: float, body: Body) -> str:
         """As `_send`. most: bytes of the response. seconds: to its last byte."""
         try:
             response = self._sender.send(call, most, seconds)
@@ -234,7 +268,7 @@ class Asker:
         except httpx2.HTTPError as error:
             raise self._unsent(error) from None
         if response.status >= 300:
-            raise self._status(response, shape)
+            raise self._status(response, body)
         return mask_secret(response.body.decode(errors="replace"), self._key, MARK)
 
     def _unsent(self, error: httpx2.HTTPError) -> RetryableError:
@@ -243,9 +277,11 @@ class Asker:
         if isinstance(error, httpx2.TimeoutException):
             return RetryableError("it did not answer in time", lost=sent, connected=sent)
         why = "the connection was cut" if sent else "it cannot be reached"
+        proxy = proxy_of(self._server.base_url)
+        why += f" through the proxy in {proxy}" if proxy else ""
         return RetryableError(f"{why} ({self._clean(str(error))})", lost=sent, connected=sent)
 
-    def _status(self, response: Response, shape: frozenset[str]) -> Exception:
+    def _status(self, response: Response, body: Body) -> Exception:
         """The exception for a response of an error."""
         if REDIRECTED in response.headers:
             there = self._clean(response.headers[REDIRECTED])
@@ -260,9 +296,9 @@ class Asker:
             failed = None
         failed = failed or Failure(text, response.status)
         again = {"true": True, "false": False}.get(response.headers.get("x-should-retry", ""))
-        return self._refusal(failed, retry_after(response.headers), shape, again)
+        return self._refusal(failed, retry_after(response.headers), body, again)
 
-    def _read(self, text: str, shape: frozenset[str]) -> tuple[Mapping[str, Any], str]:
+    def _read(self, text: str, body: Body) -> tuple[Mapping[str, Any], str]:
         """The parsed reply, and its text as stored. Raises RetryableError if it is damaged, or the
         reported error if it contains one."""
         begun, failed = False, None
@@ -280,20 +316,21 @@ class Asker:
         except UNREADABLE as error:
             if not text.lstrip("\ufeff \n\r\t").startswith("<"):
                 why = f"its reply cannot be read ({self._clean(str(error))})"
-                raise RetryableError(why, lost=True) from None
+                cure = "; set model.stream=false" if self._dialect.streams(body) else ""
+                raise RetryableError(why + cure, lost=True, broken=True) from None
             page = f"it answers with a web page ({self._clean(text)})"
             if self._answers:
                 raise RetryableError(page, lost=True) from None
             raise Stopped(f"{self.who}: {page}; is model.base_url right?") from None
         if failed is not None:
-            raise self._refusal(failed, None, shape, lost=begun)
+            raise self._refusal(failed, None, body, lost=begun)
         return dict(reply), text
 
     def _refusal(
         self,
         failed: Failure,
         after: float | None,
-        shape: frozenset[str],
+        body: Body,
         again: bool | None = None,
         lost: bool = False,
     ) -> Exception:
@@ -305,30 +342,42 @@ class Asker:
         """
         message, status = self._clean(failed.message), failed.status
         said = message if status is None else f"{status}: {message}"
-        if failed.unpaid:
-            return Stopped(f"{self.who}: the account's quota is used up ({said})")
-        if failed.transient if again is None else again:
+        refused = f"{self.who}: refused ({said})"
+        meaning = failed.meaning(self._dialect.limit_of(body))
+        match meaning:
+            case "unpaid":
+                return Stopped(f"{self.who}: the account's quota is used up ({said})")
+            case "region":
+                return Stopped(f"{self.who}: it does not serve this region ({said})")
+            case "filtered":
+                return NoAnswer(refused, Detail("filtered", refusal=message))
+            case "context":
+                return NoAnswer(refused, Detail("context"))
+            case "limit":
+                return Stopped(f"{refused}; {CHANGE_LIMIT}")
+        if meaning == "again" if again is None else again:
             if after is not None:
                 with self._lock:
                     self._hold_until = max(self._hold_until, time.monotonic() + after)
             wish = "" if after is None else f", and asks to wait {after:g} s"
             return RetryableError(f"it goes on failing ({said}{wish})", lost, after)
-        if failed.of_the_key:
+        if meaning == "key":
             state = "is not accepted" if self._key else "is not set"
             variable = self._server.key_env
             return Stopped(f"{self.who}: the key in the variable {variable} {state} ({said})")
-        if status == 404:
+        if meaning == "missing":
             return Stopped(f"{self.who}: not found ({said}){self._served_models()}")
-        if failed.beyond_context:
-            return BeyondContext(f"{self.who}: refused ({said})")
+        if status == 407:
+            return Stopped(f"{self.who}: the proxy in {proxy_of(self._server.base_url)}: {said}")
         # A server that has answered this kind of request rejects the prompt, not our protocol.
-        kind = ModelError if shape in self._shapes else Refused
-        return kind(f"{self.who}: refused ({said}){failed.advice}")
+        kind = ModelError if frozenset(body) in self._shapes else Refused
+        return kind(f"{refused}{failed.advice}")
 
     def _served_models(self) -> str:
-        """The server's models, if it lists them."""
+        """The server's models; if it lists none, something else is at that address."""
         names = sorted(self._clean(name) for name in self._sender.models())
-        return f"; it has: {one_line(', '.join(names[:20]))}" if names else ""
+        listed = f"; it has: {one_line(', '.join(names[:20]))}"
+        return listed if names else "; is model.base_url right? Most end in /v1"
 
     def _clean(self, text: str) -> str:
         """One short printable line, without the key: some servers print it, or parts of it."""
@@ -338,18 +387,3 @@ class Asker:
     def _pause(self, seconds: float) -> None:
         if self._over.wait(max(0.0, seconds)):
             raise ModelError(f"{self.who}: the run ends")
-
-
-def key_in(environment: Mapping[str, str], variable: str) -> str:
-    """The stripped key; "" if there is none. Raises ModelError, without repeating it, for a key
-    that no header can carry."""
-    given = environment.get(variable, "")
-    key = given.strip()
-    if given and not key:
-        raise ModelError(f"the variable {variable} is blank; give it a key, or unset it")
-    if not all("!" <= character <= "~" for character in key):
-        raise ModelError(
-            f"the variable {variable} holds a space or a character that no key has; only printable "
-            "ASCII characters are allowed"
-        )
-    return key

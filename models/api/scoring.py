@@ -7,8 +7,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from gauntlet.models.base import Finish
+
 ROUNDING = 1e-3
 """How far rounding may lift a log-probability above 0."""
+
+SPACES = ("Ġ", "▁")
+"""How vocabularies write a leading space, and some servers their tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +38,14 @@ class Reported:
 
 @dataclass(frozen=True, slots=True)
 class ScoredPrompt:
-    """A server's answer to one prompt of a Score: reported tokens, or sampled texts."""
+    """A server's answer to one prompt of a Score: reported tokens, or sampled texts.
+
+    finish: why there are none, if the prompt was not answered.
+    """
 
     said: Reported | tuple[str, ...]
     tokens: int
+    finish: Finish = "stop"
 
     def logprobs(self, choices: Sequence[str]) -> tuple[float, ...]:
         """The logprob of each choice; for sampled texts the log of its share, ignoring
@@ -46,6 +55,14 @@ class ScoredPrompt:
         drawn = Counter(text.strip() for text in self.said)
         shares = (drawn[choice] / len(self.said) for choice in choices)
         return tuple(math.log(share) if share else -math.inf for share in shares)
+
+    @property
+    def likeliest(self) -> list[str]:
+        """The tokens or texts, the most likely first."""
+        if isinstance(self.said, Reported):
+            logprobs = self.said.logprobs
+            return sorted(logprobs, key=lambda token: -logprobs[token])
+        return [text for text, _ in Counter(self.said).most_common()]
 
     @property
     def ceiling(self) -> float:
@@ -59,11 +76,17 @@ def reported(listed: Sequence[tuple[str, float]], sampled: Sequence[str] | None)
     bound the unlisted tokens. Raises ValueError for a log-probability that is not finite or is
     above 0.
     """
+    listed = [(_text(token), logprob) for token, logprob in listed]
     logprobs: dict[str, float] = {}
     for token, logprob in listed:
         if not math.isfinite(logprob) or logprob > ROUNDING:
             raise ValueError(f"it gives the token {token!r} a log-probability of {logprob:g}")
     for token, logprob in sorted(listed, key=lambda pair: -pair[1]):
         logprobs.setdefault(token, float(logprob))
-    others = [value for token, value in logprobs.items() if not sampled or token != sampled[0]]
+    drawn = _text(sampled[0]) if sampled else None
+    others = [value for token, value in logprobs.items() if token != drawn]
     return Reported(logprobs, min(others, default=0.0))
+
+
+def _text(token: str) -> str:
+    return f" {token[1:]}" if token.startswith(SPACES) else token

@@ -11,19 +11,24 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import json
+import os
 import threading
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
+from urllib.request import proxy_bypass
 
 import httpx2
 
-from gauntlet.common.errors import GauntletError
+from gauntlet.common.errors import GauntletError, ModelError
 from gauntlet.models.api.response_limits import LIMIT, OF_AN_ERROR, limit_response
 
-NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
+NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
 """Connection failures from before the request was sent."""
+PROXIES = ("http_proxy", "https_proxy", "all_proxy")
+"""The environment variables of proxies, which may be in upper case too."""
 SLACK_SECONDS = 1.0
 """Added to the timeout of a whole request, so that the connect timeout fires first."""
 LAST_SECONDS = 0.7
@@ -66,7 +71,10 @@ class Call:
 
 
 class Sender:
-    """Sends requests to one server, from any number of threads."""
+    """Sends requests to one server, from any number of threads.
+
+    Raises ModelError for a proxy in the environment that cannot be used.
+    """
 
     def __init__(
         self, base_url: str, headers: Mapping[str, str], timeout: float, connections: int
@@ -74,14 +82,17 @@ class Sender:
         """timeout: seconds to connect, and between two bytes."""
         limits = httpx2.Limits(max_connections=connections, max_keepalive_connections=connections)
         self._timeout, self._base_url = timeout, base_url.rstrip("/")
-        self._client = httpx2.AsyncClient(
-            headers={"accept": "application/json", "user-agent": "gauntlet", **headers},
-            timeout=timeout,
-            limits=limits,
-            follow_redirects=False,
-            verify=certificates(),
-            event_hooks={"response": [limit_response]},
-        )
+        try:
+            self._client = httpx2.AsyncClient(
+                headers={"accept": "application/json", "user-agent": "gauntlet", **headers},
+                timeout=timeout,
+                limits=limits,
+                follow_redirects=False,
+                verify=certificates(),
+                event_hooks={"response": [limit_response]},
+            )
+        except (ImportError, ValueError, httpx2.InvalidURL):
+            raise ModelError(_of_the_proxy()) from None
         self._over = False
         self._under_way: set[asyncio.Task[Any]] = set()
         self._loop = asyncio.new_event_loop()
@@ -172,3 +183,22 @@ class Sender:
         self._over = True
         for task in self._under_way:
             task.cancel()
+
+
+def proxy_of(address: str) -> str:
+    """The environment variable whose proxy leads to this address; "" if none does."""
+    url = urlsplit(address)
+    if proxy_bypass(url.hostname or ""):
+        return ""
+    names = (f"{url.scheme}_proxy", f"{url.scheme.upper()}_PROXY", "all_proxy", "ALL_PROXY")
+    return next((name for name in names if os.environ.get(name)), "")
+
+
+def _of_the_proxy() -> str:
+    """Which proxy of the environment cannot be used, without its address, which may hold a
+    password."""
+    named = {name: os.environ[name] for name in os.environ if name.lower() in PROXIES}
+    socks = [name for name, address in named.items() if address.startswith("socks")]
+    if socks:
+        return f"{socks[0]} names a SOCKS proxy: pip install socksio, or unset the variable"
+    return f"{' or '.join(named)} names a proxy that cannot be used; unset the variable"

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 from urllib.parse import urlsplit
 
+from gauntlet.common.errors import ModelError
 from gauntlet.models.api.dialects import DIALECTS
 from gauntlet.models.api.dialects.base import Dialect, Limit, Sending
 from gauntlet.models.api.ledger import Prices
 from gauntlet.models.api.prices import prices_for
 from gauntlet.models.api.scorers import SCORERS
+from gauntlet.models.keys import read_key
 from gauntlet.models.thoughts import Tags, thoughts_of
 
 BATCH_SLOTS = 1024
@@ -32,6 +34,7 @@ class Settings:
     endpoint: the protocol, one of DIALECTS. "completions" sends a prompt as it is, all others send
         it as a user message.
     key_env: the environment variable that holds the key; None for that of the protocol's inventor.
+        Only other servers without a variable of their own may need no key.
     headers, extra_body: sent with every request; in the body, null removes a field. No secrets.
     scores: how Score is answered. "logprobs": from the `top` reported logprobs of one token; a
         choice that is not reported gets minus infinity, and `Scores.ceilings` bounds its true
@@ -47,6 +50,7 @@ class Settings:
     stream: whether replies come in parts, as they are written.
     batch: whether requests go by batch jobs of the vendor, at half price and within a day.
     in_flight: number of concurrent requests; in batches at least BATCH_SLOTS.
+    system_role: whether a system text is a message of its own; else it opens the first message.
     timeout: seconds per request, to the last byte of its reply; of a stream, seconds without a
         byte.
     patience: seconds per reply, over all attempts; also for a stream to its last byte.
@@ -75,6 +79,7 @@ class Settings:
     thinking_budget: int | None = None
     thought_tags: Tags | None = None
     temperature: Sending = "auto"
+    system_role: bool = True
     stream: bool = False
     batch: bool = False
     in_flight: int = 16
@@ -171,6 +176,21 @@ class Settings:
     @property
     def dialect(self) -> Dialect:
         return self.spoken(DIALECTS[self.endpoint])
+
+    @property
+    def key(self) -> str:
+        """The key; "" if the server may need none. Raises ModelError if it is missing, or one that
+        no header can carry."""
+        variable, dialect = self.key_env or "", self.dialect
+        key = read_key(variable)
+        if not key and (dialect.official or variable != dialect.KEY_ENV):
+            who = f"{self.name!r} at {self.address}"
+            raise ModelError(f"the variable {variable} is not set; it must hold the key of {who}")
+        return key
+
+    def check_key(self) -> None:
+        """Raises ModelError, naming the variable, if there is no key that can be sent."""
+        _ = self.key
 
     def spoken(self, kind: type[Spoken]) -> Spoken:
         """A protocol with this model's settings."""

@@ -125,9 +125,8 @@ class Client:
         if status == 503:
             raise Stopped(f"{self.who}: it still does not answer ({message or status})")
         if status in (401, 403):
-            raise Stopped(
-                f"{self.who}: it wants a key, in the variable LLAMA_API_KEY ({status}: {message})"
-            )
+            wish = "it does not accept the key" if self._key else "it wants a key,"
+            raise Stopped(f"{self.who}: {wish} in the variable LLAMA_API_KEY ({status}: {message})")
         if status in (200, 404):
             raise Stopped(
                 f"{self.who}: {path!r} is not answered as by llama.cpp's server ({status}: "

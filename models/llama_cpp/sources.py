@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from gauntlet.common.errors import ModelError
 from gauntlet.models.chat import DATE, prints_date
+from gauntlet.models.keys import read_key
 from gauntlet.models.llama_cpp.client import Client
 from gauntlet.models.llama_cpp.gguf_file import content_hash, read_header
 from gauntlet.models.thoughts import Tags, thoughts_of
@@ -159,6 +160,11 @@ class LlamaServer:
             known["lora"] = adapters
         return known | _further(template, self.thought_tags)
 
+    def check_key(self) -> None:
+        """Raises ModelError for a key that cannot be sent; only the server knows if it needs
+        one."""
+        read_key(KEY)
+
     def check_choices(self, choices: Sequence[str]) -> None:
         """Raises ModelError, naming the choice, unless each is a single token."""
         from gauntlet.models.llama_cpp.answers import Vocabulary
@@ -177,8 +183,8 @@ class LlamaServer:
         return LlamaCpp(client, self._is_chat(props), slots, thoughts_of(self.thought_tags))
 
     def _client(self) -> Client:
-        key = os.environ.get(KEY, "").strip()
-        return Client(f"the server at {self.base_url}", self.base_url, key, self.timeout)
+        who = f"the server at {self.base_url}"
+        return Client(who, self.base_url, read_key(KEY), self.timeout)
 
     def _is_chat(self, props: Mapping[str, Any]) -> bool:
         if self.chat != "auto":

@@ -25,7 +25,7 @@ from gauntlet.models.engine.files import local_folder
 from gauntlet.pipeline.config.read import CellConfig, Node, SweepConfig
 from gauntlet.pipeline.launch.placement import check_nodes
 from gauntlet.pipeline.log.code import compare
-from gauntlet.pipeline.plan.build import build_cells
+from gauntlet.pipeline.plan.build import build_cells, check_keys
 from gauntlet.pipeline.sizing.workload import cast
 
 TIME = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d{1,2}))?(?::(\d{1,2}))?")
@@ -66,6 +66,8 @@ def submit_sweep(cells: Sequence[CellConfig], sweep: SweepConfig, arguments: Seq
     for a value that SLURM would reject, for a sweep that cannot be played, and if sbatch fails.
     """
     job = read_job(sweep.launch)
+    if not sweep.launch["dry_run"]:
+        check_keys(cells)
     for path in check(cells, sweep, job.nodes):
         said = f"model {path} is not on this machine; the nodes must have it when the job starts"
         print(f"gauntlet: {said}", file=sys.stderr)

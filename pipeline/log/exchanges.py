@@ -51,6 +51,7 @@ def _scored(request: Score, reply: Scores, statics: dict[str, str]) -> ScoreExch
         logical_tokens=sum(reply.tokens),
         unreported=missing,
         ceilings=reply.ceilings,
+        finish=reply.finish,
     )
 
 

@@ -15,7 +15,7 @@ from gauntlet.agents.prompting.base import Method
 from gauntlet.common.errors import ModelError, UserError, suggest
 from gauntlet.games.base import Game
 from gauntlet.games.capabilities import MATCH_SCORE, WIN, judgeable_measures, seatings_of
-from gauntlet.models.base import ModelSource
+from gauntlet.models.base import Keyed, ModelSource
 from gauntlet.models.human import Terminal
 from gauntlet.pipeline.config.nodes import build, takes
 from gauntlet.pipeline.config.players import Node, SeatConfig
@@ -60,6 +60,24 @@ def build_cells(configs: Sequence[CellConfig]) -> tuple[Cell, ...]:
         if len(same) > 1:
             LOG.warning("%s are one model: their weights are the same", " and ".join(same))
     return tuple(cells.values())
+
+
+def check_keys(configs: Sequence[CellConfig]) -> None:
+    """Raises UserError if a model that is asked lacks its key: before a model's files are hashed or
+    a server is asked, which may take minutes."""
+    seats = {
+        repr((seat.agent, seat.prompt, seat.model, config.packages)): (seat, config.packages)
+        for config in configs
+        for seat in config.seats
+    }
+    for seat, packages in seats.values():
+        if methods_of(build_agent(seat, packages)):
+            model = build_model(seat.model, f"{seat.where}model", packages)
+            if isinstance(model, Keyed):
+                try:
+                    model.check_key()
+                except ModelError as error:
+                    raise UserError(f"{seat.where}model: {error}") from error
 
 
 def _refuse_another(first: Cell, second: Cell) -> None:

@@ -28,7 +28,7 @@ from gauntlet.pipeline.log.progress import Waiting
 from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.log.results import CellInfo, CellResults, collect
 from gauntlet.pipeline.plan.baseline import GAMES, Baseline, enough_games, measure
-from gauntlet.pipeline.plan.build import build_cells
+from gauntlet.pipeline.plan.build import build_cells, check_keys
 from gauntlet.pipeline.plan.cells import Cell, Plan
 from gauntlet.pipeline.plan.control_cells import controls_and_noise
 from gauntlet.pipeline.plan.deals import planned_deals
@@ -62,6 +62,8 @@ def run(
     the plan cannot know, such as a person at a web page; cells keep their keys.
     """
     out = console()
+    if not sweep.simulate:
+        check_keys(cell_configs)
     cells = build_cells(cell_configs)
     if sweep.simulate:
         from gauntlet.pipeline.sweep import simulate

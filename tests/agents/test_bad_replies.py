@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -10,7 +11,9 @@ import pytest
 
 from gauntlet.agents.llm import LLM
 from gauntlet.agents.prompting.base import Method
+from gauntlet.agents.prompting.cloze import Cloze
 from gauntlet.agents.prompting.cot import Cot
+from gauntlet.agents.prompting.counterfactual import Counterfactual
 from gauntlet.agents.prompting.direct import Direct
 from gauntlet.agents.prompting.gamebench import Base, GamebenchCot
 from gauntlet.agents.prompting.letter import Letter
@@ -20,7 +23,16 @@ from gauntlet.agents.prompting.vanilla import Vanilla
 from gauntlet.games.base import TextAction, TextSpec
 from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.games.uno import Uno
-from gauntlet.models.base import Detail, Finish, Generate, Generation, Reply, Request
+from gauntlet.models.base import (
+    Detail,
+    Finish,
+    Generate,
+    Generation,
+    Reply,
+    Request,
+    Score,
+    Scores,
+)
 from gauntlet.models.fake import reply_in_form
 from tests.agents.play import drive, turn_with
 
@@ -76,6 +88,17 @@ def test_what_stays_bad_is_a_fallback_by_that_name(method: Method, finish: Finis
         assert len(asked) == len(before.asked), "more room does not help there"
     else:
         assert len(asked) > len(before.asked)
+
+
+@pytest.mark.parametrize("method", [Cloze(), Counterfactual()], ids=["cloze", "counterfactual"])
+def test_scores_that_are_withheld_are_a_fallback_by_that_name(method: Method) -> None:
+    def withhold(request: Request) -> Reply:
+        assert isinstance(request, Score)
+        row, rows = (-math.inf,) * len(request.choices), len(request.prompts)
+        return Scores((row,) * rows, (0,) * rows, (0.0,) * rows, "filtered")
+
+    decision, asked = drive(LLM(method), TURN, withhold)
+    assert (decision.fallback, decision.status, len(asked)) == (True, "filtered", 1)
 
 
 def test_a_cut_reply_that_holds_an_answer_is_used() -> None:

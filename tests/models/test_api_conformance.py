@@ -5,6 +5,7 @@ in test_api_batch.py."""
 from __future__ import annotations
 
 import json
+import math
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,12 +18,21 @@ from typing import Any
 import pytest
 
 from gauntlet.common.errors import ModelError, Stopped
-from gauntlet.models.api import response_limits
+from gauntlet.models.api import response_limits, retry
 from gauntlet.models.api.dialects import DIALECTS
 from gauntlet.models.api.ledger import Tokens
 from gauntlet.models.api.openai import OpenAI
 from gauntlet.models.api.remote import Remote
-from gauntlet.models.base import Detail, Generate, Prompt, Score, continue_dialogue
+from gauntlet.models.api.retry import NoAnswer
+from gauntlet.models.base import (
+    Detail,
+    Generate,
+    Generation,
+    Prompt,
+    Score,
+    Scores,
+    continue_dialogue,
+)
 from tests import hostile
 from tests.hostile import Behaviour, Talk, bomb
 from tests.vendors import (
@@ -267,6 +277,32 @@ def test_07_a_plain_reply_goes_back_as_text(tmp_path: Path) -> None:
     ]
 
 
+def usage_outside(dialect: str) -> Body:
+    """Counts that leave out the thoughts, except in their total."""
+    read, written = ("prompt", "completion") if dialect != "responses" else ("input", "output")
+    details = {f"{written}_tokens_details": {"reasoning_tokens": 3000}}
+    return {f"{read}_tokens": 100, f"{written}_tokens": 5, "total_tokens": 3105, **details}
+
+
+@STREAMS
+@pytest.mark.parametrize("dialect", ["chat", "completions", "responses", "gemini"])
+def test_41_the_total_counts(tmp_path: Path, dialect: str, stream: bool) -> None:
+    vendor = VENDORS[dialect]
+    whole = vendor.reply(Piece())
+    if dialect == "gemini":
+        counted = {"promptTokenCount": 100, "candidatesTokenCount": 5, "totalTokenCount": 3105}
+        whole["usageMetadata"] = counted
+    else:
+        whole["usage"] = usage_outside(dialect)
+    canned = Canned(vendor.sse(whole) if stream else whole)
+    with loaded(dialect, tmp_path, canned, stream=stream) as (model, _):
+        before = model.spending().paid
+        (reply,) = model.answer([WRITE])
+        after = model.spending().paid
+    assert (reply.prompt_tokens, reply.tokens, reply.finishes) == (100, 3005, ("stop",))
+    assert (after.prompt - before.prompt, after.written - before.written) == (100, 3005)
+
+
 @STREAMS
 @pytest.mark.parametrize("dialect", ALL)
 def test_08_09_thoughts_and_cached_tokens_are_counted_and_priced(
@@ -334,6 +370,49 @@ def test_12_a_stop_string_that_the_server_leaves_in(tmp_path: Path, dialect: str
     assert wanted in (*keys, body.get("generationConfig", {}).get("stopSequences"))
 
 
+FLAGGED = {
+    "chat": {"kind": "content_filter", "field": "prompt"},
+    "completions": {"kind": "content_filter"},
+    "responses": {"kind": "content_policy_violation"},
+    "messages": {},
+    "gemini": {},
+}
+GROK = {
+    "code": "The caller does not have permission to execute the specified operation",
+    "error": "Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO",
+}
+
+
+@STREAMS
+@pytest.mark.parametrize("dialect", ALL)
+def test_19_a_prompt_that_is_refused_as_flagged(tmp_path: Path, dialect: str, stream: bool) -> None:
+    message = "Output blocked by content filtering policy"
+    error = VENDORS[dialect].error(message, 400, **FLAGGED[dialect])
+    answered = ok(dialect, Piece(), stream)
+    canned = (answered, Canned(error, 400), Canned(GROK, 403), answered)
+    with loaded(dialect, tmp_path, *canned, stream=stream) as (model, seen):
+        asks = [replace(WRITE, seed=seed) for seed in range(4)]
+        replies = [model.answer([ask])[0] for ask in asks]
+        assert model.spending().unsure == Tokens(0, 0)
+    assert [reply.finishes[0] for reply in replies] == ["stop", "filtered", "filtered", "stop"]
+    assert [reply.text for reply in replies] == ["blue", "", "", "blue"]
+    assert replies[1].detail().refusal == message
+    assert len(seen.bodies) == 4
+
+
+@pytest.mark.parametrize("scores", ["logprobs", "sampled"])
+def test_19_a_flagged_prompt_has_no_scores(tmp_path: Path, scores: str) -> None:
+    withheld = chat(Piece(("",), "filtered"))
+    asked = Score((WRITE.prompt, replace(WRITE.prompt, changing="other")), ("A", "B"))
+    canned = [refusal("chat", 400, "no", kind="content_filter"), Canned(withheld)]
+    with loaded("chat", tmp_path, *canned, scores=scores, in_flight=1) as (model, _):
+        (reply,) = model.answer([asked])
+    assert isinstance(reply, Scores)
+    assert reply.finish == "filtered"
+    assert reply.logprobs == ((-math.inf, -math.inf),) * 2
+    assert reply.ceilings == (0.0, 0.0)
+
+
 def test_19_a_blocked_prompt(tmp_path: Path) -> None:
     blocked = {
         "promptFeedback": {"blockReason": "SAFETY"},
@@ -368,6 +447,25 @@ def test_22_a_prompt_that_is_too_long(tmp_path: Path, dialect: str, stream: bool
         assert model.spending().unsure == Tokens(0, 0)
     assert (reply.texts, reply.finishes) == (("", ""), ("context", "context"))
     assert len(seen.bodies) == 1
+
+
+TURNS = {"chat": "messages", "responses": "input", "messages": "messages", "gemini": "contents"}
+
+
+@pytest.mark.parametrize("dialect", TALKING)
+def test_42_an_empty_turn_of_the_model_is_left_out(tmp_path: Path, dialect: str) -> None:
+    first = continue_dialogue(WRITE.prompt, Generation("", 0, 0), "Again?\n")
+    second = continue_dialogue(first, Generation("blue", 0, 0), "And now?\n")
+    with loaded(dialect, tmp_path, ok(dialect, Piece())) as (model, seen):
+        model.answer([replace(WRITE, prompt=second)])
+    turns = [turn for turn in seen.bodies[0][TURNS[dialect]] if turn["role"] != "system"]
+    texts = [json.dumps(turn.get("content") or turn["parts"]) for turn in turns]
+    assert all('""' not in text for text in texts)
+    others = [number for number, turn in enumerate(turns) if turn["role"] != "user"]
+    assert others == [len(turns) - 2], "the one that said something"
+    assert "blue" in texts[-2]
+    assert "Again?" in "".join(texts[:-2])
+    assert (len(turns) == 3) == (dialect == "chat"), "whose roles come in turn"
 
 
 # Asked again.
@@ -420,6 +518,18 @@ def failed_response() -> Canned:
     return Canned({**body, "error": {"code": "server_error", "message": "overloaded"}})
 
 
+LOST = {"code": 502, "message": "Network connection lost."}
+
+
+def in_a_choice(message: str = "message") -> Body:
+    """As routers answer whose provider fails."""
+    return {"choices": [{"finish_reason": "error", "error": LOST, message: {"content": ""}}]}
+
+
+def beside_a_choice() -> Body:
+    return {"error": LOST, "choices": [{"finish_reason": "error", "delta": {"content": ""}}]}
+
+
 def date_in(seconds: float) -> str:
     return f"retry-after: {formatdate(time.time() + seconds, usegmt=True)}"
 
@@ -441,6 +551,15 @@ AGAIN: dict[str, tuple[str, Again]] = {
     **{f"28 event-{one}": (one, Again(failing(one), True, settings=STREAM)) for one in ALL},
     **{f"29 under 200-{one}": (one, Again(Canned(ERRORS[one]))) for one in ALL},
     "29 failed response": ("responses", Again(failed_response())),
+    "29 in a choice-chat": ("chat", Again(Canned(in_a_choice()))),
+    "29 in a streamed choice-chat": (
+        "chat",
+        Again(Canned(sse_event(in_a_choice("delta"))), settings=STREAM),
+    ),
+    "29 beside a choice-chat": (
+        "chat",
+        Again(Canned(sse_event(beside_a_choice())), settings=STREAM),
+    ),
 }
 
 
@@ -488,6 +607,11 @@ def test_a_response_that_failed_for_good_is_reported(tmp_path: Path) -> None:
 
 # Stops, and names the setting.
 
+BEYOND = (
+    "This model's maximum context length is 4096 tokens. However, you requested 4396 tokens (300 "
+    "in the messages, 4096 in the completion)."
+)
+NO_ENDPOINT = {"error": "Unexpected endpoint or method. (POST /chat/completions)"}
 STOPS: dict[str, tuple[str, Canned, str]] = {
     "30 temperature-chat": (
         "chat",
@@ -526,6 +650,19 @@ STOPS: dict[str, tuple[str, Canned, str]] = {
     "31 limit-too small": (
         "responses",
         refusal("responses", 400, "'max_output_tokens': below minimum", field="max_output_tokens"),
+        r"change model\.thinking_room",
+    ),
+    **{
+        f"31 limit beyond the context-{one}": (
+            one,
+            refusal(one, 400, BEYOND),
+            r"refused \(400: .*\); change model\.thinking_room, .*prompt\.max_tokens$",
+        )
+        for one in ALL
+    },
+    "31 limit-code": (
+        "chat",
+        refusal("chat", 400, BEYOND, kind="context_length_exceeded", field="messages"),
         r"change model\.thinking_room",
     ),
     "32 effort-chat": (
@@ -580,6 +717,48 @@ STOPS: dict[str, tuple[str, Canned, str]] = {
     "35 404-chat": ("chat", refusal("chat", 404, "no such model"), r"; it has: m-1, m-2$"),
     "35 404-messages": ("messages", refusal("messages", 404, "no"), r"; it has: m-1, m-2$"),
     "35 404-gemini": ("gemini", refusal("gemini", 404, "no"), r"; it has: m-1, m-2$"),
+    "43 region-chat": (
+        "chat",
+        refusal("chat", 403, "no", kind="unsupported_country_region_territory"),
+        r"does not serve this region \(403: no\)$",
+    ),
+    "43 region-gemini": (
+        "gemini",
+        refusal("gemini", 400, "User location is not supported for the API use."),
+        r"does not serve this region \(400: User location",
+    ),
+    "44 endpoint-chat": ("chat", Canned(NO_ENDPOINT), r"not found \(Unexpected .*; it has: m-1"),
+    "44 page-chat": ("chat", Canned(b"<html>Blocked", 403), r"refused \(403: <html>Blocked\)$"),
+    "45 seed-chat": (
+        "chat",
+        refusal("chat", 400, "Extra inputs are not permitted", field="seed"),
+        r"set model\.extra_body=\{seed:null\}$",
+    ),
+    "45 stop-under 200": (
+        "chat",
+        Canned({"error": "Unsupported parameter: 'stop'"}),
+        r"set model\.extra_body=\{stop:null\}$",
+    ),
+    "45 JSON-chat": (
+        "chat",
+        refusal("chat", 400, "'response_format.type' must be 'json_schema' or 'text'"),
+        r"set model\.extra_body=\{response_format:null\}$",
+    ),
+    "45 JSON-gemini": (
+        "gemini",
+        refusal("gemini", 400, "JSON mode is not enabled for models/gemma-3-27b-it"),
+        r"set model\.extra_body=\{generationConfig:\{responseMimeType:null\}\}$",
+    ),
+    "45 system-chat": (
+        "chat",
+        refusal("chat", 500, "Jinja Exception: System role not supported"),
+        r"set model\.system_role=false$",
+    ),
+    "45 system-gemini": (
+        "gemini",
+        refusal("gemini", 400, "Developer instruction is not enabled for models/gemma-3-27b-it"),
+        r"set model\.system_role=false$",
+    ),
 }
 
 
@@ -587,7 +766,7 @@ STOPS: dict[str, tuple[str, Canned, str]] = {
 def test_what_stops_names_the_setting(
     tmp_path: Path, dialect: str, canned: Canned, line: str
 ) -> None:
-    """Cases 30 to 35."""
+    """Cases 30 to 35, 43 to 45; at once, however much patience is left."""
     with loaded(dialect, tmp_path, canned) as (model, seen):
         with pytest.raises(ModelError, match=line) as raised:
             model.answer([WRITE])
@@ -595,6 +774,23 @@ def test_what_stops_names_the_setting(
     assert "\n" not in str(raised.value)
     assert KEY not in str(raised.value)
     assert len(seen.bodies) == 1
+
+
+def test_36_more_log_probabilities_than_a_server_gives(tmp_path: Path) -> None:
+    message = "Requested sample logprobs of 20, which is greater than max allowed: 5"
+    with (
+        loaded("chat", tmp_path, refusal("chat", 400, message)) as (model, _),
+        pytest.raises(Stopped, match=r"; lower model\.top$"),
+    ):
+        model.answer([Score((WRITE.prompt,), ("A", "B"))])
+
+
+def test_45_a_system_text_opens_the_first_message(tmp_path: Path) -> None:
+    with loaded("chat", tmp_path, ok("chat", Piece()), system_role=False) as (model, seen):
+        model.answer([WRITE])
+    assert seen.bodies[0]["messages"] == [
+        {"role": "user", "content": "Be brief.\nRules.\n\nHand: red 1\nSay: "}
+    ]
 
 
 @pytest.mark.parametrize("dialect", TALKING)
@@ -607,10 +803,18 @@ def test_36_no_log_probabilities(tmp_path: Path, dialect: str) -> None:
         model.answer([Score((WRITE.prompt,), ("A", "B"))])
 
 
-def test_a_prompt_that_is_too_long_blames_no_setting(tmp_path: Path) -> None:
-    no = refusal("chat", 400, "max_tokens is too large: the context length is 4096")
-    with loaded("chat", tmp_path, no) as (model, _), pytest.raises(ModelError, match=r"4096\)$"):
-        model.answer([WRITE])
+@pytest.mark.parametrize("meaning", ["context", "filtered"])
+def test_a_model_that_refuses_the_first_question_cannot_be_played(
+    tmp_path: Path, meaning: str
+) -> None:
+    """Every reply would be empty."""
+    kind = {"context": "context_length_exceeded", "filtered": "content_filter"}[meaning]
+    with (
+        vendor_server(VENDORS["chat"], [], first=refusal("chat", 400, "no", kind=kind)) as (url, _),
+        pytest.raises(NoAnswer) as raised,
+    ):
+        OpenAI("m", url, cache=str(tmp_path / "replies")).load()
+    assert raised.value.detail.finish == meaning
 
 
 # Bounds.
@@ -652,6 +856,19 @@ def test_37_pings_keep_a_stream_alive_until_its_deadline(tmp_path: Path) -> None
         with pytest.raises(ModelError, match="it did not answer in time"):
             model.answer([WRITE])
         assert time.monotonic() - started > 1.0, "bytes came, so only the deadline ended it"
+
+
+@pytest.mark.parametrize("dialect", ALL)
+def test_27_streams_that_never_have_an_end_are_given_up(
+    tmp_path: Path, dialect: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retry, "FIRST_WAIT", 0.01)
+    canned = Canned(bytes(ended(dialect).body) + b"data: [DONE]\n\n")
+    with loaded(dialect, tmp_path, canned, stream=True, patience=600.0) as (model, seen):
+        with pytest.raises(Stopped, match=r"set model\.stream=false"):
+            model.answer([WRITE])
+        assert model.spending().unsure.written == retry.MOST_BROKEN * WRITE.max_tokens
+    assert len(seen.bodies) == retry.MOST_BROKEN
 
 
 def test_37_a_stream_without_a_byte_is_given_up(tmp_path: Path) -> None:
@@ -711,7 +928,7 @@ TITLES = {
     16: ("text cut by the limit", "used if it holds an answer, else `truncated`"),
     17: ("a refusal", "`refused`, its words kept"),
     18: ("text withheld or broken off", "`filtered`, `failed`"),
-    19: ("a blocked prompt", "`filtered`"),
+    19: ("a flagged prompt, refused or blocked", "`filtered`"),
     20: ("a tool call", "`tool`"),
     21: ("a pause", "`paused`"),
     22: ("a full context", "`context`"),
@@ -723,16 +940,21 @@ TITLES = {
     28: ("an error within a stream", "asked again, perhaps billed"),
     29: ("an error under status 200", "asked again"),
     30: ("no temperature allowed", "stops: `model.temperature=omit`"),
-    31: ("another name or size of the limit", "stops: `model.limit`, `model.thinking_room`"),
+    31: ("a limit of another name, or beyond the context", "stops, names the setting"),
     32: ("an unknown effort or budget", "stops: `model.effort`, `model.thinking_budget`"),
     33: ("a wrong key", "stops, names the key's variable"),
     34: ("no quota left", "stops"),
     35: ("an unknown model", "stops, lists those of the server"),
-    36: ("no log-probabilities", "stops: `model.scores=sampled`"),
+    36: ("no or fewer log-probabilities", "stops: `model.scores=sampled`, `model.top`"),
     37: ("a stream without end, or silent", "given up"),
     38: ("a reply that unpacks to gigabytes", "given up"),
     39: ("no token counts", "the most is booked"),
     40: ("batch jobs", "resumed by their ids, half price"),
+    41: ("counts without the thoughts, but in the total", "the total counts"),
+    42: ("an empty turn of the model, asked about again", "is not sent"),
+    43: ("a refused region", "stops, blames no key"),
+    44: ("another server or page than expected", "stops, names the address"),
+    45: ("no seed, stop string, JSON or system text allowed", "stops, names the setting"),
 }
 ONLY = {"test_19_a_blocked_prompt": "gemini", "test_04_a_content_of_typed_parts": "chat"}
 PINGS = range(1, 24)

@@ -5,18 +5,21 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gauntlet.common.errors import ModelError, Stopped
 from gauntlet.models.api import prices
 from gauntlet.models.api.dialects import DIALECTS
 from gauntlet.models.api.dialects.base import Body, Dialect
 from gauntlet.models.api.ledger import Ledger, Prices, Tokens
 from gauntlet.models.api.openai import PROBE, OpenAI
-from gauntlet.models.base import Detail, Generate, Prompt
+from gauntlet.models.base import Detail, Generate, Keyed, Prompt
+from tests.hostile import Talk, at_work
 from tests.vendors import VENDORS, Canned, Piece, vendor_server
 
 PROMPT = Prompt("Rules.\n\n", "Hand: red 1\n", "Say: ", system="Be brief.\n")
@@ -159,6 +162,10 @@ def test_more_of_the_body_is_merged_in_and_null_removes() -> None:
     told = body("chat", extra_body=extra)
     assert "seed" not in told
     assert (told["random_seed"], told["stop"], told["model"]) == (4, ["Y"], "m")
+    streamed = body("chat", stream=True, official=True, extra_body={"stream_options": None})
+    assert (streamed["stream"], "stream_options" in streamed) == (True, False)
+    told = body("chat", official=True, extra_body={"prompt_cache_key": None})
+    assert "prompt_cache_key" not in told
     told = body("gemini", extra_body={"generationConfig": {"topK": 3}})["generationConfig"]
     assert (told["topK"], told["maxOutputTokens"]) == (3, 50)
 
@@ -209,6 +216,73 @@ def test_vendors_with_keys_of_their_own_in_one_run(
         model.close()
     for server in servers:
         server.__exit__(None, None, None)
+
+
+OWN = "http://127.0.0.1:9/v1"
+
+
+@pytest.mark.parametrize(
+    ("settings", "variable"),
+    [
+        ({}, "OPENAI_API_KEY"),
+        ({"endpoint": "messages"}, "ANTHROPIC_API_KEY"),
+        ({"endpoint": "gemini"}, "GEMINI_API_KEY"),
+        ({"key_env": "OURS"}, "OURS"),
+        ({"base_url": OWN, "key_env": "OURS"}, "OURS"),
+        ({"base_url": OWN}, ""),
+        ({"base_url": OWN, "endpoint": "messages"}, ""),
+    ],
+)
+def test_a_missing_key_is_named_before_anything_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], variable: str
+) -> None:
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OURS"):
+        monkeypatch.delenv(name, raising=False)
+    source = OpenAI("m", **settings, cache=str(tmp_path / "c"))
+    assert isinstance(source, Keyed)
+    if not variable:
+        assert source.key == ""
+        return
+    for check in (source.check_key, source.load):
+        with pytest.raises(ModelError, match=f"the variable {variable} is not set"):
+            check()
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setenv(variable, "sk-one-0123456789abcdef")
+    source.check_key()
+
+
+PROXIES = {
+    "socks5://me:secret@127.0.0.1:7890": "ALL_PROXY names a SOCKS proxy: pip install socksio",
+    "ftp://me:secret@127.0.0.1:7890": "ALL_PROXY names a proxy that cannot be used",
+    "http://me:secret@127.0.0.1:9": r"it cannot be reached through the proxy in ALL_PROXY \(",
+}
+
+
+@pytest.mark.parametrize("proxy", PROXIES)
+def test_a_proxy_that_does_not_work_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "socksio", None)  # as if it were not installed
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    source = OpenAI("m", "http://192.0.2.1/v1", cache=str(tmp_path / "c"))
+    with pytest.raises(ModelError, match=PROXIES[proxy]) as raised:
+        source.load()
+    assert "secret" not in str(raised.value)
+
+
+def test_a_proxy_that_wants_a_password_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(talk: Talk) -> None:
+        talk.reply(b"", status="407 Proxy Authentication Required")
+
+    for scheme in ("http", "https"):
+        with at_work(refuse) as (address, talks):
+            monkeypatch.setenv(f"{scheme}_proxy", address.removesuffix("/v1"))
+            source = OpenAI("m", f"{scheme}://192.0.2.1/v1", cache=str(tmp_path / "c"))
+            with pytest.raises(Stopped, match=f"the proxy in {scheme}_proxy.*407"):
+                source.load()
+            assert len(talks) == 1
 
 
 @pytest.mark.parametrize(
@@ -280,6 +354,7 @@ def test_settings_at_their_defaults_leave_identities_as_they_were() -> None:
     for changed in (
         *({"effort": "low"}, {"thinking_room": 5}, {"headers": {"x": "y"}}),
         *({"extra_body": {"top_k": 1}}, {"temperature": "omit"}, {"endpoint": "responses"}),
+        {"system_role": False},
         *({"base_url": "http://b/v1"}, {"top": 5}, {"scores": "decisions"}, {"scores": "vllm"}),
     ):
         assert OpenAI("gpt-4.1", **changed).identity() != OLD_IDENTITY

@@ -450,6 +450,28 @@ def test_a_server_that_loads_its_model_is_waited_for(monkeypatch: pytest.MonkeyP
         LlamaServer(address, timeout=0.1).load()
 
 
+@pytest.mark.parametrize(
+    ("key", "line"),
+    [
+        ("", "it wants a key, in the variable LLAMA_API_KEY"),
+        ("wrong", "it does not accept the key in the variable LLAMA_API_KEY"),
+        ("se\ncret", "the variable LLAMA_API_KEY holds a space"),
+        ("sécret", "the variable LLAMA_API_KEY holds a space"),
+    ],
+)
+def test_a_key_that_is_missing_or_wrong_is_named(
+    monkeypatch: pytest.MonkeyPatch, key: str, line: str
+) -> None:
+    monkeypatch.setenv("LLAMA_API_KEY", key)
+    refused = (401, {"error": {"message": "Invalid API Key", "code": 401}})
+    with (
+        fake_server(lambda _: refused) as address,
+        pytest.raises(ModelError, match=line) as raised,
+    ):
+        LlamaServer(address).load()
+    assert "cret" not in str(raised.value)
+
+
 def test_another_server_is_named_as_such() -> None:
     with (
         fake_server(lambda _: (404, {"detail": "Not Found"})) as address,

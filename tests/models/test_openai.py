@@ -16,8 +16,6 @@ from gauntlet.common.errors import ModelError, Stopped
 from gauntlet.models.api.dialects import DIALECTS
 from gauntlet.models.api.ledger import Tokens
 from gauntlet.models.api.openai import OpenAI
-from gauntlet.models.api.refusals import Failure, failure
-from gauntlet.models.api.retry import key_in
 from gauntlet.models.api.scoring import reported
 from gauntlet.models.base import Generate, Prompt, Score
 from gauntlet.models.checkpoint import Checkpoint
@@ -85,6 +83,58 @@ def test_a_drawn_token_beside_the_likeliest_says_nothing_of_those_left_out() -> 
     assert reported([], sampled=None).ceiling == 0.0
 
 
+@pytest.mark.parametrize("space", [" ", "Ġ", "▁"])
+def test_tokens_are_read_as_vocabularies_spell_them(space: str) -> None:
+    listed = reported([(f"{space}A", -0.1), ("B", -3.0), (f"{space}x", -9.0)], [f"{space}x"])
+    assert listed.logprobs_of(("A", "B", "x")) == (-0.1, -3.0, -9.0)
+    assert listed.ceiling == -3.0
+
+
+@pytest.mark.parametrize("scores", ["logprobs", "sampled"])
+def test_what_comes_instead_of_every_choice_is_said_once(
+    opened: Opened,
+    changed: Callable[..., None],
+    caplog: pytest.LogCaptureFixture,
+    uno_scores: list[Score],
+    scores: str,
+) -> None:
+    def spell(chat: Chat, body: Mapping[str, Any]) -> Reply:
+        reply = chat(body)
+        for choice in reply["choices"]:
+            choice["message"]["content"] = "token_id:7"
+            for row in (choice["logprobs"] or {"content": []})["content"]:
+                row["top_logprobs"] = [{"token": "token_id:7", "logprob": -0.1}]
+        return reply
+
+    changed(spell)
+    with opened(scores=scores) as model:
+        replies = model.answer(uno_scores[:2])
+    assert {value for reply in replies for row in reply.logprobs for value in row} == {-math.inf}
+    (record,) = caplog.records
+    assert "'A'" in record.getMessage()
+    assert "'token_id:7'" in record.getMessage()
+
+
+@pytest.mark.parametrize(("counted", "warned"), [(2050, True), (5000, False)])
+def test_a_prompt_that_a_server_cuts_is_said_once(
+    opened: Opened,
+    changed: Callable[..., None],
+    caplog: pytest.LogCaptureFixture,
+    counted: int,
+    warned: bool,
+) -> None:
+    def cut(chat: Chat, body: Mapping[str, Any]) -> Reply:
+        usage = {"prompt_tokens": counted, "completion_tokens": 1}
+        return {**chat({**body, "messages": [{"content": "red"}]}), "usage": usage}
+
+    with opened() as model:
+        changed(cut)
+        for text in ("one", "two"):
+            model.answer([replace(WRITE, prompt=Prompt(f"{text}. " * 4000, "Say: "))])
+    assert len(caplog.records) == warned
+    assert all("counts 2050 tokens" in one.getMessage() for one in caplog.records)
+
+
 def test_without_log_probabilities_drawn_answers_are_counted(
     opened: Opened, uno_scores: list[Score]
 ) -> None:
@@ -140,10 +190,6 @@ def test_a_key_is_stripped(opened: Opened, monkeypatch: pytest.MonkeyPatch, end:
         assert model.answer([WRITE])
 
 
-def test_no_key_is_a_key_that_is_not_set() -> None:
-    assert key_in({}, "KEY") == key_in({"KEY": ""}, "KEY") == ""
-
-
 @pytest.mark.parametrize(
     "key", [" ", "\r\n", "sk-secr\x00et", "sk-sécret", "sk secret", "sk\nsecret", "sk-secret\u200b"]
 )
@@ -151,7 +197,7 @@ def test_a_key_that_cannot_be_sent_is_refused_at_once_and_not_told(
     opened: Opened, script: Script, monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
     if "\x00" in key:  # no environment can hold it
-        monkeypatch.setattr("gauntlet.models.api.openai.os.environ", {"OPENAI_API_KEY": key})
+        monkeypatch.setattr("gauntlet.models.keys.os.environ", {"OPENAI_API_KEY": key})
     else:
         monkeypatch.setenv("OPENAI_API_KEY", key)
     with pytest.raises(ModelError, match="the variable OPENAI_API_KEY") as raised, opened():
@@ -171,10 +217,25 @@ def test_a_key_that_a_server_prints_is_never_cut_in_two(
     assert KEY[:6] not in str(raised.value)
 
 
+def outside(thoughts: int, total: int | None) -> dict[str, Any]:
+    """A hundred tokens read and five written, with thoughts that are perhaps not among them."""
+    details = {"completion_tokens_details": {"reasoning_tokens": thoughts}}
+    return {"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": total, **details}
+
+
 @pytest.mark.parametrize(
     ("counted", "read"),
     [
         ({"prompt_tokens": 3, "completion_tokens": 0}, Tokens(3, 0)),
+        (outside(3000, 3105), Tokens(100, 3005, thoughts=3000)),
+        (outside(3000, 105), Tokens(100, 3005, thoughts=3000)),
+        (outside(3000, None), Tokens(100, 3005, thoughts=3000)),
+        (outside(4, 105), Tokens(100, 5, thoughts=4)),
+        (outside(4, None), Tokens(100, 5, thoughts=4)),
+        (outside(4, 109), Tokens(100, 9, thoughts=4)),
+        (outside(0, 205), Tokens(100, 105)),
+        (outside(0, 3), Tokens(100, 5)),
+        (outside(0, 2**70), Tokens(100, 5)),
         ({"prompt_tokens": True, "completion_tokens": 0}, None),
         ({"prompt_tokens": 20, "completion_tokens": None}, None),
         ({"prompt_tokens": 20}, None),
@@ -217,15 +278,6 @@ def test_log_probabilities_that_are_not_told_are_advised_on(
     changed(lambda chat, body: _without(chat(body), part, value))
     with opened() as model, pytest.raises(Stopped, match=r"set model\.scores=sampled"):
         model.answer([SCORE])
-
-
-def test_what_counts_as_an_error() -> None:
-    assert failure({"error": "no"}) == Failure("no")
-    assert failure({"error": {"message": "no", "code": "busy"}}) == Failure("no", kind="busy")
-    assert failure({"error": {"message": "no", "code": 7}}) == Failure("no")
-    assert failure({"error": None, "choices": []}) is None
-    assert failure({"error": {"message": "late"}, "choices": [{}]}) is None
-    assert failure([]) is None
 
 
 def test_a_server_that_asks_for_more_than_our_patience_ends_the_run_at_once(

@@ -74,6 +74,7 @@ VALUES = {
     "controls=[[1],0]": "it must be auto or a list of first or last or a whole number from 1 up",
     f"controls={[*range(1, 102)]}".replace(" ", ""): "a whole number from 1 up, at most 100",
 }
+KEYLESS = "prompt=cot model=openai model.name=m model.key_env=NOT_SET"
 PARTS = {
     "model=pokcet": "did you mean 'pocket'?",
     "game=chess": "game=chess does not exist",
@@ -92,6 +93,8 @@ PARTS = {
     "agent=random baseline=expert": "baseline=expert is not a scripted player",
     "model=hf": "model.path must be given",
     "model=hf model.path=no/such/folder": "no/such/folder",
+    KEYLESS: "model: the variable NOT_SET is not set",
+    f"{KEYLESS} model.base_url=http://127.0.0.1:9/v1": "model: the variable NOT_SET is not set",
     "measure=points": "measure=points is none of this game's (known: match_score, win)",
     "agent=likeliest game=tic_tac_toe": "TicTacToe has nobody to watch",
     "agent=llm prompt=observe game=tic_tac_toe": "TicTacToe has nobody to watch",
@@ -169,3 +172,12 @@ def test_one_line_and_status_2(
 ) -> None:
     assert line in refusal(sweep(*words.split()))
     assert list(folder.parent.iterdir()) == [], "something was written"
+
+
+def test_a_missing_key_comes_before_what_takes_time(
+    sweep: Sweep, refusal: Refusal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the files of the other model are looked for and hashed."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    status = sweep("model=smollm2_135m,gpt_4_1", "prompt=cot")
+    assert "the variable OPENAI_API_KEY is not set" in refusal(status)

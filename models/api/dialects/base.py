@@ -115,7 +115,11 @@ class Dialect(ABC):
         """What goes over the wire. group: names the static text, for the server's cache."""
         lacking = [key for key in ("seed", "n") if key in self.LACKS]
         plain = {key: value for key, value in body.items() if key not in lacking}
-        return self.extended(plain)
+        return self.extended(plain | self._carried(body, group))
+
+    def _carried(self, body: Body, group: str) -> Body:
+        """What is sent besides and changes no answer."""
+        return {"stream": True} if self.streams(body) else {}
 
     def extended(self, body: Body) -> Body:
         """The body with `extra_body`; null removes a field."""
@@ -130,13 +134,18 @@ class Dialect(ABC):
         """The headers of a request; without authentication if there is no key."""
         return {"authorization": f"Bearer {key}"} if key else {}
 
+    def prompt_bytes(self, body: Body) -> int:
+        """The length of all texts in a request."""
+        return sum(len(text.encode()) for text in strings(self._messages(body)))
+
+    def limit_of(self, body: Body) -> int:
+        """The token limit of a text; 0 if the request has none."""
+        return self._limit_of(self.extended(body))
+
     def most(self, body: Body) -> Tokens:
         """Upper bound on the tokens of a request: a token is at least one byte."""
-        messages = self._messages(body)
-        sizes = (sum(len(text.encode()) for text in strings(one)) for one in messages)
-        read = sum(size + TEMPLATE_TOKENS for size in sizes)
-        written = self._limit_of(self.extended(body)) * int(body.get("n", 1))
-        return Tokens(read, written)
+        read = self.prompt_bytes(body) + TEMPLATE_TOKENS * len(self._messages(body))
+        return Tokens(read, self.limit_of(body) * int(body.get("n", 1)))
 
     @property
     def sends_temperature(self) -> bool:
@@ -151,12 +160,11 @@ class Dialect(ABC):
     def _messages(self, body: Body) -> Sequence[Any]: ...
 
     def final_texts(self, body: Body, reply: Mapping[str, Any]) -> list[ReplyText]:
-        """`texts`, with thoughts within them set apart; a single one that took all the tokens it
+        """`texts`, with thoughts within them set apart; a single one that took just the tokens it
         was allowed was cut, even where the server does not say so, as llama.cpp's does not in
-        responses."""
+        responses. One that took more is of a server whose limit does not count thoughts."""
         found, counted = [self._parted(one) for one in self.texts(reply)], self.usage(reply)
-        limit = self._limit_of(self.extended(body))
-        if len(found) == 1 and counted and 0 < limit <= counted.written:
+        if len(found) == 1 and counted and 0 < self.limit_of(body) == counted.written:
             text, detail = found[0]
             if detail.finish == "stop":
                 return [ReplyText(text, replace(detail, finish="length"))]
@@ -181,15 +189,24 @@ def reply_text(
     return ReplyText(clean(text), Detail(finish, clean(thoughts), clean(refusal), returned))
 
 
-def conversation(prompt: Prompt) -> Iterator[tuple[str, str]]:
-    """The model's turns and the messages that followed, as (returned, text) in alternation after
-    the first message: texts of the model have what its server wants back, or ""."""
+class Message(NamedTuple):
+    """A message after the first. returned: of the model, what its server wants back, or ""."""
+
+    of_the_model: bool
+    text: str
+    returned: str = ""
+
+
+def conversation(prompt: Prompt) -> Iterator[Message]:
+    """The messages after the first, in order. Servers refuse a turn of the model without a word,
+    so it is left out."""
     if not isinstance(prompt, Dialogue):
         return
     returned = [*prompt.returned, *[""] * len(prompt.turns)]
-    for (reply, told), back in zip(prompt.turns, returned, strict=False):
-        yield back, reply
-        yield "", told + prompt.cue
+    for (reply, message), back in zip(prompt.turns, returned, strict=False):
+        if back or reply.strip():
+            yield Message(True, reply, back)
+        yield Message(False, message + prompt.cue)
 
 
 def strings(node: Any) -> Iterator[str]:
@@ -219,6 +236,15 @@ def count_in(node: Any, *path: str) -> int:
     for key in path:
         node = node.get(key) if isinstance(node, Mapping) else None
     return node if is_count(node) else 0
+
+
+def written_of(read: int, written: int, thoughts: int, total: int) -> int:
+    """The tokens written, of counts that may leave out thoughts: as the total has it, if there is
+    one. Thoughts that are more than what they should be a part of come on top of it.
+
+    total: of read and written; 0 if unknown.
+    """
+    return max(total - read, written + thoughts if thoughts > written else written)
 
 
 def check_end(reached: object) -> None:

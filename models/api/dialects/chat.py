@@ -21,6 +21,7 @@ from gauntlet.models.api.dialects.base import (
     count_in,
     is_count,
     reply_text,
+    written_of,
 )
 from gauntlet.models.api.ledger import Tokens
 from gauntlet.models.api.scoring import Reported, reported
@@ -86,11 +87,11 @@ class Chat(Dialect):
     def path(self, body: Body) -> str:
         return "chat/completions"
 
-    def sent(self, body: Body, group: str = "") -> Body:
-        body = super().sent(body)
-        if self.streams(body):
-            body |= {"stream": True, "stream_options": {"include_usage": True}}
-        return body | ({"prompt_cache_key": group} if group and self.official else {})
+    def _carried(self, body: Body, group: str) -> Body:
+        carried = super()._carried(body, group)
+        if carried:
+            carried["stream_options"] = {"include_usage": True}
+        return carried | ({"prompt_cache_key": group} if group and self.official else {})
 
     def first_token(self, reply: Mapping[str, Any]) -> Reported | None:
         logprobs: Any = choices(reply)[0].get("logprobs")
@@ -111,13 +112,15 @@ class Chat(Dialect):
     def _opening(self, prompt: Prompt, max_tokens: int) -> Body:
         body: Body = {"model": self.name, self.limit: max_tokens + self.thinking_room}
         body |= {"reasoning_effort": self.effort} if self.effort is not None else {}
-        opening = [{"role": "system", "content": prompt.system}] if prompt.system else []
-        first = {"role": "user", "content": prompt.static + prompt.changing + prompt.cue}
-        later = [
-            {"role": ("user" if number % 2 else "assistant"), "content": text}
-            for number, (_, text) in enumerate(conversation(prompt))
-        ]
-        return {**body, "messages": [*opening, first, *later]}
+        messages = [{"role": "system", "content": prompt.system}] if prompt.system else []
+        messages.append({"role": "user", "content": prompt.static + prompt.changing + prompt.cue})
+        for message in conversation(prompt):
+            role = "assistant" if message.of_the_model else "user"
+            if messages[-1]["role"] == role:  # many chat templates want the roles in turn
+                messages[-1]["content"] += f"\n{message.text}"
+            else:
+                messages.append({"role": role, "content": message.text})
+        return {**body, "messages": messages}
 
     def _text(self, choice: Mapping[str, Any]) -> ReplyText:
         message = choice["message"]
@@ -208,6 +211,7 @@ def usage_of(reply: Mapping[str, Any], read_as: str, written_as: str) -> Tokens 
     cached = min(read, count_in(counted, f"{read_as}_details", "cached_tokens"))
     stored = min(read - cached, count_in(counted, f"{read_as}_details", "cache_write_tokens"))
     thoughts = count_in(counted, f"{written_as}_details", "reasoning_tokens")
+    written = written_of(read, written, thoughts, count_in(counted, "total_tokens"))
     return Tokens(read, written, cached, stored, min(written, thoughts))
 
 

@@ -16,6 +16,7 @@ from gauntlet.models.api.dialects.base import (
     count_in,
     is_count,
     reply_text,
+    written_of,
 )
 from gauntlet.models.api.ledger import Tokens
 from gauntlet.models.base import Finish, Generate, Prompt
@@ -76,6 +77,7 @@ class Gemini(Dialect):
         read += count_in(counted, "toolUsePromptTokenCount")
         thoughts = count_in(counted, "thoughtsTokenCount")
         written = count_in(counted, "candidatesTokenCount") + thoughts
+        written = written_of(read, written, thoughts, count_in(counted, "totalTokenCount"))
         cached = min(read, count_in(counted, "cachedContentTokenCount"))
         return Tokens(read, written, cached=cached, thoughts=thoughts)
 
@@ -133,12 +135,12 @@ class Gemini(Dialect):
     def _contents(self, prompt: Prompt) -> list[Body]:
         parts = [text for text in (prompt.static, prompt.changing + prompt.cue) if text]
         contents: list[Body] = [{"role": "user", "parts": [{"text": text} for text in parts]}]
-        for number, (returned, text) in enumerate(conversation(prompt)):
-            if returned:
-                contents.append(json.loads(returned))
-            elif text:
-                role = "user" if number % 2 else "model"
-                contents.append({"role": role, "parts": [{"text": text}]})
+        for message in conversation(prompt):
+            if message.returned:
+                contents.append(json.loads(message.returned))
+            elif message.text:
+                role = "model" if message.of_the_model else "user"
+                contents.append({"role": role, "parts": [{"text": message.text}]})
         return contents
 
     def _refuses_temperature(self) -> bool:

@@ -15,6 +15,7 @@ from gauntlet.models.api.dialects.base import (
     count_in,
     is_count,
     reply_text,
+    written_of,
 )
 from gauntlet.models.api.ledger import Tokens
 from gauntlet.models.base import Finish, Generate, Prompt
@@ -82,6 +83,7 @@ class Messages(Dialect):
         stored = count_in(counted, "cache_creation_input_tokens")
         thoughts = count_in(counted, "output_tokens_details", "thinking_tokens")
         read = fresh + cached + stored
+        written = written_of(read, written, thoughts, 0)
         return Tokens(read, written, cached=cached, stored=stored, thoughts=min(written, thoughts))
 
     def joined(self, events: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -104,9 +106,6 @@ class Messages(Dialect):
     def path(self, body: Body) -> str:
         return "messages"
 
-    def sent(self, body: Body, group: str = "") -> Body:
-        return super().sent(body) | ({"stream": True} if self.streams(body) else {})
-
     def headers(self, key: str) -> dict[str, str]:
         return {**super().headers(key), "anthropic-version": VERSION}
 
@@ -123,17 +122,18 @@ class Messages(Dialect):
         return body
 
     def _turns(self, prompt: Prompt) -> list[Body]:
-        """The messages. Blocks without a word are refused: an empty turn of the model is left
-        out."""
+        """The messages. Blocks without a word are refused."""
         static, rest = prompt.static, prompt.changing + prompt.cue
         first = [_text(static + rest)]
         if static.strip() and rest.strip():
             first = [{**_text(static), **CACHED}, _text(rest)]
         turns: list[Body] = [{"role": "user", "content": first}]
-        for number, (returned, text) in enumerate(conversation(prompt)):
-            content = json.loads(returned) if returned else [_text(text)] if text.strip() else []
+        for message in conversation(prompt):
+            content = [_text(message.text)] if message.text.strip() else []
+            content = json.loads(message.returned) if message.returned else content
             if content:
-                turns.append({"role": "user" if number % 2 else "assistant", "content": content})
+                role = "assistant" if message.of_the_model else "user"
+                turns.append({"role": role, "content": content})
         return turns
 
     def _refuses_temperature(self) -> bool:

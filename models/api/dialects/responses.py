@@ -77,9 +77,9 @@ class Responses(Dialect):
     def path(self, body: Body) -> str:
         return "responses"
 
-    def sent(self, body: Body, group: str = "") -> Body:
-        body = super().sent(body) | ({"stream": True} if self.streams(body) else {})
-        return body | ({"prompt_cache_key": group} if group and self.official else {})
+    def _carried(self, body: Body, group: str) -> Body:
+        key = {"prompt_cache_key": group} if group and self.official else {}
+        return super()._carried(body, group) | key
 
     def _finish_of(self, reply: Mapping[str, Any], kinds: Sequence[str], refusal: str) -> Finish:
         reason = reply.get("status")
@@ -97,11 +97,12 @@ class Responses(Dialect):
             *opening,
             _message("user", prompt.static + prompt.changing + prompt.cue),
         ]
-        for number, (returned, text) in enumerate(conversation(prompt)):
-            if number % 2:
-                items.append(_message("user", text))
+        for message in conversation(prompt):
+            if message.of_the_model:
+                returned = message.returned
+                items += json.loads(returned) if returned else [_reply(message.text)]
             else:
-                items += json.loads(returned) if returned else [_reply(text)]
+                items.append(_message("user", message.text))
         return items
 
     def _refuses_temperature(self) -> bool:
