@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from itertools import islice
 from multiprocessing import Pipe
 
+from gauntlet.common.process import INTERRUPTED
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.pages.messages import Answer, News, Over, PersonTurn, TableReady
@@ -147,4 +148,6 @@ class Table:
         if status == 0:
             return "it asked you nothing; do the further settings leave you a seat and a deal?"
         told = "".join(self._told).strip().removeprefix("gauntlet: ")
-        return told or "it was left; what was finished is kept"
+        if status == INTERRUPTED or not told:
+            return "it was left; what was finished is kept"
+        return told

@@ -25,7 +25,7 @@ SMALL = {
     "nulls": ("--runs 2 --deals 20",),
     "llama_cpp": ("models/pocket/weights --decisions 1 --length 2 --rounds 1",),
     "placing": ("procedure --placements 2",),
-    "ratings": ("--tournaments 2", "--lotteries 2"),
+    "ratings": ("--tournaments 2",),
     "reasoning": ("--methods direct --matches 1",),
     "robustness": ("--runs 2", "--table few --runs 2"),
     "scaling": ("--part decision", "--part simulation --matches 10000"),

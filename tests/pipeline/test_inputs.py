@@ -94,6 +94,7 @@ WAISTS = {
 FILES = {"weights", "path", "records", "parameters"}
 NO_FILES = {
     *("base_url", "brake", "digest", "files", "guess", "mean", "name", "react", "revision"),
+    "thought_tags",
     *("policy", "texts", "version", "wording", "inputs", "names", "players", "catalogue"),
     *("endpoint", "key_env", "headers", "extra_body", "effort", "family", "believed"),
     "cache",  # replies of a server, each under the hash of its request

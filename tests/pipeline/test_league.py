@@ -149,7 +149,7 @@ def test_a_model_joins_and_its_entry_is_checked(
     }
     monkeypatch.setattr(join, "REFERENCE", "fake")
     assert join.main(["--check", str(entry)]) == 0
-    assert "6 matches played again, all is well" in capsys.readouterr().out
+    assert "6 matches played again as recorded, all is well" in capsys.readouterr().out
     played = Path("outputs/join/mine")
     file = next(iter((played / "records").glob("uno-*.jsonl")))
     honest = file.read_bytes()

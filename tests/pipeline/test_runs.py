@@ -150,7 +150,7 @@ def test_charts_have_a_step_a_deal_and_the_choices(client: Any, runs: list[Any])
         assert {point.timestamp for point in points} == {child.info.end_time}
         assert 0 <= table_of(client, child)["diagnostics/first"] <= 1
         assert len(child.data.metrics) <= 20
-        assert {"estimate", "p_holm", "by_deal/mean"} <= child.data.metrics.keys()
+        assert {"estimate", "by_deal/mean"} <= child.data.metrics.keys()
         assert child.data.metrics["fallbacks"] == 0
 
 
