@@ -237,7 +237,7 @@ def test_a_table_that_cannot_be_laid_says_why(tmp_path: Path) -> None:
     assert not any(tmp_path.iterdir())
     words = ["experiment=play", "game=tic_tac_toe", "agent=random", "deals=1", "tracking=none"]
     table = Table("nobody", [*words, f"output_dir={tmp_path / 'nobody'}"])
-    table.wait(PATIENCE)
+    table.wait(10 * PATIENCE)  # it plays a whole sweep first
     assert table.ended, "no deal of a person was played"
 
 
