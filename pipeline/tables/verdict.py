@@ -227,8 +227,9 @@ class _Group:
         ]
         first = "" if len(self._rows) <= NAMES else f"The highest of {len(self._rows):,}: "
         means = f"{first}{Scale.from_row(best.iloc[0]).title}: {', '.join(parts)}."
-        open_by_seats = not np.isnan(equal_value(self._about)) and not self._about.balanced()
-        return f"{means} {FIXED}" if open_by_seats else means
+        about = self._about
+        sides = about.baseline is None and not np.isnan(equal_value(about))
+        return f"{means} {FIXED}" if sides and not about.balanced() else means
 
     # --- against the baseline
 

@@ -24,7 +24,7 @@ from gauntlet.pipeline.plan.control_cells import controls_of
 from gauntlet.pipeline.sweep import play
 from gauntlet.pipeline.tables import controls
 from gauntlet.pipeline.tables.registry import Results
-from gauntlet.pipeline.tables.verdict import PARTIAL
+from gauntlet.pipeline.tables.verdict import FIXED, PARTIAL
 from gauntlet.pipeline.tracking import values
 from tests.agents.play import drive, turn_with, unasked
 from tests.pipeline.composing import cells_of, composed
@@ -105,6 +105,7 @@ def test_nothing_is_tested_before_all_deals_and_controls_are_played(
     assert (row["estimate"], row["ci_low"]) == tuple(finished.loc[0, ["estimate", "ci_low"]])
     (verdict,) = pd.read_csv(folder / "verdict.csv")["verdict"]
     assert PARTIAL in verdict
+    assert FIXED not in verdict, "its baseline sits in the same seat"
 
 
 def test_more_controls_and_more_deals_play_only_what_is_missing(sweep: Sweep, folder: Path) -> None:
