@@ -195,7 +195,7 @@ def _refuse_knots(text: str, model: Path) -> None:
 @cache
 def _classes() -> tuple[str, ...]:
     """The classes of the models in conf/model."""
-    nodes = (yaml.safe_load(file.read_bytes()) for file in (CONF / "model").glob("*.yaml"))
+    nodes = (load(file.read_text("utf-8")) for file in (CONF / "model").glob("*.yaml"))
     return tuple(sorted({node[TARGET] for node in nodes if TARGET in node}))
 
 

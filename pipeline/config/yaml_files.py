@@ -124,7 +124,7 @@ def first_sentence(group: str, name: str, folders: Sequence[Path]) -> str:
     return re.split(r"(?<=[.?!]) (?=[A-Z])", visible(" ".join(words)))[0]
 
 
-class Loader(get_yaml_loader()):  # type: ignore[misc]
+class Loader(get_yaml_loader()):  # type: ignore[misc]  # OmegaConf makes its class in a function
     """OmegaConf's loader by the core schema of YAML 1.2: `on` and `no` are no switches, 12:00:00 no
     number of seconds and 0123 not octal, but what was typed, as on a command line."""
 

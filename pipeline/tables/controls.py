@@ -15,25 +15,19 @@ from typing import Any
 import numpy as np
 
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.results import CellResults, collect, measures
+from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.plan.control_cells import NOISE
 from gauntlet.pipeline.tables import sheets
 from gauntlet.pipeline.tables.formatting import percent
 from gauntlet.pipeline.tables.primary_test import Rival, raw_pair, strongest_controls
-from gauntlet.pipeline.tables.registry import Results, columns, table
+from gauntlet.pipeline.tables.registry import Results, beside, columns, table
 from gauntlet.pipeline.tables.sheets import Column, View
 
 
 def other_cells(results: Results) -> Mapping[str, CellResults]:
     """The cells' controls and noise cells, by key."""
-    keys = {key for result in results.cells for key in result.about.controls.values()}
-    if not keys:
-        return {}
-    log = Folder(results.folder)
-    abouts = [about for about in log.all_cells() if about.key in keys]
-    cells = collect(abouts, log.outcomes(measures(abouts)), log.failed_matches)
-    return {result.about.key: result for result in cells}
+    return beside(Folder(results.folder), results.cells)
 
 
 def _pair_columns(name: str, other: str) -> dict[str, str]:

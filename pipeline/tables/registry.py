@@ -150,19 +150,26 @@ def mark_partial(folder: Path, cells: Sequence[CellResults]) -> list[CellResults
     run = log.status or {}
     if run.get("state") == "finished" or log.rounds:
         return list(cells)
-    keys = {key for cell in cells for name, key in cell.about.controls.items() if name != NOISE}
-    controls = [about for about in log.all_cells() if about.key in keys] if keys else []
-    played = collect(controls, log.outcomes(measures(controls)), log.failed_matches)
-    deals = {control.about.key: control.complete_deals for control in played}
+    played = beside(log, cells)
 
     def is_partial(cell: CellResults) -> bool:
         due = run.get("cells", {}).get(cell.about.key, 0)
-        own = keys.intersection(cell.about.controls.values())
+        own = [key for name, key in cell.about.controls.items() if name != NOISE]
         return cell.complete_deals * cell.about.rotations < due or any(
-            deals.get(key, 0) < cell.complete_deals for key in own
+            key not in played or played[key].complete_deals < cell.complete_deals for key in own
         )
 
     return [replace(cell, partial=is_partial(cell)) for cell in cells]
+
+
+def beside(log: Folder, cells: Iterable[CellResults]) -> dict[str, CellResults]:
+    """The cells' controls and noise cells, by key."""
+    keys = {key for cell in cells for key in cell.about.controls.values()}
+    if not keys:
+        return {}
+    abouts = [about for about in log.all_cells() if about.key in keys]
+    found = collect(abouts, log.outcomes(measures(abouts)), log.failed_matches)
+    return {result.about.key: result for result in found}
 
 
 def short_names(table: pd.DataFrame) -> list[str]:

@@ -143,7 +143,7 @@ def _notes(part: Part) -> Iterator[str]:
         f"{len(cells)} cell{'s' if len(cells) > 1 else ''} of {visible(str(name))}"
         for name, cells in rows.groupby("experiment")
     )
-    yield (f"p Holm: {_what_p_tests(part)}, corrected by Holm for all tests of the {tested}.")
+    yield f"p Holm: {_what_p_tests(part)}, corrected by Holm for all tests of the {tested}."
     if _only_raw(part) and part.medium == TERMINAL:
         yield "dec/s: decisions per worker-second."
     if games := list(dict.fromkeys(f"{n:,}" for n in rows["baseline_n"] if n)):
