@@ -40,6 +40,9 @@ Span = tuple[ArrayLike, ArrayLike]
 LEAST = 100
 """Minimum number of deals for limits and tests of a mean without a range."""
 
+SPREAD = 2.0
+"""Standard deviations that the range of luck-adjusted results reaches at least."""
+
 NODES = np.arange(-8.0, 8.01, 0.25)
 """Standard normal deviates at which the baseline's own distribution is evaluated."""
 
@@ -124,16 +127,19 @@ def p_value(
     return averaged
 
 
-def reaching(estimates: ArrayLike, span: Span) -> Span:
-    """Return the range for `limits` and `p_value` of unbiased estimates, one per deal, of a mean
-    that lies in `span`. The estimates themselves, such as luck-adjusted wins, may lie outside.
+def reaching(estimates: ArrayLike, span: Span, seatings: int = 1) -> Span:
+    """Return the range for `limits` and `p_value` of luck-adjusted results, one per deal: means
+    over `seatings` matches of a deal, each of a measure in `span`.
 
-    The range extends at least half of the span to either side of their mean, because a rare deal
-    that far away may not have been seen yet.
+    They have no range of their own: without luck they lie near their mean, and may lie outside the
+    measure's. A rare blunder that was not seen yet may cost as much as half of the span, in one of
+    the seatings; where results differ more than that, the range extends SPREAD standard deviations
+    to either side of the mean, so that few deals have limits no narrower than Student's.
     """
-    mean = np.asarray(estimates, float).mean(-1)
-    half = np.subtract(span[1], span[0]) / 2.0
-    return np.minimum(span[0], mean - half), np.maximum(span[1], mean + half)
+    x = np.asarray(estimates, float)
+    mean, spread = x.mean(-1), x.std(-1, ddof=1) if x.shape[-1] > 1 else 0.0
+    half = np.maximum(np.subtract(span[1], span[0]) / (2.0 * seatings), SPREAD * spread)
+    return mean - half, mean + half
 
 
 def with_error(

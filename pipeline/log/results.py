@@ -132,6 +132,11 @@ class CellInfo:
         return measured.pop(), others.pop()
 
     @property
+    def seats_taken(self) -> int:
+        """In how many seats the subjects meet a deal."""
+        return max(1, len({*self.subjects}))
+
+    @property
     def even(self) -> bool:
         """Whether half of the seats are measured: two players, or two teams."""
         return 2 * self.measured == len(self.players)

@@ -16,7 +16,7 @@ from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.status import Row, headline, pace
 from gauntlet.pipeline.tables.figures import band, running
 from gauntlet.pipeline.tables.formatting import Scale, row_scales
-from gauntlet.pipeline.tables.primary_test import estimate, read_estimate
+from gauntlet.pipeline.tables.primary_test import estimate, leading, read_estimate
 from gauntlet.pipeline.tables.registry import LABELS, short_names
 from gauntlet.pipeline.tables.run_metadata import title
 from gauntlet.pipeline.tables.terminal import warnings
@@ -228,7 +228,7 @@ def _estimate(row: Row, result: CellResults, curves: bool) -> Estimate:
         low=low,
         high=high,
         baseline=about.baseline.rate if about.baseline else np.nan,
-        adjusted=result.adjusted is not None,
+        adjusted=leading(result) is not None,
         curve=_curve(result) if curves and deals else None,
     )
 

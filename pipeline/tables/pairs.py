@@ -40,7 +40,7 @@ COLUMNS = {
     **columns("deals"),
     "a_only": "deals that went better for A (that A alone won)",
     "b_only": "deals that went better for B",
-    "difference": "A less B: luck-adjusted where both cells are, else raw",
+    "difference": "A less B: luck-adjusted where that interval is narrower, else raw",
     **columns("ci_low", "ci_high"),
     "test": "the test: `adjusted` (of luck-adjusted differences), `mcnemar` or `permutation`",
     "p": "its two-sided p-value; empty where a rule stopped the sweep",

@@ -1,8 +1,8 @@
 """The one estimate of each cell and of each pair, its interval, and its declared test.
 
-A luck-adjusted estimate (`pipeline/judging/luck.py`) has the same expectation as the raw one and
-less noise, so it is used wherever there is one. Every printed p-value of a cell or a pair is `p`
-or its correction `p_holm`.
+A luck-adjusted estimate (`pipeline/judging/luck.py`) has the same expectation as the raw one. The
+one whose interval is narrower leads, by the first half of the deals (`control_variates.leads`).
+Every printed p-value of a cell or a pair is `p` or its correction `p_holm`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ import pandas as pd
 
 from gauntlet.games.capabilities import WIN, Measure
 from gauntlet.pipeline.config.read import DeclaredTest
-from gauntlet.pipeline.log.results import CellInfo, CellResults
+from gauntlet.pipeline.log.results import Adjusted, CellInfo, CellResults
 from gauntlet.pipeline.plan.baseline import Baseline
 from gauntlet.pipeline.tables.claims import null_value
 from gauntlet.pipeline.tables.formatting import Scale
+from gauntlet.stats.control_variates import leads
 from gauntlet.stats.means import limits, p_value, per_deal, reaching, with_error
 from gauntlet.stats.multiple import ALPHA
 from gauntlet.stats.paired import count_pairs, mcnemar, permutation
@@ -58,21 +59,35 @@ def raw(result: CellResults) -> Estimate:
     return wins / matches if matches else np.nan, float(low), float(high)
 
 
+def leading(result: CellResults) -> Adjusted | None:
+    """A cell's luck-adjusted results, if they lead; after a stopping rule, which goes by them, they
+    always do."""
+    adjusted, about = result.adjusted, result.about
+    if adjusted is None or result.stopped:
+        return adjusted
+    raw_values, span = result.by_deal()[1], (about.measure.low, about.measure.high)
+    chosen = leads(raw_values, adjusted.values, span, about.seats_taken, adjusted.error)
+    return adjusted if chosen else None
+
+
+def luck_adjusted(about: CellInfo, adjusted: Adjusted) -> Estimate:
+    """The mean without luck, whether or not it leads."""
+    values, bounds = adjusted.values, (about.measure.low, about.measure.high)
+    mean = float(values.mean())
+    around = _reaching(values, bounds, about.seats_taken)
+    return _within((mean, *with_error(mean, *limits(values, around), adjusted.error)), bounds)
+
+
 def estimate(result: CellResults) -> Estimate:
     """The best estimate of a cell's mean."""
-    measure, adjusted = result.about.measure, result.adjusted
-    if adjusted is None:
-        return raw(result)
-    values, bounds = adjusted.values, (measure.low, measure.high)
-    mean = float(values.mean())
-    ends = with_error(mean, *limits(values, _reaching(values, bounds)), adjusted.error)
-    return _within((mean, *ends), bounds)
+    adjusted = leading(result)
+    return raw(result) if adjusted is None else luck_adjusted(result.about, adjusted)
 
 
 def cell_columns(result: CellResults) -> dict[str, Any]:
     """A cell's columns of summary.csv about its measure, except Holm's p; unknown ones are
     missing."""
-    about, base, adjusted = result.about, result.about.baseline, result.adjusted
+    about, base, adjusted = result.about, result.about.baseline, leading(result)
     bounds, error = (about.measure.low, about.measure.high), 0.0
     row: dict[str, Any] = {"estimator": "raw" if adjusted is None else "adjusted"}
     row |= {"test": about.test.name, **dict(zip(RAW, raw(result), strict=True))}
@@ -80,7 +95,7 @@ def cell_columns(result: CellResults) -> dict[str, Any]:
     values = per_deal(result.outcomes.column("figure"), result.outcomes.column("deal"))
     if adjusted is not None:
         values, error = adjusted.values, adjusted.error
-        bounds = _reaching(values, bounds)  # adjusted values may lie outside the measure's range
+        bounds = _reaching(values, bounds, about.seats_taken)
     if not len(values):
         return row
     if base is not None:
@@ -117,8 +132,8 @@ def _exact(result: CellResults, test: DeclaredTest) -> float:
     return min(1.0, 2 * min(above, float(below)))
 
 
-def _reaching(values: np.ndarray, bounds: Bounds) -> Bounds:
-    low, high = np.asarray(reaching(values, bounds), float).tolist()
+def _reaching(values: np.ndarray, bounds: Bounds, seatings: int) -> Bounds:
+    low, high = np.asarray(reaching(values, bounds, seatings), float).tolist()
     return low, high
 
 
@@ -211,42 +226,58 @@ def _correlation(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def _adjusted_pair(a: CellResults, b: CellResults) -> dict[str, Any]:
-    """Replaces the raw estimate and test if both cells are adjusted."""
-    one, other = a.adjusted, b.adjusted
-    if one is None or other is None:
+    """Replaces the raw estimate and test if luck-adjusted differences lead."""
+    found = _adjusted_differences(a, b)
+    if found is None:
         return {}
-    _, in_a, in_b = np.intersect1d(one.deals, other.deals, True, return_indices=True)
-    if not len(in_a):
-        return {}
-    differences = one.values[in_a] - other.values[in_b]
-    same = (one.reference, one.rate) == (other.reference, other.rate)  # its error cancels
-    error = 0.0 if same else float(np.hypot(one.error, other.error))
-    bounds = _reaching(differences, _difference_bounds(a.about.measure))
-    mean = differences.mean()
-    ends = with_error(mean, *limits(differences, bounds), error)
+    differences, error = found
+    span = _difference_bounds(a.about.measure)
+    bounds, mean = _reaching(differences, span, _seatings(a, b)), differences.mean()
+    change = _within((mean, *with_error(mean, *limits(differences, bounds), error)), span)
     p = float(p_value(differences, bounds, 0.0, "either", error))
-    change = _within((mean, *ends), _difference_bounds(a.about.measure))
     return {**dict(zip(DIFFERENCE, change, strict=True)), "test": "adjusted", "p": p}
 
 
-def results_by_deal(a: CellResults, b: CellResults | None = None) -> np.ndarray:
-    """A cell's results by deal, luck removed where its estimate has it removed; or the differences
-    from another cell's, on the deals of both."""
-    if b is None:
-        return _by_deal(a, a.adjusted is not None)[1]
-    adjusted = a.adjusted is not None and b.adjusted is not None
-    (deals, ours), (others, theirs) = _by_deal(a, adjusted), _by_deal(b, adjusted)
+def _adjusted_differences(a: CellResults, b: CellResults) -> tuple[np.ndarray, float] | None:
+    """The luck-adjusted differences by deal and their common standard error; None if the raw ones
+    lead."""
+    ours, theirs = a.adjusted, b.adjusted
+    if ours is None or theirs is None:
+        return None
+    _, in_a, in_b = np.intersect1d(ours.deals, theirs.deals, True, return_indices=True)
+    if not len(in_a):
+        return None
+    differences: np.ndarray = ours.values[in_a] - theirs.values[in_b]
+    same = (ours.reference, ours.rate) == (theirs.reference, theirs.rate)  # its error cancels
+    error = 0.0 if same else float(np.hypot(ours.error, theirs.error))
+    raw_differences, span = _raw_differences(a, b), _difference_bounds(a.about.measure)
+    ruled = a.stopped or b.stopped
+    if ruled or leads(raw_differences, differences, span, _seatings(a, b), error):
+        return differences, error
+    return None
+
+
+def _seatings(a: CellResults, b: CellResults) -> int:
+    return min(a.about.seats_taken, b.about.seats_taken)
+
+
+def _raw_differences(a: CellResults, b: CellResults) -> np.ndarray:
+    (deals, ours), (others, theirs) = a.by_deal(), b.by_deal()
     _, in_a, in_b = np.intersect1d(deals, others, True, return_indices=True)
     differences: np.ndarray = ours[in_a] - theirs[in_b]
     return differences
 
 
-def _by_deal(result: CellResults, adjusted: bool) -> tuple[np.ndarray, np.ndarray]:
-    """The deals and the mean of each."""
-    if adjusted and result.adjusted is not None:
-        return result.adjusted.deals, result.adjusted.values
-    deals = result.outcomes.column("deal")
-    return np.unique(deals), per_deal(result.outcomes.column("figure"), deals)
+def results_by_deal(a: CellResults, b: CellResults | None = None) -> np.ndarray:
+    """A cell's results by deal, luck removed where its estimate has it removed; or the differences
+    from another cell's, on the deals of both."""
+    if b is not None:
+        found = _adjusted_differences(a, b)
+        return _raw_differences(a, b) if found is None else found[0]
+    adjusted, outcomes = leading(a), a.outcomes
+    if adjusted is not None:
+        return adjusted.values
+    return per_deal(outcomes.column("figure"), outcomes.column("deal"))
 
 
 @dataclass(frozen=True)

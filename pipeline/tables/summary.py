@@ -35,7 +35,7 @@ from gauntlet.pipeline.tables.primary_test import (
     ESTIMATE,
     RAW,
     cell_columns,
-    estimate,
+    luck_adjusted,
     measure_columns,
     raw,
 )
@@ -65,7 +65,8 @@ ZEROS = {
 SUMMARY = {
     **columns("cell", "experiment", "game", "agent", "model", "prompt", "seats"),
     **columns("measure", "measure_low", "measure_high"),
-    "estimate": "the best estimate of the measure's mean: luck-adjusted where possible, else raw",
+    "estimate": "the best estimate of the measure's mean: luck-adjusted where that interval is "
+    "narrower, else raw",
     **columns("ci_low", "ci_high"),
     "estimator": "`adjusted` or `raw`",
     "baseline": "the mean of a scripted player in the same seat; empty without a baseline",
@@ -467,7 +468,7 @@ def luck_adjustment(results: Results) -> Iterator[dict[str, Any]]:
         row: dict[str, Any] = {"cell": result.about.name, "measure": result.about.measure.name}
         row |= zip(RAW, raw(result), strict=True)
         if adjusted is not None:
-            row |= zip(ESTIMATE, estimate(result), strict=True)
+            row |= zip(ESTIMATE, luck_adjusted(result.about, adjusted), strict=True)
             row |= {"reference": adjusted.reference, "reference_mean": adjusted.rate}
             yield {**row, "worth": worth(result)}
         elif adjustment is not None:

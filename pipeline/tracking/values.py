@@ -15,6 +15,7 @@ import numpy as np
 
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables.figures import POINTS, SETTLED, running
+from gauntlet.pipeline.tables.primary_test import results_by_deal
 from gauntlet.pipeline.tables.registry import Results, tables
 from gauntlet.pipeline.tracking.params import fit
 from gauntlet.pipeline.tracking.store import MANY
@@ -80,8 +81,7 @@ def each_cells(results: Sequence[CellResults], names: Sequence[str]) -> Points:
     return [
         point
         for result, name in pairs
-        for values in [result.by_deal()[1] if result.adjusted is None else result.adjusted.values]
-        for point in _curve(f"cells/{fit(name)}", values, POINTS // 4)
+        for point in _curve(f"cells/{fit(name)}", results_by_deal(result), POINTS // 4)
     ]
 
 

@@ -37,7 +37,7 @@ SLOW = {
     "adaptive": ("verdicts --leagues 4 --robins 2",),
     "arena": ("--seconds .05",),
     "beliefs": ("--deals 2 --games Kuhn --models pocket_duel",),
-    "chance": ("--deals 5 --playouts 4",),
+    "chance": ("--deals 5 --playouts 4", "--table leads --deals 5 --playouts 4 --rows kuhn"),
     "ended": ("--runs 2",),
     "engines": ("vllm tiny",),
     "evergreen": ("--losses --games 3",),

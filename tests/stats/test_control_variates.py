@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gauntlet.stats.control_variates import corrected
+from gauntlet.stats.control_variates import corrected, leads
+from gauntlet.stats.means import limits, reaching
 
 RNG = np.random.default_rng(5)
 
@@ -66,3 +67,61 @@ def test_what_comes_later_changes_nothing_earlier() -> None:
 def test_what_does_not_fit_is_refused(values: Any, corrections: Any, line: str) -> None:
     with pytest.raises(ValueError, match=line):
         corrected(values, corrections)
+
+
+# --- which results lead
+
+SHARE = (0.0, 1.0)
+
+
+def wins(n: int, luck: float) -> tuple[np.ndarray, np.ndarray]:
+    """Raw wins of even players, and results whose luck is known but for this SD."""
+    return RNG.integers(0, 2, n).astype(float), 0.5 + RNG.normal(0, luck, n)
+
+
+def test_the_results_with_the_narrower_interval_lead() -> None:
+    raw, better = wins(200, 0.1)
+    assert leads(raw, better, SHARE)
+    assert not leads(raw, wins(200, 0.6)[1], SHARE)
+    assert not leads(raw, better, SHARE, error=0.2), "its common error is part of the interval"
+    assert not leads(raw, raw, SHARE, 2), "nothing is taken out"
+
+
+def test_results_that_do_not_vary_lead() -> None:
+    """Equal players in all seats share every deal."""
+    _, noisy = wins(40, 0.01)
+    assert not leads(np.full(40, 1 / 3), noisy, SHARE, 3)
+
+
+def test_the_choice_knows_neither_the_second_half_nor_the_direction() -> None:
+    raw, better = wins(60, 0.4)
+    chosen = leads(raw, better, SHARE)
+    for second in (np.zeros(30), np.ones(30)):
+        later = np.concatenate((raw[:30], second)), np.concatenate((better[:30], 9 * second))
+        assert leads(*later, SHARE) == chosen
+    assert leads(1 - raw, 1 - better, SHARE) == chosen
+
+
+@pytest.mark.parametrize("deals", [1, 2, 3])
+def test_the_raw_results_lead_where_half_of_the_deals_show_no_spread(deals: int) -> None:
+    raw, better = wins(deals, 0.1)
+    assert not leads(raw, better, SHARE)
+
+
+@pytest.mark.parametrize("rate", [0.1, 1 / 3, 0.5])
+@pytest.mark.parametrize("ratio", [0.6, 1.0])
+def test_a_choice_by_widths_does_not_reject_more_often(rate: float, ratio: float) -> None:
+    """Of 2,000 samples of 40 deals, where both results are about as good, which is the worst case;
+    their errors are correlated by a half."""
+    runs, n = 2_000, 40
+    rejected = 0
+    luck = np.sqrt(rate * (1 - rate))
+    for _ in range(runs):
+        raw = (RNG.random(n) < rate).astype(float)
+        own = (raw - rate) / luck
+        better = rate + ratio * luck * (own + np.sqrt(3) * RNG.normal(size=n)) / 2
+        chosen = leads(raw, better, SHARE)
+        values, span = (better, reaching(better, SHARE)) if chosen else (raw, SHARE)
+        low, high = limits(values, span)
+        rejected += not low <= rate <= high
+    assert rejected / runs <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / runs)

@@ -17,7 +17,7 @@ from scipy.stats import beta, binom, binomtest, fisher_exact, norm, ttest_1samp
 
 from gauntlet.stats import weighted
 from gauntlet.stats.checks import Side
-from gauntlet.stats.means import LEAST, limits, p_value, per_deal, with_error
+from gauntlet.stats.means import LEAST, limits, p_value, per_deal, reaching, with_error
 
 SHARE, DIFFERENCE, BOUNDLESS = (0.0, 1.0), (-1.0, 1.0), (-math.inf, math.inf)
 
@@ -126,6 +126,18 @@ def test_deals_all_alike_leave_room_for_what_was_not_seen() -> None:
     low, high = limits([4.0] * 10, (0, 10))
     assert low == pytest.approx(4 - 4 * 0.3085, rel=5e-3)
     assert high == pytest.approx(4 + 6 * 0.3085, rel=5e-3)
+
+
+def test_luck_adjusted_results_reach_a_blunder_in_one_seating() -> None:
+    """Half of the span from the mean, in one of the matches of a deal; for results that differ
+    more, two standard deviations."""
+    x = [0.3, 0.4, 0.5]
+    assert reaching(x, SHARE) == pytest.approx((-0.1, 0.9))
+    assert reaching(x, SHARE, 2) == pytest.approx((0.15, 0.65))
+    assert reaching(x, SHARE, 4) == pytest.approx((0.2, 0.6)), "two standard deviations of 0.1"
+    assert reaching([x, x], (-100.0, 100.0), 2)[0] == pytest.approx([-49.6, -49.6])
+    assert reaching([0.3], SHARE) == pytest.approx((-0.2, 0.8))
+    assert reaching(x, BOUNDLESS) == BOUNDLESS
 
 
 def test_errors_of_two_sides_add_in_squares() -> None:
