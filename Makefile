@@ -32,7 +32,7 @@ run: $(READY) ## play the main job: two prompting methods of a small language mo
 	$(PY) -m pipeline.run
 
 reproduce: $(READY) ## set a paper's numbers beside our own: PAPER=llm_uno|uno_arena|talaga|observer|gamebench|audit
-	$(PY) -m papers.reproduce $(PAPER) --playouts $(PLAYOUTS) $(if $(MODELS),--models $(MODELS)) \
+	$(PY) -m gauntlet.papers.reproduce $(PAPER) --playouts $(PLAYOUTS) $(if $(MODELS),--models $(MODELS)) \
 		$(if $(DEALS),--deals $(DEALS)) $(if $(MATCHES),--matches $(MATCHES))
 
 league: $(DEV) real-models ## play the public league, or go on with it: LEAGUE=small for a first look
@@ -40,10 +40,10 @@ league: $(DEV) real-models ## play the public league, or go on with it: LEAGUE=s
 		game=tic_tac_toe$(comma)obfuscated_tic_tac_toe$(comma)holdem_hands$(comma)evergreen)
 
 league-check: $(DEV) ## check the models that joined the league
-	$(PY) -m papers.league.join --check
+	$(PY) -m gauntlet.papers.league.join --check
 
 real-models: $(VENV)/with-gguf ## fetch two small real language models into the user's cache
-	$(PY) -m models.real
+	$(PY) -m gauntlet.models.real
 
 test: $(DEV) ## run the tests
 	$(TESTS) -m "not slow and not cluster and not real"

@@ -33,7 +33,7 @@ MODULES = {
     "records": ("pipeline.log.schema",),
     "stats": tuple(
         f"stats.{file.stem}"
-        for file in sorted((ROOT / "stats").glob("*.py"))
+        for file in sorted((ROOT / "gauntlet" / "stats").glob("*.py"))
         if file.stem[0] != "_"
     ),
 }
@@ -152,7 +152,7 @@ def api(name: str, modules: tuple[str, ...]) -> str:
 def _summary(path: str) -> str:
     """The first paragraph of a class's docstring, parsed without importing; follows re-exports."""
     module, _, name = path.rpartition(".")
-    base = ROOT.joinpath(*module.split("."))
+    base = ROOT.joinpath("gauntlet", *module.split("."))
     file = base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
     tree = ast.parse(file.read_text(encoding="utf-8"))
     for node in tree.body:

@@ -5,8 +5,7 @@
     results = gauntlet.run("model=pocket", deals=200, prompt=["cloze", "counterfactual"])
     results.summary
 
-`__all__` lists the public API, which is in `gauntlet/api.py`. In a checkout the folders in this one
-are links to their siblings; a wheel contains them directly.
+`__all__` lists the public API, which is in `gauntlet/api.py`.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import yaml
 
 ROOT = Path(__file__).parent.parent
 
-FOLDERS = [ROOT / "conf"]
+FOLDERS = [ROOT / "gauntlet" / "conf"]
 """Where configs lie; `python -m tests.games --config-dir DIR` adds one."""
 
 Node = dict[str, Any]

@@ -17,9 +17,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "gauntlet"
 PACKAGES = (
-    *("agents", "benchmarks", "common", "games", "gauntlet"),
-    *("models", "papers", "pipeline", "stats", "training"),
+    *("agents", "common", "games", "models"),
+    *("papers", "pipeline", "stats", "training"),
 )
 
 FLOORS: tuple[tuple[str, ...], ...] = (
@@ -89,13 +90,13 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
 
 def modules() -> dict[str, Path]:
     """Every module of the project by its dotted name."""
-    files = (file for package in PACKAGES for file in sorted((ROOT / package).rglob("*.py")))
+    files = (*sorted(PACKAGE.rglob("*.py")), *sorted((ROOT / "benchmarks").rglob("*.py")))
     return {_dotted(file): file for file in files}
 
 
 def _dotted(file: Path) -> str:
     parts = file.relative_to(ROOT).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+    return ours(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
 
 
 def imports(source: str, package: str) -> Iterator[str]:
@@ -111,7 +112,7 @@ def imports(source: str, package: str) -> Iterator[str]:
 
 
 def ours(name: str) -> str:
-    """Return the name of a package's module relative to the repository."""
+    """Return the name of a module of a room without the package's."""
     inner = name.removeprefix("gauntlet.")
     return inner if inner.partition(".")[0] in PACKAGES else name
 
@@ -220,8 +221,7 @@ def test_only_viewers_import_drawings() -> None:
 
 
 def test_every_room_of_the_pipeline_has_its_floor() -> None:
-    folders = {".".join(file.relative_to(ROOT).parts[:2]) for file in MODULES.values()}
-    rooms = {name for name in folders if name.startswith("pipeline.") and name[-3:] != ".py"}
+    rooms = {f"pipeline.{file.parent.name}" for file in (PACKAGE / "pipeline").glob("*/*.py")}
     assert rooms <= ROOMS.keys()
     assert ROOMS.keys() <= {room_of(module) for module in MODULES}
 
@@ -241,15 +241,19 @@ def test_a_heavy_library_stays_in_its_place(library: str) -> None:
 def test_the_package_is_this_tree() -> None:
     spec = importlib.util.find_spec("gauntlet")
     assert spec is not None
-    assert spec.origin == str(ROOT / "gauntlet" / "__init__.py")
-    links = {file.name: file.resolve() for file in (ROOT / "gauntlet").iterdir() if file.is_dir()}
-    own = {*PACKAGES, "conf"} - {"gauntlet", "benchmarks"}
-    assert {name: links.get(name) for name in own} == {name: ROOT / name for name in own}
+    assert spec.origin == str(PACKAGE / "__init__.py")
+
+
+def test_every_file_is_there_once() -> None:
+    """What is in the package is a file; links of the repository lead into it, for convenience."""
+    assert [file for file in PACKAGE.rglob("*") if file.is_symlink()] == []
+    links = {file.name: file.resolve() for file in ROOT.iterdir() if file.is_symlink()}
+    names = ("agents", "conf", "games", "pipeline", "stats")
+    assert links == {name: PACKAGE / name for name in names}
 
 
 def test_no_module_is_imported_by_its_short_name() -> None:
     """Otherwise it is loaded twice, and its classes are duplicated."""
-    short = tuple({*PACKAGES} - {"gauntlet", "benchmarks"})
     for file in (*MODULES.values(), *sorted((ROOT / "tests").rglob("*.py"))):
         names = {
             name
@@ -262,7 +266,7 @@ def test_no_module_is_imported_by_its_short_name() -> None:
                 else []
             )
         }
-        assert not [name for name in names if within(name, short)], file
+        assert not [name for name in names if within(name, PACKAGES)], file
 
 
 def test_imports_are_found_wherever_they_stand() -> None:

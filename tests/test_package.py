@@ -19,17 +19,14 @@ import gauntlet.__main__ as command
 from tests.test_layers import ROOT
 
 SETUP = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
-LINKS = [file.name for file in (ROOT / "gauntlet").iterdir() if file.is_symlink()]
-FOLDERS = ("gauntlet", *LINKS)
 PLAY = ("model=fake", "launch=inline", "deals=3", "controls=[]", "tracking=none")
 
 
 def installed() -> list[Path]:
-    """Every file of an installed package: the folders at the top are gauntlet's."""
-    files = ((folder, file) for folder in FOLDERS for file in (ROOT / folder).rglob("*"))
+    """Every file of an installed package."""
     return [
-        Path("gauntlet", *file.relative_to(ROOT).parts[folder == "gauntlet" :])
-        for folder, file in files
+        file.relative_to(ROOT)
+        for file in (ROOT / "gauntlet").rglob("*")
         if file.is_file() and "__pycache__" not in file.parts and not file.name.startswith(".")
     ]
 
@@ -50,7 +47,7 @@ def test_every_command_has_its_module(capsys: pytest.CaptureFixture[str]) -> Non
     assert command.main([]) == 0
     told = capsys.readouterr().out
     for name, (module, what) in command.COMMANDS.items():
-        assert importlib.util.find_spec(module)
+        assert importlib.util.find_spec(f"gauntlet.{module}")
         assert f"  {name:<11}{what}" in told
     assert max(map(len, told.splitlines())) <= 100
 
@@ -82,7 +79,7 @@ def test_a_shell_completes_commands_and_settings(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["-m gauntlet run --help", "-m pipeline.run --help", "-m papers.reproduce --help"],
+    ["-m gauntlet run --help", "-m pipeline.run --help", "-m gauntlet.papers.reproduce --help"],
 )
 def test_no_file_of_the_current_folder_is_run(tmp_path: Path, command: str) -> None:
     for file in ("hydra_plugins/mine.py", "hydra/__init__.py", "models.py"):
@@ -96,7 +93,7 @@ def test_no_file_of_the_current_folder_is_run(tmp_path: Path, command: str) -> N
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a wheel, and another one built from the source distribution."""
     copy, out = tmp_path_factory.mktemp("checkout"), tmp_path_factory.mktemp("built")
-    for name in (*FOLDERS, "pyproject.toml", "README.md", "LICENSE"):
+    for name in ("gauntlet", "pyproject.toml", "README.md", "LICENSE"):
         there = ROOT / name
         unused = shutil.ignore_patterns("__pycache__")
         if there.is_dir():

@@ -27,7 +27,7 @@ from gauntlet.pipeline.tables.registry import load_cells
 from gauntlet.stats.means import limits, reaching
 
 HERE = Path(__file__).parent
-POCKET = HERE.parent.parent / "models" / "pocket" / "weights"
+POCKET = HERE.parent.parent / "gauntlet" / "models" / "pocket" / "weights"
 LEAST = 25
 """Running values start at this many deals: with fewer an interval says little."""
 STEP = 5

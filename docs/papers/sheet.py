@@ -1,10 +1,10 @@
 """Compare a paper's numbers with ours, as Markdown: `python docs/papers/sheet.py PAPER ...`.
 
-Further arguments are those of `python -m papers.reproduce`, which runs into a temporary folder, or
-with --out into a permanent one, where only what is missing is played. A missing model or file is an
-error: a sheet is complete or not made. Prints how many results agree, the verdicts by kind of line,
-then by section every line that has both a published number and ours, those that are ours only, and
-counts of the rest. An audit has claims instead. The output is deterministic.
+Further arguments are those of `python -m gauntlet.papers.reproduce`, which runs into a temporary
+folder, or with --out into a permanent one, where only what is missing is played. A missing model or
+file is an error: a sheet is complete or not made. Prints how many results agree, the verdicts by
+kind of line, then by section every line that has both a published number and ours, those that are
+ours only, and counts of the rest. An audit has claims instead. The output is deterministic.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python docs/papers/sheet.py", description="Compare a paper's numbers with ours."
     )
-    parser.add_argument("paper", help="as of python -m papers.reproduce, with all its options")
+    parser.add_argument(
+        "paper", help="as of python -m gauntlet.papers.reproduce, with all its options"
+    )
     parser.add_argument("--out", type=Path, metavar="DIR", help="where played matches are kept")
     parser.add_argument("--matches", type=Path, metavar="FILE", help="as there")
     given, words = parser.parse_known_args(arguments)
@@ -46,7 +48,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with TemporaryDirectory() as thrown_away:
         out = given.out or Path(thrown_away)
         own = ("--complete", "--out", str(out), "tracking=none", "launch=inline")
-        command = [sys.executable, "-m", "papers.reproduce", given.paper, *words, *read, *own]
+        command = [
+            sys.executable,
+            "-m",
+            "gauntlet.papers.reproduce",
+            given.paper,
+            *words,
+            *read,
+            *own,
+        ]
         status = subprocess.run(command, stdout=sys.stderr).returncode
         if not status:
             print("\n".join(page_lines(read_csv(out / f"{given.paper}.csv"), given.matches)))

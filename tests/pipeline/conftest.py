@@ -156,12 +156,12 @@ def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Edit]:
         code.cache_clear()
         put("_source", source)
         if not file.endswith(".py"):
-            other = {ROOT / file: "another"}
+            other = {ROOT / "gauntlet" / file: "another"}
             put("file_hash", lambda path, name: other.get(path.resolve()) or hashed(path, name))
             put("_data", data.__wrapped__)
             put("_module", parsed.__wrapped__)
             return
-        text = (ROOT / file).read_text(encoding="utf-8")
+        text = (ROOT / "gauntlet" / file).read_text(encoding="utf-8")
         assert text.count(old) == 1, (file, old)
         edited = tmp_path / "edited" / Path(file).name
         edited.parent.mkdir(exist_ok=True)

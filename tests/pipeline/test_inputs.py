@@ -65,7 +65,7 @@ from tests.pipeline.records import decided, ended, scored, write
 
 Settings = dict[str, Any]
 
-PACKAGES = (*ROOMS, "training", "benchmarks")
+FOLDERS = (*(ROOT / "gauntlet" / room for room in (*ROOMS, "training")), ROOT / "benchmarks")
 ALLOWED = ("gauntlet.training", "benchmarks", "tests")
 FURTHER = (
     *("tests.pipeline.filed.Filed", "tests.pipeline.wrapped.Wrapped", "tests.agents.hints.Hints"),
@@ -120,14 +120,13 @@ def kinds() -> dict[str, str]:
 
 def modules() -> Iterator[str]:
     """Return our packages that may contain such a class."""
-    for package in PACKAGES:
-        for file in sorted((ROOT / package).rglob("*.py")):
+    for folder in FOLDERS:
+        for file in sorted(folder.rglob("*.py")):
             text = file.read_text()
-            own = package in ROOMS or re.search(r"def (decide|deal|ask|identity)\(", text)
+            own = folder.name in ROOMS or re.search(r"def (decide|deal|ask|identity)\(", text)
             if "@dataclass" in text and own:
-                inner = ".".join(file.relative_to(ROOT).with_suffix("").parts)
-                ours = PACKAGE * (package != "benchmarks")
-                yield ours + inner.removesuffix(".__init__")
+                name = ".".join(file.relative_to(ROOT).with_suffix("").parts)
+                yield name.removesuffix(".__init__")
 
 
 def networks(folder: Path) -> Settings:
@@ -137,7 +136,10 @@ def networks(folder: Path) -> Settings:
 
 def checkpoint(folder: Path) -> Settings:
     """Write the smallest one, with every further file that the library looks for."""
-    weights, left_out = ROOT / "models" / "pocket" / "weights", shutil.ignore_patterns("training.*")
+    weights, left_out = (
+        ROOT / "gauntlet" / "models" / "pocket" / "weights",
+        shutil.ignore_patterns("training.*"),
+    )
     shutil.copytree(weights, folder, ignore=left_out, dirs_exist_ok=True)
     (folder / "additional_chat_templates").mkdir()
     for name in ("chat_template.jinja", "additional_chat_templates/tools.jinja"):

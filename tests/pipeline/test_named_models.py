@@ -74,7 +74,7 @@ def test_a_vendors_model_is_ready_to_be_asked(model: str) -> None:
 # --- sizes
 
 
-MODELS = ROOT / "conf" / "model"
+MODELS = ROOT / "gauntlet" / "conf" / "model"
 
 
 @pytest.fixture(autouse=True)

@@ -43,13 +43,13 @@ def load(path: str = "meta-llama/Llama-3.3-70B-Instruct", **settings: object) ->
 
 @pytest.mark.parametrize("name", NAMED)
 def test_the_named_models_have_the_published_sizes_without_their_weights(name: str) -> None:
-    node = (ROOT / "conf" / "model" / f"{name}.yaml").read_text()
+    node = (ROOT / "gauntlet" / "conf" / "model" / f"{name}.yaml").read_text()
     path = next(line.split()[1] for line in node.splitlines() if line.startswith("path:"))
     assert shape_of(path).parameters == NAMED[name]
 
 
 def test_a_folder_is_sized_by_its_config_and_agrees_with_its_weights() -> None:
-    header = (ROOT / "models/pocket/weights/model.safetensors").read_bytes()
+    header = (ROOT / "gauntlet" / "models/pocket/weights/model.safetensors").read_bytes()
     length = int.from_bytes(header[:8], "little")
     table = json.loads(header[8 : 8 + length])
     shapes = [entry["shape"] for key, entry in table.items() if key != "__metadata__"]
@@ -62,7 +62,7 @@ def test_what_cannot_be_sized_is_one_clear_line(tmp_path: Path) -> None:
         shape_of(str(tmp_path))
     copy = tmp_path / "moe"
     copy.mkdir()
-    config = json.loads((ROOT / "models/pocket/weights/config.json").read_text())
+    config = json.loads((ROOT / "gauntlet" / "models/pocket/weights/config.json").read_text())
     (copy / "config.json").write_text(json.dumps({**config, "num_local_experts": 8}))
     with pytest.raises(UserError, match="only dense models are planned"):
         shape_of(str(copy))

@@ -99,7 +99,7 @@ def test_values_are_text_not_expressions(sweep: Sweep, refusal: Refusal) -> None
 def checkpoint(tmp_path: Path) -> Path:
     """A copy of the shipped model, with a module next to it that leaves a mark if it is run."""
     copy = tmp_path / "checkpoint"
-    shutil.copytree(ROOT / "models" / "pocket" / "weights", copy)
+    shutil.copytree(ROOT / "gauntlet" / "models" / "pocket" / "weights", copy)
     mark = f"from pathlib import Path\nPath({str(tmp_path / 'ran')!r}).touch()\n"
     (copy / "evil.py").write_text(mark + "class Evil: pass\n")
     return copy
@@ -150,7 +150,7 @@ def test_code_that_is_not_needed_is_not_run(checkpoint: Path) -> None:
 
 def test_the_report_shows_names_as_text(sweep: Sweep, tmp_path: Path, capsys: Capsys) -> None:
     name = "<script>alert('[bold]&"
-    shutil.copytree(ROOT / "models" / "pocket" / "weights", tmp_path / name)
+    shutil.copytree(ROOT / "gauntlet" / "models" / "pocket" / "weights", tmp_path / name)
     folder = tmp_path / "<img src=x onerror=alert(1)>"
     path = str(tmp_path / name).replace("'", "\\'")
     assert sweep("model=hf", f"model.path='{path}'", "model.dtype=float32", "deals=2",
@@ -195,30 +195,29 @@ def test_a_replay_shows_replies_as_text(capsys: Capsys) -> None:
 
 
 def test_templates_escape_all_but_our_own_drawings() -> None:
-    for template in (ROOT / "pipeline").rglob("*.j2"):
+    for template in (ROOT / "gauntlet" / "pipeline").rglob("*.j2"):
         unescaped = re.findall(r"\{\{[^}]*\|\s*safe[^}]*\}\}", template.read_text())
         assert unescaped in ([], ["{{ drawing.html(name)|safe }}"]), template
 
 
 def test_the_pages_of_mlflow_are_served_on_loopback_only() -> None:
     assert "mlflow" not in (ROOT / "Makefile").read_text()
-    (command,) = re.findall(r'\("ui", .*', (ROOT / "pipeline" / "ui.py").read_text())
+    (command,) = re.findall(r'\("ui", .*', (ROOT / "gauntlet" / "pipeline" / "ui.py").read_text())
     assert command.startswith('("ui", "--host", "127.0.0.1", ')
 
 
 def test_nothing_in_the_project_listens_everywhere() -> None:
-    for package in ("agents", "games", "models", "pipeline", "stats", "conf"):
-        for file in (ROOT / package).rglob("*"):
-            if file.suffix in (".py", ".yaml", ".sh"):
-                assert "0.0.0.0" not in file.read_text(), file
+    for file in (ROOT / "gauntlet").rglob("*"):
+        if file.suffix in (".py", ".yaml", ".sh"):
+            assert "0.0.0.0" not in file.read_text(), file
 
 
 def test_no_command_goes_through_a_shell() -> None:
     """Nor is anything unpickled, except the plan that a driver packs for its own Ray workers."""
     call = re.compile(r"shell=True|os\.system\(|os\.popen\(|\beval\(|(?<![\w.])exec\(|pickle\.load")
-    own = ROOT / "pipeline" / "launch" / "cluster.py"
+    own = ROOT / "gauntlet" / "pipeline" / "launch" / "cluster.py"
     for package in ("agents", "games", "models", "pipeline", "stats"):
-        for file in (ROOT / package).rglob("*.py"):
+        for file in (ROOT / "gauntlet" / package).rglob("*.py"):
             found = [m for m in call.findall(file.read_text()) if m != "eval("]
             lone = re.findall(r"(?<![\w.])eval\(", file.read_text())
             assert found + lone == ["pickle.load"] * (file == own), (file, found, lone)

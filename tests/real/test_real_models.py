@@ -186,7 +186,7 @@ SMALL = ("launch=inline", "tracking=none", "baseline=null", "controls=[]", "deal
 
 def test_every_method_is_played() -> None:
     here = {name for names in METHODS for name in names.split(",")} | {"observe"}
-    assert here == {file.stem for file in (ROOT / "conf" / "prompt").glob("*.yaml")}
+    assert here == {file.stem for file in (ROOT / "gauntlet" / "conf" / "prompt").glob("*.yaml")}
 
 
 @pytest.mark.parametrize("methods", METHODS)

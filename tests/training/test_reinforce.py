@@ -23,7 +23,7 @@ from gauntlet.training.gradient.policy import Policy
 from gauntlet.training.gradient.reinforce import Learner, entropy, main, parse
 from gauntlet.training.gradient.values import Values
 
-POCKET = Path(__file__).parents[2] / "models/pocket/weights"
+POCKET = Path(__file__).parents[2] / "gauntlet" / "models/pocket/weights"
 
 
 @pytest.fixture(scope="module")

@@ -58,7 +58,7 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, list[Any]]]
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Own", (Scripted,), {"asked": asked}))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     monkeypatch.setenv("SCRIPTED_KEY", "none")
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "training"))
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "gauntlet" / "training"))
     yield f"http://127.0.0.1:{server.server_port}/v1", asked
     server.shutdown()
     server.server_close()
