@@ -2,8 +2,8 @@
 PYTHON ?= python3.11
 VENV := .venv
 PY := $(VENV)/bin/python
-PIP := $(PY) -m pip install --quiet --disable-pip-version-check --no-compile --editable
-# What is installed: the core, which plays; on top of it extras of pyproject.toml, where needed.
+PIP := $(PY) -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e
+# What is installed: all that plays; on top of it further extras of pyproject.toml, where needed.
 READY := $(VENV)/ready
 DEV := $(VENV)/with-dev
 # Libraries whose packages do not go with the others: an environment each, on top of that one.
@@ -23,7 +23,7 @@ TESTS := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run reproduce league league-check real-models test test-all test-real test-cluster test-training conformance check docs figures pages ui clean
+.PHONY: help run reproduce league league-check real-models test test-all test-real test-cluster test-training conformance check docs figures pages ui lock clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
@@ -82,14 +82,18 @@ pages: $(VENV)/with-pages ## open runs, matches and games in a browser (http://1
 ui: $(VENV)/with-ui ## open the MLflow UI on this project's runs (http://127.0.0.1:5000)
 	$(PY) -m pipeline.ui
 
+lock: $(DEV) ## take the newest versions that pyproject.toml allows into constraints.txt
+	$(PY) -m pip install --quiet --upgrade --upgrade-strategy eager -e ".[dev]"
+	$(PY) -m pip freeze --exclude gauntlet | sed "s/+cpu//" > constraints.txt
+
 clean: ## remove the environment and all caches; outputs stay
 	rm -rf $(VENV) $(APART) *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Modules are compiled when they are first imported: most never are.
-$(READY): pyproject.toml
+$(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) .
+	$(PIP) ".[cluster,local,tracking]"
 	touch $@
 
 $(VENV)/with-%: $(READY)

@@ -123,12 +123,16 @@ def extra(module: str, name: str, package: str = "") -> ModuleType:
 def require(package: str, name: str) -> None:
     """Raise like `extra` without importing: for packages that are slow to import or only needed
     by another process."""
-    try:
-        spec = find_spec(package)
-    except ModuleNotFoundError:
-        spec = None
-    if spec is None:
+    if not installed(package):
         raise _absent(package, name)
+
+
+def installed(package: str) -> bool:
+    """Whether a package can be imported."""
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def _absent(package: str, name: str) -> UserError:

@@ -8,7 +8,7 @@ from typing import Any
 
 from jinja2 import TemplateError
 
-from gauntlet.common.errors import ModelError, Stopped
+from gauntlet.common.errors import ModelError, Stopped, extra
 from gauntlet.models.base import Prompt
 
 DATE = date(2024, 7, 26)
@@ -127,9 +127,7 @@ def prints_date(template: str) -> bool:
 
 def rendered(template: str, messages: Sequence[Message], **settings: Any) -> str:
     """The messages in a template, as transformers renders them. Raises one of `BROKEN`."""
-    from transformers.utils import chat_template_utils
-
-    render: Any = chat_template_utils.render_jinja_template
+    render: Any = extra("transformers.utils.chat_template_utils", "local").render_jinja_template
     blank = dict.fromkeys(("bos_token", "eos_token", "unk_token", "pad_token"), "")
     texts, _ = render(
         [list(messages)],

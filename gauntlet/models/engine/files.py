@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
-from gauntlet.common.errors import ModelError, suggest
+from gauntlet.common.errors import ModelError, extra, suggest
 
 PROJECT = Path(__file__).resolve().parents[2]
 SHIPPED = "pkg:"
@@ -177,16 +177,13 @@ def check_libraries(folder: Path, name: str) -> None:
 def _check_code(folder: Path, name: str, config: dict[str, Any]) -> None:
     """Raises ModelError if the library lacks a class; shipped code is never run."""
     needs = []
-    if "auto_map" in config:
-        from transformers import CONFIG_MAPPING
-
-        if config["model_type"] not in CONFIG_MAPPING:
-            needs.append(f"config.json (model_type {config['model_type']!r})")
+    own = "auto_map" in config
+    if own and config["model_type"] not in extra("transformers", "local").CONFIG_MAPPING:
+        needs.append(f"config.json (model_type {config['model_type']!r})")
     if (folder / TOKENIZER_CONFIG).is_file():
         tokenizer = read_json(folder / TOKENIZER_CONFIG, name)
         if "AutoTokenizer" in tokenizer.get("auto_map", ()):
-            import transformers
-
+            transformers = extra("transformers", "local")
             if not hasattr(transformers, str(tokenizer.get("tokenizer_class"))):
                 needs.append(f"{TOKENIZER_CONFIG} ({tokenizer.get('tokenizer_class')})")
     if needs:

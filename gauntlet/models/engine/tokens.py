@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from gauntlet.common.errors import ModelError
+from gauntlet.common.errors import ModelError, extra
 from gauntlet.models.base import Prompt
 from gauntlet.models.chat import TODAY, Message, chat_messages, dated, form_of, shows
 from gauntlet.models.engine.files import SHIPPED, read_json
@@ -276,8 +276,7 @@ def load_tokens(
     Shipped checkpoints use the library's plain class directly: finding that out through
     AutoTokenizer imports all of torch, which nothing else in planning needs.
     """
-    import transformers
-
+    transformers: Any = extra("transformers", "local")
     shipped = name.startswith(SHIPPED)
     kind = transformers.PreTrainedTokenizerFast if shipped else transformers.AutoTokenizer
     try:

@@ -25,7 +25,12 @@ from gauntlet.models.base import Model, ModelSource, Paid
 from gauntlet.pipeline.config.read import Node
 from gauntlet.pipeline.launch.devices import allot, name_of
 from gauntlet.pipeline.launch.loading import Planned
-from gauntlet.pipeline.launch.placement import check_installed, check_nodes, paid_models
+from gauntlet.pipeline.launch.placement import (
+    check_installed,
+    check_nodes,
+    paid_models,
+    without_ray,
+)
 from gauntlet.pipeline.launch.session import nodes_alive, session
 from gauntlet.pipeline.plan.cells import Plan, Task
 from gauntlet.pipeline.play.cost import shards_of
@@ -55,7 +60,7 @@ def start_workers(launch: Node, plan: Plan, width: int) -> Iterator[Sequence[Wor
     """The workers of the launch config, ready to play and closed on exit. Raises UserError, also if
     a package that a model needs is not installed."""
     check_installed(plan.sources)
-    if launch["kind"] == "inline":
+    if without_ray(launch):
         inline = _Inline(plan, width, _load_whole, Planned.from_plan(plan))
         try:
             yield [inline]

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from gauntlet.common.errors import UserError, require
+from gauntlet.common.errors import UserError, installed, require
 from gauntlet.models.base import ModelSource, Paid
+from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.fake import Fake
 from gauntlet.models.human import Terminal
 from gauntlet.models.llama_cpp.sources import Gguf, LlamaServer
@@ -99,12 +100,22 @@ def check_nodes(sources: Sequence[ModelSource], nodes: int) -> None:
 
 def check_installed(sources: Sequence[ModelSource]) -> None:
     """Raises UserError if a model needs a package from an extra that is not installed."""
-    if paid_models(sources):
-        require("httpx2", "api")
+    if any(isinstance(source, Checkpoint) for source in sources):
+        require("torch", "local")
     if any(isinstance(source, Gguf) for source in sources):
         require("xllamacpp", "gguf")
     if any(shards_of(source) > 1 for source in sources):
-        require("deepspeed", "gpu")
+        require("deepspeed", "cluster")
+
+
+def without_ray(launch: Node) -> bool:
+    """Whether all is played in this process: if the config says so, or, with the default launch,
+    if Ray is not installed. Raises UserError if it is not, and another launch needs it."""
+    if launch["kind"] == "inline":
+        return True
+    if not _is_default(launch):
+        require("ray", "cluster")
+    return not installed("ray")
 
 
 def in_batches(sources: Sequence[ModelSource]) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from gauntlet.common.errors import installed
 from gauntlet.pipeline.log.events import redact, redact_data
 from gauntlet.pipeline.plan.cells import Plan
 
@@ -30,7 +31,7 @@ def run_entry(plan: Plan, matches: int, command: str = "") -> dict[str, Any]:
         "commit": _commit(),
         "versions": {
             "python": platform.python_version(),
-            **{name: importlib.metadata.version(name) for name in PACKAGES},
+            **{name: importlib.metadata.version(name) for name in PACKAGES if installed(name)},
         },
     }
 

@@ -16,7 +16,7 @@ from urllib.parse import quote
 import numpy as np
 import yaml
 
-from gauntlet.common.errors import UserError
+from gauntlet.common.errors import UserError, require
 from gauntlet.common.sanitize import visible
 from gauntlet.pipeline.log.folder import Folder
 
@@ -52,7 +52,9 @@ does not print two lines per run."""
 
 @contextmanager
 def usable(store: str, folder: Path) -> Iterator[None]:
-    """Turn failures of the store, or one too old for traces, into a UserError."""
+    """Turn failures of the store, or one too old for traces, into a UserError; it is one, too, if
+    MLflow is not installed."""
+    require("mlflow", "tracking")
     from alembic.util.exc import CommandError
     from mlflow.exceptions import MlflowException
     from sqlalchemy.exc import SQLAlchemyError
