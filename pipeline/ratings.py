@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import get_args
 
 from gauntlet.common.errors import UserError, counted
-from gauntlet.common.process import as_process
+from gauntlet.common.process import as_process, invocation
 from gauntlet.common.terminal import console
 from gauntlet.games.capabilities import win_or_score
 from gauntlet.pipeline.log.folder import Folder
@@ -116,7 +116,7 @@ def _show(
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m pipeline.ratings",
+        prog=invocation("pipeline.ratings"),
         description="Ratings of the players of one or more sweeps, over all their games, which may "
         "have any number of sides; every game weighs the same.",
     )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gauntlet.common.errors import UserError
-from gauntlet.common.process import as_process
+from gauntlet.common.process import as_process, invocation
 from gauntlet.common.sanitize import visible
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.tables import run_metadata
@@ -27,7 +27,7 @@ def _paper(file: Path | None) -> PaperConfig | None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m pipeline.report",
+        prog=invocation("pipeline.report"),
         description="Tables and report of all that a folder holds.",
     )
     parser.add_argument("output_dir", type=Path, help="the output_dir of a sweep")

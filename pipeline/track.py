@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gauntlet.common.errors import UserError
-from gauntlet.common.process import as_process
+from gauntlet.common.process import as_process, invocation
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.config.read import TRACES
 from gauntlet.pipeline.log.progress import Waiting
@@ -21,7 +21,7 @@ from gauntlet.pipeline.tracking.track import track
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m pipeline.track", description="MLflow runs from the records of a sweep."
+        prog=invocation("pipeline.track"), description="MLflow runs from the records of a sweep."
     )
     parser.add_argument("output_dir", type=Path, help="the output_dir of a sweep")
     parser.add_argument(

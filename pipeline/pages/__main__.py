@@ -13,7 +13,7 @@ from pathlib import Path
 import uvicorn
 
 from gauntlet.common.errors import UserError, require
-from gauntlet.common.process import as_process
+from gauntlet.common.process import as_process, invocation
 from gauntlet.common.sanitize import visible
 
 PORT = 8050
@@ -67,7 +67,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m pipeline.pages",
+        prog=invocation("pipeline.pages"),
         description="Runs and matches in a browser, on this machine alone.",
     )
     add = parser.add_argument

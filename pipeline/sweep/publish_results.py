@@ -8,6 +8,7 @@ from shlex import quote
 from rich.console import Console
 
 from gauntlet.common.errors import UserError
+from gauntlet.common.process import invocation
 from gauntlet.pipeline.config.read import SweepConfig
 from gauntlet.pipeline.log.progress import Waiting
 from gauntlet.pipeline.log.results import CellResults
@@ -35,8 +36,12 @@ def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults], hurry
         try:
             with Waiting(out, "traces", "matches", done="traced") as waiting:
                 track(store, tables, sweep.tracking["traces"], waiting.reach)
-            out.print(f"MLflow   {tracking_uri(store)} (gauntlet ui)", soft_wrap=True)
+            out.print(
+                f"MLflow   {tracking_uri(store)} ({invocation('pipeline.ui')})", soft_wrap=True
+            )
         except UserError as error:
             out.print(f"warning: {error}", soft_wrap=True)
     out.print(f"report   {folder / 'report.html'}", soft_wrap=True)
-    out.print(f"more     python -m pipeline.report {quote(str(folder))} --full", soft_wrap=True)
+    out.print(
+        f"more     {invocation('pipeline.report')} {quote(str(folder))} --full", soft_wrap=True
+    )
