@@ -91,17 +91,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         results = compare(options.first, options.second)
+        file = str(options.csv or "--csv FILE")
+        for sheet in VIEW(Part(results, results["pairs"], TERMINAL, file)):
+            console().print(sheet_view(sheet))
         if options.csv:
             write_atomically(options.csv, results["pairs"].to_csv(index=False))
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"gauntlet: {options.csv} cannot be written: {error.strerror}", file=sys.stderr)
+        print(f"gauntlet: {error.filename or options.csv}: {error.strerror}", file=sys.stderr)
         return 2
-    file = str(options.csv or "--csv FILE")
-    for sheet in VIEW(Part(results, results["pairs"], TERMINAL, file)):
-        console().print(sheet_view(sheet))
     return 0
 
 

@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"gauntlet: {folder} cannot be written: {error.strerror or error}", file=sys.stderr)
+        print(f"gauntlet: {error.filename or folder}: {error.strerror or error}", file=sys.stderr)
         return 2
     out.print(f"{written.matches:,} matches, {written.decisions:,} decisions:")
     for file in written.files:

@@ -91,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"gauntlet: {file} cannot be written: {error.strerror}", file=sys.stderr)
+        print(f"gauntlet: {error.filename or file}: {error.strerror}", file=sys.stderr)
         return 2
     return 0
 

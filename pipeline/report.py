@@ -13,7 +13,7 @@ from gauntlet.common.sanitize import visible
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.tables import run_metadata
 from gauntlet.pipeline.tables.paper_config import PaperConfig
-from gauntlet.pipeline.tables.registry import load_cells, write_tables
+from gauntlet.pipeline.tables.registry import Results, write_tables
 from gauntlet.pipeline.tables.report import write_report
 from gauntlet.pipeline.tables.terminal import show, show_all
 
@@ -44,10 +44,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder = options.output_dir
     try:
         paper = _paper(options.paper)
-        results = write_tables(folder, load_cells(folder))
+        results = Results.load(folder)
         show(results)
         if options.full:
             show_all(results)
+        write_tables(results)
         write_report(results, paper=paper)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)

@@ -12,7 +12,7 @@ from gauntlet.common.process import as_process, invocation
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.config.read import TRACES
 from gauntlet.pipeline.log.progress import Waiting
-from gauntlet.pipeline.tables.registry import load_cells, write_tables
+from gauntlet.pipeline.tables.registry import Results, write_tables
 from gauntlet.pipeline.tables.report import write_report
 from gauntlet.pipeline.tracking.judged import add_metrics
 from gauntlet.pipeline.tracking.store import store_of, tracking_uri
@@ -37,7 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         folder = options.output_dir
         store = options.store or store_of(folder)
-        results = write_tables(folder, load_cells(folder))
+        results = Results.load(folder)
+        write_tables(results)
         write_report(results)
         with Waiting(console(), "traces", "matches", done="traced") as waiting:
             track(store, results, options.traces, waiting.reach)

@@ -21,7 +21,7 @@ from gauntlet.common.process import INTERRUPTED, invocation
 from gauntlet.common.sanitize import visible
 from gauntlet.pipeline.config import read, resolved, secrets
 from gauntlet.pipeline.config.jobs import ABLATE, Configs, mapping_at, plain_data, user_errors
-from gauntlet.pipeline.config.output_dir import default_folder, listed_values
+from gauntlet.pipeline.config.output_dir import check_folder, default_folder, listed_values
 from gauntlet.pipeline.config.read import (
     GROUPS,
     KINDS,
@@ -109,6 +109,7 @@ def _composed(options: argparse.Namespace) -> tuple[Sequence[CellConfig], SweepC
         cells = [cell for job in jobs for cell in read.read_cells(job, find)]
         sweep = read.read_sweep([job.config for job in jobs])
         folder = default_folder(sweep.output_dir, typed, experiment, choices, [*chain(*grids)])
+        check_folder(folder)
     config = {**resolved.document(jobs), "output_dir": str(folder)}
     return cells, replace(sweep, output_dir=folder, config=config)
 

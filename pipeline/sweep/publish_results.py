@@ -11,9 +11,9 @@ from gauntlet.common.errors import UserError
 from gauntlet.common.process import invocation
 from gauntlet.pipeline.config.read import SweepConfig
 from gauntlet.pipeline.log.progress import Waiting
-from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.log.results import CellResults, disambiguate_names
 from gauntlet.pipeline.tables import run_metadata
-from gauntlet.pipeline.tables.registry import mark_partial, write_tables
+from gauntlet.pipeline.tables.registry import Results, mark_partial, write_tables
 from gauntlet.pipeline.tables.report import write_report
 from gauntlet.pipeline.tables.terminal import show as show_tables
 from gauntlet.pipeline.tracking.store import tracking_uri
@@ -24,10 +24,11 @@ def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults], hurry
     """Write and print the tables, draw the figures, log to MLflow, and print where everything is.
     hurry: skip figures and MLflow, because the user interrupted the run."""
     folder = sweep.output_dir
-    tables = write_tables(folder, mark_partial(folder, results))
+    tables = Results(folder, disambiguate_names(mark_partial(folder, results)))
     out.print()
     show_tables(tables)
     out.print()
+    write_tables(tables)
     write_report(tables, draw=not hurry)
     for line in run_metadata.notes(folder):
         out.print(line)

@@ -337,14 +337,12 @@ def sheets(results: Results, medium: str) -> Iterator[tuple[Table, Sheet]]:
         yield from ((entry, sheet) for sheet in entry.sheets(results, medium))
 
 
-def write_tables(folder: Path, cells: Sequence[CellResults]) -> Results:
+def write_tables(results: Results) -> None:
     """Writes every table as CSV; deletes those that no longer have rows."""
-    results = Results(folder, disambiguate_names(cells))
     for entry in tables().values():
         if not entry.elsewhere:
-            file, frame = folder / entry.file, results[entry.name]
+            file, frame = results.folder / entry.file, results[entry.name]
             if frame.empty:
                 file.unlink(missing_ok=True)
             else:
                 write_atomically(file, frame.to_csv(index=False))
-    return results

@@ -166,6 +166,21 @@ def test_a_page_shows_the_first_figures_of_each_kind() -> None:
     assert shown == ["win_rates", *(f"choices_{number}" for number in range(6))]
 
 
+def test_what_cannot_be_written_is_shown_all_the_same(
+    sweep: Sweep, folder: Path, capsys: Capsys
+) -> None:
+    assert sweep("game=tic_tac_toe", "prompt=cloze", "deals=1") == 0
+    assert command.main([str(folder)]) == 0
+    printed = capsys.readouterr().out.rpartition("\n\nreport: ")[0]
+    (folder / "summary.csv").unlink()
+    (folder / "summary.csv").mkdir()
+    assert command.main([str(folder)]) == 2
+    shown = capsys.readouterr()
+    assert shown.err == f"gauntlet: {folder}/summary.csv: Is a directory\n"
+    assert shown.out.strip()
+    assert shown.out.strip() in printed
+
+
 def test_what_cannot_be_written_is_named(sweep: Sweep, folder: Path, capsys: Capsys) -> None:
     assert sweep("game=tic_tac_toe", "prompt=cloze", "deals=1") == 0
     (folder / "paper").touch()
