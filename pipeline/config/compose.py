@@ -32,7 +32,7 @@ from gauntlet.pipeline.config.read import (
 )
 from gauntlet.pipeline.config.values import takes_list
 from gauntlet.pipeline.config.yaml_files import CONF as CONF
-from gauntlet.pipeline.config.yaml_files import SWEEP, first_sentence, reading
+from gauntlet.pipeline.config.yaml_files import SWEEP, existing, first_sentence, reading
 
 HELP = Path(__file__).parent / "help.txt"
 HELP_WIDTH = 80
@@ -184,10 +184,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         if word.startswith("-"):
             raise UserError(f"{word} is not an option{_as_setting(word, after, option_names)}")
         _refuse_word(word)
-    for folder in options.config_dir:
-        if not folder.is_dir():
-            raise UserError(f"--config-dir {folder}: the folder is not found")
-    options.config_dir = [folder.absolute() for folder in options.config_dir]
+    options.config_dir = existing(options.config_dir)
     # `++`: a seat's file need not list all keys that may be set, nor `ablate` any
     free = ("seats.", f"{ABLATE}=")
     options.words = [f"++{word}" if word.startswith(free) else word for word in words]

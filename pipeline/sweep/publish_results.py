@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from shlex import quote
 
 from rich.console import Console
@@ -13,17 +13,25 @@ from gauntlet.pipeline.config.read import SweepConfig
 from gauntlet.pipeline.log.progress import Waiting
 from gauntlet.pipeline.log.results import CellResults, disambiguate_names
 from gauntlet.pipeline.tables import run_metadata
-from gauntlet.pipeline.tables.registry import Results, mark_partial, write_tables
+from gauntlet.pipeline.tables.registry import Results, load_packages, mark_partial, write_tables
 from gauntlet.pipeline.tables.report import write_report
 from gauntlet.pipeline.tables.terminal import show as show_tables
 from gauntlet.pipeline.tracking.store import tracking_uri
 from gauntlet.pipeline.tracking.track import track
 
 
-def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults], hurry: bool) -> None:
+def show(
+    out: Console,
+    sweep: SweepConfig,
+    results: Sequence[CellResults],
+    hurry: bool,
+    packages: Iterable[str],
+) -> None:
     """Write and print the tables, draw the figures, log to MLflow, and print where everything is.
-    hurry: skip figures and MLflow, because the user interrupted the run."""
+    hurry: skip figures and MLflow, because the user interrupted the run. packages: the user's, with
+    tables of their own."""
     folder = sweep.output_dir
+    load_packages(packages)
     tables = Results(folder, disambiguate_names(mark_partial(folder, results)))
     out.print()
     show_tables(tables)

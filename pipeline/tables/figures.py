@@ -171,7 +171,7 @@ def running_means(
     summary: pd.DataFrame, cells: Sequence[CellResults], names: Sequence[str], scale: Scale
 ) -> Figure:
     """The mean after every deal, with a band of one 95% interval; of many cells a fan."""
-    label = unit(f"{scale.words} so far", scale)
+    label = unit(f"{scale.title} so far", scale)  # longer than the axis with its explanation
     if len(summary) > len(COLOURS):
         return fan(summary, cells, scale, label)
     figure, axes = plot_style.canvas(2.9)
