@@ -37,6 +37,14 @@ def leave_current_folder() -> None:
         del sys.path[0]
 
 
+def invocation(module: str) -> str:
+    """How the user calls the command of this module: `gauntlet report`, or in a checkout whose
+    modules they run, `python -m pipeline.report`."""
+    if not sys.argv[0].startswith("gauntlet ") and (ROOT / "pyproject.toml").exists():
+        return f"python -m {module}"
+    return f"gauntlet {'fetch' if module == 'models.real' else module.rpartition('.')[2]}"
+
+
 def raise_gc_threshold() -> None:
     gc.set_threshold(OBJECTS, *gc.get_threshold()[1:])
 

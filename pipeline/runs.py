@@ -18,7 +18,7 @@ from pathlib import Path
 
 from gauntlet.common.disk import write_atomically
 from gauntlet.common.errors import UserError
-from gauntlet.common.process import as_process
+from gauntlet.common.process import as_process, invocation
 from gauntlet.common.sanitize import visible
 from gauntlet.pipeline import track
 from gauntlet.pipeline.log import archive
@@ -81,7 +81,8 @@ def take(options: argparse.Namespace) -> None:
         if findings.problems:
             file, problems = next(iter(findings.problems.items()))
             raise UserError(
-                f"{source} is damaged: {file}: {problems[0]}; `python -m pipeline.verify` on the "
+                f"{source} is damaged: {file}: {problems[0]}; "
+                f"`{invocation('pipeline.verify')}` on the "
                 "folder lists everything"
             )
         renew_id(Folder(found))
@@ -122,7 +123,7 @@ def _track_again(path: Path, store: str) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m pipeline.runs",
+        prog=invocation("pipeline.runs"),
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

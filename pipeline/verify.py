@@ -25,7 +25,7 @@ from typing import Any
 from msgspec import convert
 
 from gauntlet.common.errors import UserError, counted
-from gauntlet.common.process import as_process
+from gauntlet.common.process import as_process, invocation
 from gauntlet.common.sanitize import one_line, visible
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.judging.luck import Luck
@@ -336,7 +336,7 @@ def count(text: str) -> int | None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m pipeline.verify",
+        prog=invocation("pipeline.verify"),
         description="Is a folder's log whole? Status 0 where it is, else 1.",
     )
     parser.add_argument("output_dir", type=Path, help="the output_dir of a sweep, or an archive")

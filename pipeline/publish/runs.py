@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from gauntlet.common.errors import UserError, counted
 from gauntlet.common.markup import tag
+from gauntlet.common.process import invocation
 from gauntlet.common.sanitize import file_name
 from gauntlet.common.terminal import short
 from gauntlet.pipeline.library import Shelf
@@ -57,7 +58,8 @@ class Run:
         """Read a run's log. Raises UserError if there is none, or no tables of all its cells."""
         if not (path / "summary.csv").exists():
             raise UserError(
-                f"{path} holds no tables of a run; `python -m pipeline.report {path}` writes them"
+                f"{path} holds no tables of a run; `{invocation('pipeline.report')} "
+                f"{path}` writes them"
             )
         shelf = Shelf(Folder(path))
         shelf.refresh()
@@ -67,7 +69,7 @@ class Run:
         if lacking := {cell.about.name for cell in run.cells} - {*run.tables["summary"]["cell"]}:
             raise UserError(
                 f"the tables in {path} lack {counted(len(lacking), 'cell')}, as the last run "
-                f"played others; `python -m pipeline.report {path}` writes those of all"
+                f"played others; `{invocation('pipeline.report')} {path}` writes those of all"
             )
         return run
 
@@ -103,7 +105,7 @@ class Run:
             return {name: pd.read_csv(file) for name, file in files.items() if file.exists()}
         except ValueError as error:
             raise UserError(
-                f"a table in {self.path} is damaged ({error}); `python -m pipeline.report "
+                f"a table in {self.path} is damaged ({error}); `{invocation('pipeline.report')} "
                 f"{self.path}` writes it again"
             ) from error
 

@@ -17,6 +17,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from gauntlet.common.errors import UserError
+from gauntlet.common.process import invocation
 from gauntlet.games.capabilities import win_or_score
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables import stopped, tournament
@@ -99,7 +100,8 @@ def saved_verdict(folder: Path) -> tuple[str, ...]:
         return first_paragraphs([*pd.read_csv(file)["verdict"]])
     except (ValueError, KeyError) as error:
         raise UserError(
-            f"{file} is damaged ({error}); `python -m pipeline.report {folder}` writes it again"
+            f"{file} is damaged ({error}); `{invocation('pipeline.report')} {folder}` "
+            "writes it again"
         ) from error
 
 

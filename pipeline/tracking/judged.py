@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from gauntlet.common.errors import UserError
+from gauntlet.common.process import invocation
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.tracking.store import (
     CELL_TAG,
@@ -54,7 +55,7 @@ def read_metrics(folder: Path) -> pd.DataFrame | None:
         return pd.read_csv(table, dtype={"key": str}).astype({"key": str})
     except (ValueError, KeyError) as error:
         raise UserError(
-            f"{table} is damaged: `python -m pipeline.metrics {folder}` again writes it anew"
+            f"{table} is damaged: `{invocation('pipeline.metrics')} {folder}` again writes it anew"
         ) from error
 
 

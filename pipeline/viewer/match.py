@@ -176,7 +176,8 @@ class MatchView:
     @property
     def outcome(self) -> str:
         winners = [seat for seat, value in enumerate(self.returns) if value > 0]
-        winner = f"won by player {winners[0]}" if winners else "nobody won"
+        named = " and ".join(f"player {seat}" for seat in winners)
+        winner = f"won by {named}" if winners else "nobody won"
         if self.forfeits:
             gave_up = " and ".join(f"player {seat}" for seat in self.forfeits)
             winner = f"{gave_up} gave up; {winner}"

@@ -13,6 +13,13 @@ import yaml
 from omegaconf import OmegaConf, open_dict
 
 from gauntlet.common.errors import UserError
+from gauntlet.games.base import Game
+from gauntlet.games.hive import Hive
+from gauntlet.games.holdem import Holdem
+from gauntlet.games.playouts import policies_of
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.games.uno import Uno
+from gauntlet.games.uno.arena import UnoArena
 from gauntlet.pipeline.config import jobs, secrets
 from gauntlet.pipeline.config.compose import compose
 from gauntlet.pipeline.config.jobs import Composed
@@ -222,6 +229,12 @@ def test_a_glob_lists_the_choices_of_every_folder(tmp_path: Path) -> None:
     assert [one.labels["game"] for one in found] == ["tic_tac_toe"] * 2
     with reading([tmp_path]) as loader:
         assert "min_of_mine" in loader.get_group_options("player")
+
+
+@pytest.mark.parametrize("game", [TicTacToe(), Holdem(2), Uno(2), Hive(), UnoArena(3)])
+def test_every_policy_of_a_game_is_an_agent(game: Game[Any]) -> None:
+    for name in policies_of(game):
+        assert composed(f"agent={name}")[0][0].labels["agent"] == name
 
 
 def test_another_librarys_game_is_called_by_its_name() -> None:
