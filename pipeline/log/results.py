@@ -213,13 +213,15 @@ def measures(abouts: Iterable[CellInfo]) -> Measures:
 class Adjusted:
     """A cell's deals in order and each one's luck-adjusted mean: the results of the policy
     `reference`, which have mean `rate` and standard error `error`, plus the extra value of the
-    subject's decisions. See `pipeline/judging/luck.py`."""
+    subject's decisions. See `pipeline/judging/luck.py`. leads: whether they are reported instead of
+    the raw results."""
 
     deals: np.ndarray
     values: np.ndarray
     reference: str
     rate: float
     error: float
+    leads: bool = True
 
 
 @dataclass(frozen=True)
