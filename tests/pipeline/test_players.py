@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from gauntlet.common.errors import UserError
+from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.plan.cells import Cell
 from tests.nodes import nodes
 from tests.pipeline.composing import cells_of, composed
@@ -175,6 +176,33 @@ def test_a_mistake_in_a_player_is_one_line(
 ) -> None:
     (conf / "player" / "mine.yaml").write_text(written)
     assert line in refusal(sweep("seats.0.player=mine", more(conf), "agent=random"))
+
+
+SCORING = "agent: {_target_: tests.pipeline.habits.Scoring}\n"
+
+
+def test_an_agent_without_a_method_asks_the_model_that_its_player_names(
+    sweep: Sweep, conf: Path, folder: Path
+) -> None:
+    (conf / "player" / "mine.yaml").write_text(f"{SCORING}model: fake\n")
+    own = ("game=tic_tac_toe", "packages=[tests]", more(conf))
+    assert sweep(*own, "seats.1.agent=null", "seats.1.player=mine", "deals=2") == 0
+    played = [made for match in matches(folder).values() for made in match.decisions]
+    assert {len(made.asked) for made in played if made.seat == 1 and not made.forced} == {1}
+    (described,) = Folder(folder).all_cells()
+    assert described.players[1] == "mine"
+    assert (described.labels["model"], described.labels["prompt"]) == ("fake", "-")
+
+
+def test_an_agent_that_asks_without_a_model_ends_the_run_in_a_line(
+    sweep: Sweep, conf: Path, capsys: Capsys
+) -> None:
+    (conf / "player" / "mine.yaml").write_text(SCORING)
+    own = ("game=tic_tac_toe", "packages=[tests]", more(conf))
+    assert sweep(*own, "seats.1.agent=null", "seats.1.player=mine", "deals=2") == 2
+    error = capsys.readouterr().err
+    assert error.startswith("gauntlet: Scoring.decide asks a model, but the player has none")
+    assert error.count("\n") == 1
 
 
 def test_a_round_robin_is_a_cell_a_pair_on_the_same_deals(sweep: Sweep, folder: Path) -> None:
