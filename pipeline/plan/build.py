@@ -50,7 +50,10 @@ def build_cells(configs: Sequence[CellConfig]) -> tuple[Cell, ...]:
             cell = _cell(config)
         except Unfit:
             continue
-        _refuse_another(cells.setdefault(cell.key, cell), cell)
+        first = cells.setdefault(cell.key, cell)
+        _refuse_another(first, cell)
+        if first.name != cell.name:
+            LOG.warning("%s is not played: its matches are those of %s", cell.name, first.name)
         for seat, player in zip(config.seats, cell.identity["players"], strict=True):
             weights = [str(player.get("model", {}).get(key, "")) for key in WEIGHTS]
             if any(weights):

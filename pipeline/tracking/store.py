@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
+import shlex
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -64,7 +65,7 @@ def usable(store: str, folder: Path) -> Iterator[None]:
         reason = str(error).strip().splitlines()[0]
         raise UserError(
             f"the MLflow store {store} cannot be used: {reason}; the records are safe, "
-            f"`python -m pipeline.track {folder}` tries again"
+            f"`python -m pipeline.track {shlex.quote(str(folder))}` tries again"
         ) from error
 
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from shlex import quote
 
 from msgspec import DecodeError, Struct
 from msgspec.json import Decoder
@@ -97,7 +98,7 @@ def read_judged(folder: Path) -> Judged:
                 found[line.match][line.ply] = Judgement(values[line.chosen], max(values))
     except (DecodeError, ValueError, LookupError) as error:
         raise UserError(
-            f"{folder / 'metrics'} is damaged ({error}); `python -m pipeline.metrics {folder}` "
-            "writes it again"
+            f"{folder / 'metrics'} is damaged ({error}); "
+            f"`python -m pipeline.metrics {quote(str(folder))}` writes it again"
         ) from error
     return Judged(playouts[0], found) if playouts else Judged()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,9 @@ import pytest
 
 from gauntlet.common.errors import UserError
 from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.pages import sheets
 from gauntlet.pipeline.plan.cells import Cell
+from gauntlet.pipeline.tables.registry import read_table
 from tests.nodes import nodes
 from tests.pipeline.composing import cells_of, composed
 from tests.pipeline.conftest import FAST, Capsys, Refusal, Sweep
@@ -314,3 +317,35 @@ def test_choices_typed_for_several_grids_keep_the_grids_that_list_them(built: Bu
     ]
     assert games("game=rock_paper_scissors", two) == ["rock_paper_scissors"]
     assert games("players=[random,dqn?]", "game=uno,hive") == ["uno"]
+
+
+NAMES = ("NA", "null", "42", "007", "qwen2.5-7b")
+
+
+def test_players_may_be_called_what_other_formats_take_for_a_value(
+    sweep: Sweep, conf: Path, folder: Path
+) -> None:
+    """YAML's null, a number of Hydra's, what pandas takes for a missing field, a dot."""
+    for number, name in enumerate(NAMES, start=1):
+        agent = f"agent: uct\nagent.playouts: {number}\n"
+        (conf / "player" / f"{name}.yaml").write_text(agent)
+    players = ",".join(f"'{name}'" for name in NAMES)
+    own = ("game=tic_tac_toe", "pairing=round_robin", more(conf))
+    assert sweep(*own, f"players=[{players}]", "deals=1") == 0
+    summary = read_table(folder / "summary.csv")
+    assert {*summary["agent"]} == {*NAMES[:-1]}
+    assert len(summary) == 10
+    headings, rows = sheets.read(folder / "summary.csv")
+    place = headings.index("agent")
+    assert {row[place] for row in rows} == {(name, name) for name in NAMES[:-1]}
+
+
+def test_a_player_by_another_name_is_told(
+    built: Built, conf: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("a", "b"):
+        (conf / "player" / f"{name}.yaml").write_text("agent: random\n")
+    own = ("game=tic_tac_toe", "pairing=round_robin", more(conf))
+    assert len(built(*own, "players=[a,b,first]")) == 2
+    (line,) = {record.getMessage() for record in caplog.records if record.name == "gauntlet"}
+    assert re.findall(r"against_first-\w", line) == ["against_first-b", "against_first-a"]
