@@ -7,6 +7,7 @@ import errno
 import gc
 import io
 import os
+import shlex
 import signal
 import stat
 import sys
@@ -37,12 +38,13 @@ def leave_current_folder() -> None:
         del sys.path[0]
 
 
-def invocation(module: str) -> str:
-    """How the user calls the command of this module: `gauntlet report`, or in a checkout whose
-    modules they run, `python -m pipeline.report`."""
+def invocation(module: str, *words: object) -> str:
+    """How the user calls the command of this module, with these words: `gauntlet report DIR`, or in
+    a checkout whose modules they run, `python -m pipeline.report DIR`."""
+    command = f"gauntlet {'fetch' if module == 'models.real' else module.rpartition('.')[2]}"
     if not sys.argv[0].startswith("gauntlet ") and (ROOT / "pyproject.toml").exists():
-        return f"python -m {module}"
-    return f"gauntlet {'fetch' if module == 'models.real' else module.rpartition('.')[2]}"
+        command = f"python -m {module}"
+    return " ".join((command, *(shlex.quote(str(word)) for word in words)))
 
 
 def raise_gc_threshold() -> None:

@@ -29,7 +29,7 @@ from gauntlet.pipeline.pages.frame import (
 )
 from gauntlet.pipeline.pages.table import Table
 from gauntlet.pipeline.pages.table_page import show
-from gauntlet.pipeline.plan.build import build_agent, build_model, methods_of
+from gauntlet.pipeline.plan.build import build_agent, model_of
 
 WATCHING = "watch_"
 """Name prefix of the games of watching."""
@@ -133,8 +133,7 @@ def scripted(wish: Wish, words: Sequence[str]) -> str:
 
 def _paid(seat: SeatConfig, packages: Sequence[str]) -> bool:
     """Whether the seat's player asks a model whose answers cost money."""
-    asks = methods_of(build_agent(seat, packages))
-    return bool(asks) and isinstance(build_model(seat.model, f"{seat.where}model", packages), Paid)
+    return isinstance(model_of(seat, build_agent(seat, packages), packages), Paid)
 
 
 def register(outputs: Path, configs: Sequence[Path]) -> None:

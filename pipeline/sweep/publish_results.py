@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from shlex import quote
 
 from rich.console import Console
 
@@ -51,6 +50,4 @@ def show(
         except UserError as error:
             out.print(f"warning: {error}", soft_wrap=True)
     out.print(f"report   {folder / 'report.html'}", soft_wrap=True)
-    out.print(
-        f"more     {invocation('pipeline.report')} {quote(str(folder))} --full", soft_wrap=True
-    )
+    out.print(f"more     {invocation('pipeline.report', folder)} --full", soft_wrap=True)

@@ -40,6 +40,9 @@ from gauntlet.pipeline.tables.formatting import Scale
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+NAMES = (*("cell", "key", "name", "experiment", "seats"), *("game", "agent", "model", "prompt"))
+"""Columns of names."""
+
 T = TypeVar("T")
 Rows = Iterable[Mapping[str, Any]]
 """A table's rows, by column name. Missing columns are empty."""
@@ -354,6 +357,16 @@ def sheets(results: Results, medium: str) -> Iterator[tuple[Table, Sheet]]:
     """Every sheet with its table, in display order."""
     for entry in tables().values():
         yield from ((entry, sheet) for sheet in entry.sheets(results, medium))
+
+
+def read_table(file: Path, *words: str) -> pd.DataFrame:
+    """Read one of our tables; only an empty field is missing, as a player may be called `null`, and
+    names are text, as one may be called 007. Raises OSError and ValueError.
+
+    words: further columns to read as text, whatever they contain (`true`).
+    """
+    text = dict.fromkeys((*NAMES, *words), str)
+    return pd.read_csv(file, keep_default_na=False, na_values=[""], dtype=text)
 
 
 def write_tables(results: Results) -> None:

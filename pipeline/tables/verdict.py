@@ -26,7 +26,7 @@ from gauntlet.pipeline.tables.conditions import family_size, tested
 from gauntlet.pipeline.tables.controls import rivals
 from gauntlet.pipeline.tables.formatting import Scale
 from gauntlet.pipeline.tables.primary_test import unbeaten_control
-from gauntlet.pipeline.tables.registry import Results, table
+from gauntlet.pipeline.tables.registry import Results, read_table, table
 from gauntlet.pipeline.tables.sheets import WINS
 from gauntlet.pipeline.tables.standings import RoundRobin, best_first, round_robins
 from gauntlet.stats.checks import Side
@@ -97,10 +97,10 @@ def saved_verdict(folder: Path) -> tuple[str, ...]:
     if not file.exists():
         return ()
     try:
-        return first_paragraphs([*pd.read_csv(file)["verdict"]])
+        return first_paragraphs([*read_table(file)["verdict"]])
     except (ValueError, KeyError) as error:
         raise UserError(
-            f"{file} is damaged ({error}); `{invocation('pipeline.report')} {folder}` "
+            f"{file} is damaged ({error}); `{invocation('pipeline.report', folder)}` "
             "writes it again"
         ) from error
 

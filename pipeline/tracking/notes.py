@@ -34,7 +34,7 @@ def of_sweep(results: Results, summary: pd.DataFrame, command: str | None) -> st
         *("\n".join(_answer(one)) for one in results.cached(answers)),
         *([f"Command:\n\n```\n{command}\n```"] if command else []),
         f"Report: `{folder / 'report.html'}`, or `report.html` under Artifacts. "
-        f"`{invocation('pipeline.report')} {folder}` makes it again, "
+        f"`{invocation('pipeline.report', folder)}` makes it again, "
         f"`{invocation('pipeline.replay')} MATCH` shows a match.",
     ]
     return _joined(parts)

@@ -65,7 +65,7 @@ def usable(store: str, folder: Path) -> Iterator[None]:
         reason = str(error).strip().splitlines()[0]
         raise UserError(
             f"the MLflow store {store} cannot be used: {reason}; the records are safe, "
-            f"`{invocation('pipeline.track')} {folder}` tries again"
+            f"`{invocation('pipeline.track', folder)}` tries again"
         ) from error
 
 

@@ -100,7 +100,6 @@ def read_judged(folder: Path) -> Judged:
     except (DecodeError, ValueError, LookupError) as error:
         raise UserError(
             f"{folder / 'metrics'} is damaged ({error}); "
-            f"`{invocation('pipeline.metrics')} {folder}` "
-            "writes it again"
+            f"`{invocation('pipeline.metrics', folder)}` writes it again"
         ) from error
     return Judged(playouts[0], found) if playouts else Judged()
