@@ -21,7 +21,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from gauntlet.common.errors import Stopped
+from gauntlet.common.errors import Stopped, UserError
 from gauntlet.common.threads import interrupt
 from gauntlet.models.base import (
     Cancellable,
@@ -270,6 +270,8 @@ class Scheduler:
             self._stop(running, stop.value)
         except Stopped as stopped:
             self._stop(running, _Failure(str(stopped), halts=True))
+        except UserError as error:  # its line says it all
+            self._stop(running, _Failure(str(error), halts=False))
         except Exception:  # a bug in a game or an agent: reported with its match, never scored
             self._stop(running, _Failure(traceback.format_exc(limit=-8), halts=False))
         else:
