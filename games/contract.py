@@ -112,7 +112,7 @@ def _is_figure(value: object) -> bool:
     """A bool is none: is False a draw or a loss?"""
     if type(value) is not float and (isinstance(value, bool) or not isinstance(value, Real)):
         return False
-    return -LARGEST <= value <= LARGEST  # not nan
+    return -LARGEST <= float(value) <= LARGEST  # not nan
 
 
 def _fault(game: Game[Any], method: str, value: object, allowed: str, part: str = "") -> UserError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gauntlet.agents.base import Decision, Notified, Turn
@@ -28,12 +28,15 @@ Made = tuple[Action, DecisionRecord]
 """A move and the record of its decision."""
 
 
-def play(cell: Cell, task: Task, seed: Seed) -> Chain[MatchRecord]:
+def play(
+    cell: Cell, task: Task, seed: Seed, reached: Callable[[int], None] = lambda plies: None
+) -> Chain[MatchRecord]:
     """Play one match. Returns its record, without times.
 
-    Seats that move simultaneously are asked concurrently.
+    Seats that move simultaneously are asked concurrently. reached: called with the number of plies
+    before each further one.
     """
-    table = Table(cell, task, seed)
+    table = Table(cell, task, seed, reached)
     state = yield from table.played()
     yield from run_concurrently(table.endings(state))
     return table.record(state)
@@ -42,8 +45,14 @@ def play(cell: Cell, task: Task, seed: Seed) -> Chain[MatchRecord]:
 class Table:
     """The seated players, and the decisions so far."""
 
-    def __init__(self, cell: Cell, task: Task, seed: Seed) -> None:
-        self.cell, self.task = cell, task
+    def __init__(
+        self,
+        cell: Cell,
+        task: Task,
+        seed: Seed,
+        reached: Callable[[int], None] = lambda plies: None,
+    ) -> None:
+        self.cell, self.task, self.reached = cell, task, reached
         self.stream = streams(seed, cell.game, task.deal)
         self.seating, sample = cell.seating(task.rotation), cell.sample(task.rotation)
         self.again = (sample,) if sample else ()
@@ -70,6 +79,7 @@ class Table:
         if seats:
             check_length(self.cell.game, self.steps)
             self.steps += 1
+            self.reached(len(self.decisions))
         return seats
 
     def turn(self, state: Any, seat: int) -> Chain[Made]:

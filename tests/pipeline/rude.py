@@ -80,7 +80,7 @@ class Rude:
         (move,) = moves
         if move not in (0, 1) or len(state) >= 3:
             raise IllegalAction(f"{move} is not legal in {state}")
-        return state if self.method == "endless" else (*state, int(move))
+        return state if self.method == "endless" and 1 in state[:1] else (*state, int(move))
 
     def observe(self, state: State, seat: int) -> Any:
         options = self._or("options", state, ("left", "right"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +12,13 @@ import pytest
 from gauntlet.agents.random import Random
 from gauntlet.common.errors import UserError
 from gauntlet.games.drawing import draw_view
-from gauntlet.games.playouts import play_game
+from gauntlet.games.playouts import simulate
 from gauntlet.pipeline import replay, verify
 from gauntlet.pipeline.log.lines import check
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.play.chains import run
 from gauntlet.pipeline.play.match import play
+from gauntlet.pipeline.play.scheduler import FEW, Scheduler
 from tests.pipeline.asking import cell_of, fakes_reply, tasks_of
 from tests.pipeline.conftest import Capsys, Refusal, Sweep
 from tests.pipeline.logs import matches
@@ -64,9 +66,8 @@ def test_a_wrong_value_is_the_games_fault(method: str, value: str) -> None:
     faults = {str(one) for one in ends if isinstance(one, UserError)}
     assert 0 < sum(isinstance(one, MatchRecord) for one in ends) < len(ends)
     (fault,) = faults
-    where = {"options": "observe", "same": "observe"}
-    name = where.get(value, where.get(method, method))
-    assert fault.startswith(f"Rude.{name} ") or fault.startswith(f"Rude.{name} 'score' ")
+    name = "observe" if method == "options" or value == "same" else method
+    assert fault.startswith(f"Rude.{name} ")
     shown = ("left", "right") if value == "same" else VALUES[value]
     assert str(shown["score"] if value == "many" else shown) in fault
     assert "; it must be " in fault
@@ -111,13 +112,31 @@ def test_a_match_that_does_not_end_is_the_games_fault() -> None:
     """After as many plies as the game itself says, or else 10,000."""
     for most in (30, 31):
         game = Rude(method="endless", max_plies=most)
-        for end in played(game):
-            assert isinstance(end, UserError)
-            assert f"Rude is not over after {most} plies" in str(end)
+        faults = [str(end) for end in played(game) if isinstance(end, UserError)]
+        assert 0 < len(faults) < 12
+        assert all(f"Rude is not over after {most} plies" in fault for fault in faults)
         with pytest.raises(UserError, match=f"after {most} plies"):
-            play_game(game, ("random",) * 2, 0, 0)
+            simulate(game, ("random",) * 2, 12, 0)
     assert all(isinstance(end, MatchRecord) for end in played(Rude(max_plies=3)))
     assert all(isinstance(end, UserError) for end in played(Rude(max_plies=2)))
+
+
+def test_a_match_of_ten_times_the_usual_length_is_noted_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    cell = cell_of(Rude(method="endless", max_plies=200), (Random(), None), (Random(), None))
+    cell = replace(cell, labels={"game": "rude", "seats": "solo"})
+    playing = Scheduler({cell.key: cell}, 1, {}, 1)
+    ends = [future.result(timeout=60) for future in playing.submit(tasks_of(cell, 80))]
+    playing.close()
+    endless = [at for at, end in enumerate(ends) if end.error]
+    usual = [at for at, end in enumerate(ends) if not end.error]
+    late = [f"match match{at} of " for at in endless if at > usual[FEW - 1]]
+    notes = [record.getMessage() for record in caplog.records]
+    assert len(notes) == len(late) > 5
+    for note, match in zip(notes, late, strict=True):
+        assert note.startswith(match)
+        assert "has 31 plies" in note
 
 
 @pytest.mark.parametrize(
