@@ -11,6 +11,7 @@ from gauntlet.common.errors import UserError
 from gauntlet.common.process import as_process, invocation
 from gauntlet.common.sanitize import visible
 from gauntlet.common.terminal import console
+from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.tables import run_metadata
 from gauntlet.pipeline.tables.paper_config import PaperConfig
 from gauntlet.pipeline.tables.registry import Results, write_tables
@@ -56,6 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         print(f"gauntlet: {error.filename or folder}: {error.strerror}", file=sys.stderr)
         return 2
+    if Folder(folder).import_file.exists():
+        console().print("\nIts import was not completed: the same `runs import` again goes on.")
     for line in run_metadata.notes(folder):
         console().print(f"\n{line}")
     print(visible(f"\nreport: {folder / 'report.html'}"))

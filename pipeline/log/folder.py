@@ -98,6 +98,11 @@ class Folder:
         return self.path / "note.json"
 
     @property
+    def import_file(self) -> Path:
+        """Names what the folder is being imported from; removed when the import is complete."""
+        return self.path / "importing"
+
+    @property
     def config_file(self) -> Path:
         return self.path / "config.yaml"
 

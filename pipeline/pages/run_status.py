@@ -96,6 +96,8 @@ def state_of(shelf: Shelf) -> str:
         return "damaged"
     if shelf.gone:
         return "gone"
+    if shelf.folder.import_file.exists():
+        return "importing"
     return str(shelf.run.get("state", "imported"))  # a packed log has no status
 
 

@@ -18,6 +18,7 @@ from gauntlet.agents.base import NO_ANSWERS
 from gauntlet.common.sanitize import one_line
 from gauntlet.games.base import Game
 from gauntlet.games.capabilities import WIN, add_match_score, seatings_of
+from gauntlet.games.drawing import state_text
 from gauntlet.models.exchanges import Exchange, TextExchange
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.log.folder import Folder
@@ -221,7 +222,7 @@ def match_view(folder: Folder, record: MatchRecord) -> MatchView:
         measured=record.measured,
         plies=plies,
         end_state=end_state,
-        end_text=game.show(end_state),
+        end_text=state_text(game, end_state),
         returns=record.returns,
         scores=_scores(cell, record),
         forfeits=record.forfeits,
@@ -277,7 +278,7 @@ def _plies(
             for seat, actions in zip(seats, legal, strict=True)
         ]
         views = tuple(decision_view(one, record.statics, players[one.seat]) for one in made)
-        plies.append(Ply(len(plies), state, game.show(state), views))
+        plies.append(Ply(len(plies), state, state_text(game, state), views))
         done += len(seats)
         if record.forfeits and done == len(record.decisions):
             break
