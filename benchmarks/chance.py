@@ -62,7 +62,7 @@ SHARP = {"sharp": 0.2, "soft": 1.0}
 """Parameters of a symmetric Dirichlet distribution, from which made-up players are drawn."""
 LEARNT, BLOCK = 750, 50
 BLUNDERS = 0.02
-LED, SAMPLES = (10, 20, 50, 200), 1_000
+LED, SAMPLES = (20, 200), 1_000
 """Deals of a sample, and samples."""
 
 
@@ -300,9 +300,8 @@ def led(row: Row, deals: int, cores: int) -> Iterator[tuple[str, ...]]:
     mean = float(values.mean()) if counted is None else counted
     (measure,) = (one for one in measures_of(row.game) if one.name == row.measure)
     span, seatings = (measure.low, measure.high), len(row.players)
-    rng = np.random.default_rng(len(values))
     for n in LED:
-        drawn = rng.integers(0, len(values), (SAMPLES, n))
+        drawn = np.random.default_rng(n).integers(0, len(values), (SAMPLES, n))
         raw = values[drawn]
         better = np.array([corrected(values[one], corrections[one]) for one in drawn])
         ends = limits(raw, span), limits(better, reaching(better, span, seatings))

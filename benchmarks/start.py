@@ -43,7 +43,11 @@ STAGES: Mapping[str, Sequence[str]] = {
     "play": ("pipeline.play.driver:Driver.run",),
     "judge": ("pipeline.judging.luck:adjust",),
     "controls": ("pipeline.sweep.controls:play",),
-    "tables": ("pipeline.tables.registry:write_tables", "pipeline.tables.report:write_report"),
+    "tables": (
+        "pipeline.tables.terminal:show",
+        "pipeline.tables.registry:write_tables",
+        "pipeline.tables.report:write_report",
+    ),
     "figures": (
         "pipeline.tables.report:drawings",
         "pipeline.tables.plot_style:save_png",

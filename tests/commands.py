@@ -57,7 +57,8 @@ class Command:
         if first == "make":
             return ""
         if first == "gauntlet":
-            return COMMANDS[rest[0]][0] if rest[0] in COMMANDS else "gauntlet.__main__"
+            name = COMMANDS[rest[0]][0] if rest[0] in COMMANDS else "__main__"
+            return name if name.startswith("pipeline.") else f"gauntlet.{name}"
         return rest[1] if rest[0] == "-m" else rest[0].removesuffix(".py").replace("/", ".")
 
     @property

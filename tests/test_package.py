@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import fnmatch
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +18,7 @@ import pandas as pd
 import pytest
 
 import gauntlet.__main__ as command
+from gauntlet.common.process import invocation
 from tests.test_layers import ROOT
 
 SETUP = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
@@ -54,6 +57,34 @@ def test_every_command_has_its_module(capsys: pytest.CaptureFixture[str]) -> Non
         assert importlib.util.find_spec(f"gauntlet.{module}")
         assert f"  {name:<11}{what}" in told
     assert max(map(len, told.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("name", command.COMMANDS)
+def test_a_hint_calls_a_command_as_the_user_did(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = command.COMMANDS[name][0].removesuffix(".__main__")
+    monkeypatch.setattr(sys, "argv", ["pipeline/run.py"])
+    assert invocation(module) in (f"python -m {module}", f"python -m gauntlet.{module}")
+    assert importlib.util.find_spec(invocation(module).split()[-1])
+    monkeypatch.setattr(sys, "argv", ["gauntlet run"])
+    assert invocation(module) == f"gauntlet {name}"
+
+
+HINT = re.compile(r"python -m (?!benchmarks|gauntlet\.training)\w")
+
+
+def test_no_text_says_how_to_call_a_command_by_itself() -> None:
+    """All ask `invocation`. Docstrings are for readers of the code."""
+    for file in [*ROOT.glob("gauntlet/pipeline/**/*.py"), *ROOT.glob("gauntlet/models/**/*.py")]:
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        texts = [node for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+        described = {
+            id(node.body[0].value)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Module) and isinstance(node.body[0], ast.Expr)
+        }
+        for text in texts:
+            if isinstance(text.value, str) and id(text) not in described:
+                assert not HINT.search(text.value), f"{file} line {text.lineno}"
 
 
 def test_a_wrong_word_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,9 +20,9 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 import yaml
 
-from gauntlet.papers.reproductions import read_csv
 from gauntlet.papers.verdicts import headline, tally
 from gauntlet.pipeline.tables.formatting import amount
+from gauntlet.pipeline.tables.registry import read_table
 
 HEADS = (
     *("line", "kind", "published", "n", "ours", "95% interval", "n", "deals"),
@@ -48,18 +48,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with TemporaryDirectory() as thrown_away:
         out = given.out or Path(thrown_away)
         own = ("--complete", "--out", str(out), "tracking=none", "launch=inline")
-        command = [
-            sys.executable,
-            "-m",
-            "gauntlet.papers.reproduce",
-            given.paper,
-            *words,
-            *read,
-            *own,
-        ]
+        module = "gauntlet.papers.reproduce"
+        command = [sys.executable, "-m", module, given.paper, *words, *read, *own]
         status = subprocess.run(command, stdout=sys.stderr).returncode
         if not status:
-            print("\n".join(page_lines(read_csv(out / f"{given.paper}.csv"), given.matches)))
+            print("\n".join(page_lines(read_table(out / f"{given.paper}.csv"), given.matches)))
     return status
 
 

@@ -24,7 +24,10 @@ class Rule:
         return self.policy
 
     def check(self, game: Game[Any]) -> None:
-        check_policy(game, self.policy)
+        try:
+            check_policy(game, self.policy)
+        except ValueError as error:
+            raise ValueError(f"{error} (agent=rule agent.policy=NAME)") from error
 
     def aimed(self, game: Game[Any], seat: int, goal: Goal) -> Rule:
         """Aim the policy at the seat that the goal names, if the policy can be aimed."""

@@ -99,6 +99,23 @@ class Disk:
 DISK = Disk()
 
 
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Name this file in an OSError that names none, as that of a full disk or a limit, or that
+    names its temporary file."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None or str(error.filename) == str(_partial(path)):
+            error.filename = str(path)
+        raise
+
+
+def _partial(path: Path) -> Path:
+    """The file that is written first and then replaces `path`."""
+    return path.with_name(f".{path.name}.partial")
+
+
 def append(disk: Disk, path: Path, lines: bytes) -> None:
     """Append whole lines to a file; returns once they are durable. Raises OSError, after undoing
     what was written as far as the disk allows."""
@@ -106,8 +123,9 @@ def append(disk: Disk, path: Path, lines: bytes) -> None:
     try:
         safe = disk.size(descriptor)
         try:
-            write_all(disk, descriptor, lines)
-            disk.sync(descriptor)
+            with naming(path):
+                write_all(disk, descriptor, lines)
+                disk.sync(descriptor)
             if not safe:
                 disk.sync_folder(path.parent)
         except OSError:
@@ -143,35 +161,37 @@ def write_atomically(path: Path, content: str | bytes, disk: Disk = DISK) -> Non
     """Write a file that after a crash is either complete or as it was before. Characters that UTF-8
     lacks, such as those of a folder's name in another encoding, are replaced."""
     data = content.encode(errors="replace") if isinstance(content, str) else content
-    partial = path.with_name(f".{path.name}.partial")
-    disk.remove(partial)
-    descriptor = disk.open(partial)
-    try:
-        write_all(disk, descriptor, data)
-        disk.sync(descriptor)
-    finally:
-        disk.close(descriptor)
-    disk.replace(partial, path)
-    disk.sync_folder(path.parent)
+    partial = _partial(path)
+    with naming(path):
+        disk.remove(partial)
+        descriptor = disk.open(partial)
+        try:
+            write_all(disk, descriptor, data)
+            disk.sync(descriptor)
+        finally:
+            disk.close(descriptor)
+        disk.replace(partial, path)
+        disk.sync_folder(path.parent)
 
 
 @contextmanager
 def replacing(path: Path, disk: Disk = DISK) -> Iterator[Path]:
     """A temporary path for a large file, which replaces `path` at the end. It is removed after an
     exception; after a crash `path` is unchanged."""
-    partial = path.with_name(f".{path.name}.partial")
-    disk.remove(partial)
-    try:
-        yield partial
-        descriptor = disk.open(partial)
-        try:
-            disk.sync(descriptor)
-        finally:
-            disk.close(descriptor)
-        disk.replace(partial, path)
-        disk.sync_folder(path.parent)
-    finally:
+    partial = _partial(path)
+    with naming(path):
         disk.remove(partial)
+        try:
+            yield partial
+            descriptor = disk.open(partial)
+            try:
+                disk.sync(descriptor)
+            finally:
+                disk.close(descriptor)
+            disk.replace(partial, path)
+            disk.sync_folder(path.parent)
+        finally:
+            disk.remove(partial)
 
 
 def add_checksum(text: bytes) -> bytes:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -21,6 +21,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 from markupsafe import Markup
 
+from gauntlet.common.errors import raised
 from gauntlet.common.markup import tag
 from gauntlet.games.base import Game, Observation
 
@@ -48,17 +49,40 @@ def has_drawing(game: Game[Any]) -> bool:
     return bool(_drawing_name(type(game)))
 
 
+def state_text(game: Game[Any], state: Any) -> str:
+    """Return `Game.show`, or if it fails a line that says so."""
+    return _attempt(game, "show", str, lambda: game.show(state))
+
+
 def draw_state(game: Game[Any], state: Any) -> Markup:
-    """Draw a state with all cards face up."""
+    """Draw a state with all cards face up. Where the drawing fails, a line says so."""
     if has_drawing(game):
-        return _drawing(game).draw_state(game, state)
-    return picture("the whole state", tag("pre", game.show(state), tabindex=0))
+        return _drawn(game, "draw_state", lambda: _drawing(game).draw_state(game, state))
+    return picture("the whole state", tag("pre", state_text(game, state), tabindex=0))
+
+
+def _drawn(game: Game[Any], function: str, draw: Callable[[], Markup]) -> Markup:
+    made = _attempt(game, function, Markup, draw)
+    return made if isinstance(made, Markup) else tag("p", made, class_="note")
+
+
+def _attempt(game: Game[Any], function: str, kind: type[str], call: Callable[[], str]) -> str:
+    """What the game's function returns, or a line that says why that is nothing to show. A match
+    can be read without its drawing, so whatever the game's author did, the rest is shown."""
+    name = f"{type(game).__name__}.{function}"
+    try:
+        made = call()
+    except Exception as error:
+        return f"{name} raised {raised(error)}"
+    return (
+        made if isinstance(made, kind) else f"{name} returned {made!r}; it must be {kind.__name__}"
+    )
 
 
 def draw_view(game: Game[Any], observation: Observation) -> Markup:
-    """Draw what the observing seat knows."""
+    """Draw what the observing seat knows. Where the drawing fails, a line says so."""
     if has_drawing(game):
-        return _drawing(game).draw_view(game, observation)
+        return _drawn(game, "draw_view", lambda: _drawing(game).draw_view(game, observation))
     label = f"what player {observation.seat} knows of {observation.game}"
     return picture(label, draw_facts(observation))
 

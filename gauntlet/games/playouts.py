@@ -29,11 +29,9 @@ from gauntlet.games.capabilities import (
     nothing_hidden,
     values_with_score,
 )
+from gauntlet.games.contract import check_length
 
 RANDOM = "random"
-
-LONGEST = 10_000
-"""Maximum plies; a longer game is treated as endless."""
 
 DEAL, MOVES, HIDDEN, WORDS = range(4)
 """The purpose of a random stream."""
@@ -146,17 +144,12 @@ def play_on(game: Game[Any], state: Any, policies: Sequence[str], rng: Rng) -> t
 
     Raises UserError if the game does not end.
     """
-    for plies in range(LONGEST + 1):
-        seats = game.to_move(state)
-        if not seats:
-            return state, plies
-        state = game.play(
-            state, [scripted_move(game, state, seat, policies[seat], rng) for seat in seats]
-        )
-    raise UserError(
-        f"{type(game).__name__} is not over after {LONGEST:,} plies between scripted players: "
-        "a game has to end, for instance with nobody as winner after so many plies"
-    )
+    plies = 0
+    while seats := game.to_move(state):
+        check_length(game, plies)
+        moves = [scripted_move(game, state, seat, policies[seat], rng) for seat in seats]
+        state, plies = game.play(state, moves), plies + 1
+    return state, plies
 
 
 def random_playout(game: Game[Any]) -> Callable[[Any, Rng], Sequence[float]]:

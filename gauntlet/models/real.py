@@ -24,7 +24,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from gauntlet.common.errors import ModelError, UserError, require
-from gauntlet.common.process import INTERRUPTED, as_process
+from gauntlet.common.process import INTERRUPTED, as_process, invocation
 from gauntlet.models.engine.files import CACHED, cache_folder, check_folder, file_hash
 
 MB = 1_000_000
@@ -146,7 +146,7 @@ def fetch(name: str, source: Source) -> Path:
         _announce(name, source, folder)
         with TemporaryDirectory(prefix=WORK, dir=folder.parent) as work:
             _move(make(source, Path(work)), folder, Path(work))
-    print(f"{name}: in {folder}; play it: python -m pipeline.run model={name}", flush=True)
+    print(f"{name}: in {folder}; play it: {invocation('pipeline.run')} model={name}", flush=True)
     return folder
 
 
@@ -173,7 +173,9 @@ def unpack_gguf(file: Path) -> Path:
                 f"model=gguf model.path={file}"
             ) from error
         made.rename(folder)
-    print(f"{folder}: play it: python -m pipeline.run model=hf model.path={folder}", flush=True)
+    print(
+        f"{folder}: play it: {invocation('pipeline.run')} model=hf model.path={folder}", flush=True
+    )
     return folder
 
 
@@ -305,7 +307,7 @@ def _move(finished: Path, folder: Path, work: Path) -> None:
 def main() -> int:
     """Fetch the models named, or all; unpack GGUF files. Returns the exit status."""
     parser = argparse.ArgumentParser(
-        prog="python -m gauntlet.models.real", description="Fetch small real language models."
+        prog=invocation("models.real"), description="Fetch small real language models."
     )
     parser.add_argument(
         "names",

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gauntlet.common.disk import write_atomically
 from gauntlet.common.errors import UserError
-from gauntlet.common.process import as_process
+from gauntlet.common.process import as_process, invocation
 from gauntlet.common.terminal import console
 from gauntlet.papers.audit import reproduction as audit_papers
 from gauntlet.papers.gamebench import reproduction as gamebench
@@ -89,7 +89,7 @@ def require_inputs(name: str, settings: Settings) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m gauntlet.papers.reproduce",
+        prog=invocation("papers.reproduce"),
         description="Compare a paper's numbers with ours.",
     )
     add = parser.add_argument

@@ -111,11 +111,3 @@ def _available(model: str) -> bool:
         print(f"not run: {model}: {error}")
         return False
     return True
-
-
-def read_csv(file: Path, *words: str) -> pd.DataFrame:
-    """Read one of our tables; only an empty field is missing, so a model may be called `null`.
-
-    words: columns to read as text, whatever they contain (`true`).
-    """
-    return pd.read_csv(file, keep_default_na=False, na_values=[""], dtype=dict.fromkeys(words, str))

@@ -20,7 +20,7 @@ import pandas as pd
 
 from gauntlet.common.disk import write_atomically
 from gauntlet.common.errors import UserError
-from gauntlet.common.process import as_process
+from gauntlet.common.process import as_process, invocation
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
@@ -82,7 +82,7 @@ def _with_folder(result: CellResults, folder: Path) -> CellResults:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m pipeline.compare",
+        prog=invocation("pipeline.compare"),
         description="The cells of two sweeps, paired on the deals that both have finished.",
     )
     parser.add_argument("first", type=Path, metavar="DIR", help="the output_dir of a sweep (A)")
@@ -91,17 +91,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         results = compare(options.first, options.second)
+        file = str(options.csv or "--csv FILE")
+        for sheet in VIEW(Part(results, results["pairs"], TERMINAL, file)):
+            console().print(sheet_view(sheet))
         if options.csv:
             write_atomically(options.csv, results["pairs"].to_csv(index=False))
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"gauntlet: {options.csv} cannot be written: {error.strerror}", file=sys.stderr)
+        print(f"gauntlet: {error.filename or options.csv}: {error.strerror}", file=sys.stderr)
         return 2
-    file = str(options.csv or "--csv FILE")
-    for sheet in VIEW(Part(results, results["pairs"], TERMINAL, file)):
-        console().print(sheet_view(sheet))
     return 0
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gauntlet.common.errors import UserError
-from gauntlet.common.process import as_process
+from gauntlet.common.process import as_process, invocation
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.log.progress import Waiting
 from gauntlet.pipeline.tables.parquet_export import export
@@ -17,7 +17,7 @@ from gauntlet.pipeline.tables.registry import load_cells
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m pipeline.export",
+        prog=invocation("pipeline.export"),
         description="A folder's matches and decisions as Parquet, with a data card.",
         epilog="docs/export.md lists the columns.",
     )
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"gauntlet: {folder} cannot be written: {error.strerror or error}", file=sys.stderr)
+        print(f"gauntlet: {error.filename or folder}: {error.strerror or error}", file=sys.stderr)
         return 2
     out.print(f"{written.matches:,} matches, {written.decisions:,} decisions:")
     for file in written.files:

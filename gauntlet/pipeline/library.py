@@ -16,6 +16,7 @@ from pathlib import Path
 from msgspec.structs import force_setattr
 
 from gauntlet.common.errors import UserError
+from gauntlet.common.process import invocation
 from gauntlet.common.sanitize import visible
 from gauntlet.pipeline.judging import stopping
 from gauntlet.pipeline.log.folder import Folder
@@ -113,7 +114,7 @@ class Shelf(Status):
         if record is None or record.match != match:
             raise UserError(
                 f"no match {match} can be read in {self.folder.path}: damaged lines are left out, "
-                "`python -m pipeline.verify DIR` names them"
+                f"`{invocation('pipeline.verify')} DIR` names them"
             )
         return record
 

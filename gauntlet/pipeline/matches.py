@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gauntlet.common.errors import UserError, suggest
-from gauntlet.common.process import as_process
+from gauntlet.common.process import as_process, invocation
 from gauntlet.common.sanitize import visible
 from gauntlet.common.terminal import WrappedTable, console
 from gauntlet.games.capabilities import seatings_of
@@ -117,8 +117,9 @@ def _table(lines: Sequence[Line]) -> WrappedTable:
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m pipeline.matches",
-        description="List the matches of a folder; `python -m pipeline.replay MATCH` shows one.",
+        prog=invocation("pipeline.matches"),
+        description=f"List the matches of a folder; `{invocation('pipeline.replay')} "
+        "MATCH` shows one.",
     )
     parser.add_argument("output_dir", type=Path, help="the output_dir of a sweep")
     for name in RESULTS:

@@ -42,7 +42,7 @@ from rich.console import Console
 
 from gauntlet.common.disk import write_atomically
 from gauntlet.common.errors import UserError
-from gauntlet.common.process import INTERRUPTED, as_process
+from gauntlet.common.process import INTERRUPTED, as_process, invocation
 from gauntlet.common.terminal import console
 from gauntlet.games.capabilities import PlayedOut, Scored, seatings_of
 from gauntlet.pipeline.config.read import Node, Seed
@@ -244,7 +244,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         store = store or store_of(folder)
         if add_metrics(folder, store):
-            out.print(f"MLflow   {tracking_uri(store)} (gauntlet ui)", soft_wrap=True)
+            out.print(
+                f"MLflow   {tracking_uri(store)} ({invocation('pipeline.ui')})", soft_wrap=True
+            )
     except UserError as error:
         out.print(f"warning: {error}", soft_wrap=True)
     return 0
@@ -262,7 +264,7 @@ def interruptible() -> Iterator[None]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m pipeline.metrics", description="How good each decision of a log was."
+        prog=invocation("pipeline.metrics"), description="How good each decision of a log was."
     )
     add = parser.add_argument
     add("folder", type=Path, metavar="DIR", help="the output_dir of a sweep")

@@ -21,7 +21,7 @@ from rich.console import Console
 
 from gauntlet.common.disk import write_atomically
 from gauntlet.common.errors import UserError, counted, suggest
-from gauntlet.common.process import as_process
+from gauntlet.common.process import as_process, invocation
 from gauntlet.common.sanitize import visible
 from gauntlet.common.terminal import WrappedTable, console
 from gauntlet.games import ladder as ladders
@@ -299,7 +299,7 @@ def _table(rungs: Rungs, placement: Placement, fit: Fit) -> WrappedTable:
 
 def _options(arguments: Sequence[str]) -> tuple[Wanted, list[str]]:
     parser = argparse.ArgumentParser(
-        prog="python -m pipeline.place",
+        prog=invocation("pipeline.place"),
         usage="%(prog)s game=LADDER [KEY=VALUE ...] [OPTION ...]",
         description="Place a player, named as for pipeline.run, on a game's ladder: "
         f"{', '.join(ladders.ladders())}.",
@@ -331,7 +331,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
-    command = command_line("python -m pipeline.place", given)
+    command = command_line(invocation("pipeline.place"), given)
 
     def act(configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
         out = console()

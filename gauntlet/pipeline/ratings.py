@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import get_args
 
 from gauntlet.common.errors import UserError, counted
-from gauntlet.common.process import as_process
+from gauntlet.common.process import as_process, invocation
 from gauntlet.common.terminal import console
 from gauntlet.games.capabilities import win_or_score
 from gauntlet.pipeline.log.folder import Folder
@@ -46,14 +46,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     out = options.out or (options.folders[0] / "ratings" if len(options.folders) == 1 else SEVERAL)
     try:
         contest, frames = _rate(options)
+        _show(contest, frames, _notes(options.folders, options.score))
         files = _write(frames, out)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"gauntlet: {out} cannot be written: {error.strerror}", file=sys.stderr)
+        print(f"gauntlet: {error.filename or out}: {error.strerror}", file=sys.stderr)
         return 2
-    _show(contest, frames, files, out, _notes(options.folders, options.score))
+    for name, file in [*(("table", file) for file in files), ("figures", out / "figures")]:
+        console().print(f"{name:<8} {file}", soft_wrap=True)
     return 0
 
 
@@ -92,9 +94,7 @@ def _notes(folders: Sequence[Path], scoring: Scoring) -> Iterator[str]:
         )
 
 
-def _show(
-    contest: Contest, tables: Results, files: Sequence[Path], out: Path, notes: Iterable[str]
-) -> None:
+def _show(contest: Contest, tables: Results, notes: Iterable[str]) -> None:
     terminal = console()
     for sheet in rating_sheets(tables):
         terminal.print(sheet_view(sheet))
@@ -108,15 +108,11 @@ def _show(
             f"{counted(contest.omitted, 'cell')} left out: all seats are on one side, or an older "
             "version did not log who sat where.\n"
         )
-    for file in (*files, out / "figures"):
-        terminal.print(
-            f"{'figures' if file == out / 'figures' else 'table':<8} {file}", soft_wrap=True
-        )
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m pipeline.ratings",
+        prog=invocation("pipeline.ratings"),
         description="Ratings of the players of one or more sweeps, over all their games, which may "
         "have any number of sides; every game weighs the same.",
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from gauntlet.common.disk import write_atomically
 from gauntlet.common.errors import UserError
-from gauntlet.common.process import as_process
+from gauntlet.common.process import as_process, invocation
 from gauntlet.common.sanitize import file_name, visible
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.log.folder import Folder
@@ -40,7 +40,7 @@ def _find(match: str, folders: Sequence[Path]) -> tuple[Folder, MatchRecord]:
     raise UserError(
         f"no match {match} in {', '.join(map(str, folders)) or 'outputs/'}; "
         f"there is, for instance, {' or '.join(examples[:2]) or 'none at all'}; damaged lines are "
-        "left out, `python -m pipeline.verify DIR` names them"
+        f"left out, `{invocation('pipeline.verify')} DIR` names them"
     )
 
 
@@ -53,7 +53,7 @@ def _twin(match: MatchView, name: str, folders: Sequence[Path]) -> MatchView:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m pipeline.replay", description="A match of a log, move by move."
+        prog=invocation("pipeline.replay"), description="A match of a log, move by move."
     )
     parser.add_argument("match", help="the match id, as the records give it")
     parser.add_argument(
@@ -91,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"gauntlet: {file} cannot be written: {error.strerror}", file=sys.stderr)
+        print(f"gauntlet: {error.filename or file}: {error.strerror}", file=sys.stderr)
         return 2
     return 0
 

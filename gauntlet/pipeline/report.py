@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gauntlet.common.errors import UserError
-from gauntlet.common.process import as_process
+from gauntlet.common.process import as_process, invocation
 from gauntlet.common.sanitize import visible
 from gauntlet.common.terminal import console
+from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.tables import run_metadata
 from gauntlet.pipeline.tables.paper_config import PaperConfig
-from gauntlet.pipeline.tables.registry import load_cells, write_tables
+from gauntlet.pipeline.tables.registry import Results, write_tables
 from gauntlet.pipeline.tables.report import write_report
 from gauntlet.pipeline.tables.terminal import show, show_all
 
@@ -27,7 +28,7 @@ def _paper(file: Path | None) -> PaperConfig | None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m pipeline.report",
+        prog=invocation("pipeline.report"),
         description="Tables and report of all that a folder holds.",
     )
     parser.add_argument("output_dir", type=Path, help="the output_dir of a sweep")
@@ -44,10 +45,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder = options.output_dir
     try:
         paper = _paper(options.paper)
-        results = write_tables(folder, load_cells(folder))
+        results = Results.load(folder)
         show(results)
         if options.full:
             show_all(results)
+        write_tables(results)
         write_report(results, paper=paper)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
@@ -55,6 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         print(f"gauntlet: {error.filename or folder}: {error.strerror}", file=sys.stderr)
         return 2
+    if Folder(folder).import_file.exists():
+        console().print("\nIts import was not completed: the same `runs import` again goes on.")
     for line in run_metadata.notes(folder):
         console().print(f"\n{line}")
     print(visible(f"\nreport: {folder / 'report.html'}"))

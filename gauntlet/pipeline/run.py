@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from gauntlet.common.process import as_process
+from gauntlet.common.process import as_process, invocation
 from gauntlet.pipeline.config.compose import compose
 from gauntlet.pipeline.config.read import CellConfig, SweepConfig
 
@@ -26,8 +26,8 @@ def play(arguments: Sequence[str], cells: Sequence[CellConfig], sweep: SweepConf
     from gauntlet.pipeline.log.run_info import command_line
     from gauntlet.pipeline.sweep import run_sweep
 
-    program = sys.argv[0] if sys.argv[0].startswith("gauntlet ") else "python -m pipeline.run"
-    return run_sweep.run(cells, sweep, command_line(program, arguments))
+    command = command_line(invocation("pipeline.run"), arguments)
+    return run_sweep.run(cells, sweep, command)
 
 
 if __name__ == "__main__":

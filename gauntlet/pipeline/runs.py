@@ -13,12 +13,13 @@ import argparse
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from gauntlet.common.disk import write_atomically
 from gauntlet.common.errors import UserError
-from gauntlet.common.process import as_process
+from gauntlet.common.process import as_process, invocation
 from gauntlet.common.sanitize import visible
 from gauntlet.pipeline import track
 from gauntlet.pipeline.log import archive
@@ -59,9 +60,13 @@ def move(options: argparse.Namespace) -> None:
     path, new = options.output_dir, options.new
     _sweep(path)
     _refuse_existing(new)
-    with held(path):
-        new.parent.mkdir(parents=True, exist_ok=True)
-        shutil.move(path, new)
+    with held(path), _beside(new) as scratch:
+        if path.lstat().st_dev == scratch.stat().st_dev:
+            _appear(path, new)
+        else:
+            shutil.copytree(path, scratch / "in", symlinks=True)
+            _appear(scratch / "in", new)
+            shutil.rmtree(path)
     _track_again(new, options.store or store_of(new))
     print(f"moved to {new}")
 
@@ -73,21 +78,49 @@ def share(options: argparse.Namespace) -> None:
 
 def take(options: argparse.Namespace) -> None:
     source, new = options.source, options.new or Path("outputs") / archive.stem(options.source)
-    _refuse_existing(new)
-    new.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=new.parent, prefix=".import-") as scratch:
-        found = archive.unpacked(source, Path(scratch) / "in")
-        findings = verify(found)
-        if findings.problems:
-            file, problems = next(iter(findings.problems.items()))
-            raise UserError(
-                f"{source} is damaged: {file}: {problems[0]}; `python -m pipeline.verify` on the "
-                "folder lists everything"
-            )
-        renew_id(Folder(found))
-        shutil.move(found, new)
-    track.main([str(new), "--store", options.store or str(STORE)])
-    print(f"{new}: {findings.lines:,} lines, none damaged")
+    folder, origin = Folder(new), str(source.resolve())
+    if not (folder.import_file.exists() and folder.import_file.read_text() == origin):
+        _refuse_existing(new)
+        with _beside(new) as scratch:
+            taken = archive.unpacked(source, scratch / "in")
+            findings = verify(taken)
+            if findings.problems:
+                file, problems = next(iter(findings.problems.items()))
+                raise UserError(
+                    f"{source} is damaged: {file}: {problems[0]}; "
+                    f"`{invocation('pipeline.verify')}` on the folder lists everything"
+                )
+            renew_id(Folder(taken))
+            write_atomically(Folder(taken).import_file, origin)
+            _appear(taken, new)
+        print(f"{new}: {findings.lines:,} lines, none damaged")
+    if track.main([str(new), "--store", options.store or str(STORE)]):
+        raise UserError(f"{new} has the log, but not all tables and runs; the same command goes on")
+    folder.import_file.unlink()
+
+
+@contextmanager
+def _beside(new: Path) -> Iterator[Path]:
+    """A hidden folder for what becomes `new`, without what a killed process left in it. Raises
+    UserError if another process uses it."""
+    scratch = new.parent / f".unfinished-{new.name}"
+    scratch.mkdir(parents=True, exist_ok=True)
+    with held(scratch):
+        for left in scratch.iterdir():
+            if left.is_dir():
+                shutil.rmtree(left)
+        try:
+            yield scratch
+        finally:
+            shutil.rmtree(scratch)
+
+
+def _appear(path: Path, new: Path) -> None:
+    """Rename the complete folder. Raises UserError if another process was faster."""
+    try:
+        path.rename(new)
+    except OSError as error:
+        raise UserError(f"{new} cannot be made: {error.strerror}; name another folder") from error
 
 
 def annotate(options: argparse.Namespace) -> None:
@@ -122,7 +155,7 @@ def _track_again(path: Path, store: str) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m pipeline.runs",
+        prog=invocation("pipeline.runs"),
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

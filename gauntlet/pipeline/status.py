@@ -24,7 +24,7 @@ from rich.live import Live as Screen
 from rich.text import Text
 
 from gauntlet.common.errors import UserError, counted
-from gauntlet.common.process import INTERRUPTED, as_process
+from gauntlet.common.process import INTERRUPTED, as_process, invocation
 from gauntlet.common.sanitize import visible
 from gauntlet.common.terminal import WrappedTable, console, duration, rate, short
 from gauntlet.pipeline.log.folder import Folder, damaged_lines_warning
@@ -311,7 +311,7 @@ def _notable(status: Status) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m pipeline.status", description="Show a sweep's progress, wherever it runs."
+        prog=invocation("pipeline.status"), description="Show a sweep's progress, wherever it runs."
     )
     parser.add_argument("output_dir", type=Path, help="the output_dir of a sweep")
     parser.add_argument("--watch", action="store_true", help="look again until the run has ended")

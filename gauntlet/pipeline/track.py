@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gauntlet.common.errors import UserError
-from gauntlet.common.process import as_process
+from gauntlet.common.process import as_process, invocation
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.config.read import TRACES
 from gauntlet.pipeline.log.progress import Waiting
-from gauntlet.pipeline.tables.registry import load_cells, write_tables
+from gauntlet.pipeline.tables.registry import Results, write_tables
 from gauntlet.pipeline.tables.report import write_report
 from gauntlet.pipeline.tracking.judged import add_metrics
 from gauntlet.pipeline.tracking.store import store_of, tracking_uri
@@ -21,7 +21,7 @@ from gauntlet.pipeline.tracking.track import track
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m pipeline.track", description="MLflow runs from the records of a sweep."
+        prog=invocation("pipeline.track"), description="MLflow runs from the records of a sweep."
     )
     parser.add_argument("output_dir", type=Path, help="the output_dir of a sweep")
     parser.add_argument(
@@ -37,7 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         folder = options.output_dir
         store = options.store or store_of(folder)
-        results = write_tables(folder, load_cells(folder))
+        results = Results.load(folder)
+        write_tables(results)
         write_report(results)
         with Waiting(console(), "traces", "matches", done="traced") as waiting:
             track(store, results, options.traces, waiting.reach)

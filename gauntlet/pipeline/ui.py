@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gauntlet.common.errors import UserError, require
-from gauntlet.common.process import as_process
+from gauntlet.common.process import as_process, invocation
 from gauntlet.pipeline.tracking.store import STORE, tracking_uri
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until a signal arrives. Returns the exit status: 2 if there are no runs."""
     parser = argparse.ArgumentParser(
-        prog="python -m pipeline.ui", description="The MLflow UI, on this machine alone."
+        prog=invocation("pipeline.ui"), description="The MLflow UI, on this machine alone."
     )
     parser.add_argument("store", nargs="?", default=str(STORE), help="default: %(default)s")
     parser.add_argument("--port", type=int, default=5000, help="default: %(default)s")

@@ -25,8 +25,8 @@ from typing import Any
 from msgspec import convert
 
 from gauntlet.common.errors import UserError, counted
-from gauntlet.common.process import as_process
-from gauntlet.common.sanitize import one_line, visible
+from gauntlet.common.process import as_process, invocation
+from gauntlet.common.sanitize import visible
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.judging.luck import Luck
 from gauntlet.pipeline.log import code
@@ -47,10 +47,6 @@ from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.plan.cells import deals_in, digest
 from gauntlet.pipeline.play.rematch import QuestionMismatch, Replayer
 
-SHOWN = 3
-"""Number of differences of a match to report."""
-LONGEST = 100
-"""Characters of a differing value to show."""
 MATCH = re.compile(rb'"match":\s*"([!-~]{1,16}?)"')
 
 
@@ -252,12 +248,13 @@ def _replayed(findings: Findings, stem: str, matches: Collection[str]) -> Iterat
         findings.replayed += 1
         if isinstance(replayer, UserError):
             reasons[f"not played again: {replayer}"] += 1
-        elif wrong := _differs(replayer, record):
+        elif fault := replayer.fault(record):
             if changed := code.changed_since(place, replayer.cell):
                 reasons[f"not as recorded: {changed} changed since"] += 1
             else:
                 line = findings.places[stem][record.match]
-                findings.add(path, f"line {line}, match {record.match}: played again, {wrong}")
+                place_of_match = f"line {line}, match {record.match}"
+                findings.add(path, f"{place_of_match}: played again, {fault.message}")
                 findings.edited += 1
         else:
             findings.equal += 1
@@ -291,23 +288,6 @@ def _about(place: Folder, stem: str) -> CellInfo:
     return next(about for about in place.all_cells() if about.stem == stem)
 
 
-def _differs(replayer: Replayer, record: MatchRecord) -> str:
-    """What is wrong with the record; "" if nothing is."""
-    try:
-        differences = replayer.differences(record)
-    except QuestionMismatch as error:
-        return str(error)
-    except Exception as error:  # whatever a game or agent raises on an edited reply
-        return f"it fails: {type(error).__name__}: {one_line(str(error), 200)}"
-    pairs = [(f"{one.where} is", one.right, one.left) for one in differences[:SHOWN]]
-    told = [f"{where} {_clip(now)}, not {_clip(then)}" for where, now, then in pairs]
-    return "; ".join(told) + f"; and {len(differences) - SHOWN:,} more" * (len(differences) > SHOWN)
-
-
-def _clip(value: Any) -> str:
-    return one_line(repr(value), LONGEST)
-
-
 def report(findings: Findings, source: Path) -> Iterator[str]:
     """source: the folder or archive that was checked."""
     for path, wrong in findings.problems.items():
@@ -336,7 +316,7 @@ def count(text: str) -> int | None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m pipeline.verify",
+        prog=invocation("pipeline.verify"),
         description="Is a folder's log whole? Status 0 where it is, else 1.",
     )
     parser.add_argument("output_dir", type=Path, help="the output_dir of a sweep, or an archive")

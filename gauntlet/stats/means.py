@@ -132,14 +132,16 @@ def reaching(estimates: ArrayLike, span: Span, seatings: int = 1) -> Span:
     over `seatings` matches of a deal, each of a measure in `span`.
 
     They have no range of their own: without luck they lie near their mean, and may lie outside the
-    measure's. A rare blunder that was not seen yet may cost as much as half of the span, in one of
-    the seatings; where results differ more than that, the range extends SPREAD standard deviations
-    to either side of the mean, so that few deals have limits no narrower than Student's.
+    measure's. A rare blunder that was not seen yet may cost as much as half of the span or what is
+    left to the span's end, in one of the seatings; where results differ more than that, the range
+    extends SPREAD standard deviations to either side of the mean, so that few deals have limits no
+    narrower than Student's.
     """
     x = np.asarray(estimates, float)
     mean, spread = x.mean(-1), x.std(-1, ddof=1) if x.shape[-1] > 1 else 0.0
-    half = np.maximum(np.subtract(span[1], span[0]) / (2.0 * seatings), SPREAD * spread)
-    return mean - half, mean + half
+    half, low, high = (np.subtract(span[1], span[0]) / 2.0, mean - span[0], span[1] - mean)
+    below, above = (np.maximum(half, end) / seatings for end in (low, high))
+    return mean - np.maximum(below, SPREAD * spread), mean + np.maximum(above, SPREAD * spread)
 
 
 def with_error(

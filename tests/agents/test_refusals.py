@@ -139,7 +139,11 @@ GAMES: list[tuple[Any, Any, str]] = [
     (OnePly(), Hints(), "Hints does not tell what a position is worth"),
     (OnePly(policy="rule"), Bets(), "has no scripted policy 'rule'; it has random, greedy"),
     (OnePly(), Closed(Bets()), "Closed cannot be played on from what a seat knows"),
-    (Rule("rule"), GRID, f"TicTacToe has {UNKNOWN.format('rule')}"),
+    (
+        Rule("rule"),
+        GRID,
+        f"TicTacToe has {UNKNOWN.format('rule')}, .*[(]agent=rule agent.policy=NAME[)]",
+    ),
     (Rule("rule"), object(), f"object has {UNKNOWN.format('rule')}"),
     (LookAhead(mover=ANY, opponent=ANY, judge=Playouts()), UNO, "Uno has no `sample`"),
     (Talaga(judge=Perfect()), ARENA, "minimax plays games of 2 seats"),

@@ -23,7 +23,7 @@ SMALL = {
     "ladder": ("--table",),
     "leagues": ("--leagues 2",),
     "nulls": ("--runs 2 --deals 20",),
-    "llama_cpp": ("models/pocket/weights --decisions 1 --length 2 --rounds 1",),
+    "llama_cpp": ("gauntlet/models/pocket/weights --decisions 1 --length 2 --rounds 1",),
     "placing": ("procedure --placements 2",),
     "ratings": ("--tournaments 2",),
     "reasoning": ("--methods direct --matches 1",),

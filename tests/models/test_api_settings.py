@@ -10,10 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from gauntlet.common.errors import ModelError, Stopped
-from gauntlet.models.api import prices
+from gauntlet.models.api import prices, sending
 from gauntlet.models.api.dialects import DIALECTS
 from gauntlet.models.api.dialects.base import Body, Dialect
 from gauntlet.models.api.ledger import Ledger, Prices, Tokens
@@ -268,6 +269,21 @@ def test_a_proxy_that_does_not_work_is_named(
     with pytest.raises(ModelError, match=PROXIES[proxy]) as raised:
         source.load()
     assert "secret" not in str(raised.value)
+
+
+def test_certificates_that_cannot_be_read_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sending, "certificates", httpx2.create_ssl_context)  # not the cached ones
+    monkeypatch.delenv("SSL_CERT_DIR", raising=False)
+    source = OpenAI("m", "https://192.0.2.1/v1", cache=str(tmp_path / "c"))
+    for content in (None, "no certificate"):
+        file = tmp_path / f"{content}.pem"
+        if content:
+            file.write_text(content)
+        monkeypatch.setenv("SSL_CERT_FILE", str(file))
+        with pytest.raises(ModelError, match=r"^SSL_CERT_FILE names certificates that cannot be"):
+            source.load()
 
 
 def test_a_proxy_that_wants_a_password_is_named(

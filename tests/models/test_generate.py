@@ -299,6 +299,7 @@ def test_tokens_are_drawn_by_their_chances():
     chances = torch.softmax(logits / 0.5, dim=-1).numpy()
     assert drawn == pytest.approx(chances, abs=0.02)
     assert choose(logits, 0.0, rng) == 3
+    assert {choose(logits, 1e-320, rng) for _ in range(9)} == {3}
 
 
 def scripted(monkeypatch, local, text: str) -> None:

@@ -17,7 +17,7 @@ from gauntlet.models.api.dialects import DIALECTS
 from gauntlet.models.api.ledger import Tokens
 from gauntlet.models.api.openai import OpenAI
 from gauntlet.models.api.scoring import reported
-from gauntlet.models.base import Generate, Prompt, Score
+from gauntlet.models.base import Finish, Generate, Prompt, Score
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.exchanges import ScoreExchange
 from gauntlet.models.replay import Replay
@@ -241,12 +241,25 @@ def outside(thoughts: int, total: int | None) -> dict[str, Any]:
         ({"prompt_tokens": 20}, None),
         ({"prompt_tokens": 20, "completion_tokens": "1"}, None),
         ({"prompt_tokens": 20, "completion_tokens": 1.5}, None),
+        ({"prompt_tokens": 20.0, "completion_tokens": 1.0}, Tokens(20, 1)),
+        ({"prompt_tokens": float("inf"), "completion_tokens": 1}, None),
+        ({"prompt_tokens": float("nan"), "completion_tokens": 1}, None),
         ({"prompt_tokens": -1, "completion_tokens": 1}, None),
         (None, None),
     ],
 )
 def test_only_counts_that_can_be_are_read(counted: object, read: Tokens | None) -> None:
     assert DIALECTS["chat"](name="m").usage({"usage": counted}) == read
+
+
+@pytest.mark.parametrize(
+    ("reason", "finish"),
+    [("eos", "stop"), ("eos_token", "stop"), ("model_length", "context"), ("bored", "unknown")],
+)
+def test_how_servers_say_that_a_reply_ended(reason: str, finish: Finish) -> None:
+    choice = {"index": 0, "finish_reason": reason, "message": {"content": "ok"}}
+    (text,) = DIALECTS["chat"](name="m").texts({"choices": [choice]})
+    assert text.detail.finish == finish
 
 
 def _without(reply: Reply, part: str, value: object) -> Reply:
@@ -265,6 +278,7 @@ def _without(reply: Reply, part: str, value: object) -> Reply:
     ("part", "value"),
     [
         ("top_logprobs", None),
+        ("top_logprobs", []),
         ("top_logprobs", [{"token": "A", "logprob": None}, {"token": "B", "logprob": -1.0}]),
         ("top_logprobs", [{"token": "A"}]),
         ("content", None),

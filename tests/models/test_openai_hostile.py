@@ -4,6 +4,7 @@ terminal nor log."""
 from __future__ import annotations
 
 import base64
+import codecs
 import json
 import os
 import re
@@ -250,6 +251,19 @@ def test_counts_and_texts_that_no_file_holds(tmp_path: Path) -> None:
         (told,) = model.answer([WRITE])
         assert told.text.encode() == "\ufffd half".encode()
         assert model.spending().paid.prompt < 2000, "as much as could be, each time"
+
+
+@pytest.mark.parametrize("settings", [{}, {"stream": True}])
+def test_a_byte_order_mark_is_no_part_of_a_reply(
+    tmp_path: Path, settings: dict[str, object]
+) -> None:
+    data = codecs.BOM_UTF8 + reply("fine")
+    with (
+        at_work(lambda talk: talk.reply(data)) as (url, talks),
+        loaded(url, tmp_path, **settings) as model,
+    ):
+        (told,) = model.answer([WRITE])
+    assert (told.text, len(talks)) == ("fine", 2)
 
 
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "1e999", "800", "0.1"])

@@ -79,6 +79,9 @@ def test_every_fault_ends_in_the_right_reply_paid_once(
         ({"retry-after": "300"}, 300),
         ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
         ({"retry-after": "soon"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "1e999"}, None),
         ({}, None),
     ],
 )

@@ -117,6 +117,19 @@ def test_spellings_are_of_the_middle_of_a_text():
     assert tokens.spellings(("B",)) == ((4,),), "▁B is two tokens, so it does not count"
 
 
+def test_a_choice_is_not_spelt_without_the_beginning_that_a_line_break_takes():
+    """Of `\\nY` and `es`, the second is not `Yes`."""
+    pieces = ["<unk>", "\n", "Y", "e", "s", ":", "es", "\nY", "Yes", "N", "o", "\nN"]
+    merges = [("e", "s"), ("\n", "Y"), ("Y", "es"), ("\n", "N")]
+    vocabulary = {piece: number for number, piece in enumerate(pieces)}
+    backend = Tokenizer(models.BPE(vocabulary, merges, unk_token="<unk>"))
+    joining = PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>")
+    tokens = Tokens(joining, "test", chat=False)
+    assert tokens.spellings(("Yes",)) == ((vocabulary["Yes"],),)
+    with pytest.raises(ModelError, match="'No' is not a single token"):
+        tokens.spellings(("No",))
+
+
 @pytest.mark.parametrize("choice", ["reversible", "red 1", "", "🂡"])
 def test_a_choice_of_several_tokens_is_named(choice, tokenizer):
     tokens = Tokens(tokenizer, "my/model", chat=False)

@@ -21,7 +21,7 @@ from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.pages.run_status import finished
 from gauntlet.pipeline.tables import report, terminal
-from gauntlet.pipeline.tables.registry import Results, load_cells, write_tables
+from gauntlet.pipeline.tables.registry import Results, write_tables
 from gauntlet.pipeline.tracking import notes
 from tests.pipeline.records import placed, write
 
@@ -53,7 +53,9 @@ class Nulls:
     def run(self, rng: np.random.Generator, deals: int) -> str:
         """All output of the pipeline about a simulated log: terminal and pages."""
         self.simulate(rng, deals)
-        return "\n".join(_said(write_tables(self.folder, load_cells(self.folder))))
+        results = Results.load(self.folder)
+        write_tables(results)
+        return "\n".join(_said(results))
 
     def simulate(self, rng: np.random.Generator, deals: int) -> None:
         """Rewrite every cell's log."""

@@ -20,7 +20,7 @@ from gauntlet.pipeline import run
 from gauntlet.pipeline.pages import runs
 from gauntlet.pipeline.pages.site import register
 from gauntlet.pipeline.tables import report
-from gauntlet.pipeline.tables.registry import load_cells, write_tables
+from gauntlet.pipeline.tables.registry import Results, write_tables
 from gauntlet.pipeline.tables.report import write_report
 from tests.pipeline.conftest import FAST
 from tests.pipeline.logs import edited
@@ -41,7 +41,9 @@ def played(folder: Path, *overrides: str) -> None:
         assert run.main() == 0
         for file in (folder / "records").iterdir():
             edited(file, with_script)
-        write_report(write_tables(folder, load_cells(folder)))
+        results = Results.load(folder)
+        write_tables(results)
+        write_report(results)
 
 
 def with_script(record: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gauntlet.common.errors import Stopped
 from gauntlet.games.rock_paper_scissors import RockPaperScissors
 from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.models.base import Reply, Scores
@@ -142,7 +143,7 @@ def test_an_answer_that_runs_out_is_not_the_end_of_the_chain() -> None:
 
 def test_a_player_without_a_model_that_asks_is_named() -> None:
     (task,) = tasks_of(cell_of(TicTacToe(), (Asking(), None), (Asking(), None)), 1)
-    with pytest.raises(AssertionError, match="asks a model but has none"):
+    with pytest.raises(Stopped, match="asks a model, but the player has none"):
         run(play(cell_of(TicTacToe(), (Asking(), None), (Asking(), None)), task, 1), fakes_reply)
 
 

@@ -13,6 +13,13 @@ import yaml
 from omegaconf import OmegaConf, open_dict
 
 from gauntlet.common.errors import UserError
+from gauntlet.games.base import Game
+from gauntlet.games.hive import Hive
+from gauntlet.games.holdem import Holdem
+from gauntlet.games.playouts import policies_of
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.games.uno import Uno
+from gauntlet.games.uno.arena import UnoArena
 from gauntlet.pipeline.config import jobs, secrets
 from gauntlet.pipeline.config.compose import compose
 from gauntlet.pipeline.config.jobs import Composed
@@ -224,6 +231,12 @@ def test_a_glob_lists_the_choices_of_every_folder(tmp_path: Path) -> None:
         assert "min_of_mine" in loader.get_group_options("player")
 
 
+@pytest.mark.parametrize("game", [TicTacToe(), Holdem(2), Uno(2), Hive(), UnoArena(3)])
+def test_every_policy_of_a_game_is_an_agent(game: Game[Any]) -> None:
+    for name in policies_of(game):
+        assert composed(f"agent={name}")[0][0].labels["agent"] == name
+
+
 def test_another_librarys_game_is_called_by_its_name() -> None:
     games = ("game=openspiel", "game.name=go,chess", "game.listed=20")
     found, _ = composed(*games, "agent=random", "prompt=cloze")
@@ -271,7 +284,7 @@ def test_the_name_of_a_model_is_not_given_to_another(
 
 
 def test_two_names_of_the_same_weights_are_told(caplog: pytest.LogCaptureFixture) -> None:
-    path = f"{ROOT}/models/pocket/weights"
+    path = f"{ROOT}/gauntlet/models/pocket/weights"
     configs, _ = composed("game=tic_tac_toe", "prompt=cloze", "model=hf", f"model.path='{path}'")
     others, _ = composed(
         "game=tic_tac_toe", "prompt=cloze", "model=pocket", "model.dtype=float32,bfloat16"

@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from scipy.stats import entropy
 
 from gauntlet.games.capabilities import WIN, Measure
 from gauntlet.models.exchanges import TextExchange
+from gauntlet.pipeline import report
 from gauntlet.pipeline.log.exchanges import margin
 from gauntlet.pipeline.log.schema import DecisionRecord
 from gauntlet.pipeline.tables.diagnostics import (
@@ -26,8 +29,26 @@ from gauntlet.pipeline.tables.diagnostics import (
     sensitivity,
 )
 from gauntlet.pipeline.tables.tallies import MOST_QUESTIONS, Choices, Replies
+from tests.pipeline.conftest import Capsys, Sweep
 from tests.pipeline.made import about, won
 from tests.pipeline.records import decided, ended, scored
+
+
+def test_no_table_depends_on_the_order_in_which_matches_ended(
+    sweep: Sweep, folder: Path, capsys: Capsys
+) -> None:
+    """With the lines of its log in order, and backwards."""
+    assert sweep("game=tic_tac_toe", "prompt=cloze", "deals=40", "rotate=true") == 0
+    (log,) = (folder / "records").iterdir()
+    tables = []
+    for turned in (1, -1):
+        lines = sorted(log.read_bytes().splitlines(keepends=True))
+        log.write_bytes(b"".join(lines[::turned]))
+        assert report.main([str(folder)]) == 0
+        files = [*folder.glob("*.csv"), folder / "samples.txt"]
+        tables.append({file.name: file.read_bytes() for file in files})
+    assert len(tables[0]) > 10
+    assert [name for name, text in tables[0].items() if tables[1][name] != text] == []
 
 
 def chose(at: int, *options: str) -> DecisionRecord:
@@ -72,7 +93,7 @@ def test_what_a_random_player_takes_sums_to_one(counts: Sequence[int], data: st.
         at = data.draw(st.integers(0, count - 1))
         choices.add(chose(at, *"abcdef"[:count]))
     for tally in (choices.places, choices.moves):
-        assert math.fsum(tally.expected.values()) == pytest.approx(len(counts))
+        assert math.fsum(map(tally.expected, tally.offers)) == pytest.approx(len(counts))
         assert tally.total == tally.counts.total() == len(counts)
 
 
@@ -90,11 +111,11 @@ def test_a_habit_is_a_place_that_was_there_often_enough() -> None:
 def test_the_same_question_counts_once() -> None:
     """A player shown the same position repeatedly may well repeat its answer."""
     replies = Replies()
-    for _ in range(50):
-        replies.add(wrote("the empty board", "centre"))
+    for at in range(50):
+        replies.add(wrote("the empty board", "centre"), 0, 0, at)
     assert replies.top == ("centre", 1.0, 1)
     for board in range(3):
-        replies.add(wrote(f"board {board}", " corner\n"))
+        replies.add(wrote(f"board {board}", " corner\n"), 1, 0, board)
     assert replies.top == ("corner", 3 / 4, 4)
 
 
@@ -108,20 +129,38 @@ def test_letters_are_told_from_verdicts() -> None:
     )
     verdict = scored(choices=("good", "bad"), shared="Options: x, y\n")
     replies = Replies()
-    replies.add(decided(1, asked=(listed,)))
-    replies.add(decided(1, asked=(verdict,)))
-    assert replies.counts["letter"] == Counter(A=2)
+    replies.add(decided(1, asked=(listed,)), 0, 0, 0)
+    replies.add(decided(1, asked=(verdict,)), 0, 0, 1)
+    assert replies.counts("letter") == Counter(A=2)
     assert replies.top == ("A", 1.0, 2)
     assert replies.diagnostics()["reply_random"] == 0.5
-    assert replies.counts["word"] == Counter(good=1)
+    assert replies.counts("word") == Counter(good=1)
 
 
 def test_the_memory_that_replies_take_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gauntlet.pipeline.tables.tallies.MOST_QUESTIONS", 3)
     replies = Replies()
-    for board in range(9):
-        replies.add(wrote(f"board {board}", f"reply {board}"))
-    assert len(replies.counts["text"]) == len(replies.questions["text"]) == 3 < MOST_QUESTIONS
+    for board in (5, 4, 8, 0, 7, 2, 3, 6, 1, 5):
+        replies.add(wrote(f"board {board}", f"reply {board}"), board, 0, 0)
+        assert len(replies.first["text"]) < 6 < MOST_QUESTIONS
+    assert [*replies.counts("text")] == ["reply 0", "reply 1", "reply 2"]
+
+
+@given(st.permutations(range(12)))
+def test_no_figure_depends_on_the_order_in_which_matches_ended(order: Sequence[int]) -> None:
+    """Of twelve decisions: options of every number, equal counts, and one question thrice."""
+
+    def figures(order: Sequence[int]) -> object:
+        choices, replies = Choices(), Replies()
+        for deal in order:
+            decision = wrote(f"board {max(deal, 3)}", f"reply {deal % 5}")
+            options = tuple("abcdefghijk"[: 2 + deal % 9])
+            choices.add(replace(decision, options=options, chosen=deal % 2))
+            replies.add(decision, deal, 0, 0)
+        rows = [*choices.rows(), *replies.rows()]
+        return repr((choices.diagnostics(), replies.diagnostics(), choices.habit, rows))
+
+    assert figures(order) == figures(range(12))
 
 
 def test_samples_are_spread_over_the_deals_and_hang_on_the_matches_alone() -> None:

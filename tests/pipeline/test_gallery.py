@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,8 @@ from matplotlib.text import Text
 from gauntlet.papers.published import paper
 from gauntlet.pipeline.tables import figures, plot_style
 from gauntlet.pipeline.tables.choices import choice_distribution
-from gauntlet.pipeline.tables.costs import frontier
+from gauntlet.pipeline.tables.costs import cost_axis, frontier
+from gauntlet.pipeline.tables.figures import without_common_words
 from gauntlet.pipeline.tables.formatting import Scale
 from gauntlet.pipeline.tables.labels import letter_prior
 from gauntlet.pipeline.tables.metrics import by_player, heat_map, metric_figures, read, traces
@@ -228,6 +229,26 @@ def test_every_colour_of_a_line_has_one_on_black() -> None:
 def test_a_long_name_keeps_both_ends() -> None:
     assert plot_style.shorten("abcdefghij", 9) == "abc...hij"
     assert plot_style.shorten("abcdefghi", 9) == "abcdefghi"
+
+
+def test_words_that_all_names_begin_with_are_left_out() -> None:
+    names = {"a": "uno pocket cloze", "b": "uno pocket pride", "c": "uno pocket"}
+    assert without_common_words(names) == {"a": "pocket cloze", "b": "pocket pride", "c": "pocket"}
+
+
+@pytest.mark.parametrize("highest", [5, 15, 50, 500, 5000])
+def test_marks_of_a_cost_axis_do_not_overlap(highest: float) -> None:
+    figure = Figure(figsize=(3.5, 2))
+    axes = figure.subplots()
+    cost = np.array([1e-4, highest * 1e-4])
+    axes.plot(cost, [0, 1])
+    cost_axis(axes, cost)
+    figure.canvas.draw()
+    low, high = axes.get_xlim()
+    shown = [label for label in axes.get_xticklabels() if low <= label.get_position()[0] <= high]
+    boxes = [label.get_window_extent() for label in shown if label.get_text()]
+    assert len(boxes) > 1
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
 
 
 # --- decision metrics

@@ -31,12 +31,14 @@ from gauntlet.pipeline import replay, verify
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.pages import play
 from gauntlet.pipeline.pages.comparison import scores
+from gauntlet.pipeline.pages.frame import choices
 from gauntlet.pipeline.pages.messages import Answer, PersonTurn, answer
 from gauntlet.pipeline.pages.places import Moves, place_moves, with_buttons
 from gauntlet.pipeline.pages.play import NOBODY, Wish
 from gauntlet.pipeline.pages.seat import Line
 from gauntlet.pipeline.pages.table import Table
 from gauntlet.pipeline.pages.table_page import TableView
+from tests.pipeline.composing import composed
 from tests.pipeline.conftest import Capsys, Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.paged import visit
@@ -95,7 +97,7 @@ def test_a_whole_match_is_played_and_its_record_read_back(tmp_path: Path, capsys
         await user.should_see("The table is closed", retries=20)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(play, "Wish", lambda: LAID)
+        patch.setattr(play, "Wish", lambda configs: LAID)
         patch.setattr(play, "Table", lambda *given: tables.append(Table(*given)) or tables[0])
         visit(tmp_path, act)
 
@@ -265,6 +267,27 @@ def test_settings_name_the_folder_and_only_what_differs_from_the_terminals(tmp_p
     words = wish.words(tmp_path)
     assert f"output_dir={tmp_path}/play-holdem-1_tight-game.hands_3-seed_4"[:60] in str(words)
     assert {"seats.0.agent=subject", "seats.measured=0", "seats.1.player=tight"} <= set(words)
+
+
+def test_games_of_the_readers_own_are_played_on_pages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "game").mkdir()
+    (tmp_path / "game" / "small.yaml").write_text("_target_: ours.grid.Small\nsize: 3\n")
+    (tmp_path / "ours").mkdir()
+    (tmp_path / "ours" / "grid.py").write_text(
+        "from dataclasses import dataclass\n"
+        "from gauntlet.games.tic_tac_toe import TicTacToe\n\n"
+        "@dataclass(frozen=True)\nclass Small(TicTacToe):\n    pass\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setenv("GAUNTLET_PACKAGES", "ours")
+    assert {"small", "uno"} <= {*choices("game", [tmp_path])}
+    wish = Wish(game="small", others={0: "random"}, configs=[tmp_path])
+    cells, _ = composed(*wish.words(tmp_path))
+    assert {cell.labels["game"] for cell in cells} == {"small"}
+    assert "agent=human,greedy" in wish.words(tmp_path), "its scripted player, so it was built"
 
 
 # --- at the terminal

@@ -36,7 +36,7 @@ from gauntlet.agents.prompting.cloze import Cloze
 from gauntlet.agents.random import Random
 from gauntlet.agents.search import Search
 from gauntlet.common.errors import ModelError, UserError
-from gauntlet.common.ids import PACKAGE, ROOMS
+from gauntlet.common.ids import PACKAGE, ROOMS, dotted_name
 from gauntlet.games.air_land_sea import AirLandSea
 from gauntlet.games.holdem import Holdem
 from gauntlet.games.rock_paper_scissors import RockPaperScissors
@@ -391,7 +391,7 @@ def test_every_file_that_a_class_reads_counts(
                 except (UserError, ValueError):
                     continue
             own = path.is_relative_to(ROOT)  # it may concern other games alone
-            if not (own and path.relative_to(ROOT).as_posix() in code_files(case)):
+            if not (own and path.relative_to(ROOT / "gauntlet").as_posix() in code_files(case)):
                 wrong += [f"{case}: {path.name}"] * unnoticed(before, after, own)
     assert wrong == []
     reading = {case: names for case, names in read.items() if names}
@@ -419,7 +419,7 @@ def test_every_setting_that_may_name_a_file_is_known() -> None:
     """New ones must be listed, and if it names a file the class needs `SETTINGS`."""
     for name in kinds():
         module, _, cls = name.rpartition(".")
-        kind = getattr(importlib.import_module(module), cls)
+        kind = getattr(importlib.import_module(dotted_name(module)), cls)
         hints = typing.get_type_hints(kind)
         fields = {field.name for field in dataclasses.fields(kind) if field.init}
         texts = {one for one in fields if re.search(r"\bstr\b|Mapping|Path", str(hints[one]))}

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import stat
+import subprocess
 import sys
 import tarfile
 import zipfile
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from gauntlet.pipeline import track, verify
+from gauntlet.pipeline.library import Shelf
 from gauntlet.pipeline.log.archive import others
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.records import held
+from gauntlet.pipeline.pages.run_status import state_of
 from gauntlet.pipeline.runs import main
 from gauntlet.pipeline.tables.registry import load_cells
 from gauntlet.pipeline.tables.run_metadata import facts
+from tests.nodes import ROOT
 from tests.pipeline.conftest import Capsys, Once, Refusal
 from tests.pipeline.stores import runs
 
@@ -111,8 +117,60 @@ def test_import_takes_a_folder_or_an_archive(
     assert main(["import", str(source), str(new), "--store", str(store)]) == 0
     log = [*Folder(played).matches()]
     assert [*Folder(new).matches()] == log != []
-    assert [*tmp_path.glob(".import-*")] == []
+    assert [*tmp_path.glob(".unfinished-*")] == []
+    assert not Folder(new).import_file.exists()
     assert played.exists()
+
+
+KILLED = """
+import os, sys
+from gauntlet.pipeline import runs
+module, name = sys.argv[1].split(":")
+setattr(getattr(runs, module), name, lambda *_: os._exit(9))
+runs.main(sys.argv[2:])
+"""
+
+
+@pytest.mark.parametrize("at", ["track:main", "archive:unpacked", "shutil:copytree"])
+def test_a_killed_import_is_no_finished_one_and_goes_on(
+    at: str, played: Path, store: Path, tmp_path: Path, refusal: Refusal, capsys: Capsys
+) -> None:
+    capsys.readouterr()
+    new, more = tmp_path / "new", ["--store", str(store)]
+    command = ["import", str(played), str(new), *more]
+    killed = subprocess.run([sys.executable, "-c", KILLED, at, *command], cwd=ROOT)
+    assert killed.returncode == 9
+    assert new.exists() == (at == "track:main") == Folder(new).import_file.exists()
+    if new.exists():
+        assert state_of(Shelf(Folder(new))) == "importing"
+        other = shutil.copytree(played, tmp_path / "other")
+        assert "exists already" in refusal(main(["import", str(other), str(new), *more]))
+    assert main(command) == 0
+    assert [*Folder(new).matches()] == [*Folder(played).matches()]
+    assert len(runs(store)) == 2
+    assert state_of(Shelf(Folder(new))) == "imported"
+    assert [*tmp_path.glob(".unfinished-*")] == []
+    assert "exists already" in refusal(main(command))
+
+
+def test_mv_to_another_disk_leaves_no_half_of_a_folder(
+    played: Path, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capsys
+) -> None:
+    log, new = [*Folder(played).matches()], tmp_path / "new"
+    monkeypatch.setattr(Path, "lstat", lambda path: SimpleNamespace(st_dev=-1))
+    command = ["mv", str(played), str(new), "--store", str(store)]
+    with monkeypatch.context() as full:
+        full.setattr(shutil, "copyfile", no_space)
+        with pytest.raises(shutil.Error):
+            main(command)
+    assert not new.exists()
+    assert main(command) == 0
+    assert [*Folder(new).matches()] == log
+    assert not played.exists()
+
+
+def no_space(*_: object, **__: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_an_imported_folder_shares_no_runs_with_the_original(

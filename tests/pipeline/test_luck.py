@@ -15,11 +15,13 @@ import pytest
 
 from gauntlet.games.holdem import Holdem
 from gauntlet.pipeline import report
-from gauntlet.pipeline.judging.luck import error_of
+from gauntlet.pipeline.judging import luck
+from gauntlet.pipeline.judging.luck import Luck, error_of
 from gauntlet.pipeline.judging.references import Reference, games_of, judged
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.plan.rng import DEAL, stream
 from tests.pipeline.conftest import Capsys, Sweep
+from tests.pipeline.made import KnownBaseline, about, summary_table, won
 
 COLUMNS = ["estimate", "ci_low", "ci_high"]
 
@@ -82,7 +84,24 @@ def test_rotated_matches_are_judged_in_the_seat_that_the_player_had(
     gained = list(stored(folder)["advantages"].values())
     assert len(gained) == 16
     (row,) = summary(folder).to_dict("records")
-    assert row["estimate"] == pytest.approx(row["baseline"] + np.mean(gained))
+    assert (row["estimator"], row["estimate"]) == ("raw", 0.5), "equal players share every deal"
+    (luckless,) = pd.read_csv(folder / "luck.csv").to_dict("records")
+    assert luckless["estimate"] == pytest.approx(row["baseline"] + np.mean(gained))
+
+
+def test_cells_of_a_game_take_the_same_estimate(tmp_path: Path) -> None:
+    """One cell whose luck is known, and one or two whose results do not vary."""
+    rng, cells = np.random.default_rng(1), []
+    for name, figures, spread in (("a", [0, 1] * 20, 0.01), *((b, [1] * 40, 0.2) for b in "bc")):
+        cells.append(won(about(name, baseline=KnownBaseline(0.5, 0.0)), figures))
+        found = {each.match: float(rng.normal(0, spread)) for each in cells[-1].outcomes}
+        luck.keep(tmp_path, cells[-1].about, Luck("", "random", 1, 0.5, 0.0, found))
+    for many, leading in ((1, True), (2, True), (3, False)):
+        judged = luck.with_adjustment(tmp_path, cells[:many])
+        assert [cell.adjusted and cell.adjusted.leads for cell in judged] == [leading] * many
+        table = summary_table(judged)
+        assert table["estimator"].tolist() == ["adjusted" if leading else "raw"] * many
+    assert table["estimate"].tolist() == [0.5, 1.0, 1.0]
 
 
 HANDS = ("game=holdem_hands", "game.hands=2", "baseline=random", "rotate=true")

@@ -241,7 +241,7 @@ def made(at: int, wins: int, prompt: str, adjusted: bool, stopped: bool) -> Cell
 
 def test_a_luckless_difference_ends_where_the_measure_does() -> None:
     """Luck-adjusted values may lie outside the range of wins; what they estimate does not."""
-    low, high = (made(at, wins, "cloze", True, stopped=True) for at, wins in enumerate((0, 12)))
+    low, high = (made(at, wins, "cloze", True, False) for at, wins in enumerate((0, 12)))
     values = np.array([-0.4, 0.1] * 6)
     assert low.adjusted
     assert high.adjusted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,10 @@ import pandas as pd
 import pytest
 
 from gauntlet.common.errors import UserError
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.pages import sheets
 from gauntlet.pipeline.plan.cells import Cell
+from gauntlet.pipeline.tables.registry import read_table
 from tests.nodes import nodes
 from tests.pipeline.composing import cells_of, composed
 from tests.pipeline.conftest import FAST, Capsys, Refusal, Sweep
@@ -177,6 +181,33 @@ def test_a_mistake_in_a_player_is_one_line(
     assert line in refusal(sweep("seats.0.player=mine", more(conf), "agent=random"))
 
 
+SCORING = "agent: {_target_: tests.pipeline.habits.Scoring}\n"
+
+
+def test_an_agent_without_a_method_asks_the_model_that_its_player_names(
+    sweep: Sweep, conf: Path, folder: Path
+) -> None:
+    (conf / "player" / "mine.yaml").write_text(f"{SCORING}model: fake\n")
+    own = ("game=tic_tac_toe", "packages=[tests]", more(conf))
+    assert sweep(*own, "seats.1.agent=null", "seats.1.player=mine", "deals=2") == 0
+    played = [made for match in matches(folder).values() for made in match.decisions]
+    assert {len(made.asked) for made in played if made.seat == 1 and not made.forced} == {1}
+    (described,) = Folder(folder).all_cells()
+    assert described.players[1] == "mine"
+    assert (described.labels["model"], described.labels["prompt"]) == ("fake", "-")
+
+
+def test_an_agent_that_asks_without_a_model_ends_the_run_in_a_line(
+    sweep: Sweep, conf: Path, capsys: Capsys
+) -> None:
+    (conf / "player" / "mine.yaml").write_text(SCORING)
+    own = ("game=tic_tac_toe", "packages=[tests]", more(conf))
+    assert sweep(*own, "seats.1.agent=null", "seats.1.player=mine", "deals=2") == 2
+    error = capsys.readouterr().err
+    assert error.startswith("gauntlet: Scoring.decide asks a model, but the player has none")
+    assert error.count("\n") == 1
+
+
 def test_a_round_robin_is_a_cell_a_pair_on_the_same_deals(sweep: Sweep, folder: Path) -> None:
     assert sweep(*ROUND, "deals=10") == 0
     first: defaultdict[int, set[str]] = defaultdict(set)
@@ -286,3 +317,35 @@ def test_choices_typed_for_several_grids_keep_the_grids_that_list_them(built: Bu
     ]
     assert games("game=rock_paper_scissors", two) == ["rock_paper_scissors"]
     assert games("players=[random,dqn?]", "game=uno,hive") == ["uno"]
+
+
+NAMES = ("NA", "null", "42", "007", "qwen2.5-7b")
+
+
+def test_players_may_be_called_what_other_formats_take_for_a_value(
+    sweep: Sweep, conf: Path, folder: Path
+) -> None:
+    """YAML's null, a number of Hydra's, what pandas takes for a missing field, a dot."""
+    for number, name in enumerate(NAMES, start=1):
+        agent = f"agent: uct\nagent.playouts: {number}\n"
+        (conf / "player" / f"{name}.yaml").write_text(agent)
+    players = ",".join(f"'{name}'" for name in NAMES)
+    own = ("game=tic_tac_toe", "pairing=round_robin", more(conf))
+    assert sweep(*own, f"players=[{players}]", "deals=1") == 0
+    summary = read_table(folder / "summary.csv")
+    assert {*summary["agent"]} == {*NAMES[:-1]}
+    assert len(summary) == 10
+    headings, rows = sheets.read(folder / "summary.csv")
+    place = headings.index("agent")
+    assert {row[place] for row in rows} == {(name, name) for name in NAMES[:-1]}
+
+
+def test_a_player_by_another_name_is_told(
+    built: Built, conf: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("a", "b"):
+        (conf / "player" / f"{name}.yaml").write_text("agent: random\n")
+    own = ("game=tic_tac_toe", "pairing=round_robin", more(conf))
+    assert len(built(*own, "players=[a,b,first]")) == 2
+    (line,) = {record.getMessage() for record in caplog.records if record.name == "gauntlet"}
+    assert re.findall(r"against_first-\w", line) == ["against_first-b", "against_first-a"]

@@ -44,7 +44,7 @@ class Watched:
 
 @pytest.fixture
 def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
-    """Record every attempt at a match, in order."""
+    """Record every attempt at a match, in order; replays are none."""
     seen = Watched()
     begin, answer = Table.__init__, FakeModel.answer
 
@@ -59,6 +59,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
 
     monkeypatch.setattr(Table, "__init__", beginning)
     monkeypatch.setattr(FakeModel, "answer", answering)
+    monkeypatch.setattr(preflight.Preflight, "_replay", lambda *_: None)
     return seen
 
 
@@ -351,3 +352,45 @@ def test_what_a_later_run_plays_counts_as_failed_no_more(
     assert sweep("prompt=cloze", "deals=6") == 0
     assert list(summary(folder)["failed"]) == [0]
     assert "failed" not in summary(folder)["warning"][0]
+
+
+REMEMBERING = ("agent=fixed", "~agent.place", "agent._target_=tests.pipeline.habits.Remembering")
+OWN = ("game=tic_tac_toe", "packages=[tests]")
+
+
+def replayed(text: str) -> list[str]:
+    return [line for line in lines(text, "preflight") if "played again" in line]
+
+
+def test_an_agent_with_state_of_its_own_between_matches_is_named(
+    sweep: Sweep, capsys: Capsys
+) -> None:
+    """Once, though it is in two cells; the others of the sweep are not."""
+    assert sweep(*OWN, *REMEMBERING, "seats.0.agent=random,first", "deals=2") == 0
+    (line,) = replayed(capsys.readouterr().out)
+    assert "seat 1 (fixed" in line
+    assert re.search(r"decisions\.\d\.chosen is \d, not \d", line)
+
+
+@pytest.mark.parametrize(
+    "played", ["prompt=cloze", "prompt=tot", "agent=random", "agent=uct agent.playouts=4"]
+)
+def test_players_that_keep_nothing_are_not(sweep: Sweep, capsys: Capsys, played: str) -> None:
+    assert sweep("game=tic_tac_toe", *played.split(), "deals=2") == 0
+    assert not replayed(capsys.readouterr().out)
+
+
+def test_the_replay_asks_no_model(
+    sweep: Sweep, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has the replies of the record."""
+    answer, asked = FakeModel.answer, list[Request]()
+
+    def answering(self: FakeModel, requests: Sequence[Request]) -> Sequence[Reply]:
+        asked.extend(requests)
+        return answer(self, requests)
+
+    monkeypatch.setattr(FakeModel, "answer", answering)
+    assert sweep(*OWN, "prompt=cloze", "deals=2") == 0
+    decisions = [made for match in matches(folder).values() for made in match.decisions]
+    assert len(asked) == sum(len(made.asked) for made in decisions)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Sequence
@@ -29,11 +30,13 @@ from gauntlet.models.base import Reply, Request
 from gauntlet.models.fake import Fake, FakeModel
 from gauntlet.pipeline.config.compose import CONF
 from gauntlet.pipeline.config.nodes import build
+from gauntlet.pipeline.log import progress
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.plan.cells import Cell, Plan, Player, Task
 from gauntlet.pipeline.play.scheduler import Scheduler
-from tests.pipeline.conftest import Once, Refusal, Sweep
+from gauntlet.pipeline.sweep import play
+from tests.pipeline.conftest import Capsys, Once, Refusal, Sweep
 from tests.pipeline.logs import matches, preparations
 
 METHODS = ("pride", "label_study")
@@ -43,6 +46,26 @@ every_method = pytest.mark.parametrize("method", METHODS)
 def notes(folder: Path) -> list[dict[str, Any]]:
     found = matches(folder).values()
     return [decision.notes for r in found for decision in r.decisions if decision.notes]
+
+
+@pytest.mark.parametrize(("prompt", "names"), [("pride", {"Pride"}), ("cloze", set())])
+def test_what_is_prepared_is_shown_until_a_match_ends(
+    sweep: Sweep, capsys: Capsys, monkeypatch: pytest.MonkeyPatch, prompt: str, names: set[str]
+) -> None:
+    """A preparation may take minutes, without any match."""
+    monkeypatch.setattr(progress, "AT_LEAST_EVERY", 0)
+
+    class Bar(progress.Bar):
+        def __enter__(self) -> progress.Bar:
+            entered = super().__enter__()
+            self.tick()
+            return entered
+
+    monkeypatch.setattr(play, "Bar", Bar)
+    assert sweep(f"prompt={prompt}", "deals=1", "controls=[]") == 0
+    first, *_, last = re.findall("played . of .+ matches, (.+)", capsys.readouterr().out)
+    assert {*re.findall(r"preparing (\w+), under way", first)} == names
+    assert "preparing" not in last
 
 
 @every_method

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
+import sys
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from gauntlet.pipeline import report as command
@@ -164,6 +167,65 @@ def test_a_page_shows_the_first_figures_of_each_kind() -> None:
     alike = {f"choices_{number}": replace(one, kind="choices") for number in range(8)}
     shown = [name for name, _ in report._on_page({"win_rates": one, **alike})]
     assert shown == ["win_rates", *(f"choices_{number}" for number in range(6))]
+
+
+PLIES = """
+from gauntlet.pipeline.tables.registry import table
+
+@table("{name}", {{"cell": "the cell", "plies": "mean moves per match"}})
+def plies(results):
+    for cell in results.cells:
+        yield {{"cell": cell.about.name, "plies": cell.outcomes.column("plies").mean()}}
+"""
+
+
+def test_a_table_lies_beside_the_users_games(
+    sweep: Sweep, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ours").mkdir()
+    (tmp_path / "ours" / "tables.py").write_text(PLIES.format(name="lengths"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(registry, "_TABLES", {**registry.tables()})
+    assert sweep("game=tic_tac_toe", "agent=first", "deals=2", "packages=[ours]") == 0
+    written = pd.read_csv(folder / "lengths.csv")
+    assert list(written.columns) == ["cell", "plies"]
+    assert written["plies"].between(5, 9).all()
+    (folder / "lengths.csv").unlink()
+
+    def report(packages: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "gauntlet.pipeline.report", str(folder)],
+            env={**os.environ, "GAUNTLET_PACKAGES": packages},
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+
+    assert report("").returncode == 0
+    assert not (folder / "lengths.csv").exists(), "code of an untrusted package was run"
+    assert report("absent,ours").returncode == 0
+    assert pd.read_csv(folder / "lengths.csv").equals(written)
+    (tmp_path / "ours" / "tables.py").write_text(PLIES.format(name="summary"))
+    taken = report("ours")
+    assert taken.returncode == 2
+    assert "ours/tables.py line 4: ValueError" in taken.stderr
+    assert taken.stderr.count("\n") == 1
+
+
+def test_what_cannot_be_written_is_shown_all_the_same(
+    sweep: Sweep, folder: Path, capsys: Capsys
+) -> None:
+    assert sweep("game=tic_tac_toe", "prompt=cloze", "deals=1") == 0
+    assert command.main([str(folder)]) == 0
+    printed = capsys.readouterr().out.rpartition("\n\nreport: ")[0]
+    (folder / "summary.csv").unlink()
+    (folder / "summary.csv").mkdir()
+    assert command.main([str(folder)]) == 2
+    shown = capsys.readouterr()
+    assert shown.err == f"gauntlet: {folder}/summary.csv: Is a directory\n"
+    assert shown.out.strip()
+    assert shown.out.strip() in printed
 
 
 def test_what_cannot_be_written_is_named(sweep: Sweep, folder: Path, capsys: Capsys) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import re
@@ -80,6 +81,14 @@ def test_the_terminal_shows_scores_and_on_request_prompts(
     assert replay.main([match, "--in", str(folder), "--prompts"]) == 0
     assert "Which option is best? Reply with its letter." in capsys.readouterr().out
     assert "Which option is best?" not in brief
+
+
+def test_every_winner_of_a_match_is_named(once: Once, folder: Path) -> None:
+    once("deals=1", "prompt=cloze")
+    (match,) = matches(folder)
+    shown = replay.replay(match, [folder])
+    several = dataclasses.replace(shown, returns=(1.0, -2.0, 1.0), scores=None, forfeits=())
+    assert re.findall(r"player (\d)", several.outcome) == ["0", "2"]
 
 
 def test_an_unknown_match_is_one_clear_line(once: Once, folder: Path, refusal: Refusal) -> None:

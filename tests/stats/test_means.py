@@ -129,14 +129,14 @@ def test_deals_all_alike_leave_room_for_what_was_not_seen() -> None:
 
 
 def test_luck_adjusted_results_reach_a_blunder_in_one_seating() -> None:
-    """Half of the span from the mean, in one of the matches of a deal; for results that differ
-    more, two standard deviations."""
+    """Half of the span from the mean, or its end, in one of the matches of a deal; for results that
+    differ more, two standard deviations."""
     x = [0.3, 0.4, 0.5]
-    assert reaching(x, SHARE) == pytest.approx((-0.1, 0.9))
-    assert reaching(x, SHARE, 2) == pytest.approx((0.15, 0.65))
+    assert reaching(x, SHARE) == pytest.approx((-0.1, 1.0))
+    assert reaching(x, SHARE, 2) == pytest.approx((0.15, 0.7))
     assert reaching(x, SHARE, 4) == pytest.approx((0.2, 0.6)), "two standard deviations of 0.1"
-    assert reaching([x, x], (-100.0, 100.0), 2)[0] == pytest.approx([-49.6, -49.6])
-    assert reaching([0.3], SHARE) == pytest.approx((-0.2, 0.8))
+    assert reaching([x, x], (-100.0, 100.0), 2)[0] == pytest.approx([-49.8, -49.8])
+    assert reaching([0.3], SHARE) == pytest.approx((-0.2, 1.0))
     assert reaching(x, BOUNDLESS) == BOUNDLESS
 
 

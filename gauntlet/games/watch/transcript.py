@@ -12,9 +12,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from gauntlet.common.errors import UserError
 from gauntlet.games.base import Action, Game, Observation
-from gauntlet.games.playouts import LONGEST, policy_probabilities, scripted_move
+from gauntlet.games.contract import check_length
+from gauntlet.games.playouts import policy_probabilities, scripted_move
 
 Moves = tuple[Action, ...]
 
@@ -132,8 +132,7 @@ def _play_to_end(
     """Return the moves of one game to its end. Raises UserError if it does not end."""
     history: list[Moves] = []
     while seats := game.to_move(state):
-        if len(history) == LONGEST:
-            raise UserError(f"{type(game).__name__} is not over after {LONGEST:,} steps")
+        check_length(game, len(history))
         history.append(
             tuple(scripted_move(game, state, seat, policies[seat], rng) for seat in seats)
         )

@@ -7,13 +7,14 @@ known are rows of `tests/models/test_api_refusals.py`.
 from __future__ import annotations
 
 import email.utils
+import math
 import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from gauntlet.models.api.dialects.base import is_count
+from gauntlet.models.api.dialects.base import count_at
 
 Meaning = Literal[
     "again", "unpaid", "region", "filtered", "context", "limit", "key", "missing", "refused"
@@ -230,8 +231,8 @@ def failure(reply: Any, status: int | None = None) -> Failure | None:
     names = [*_names(part)]
     kind = next((name for name in names if name in MEANINGS), names[0] if names else "")
     if status is None:
-        code = part.get("code")
-        known = is_count(code) and 400 <= code < 600
+        code = count_at(part, "code")
+        known = code is not None and 400 <= code < 600
         status = code if known else next((STATUSES[one] for one in names if one in STATUSES), None)
     message, field = _message(part)
     failed = Failure(message, status, kind, field)
@@ -243,7 +244,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     """The delay a server asks for, in seconds; headers give milliseconds, seconds or a date."""
     for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:
-            return max(0.0, float(headers[name]) / scale)
+            seconds = float(headers[name]) / scale
+            return max(0.0, seconds) if math.isfinite(seconds) else None
         except (KeyError, ValueError):
             continue
     try:

@@ -269,7 +269,7 @@ class Asker:
             raise self._unsent(error) from None
         if response.status >= 300:
             raise self._status(response, body)
-        return mask_secret(response.body.decode(errors="replace"), self._key, MARK)
+        return mask_secret(response.body.decode("utf-8-sig", "replace"), self._key, MARK)
 
     def _unsent(self, error: httpx2.HTTPError) -> RetryableError:
         """The error of a connection that failed."""
@@ -289,7 +289,7 @@ class Asker:
                 f"{self.who}: it sends us on to {there!r}, where the key does not go by itself; if "
                 "that is right, set model.base_url to it"
             )
-        text = response.body.decode(errors="replace")
+        text = response.body.decode("utf-8-sig", "replace")
         try:
             failed = failure(json.loads(text), response.status)
         except (ValueError, RecursionError):

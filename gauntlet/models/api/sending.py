@@ -29,6 +29,8 @@ NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, http
 """Connection failures from before the request was sent."""
 PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 """The environment variables of proxies, which may be in upper case too."""
+CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+"""The environment variables of certificates."""
 SLACK_SECONDS = 1.0
 """Added to the timeout of a whole request, so that the connect timeout fires first."""
 LAST_SECONDS = 0.7
@@ -73,13 +75,19 @@ class Call:
 class Sender:
     """Sends requests to one server, from any number of threads.
 
-    Raises ModelError for a proxy in the environment that cannot be used.
+    Raises ModelError for a proxy or certificates in the environment that cannot be used.
     """
 
     def __init__(
         self, base_url: str, headers: Mapping[str, str], timeout: float, connections: int
     ) -> None:
         """timeout: seconds to connect, and between two bytes."""
+        try:
+            verified_by = certificates()
+        except OSError as error:  # also ssl.SSLError
+            named = [name for name in CERTIFICATES if os.environ.get(name)]
+            where = f"{' or '.join(named)} names" if named else "this machine has"
+            raise ModelError(f"{where} certificates that cannot be read: {error}") from error
         limits = httpx2.Limits(max_connections=connections, max_keepalive_connections=connections)
         self._timeout, self._base_url = timeout, base_url.rstrip("/")
         try:
@@ -88,7 +96,7 @@ class Sender:
                 timeout=timeout,
                 limits=limits,
                 follow_redirects=False,
-                verify=certificates(),
+                verify=verified_by,
                 event_hooks={"response": [limit_response]},
             )
         except (ImportError, ValueError, httpx2.InvalidURL):

@@ -20,7 +20,8 @@ def choose(logits: torch.Tensor, temperature: float, rng: np.random.Generator) -
     """The argmax at temperature 0, else a sample from softmax(logits / temperature)."""
     if temperature <= 0:
         return int(logits.argmax())
-    chances = torch.softmax(logits.double() / temperature, dim=-1).cumsum(dim=-1).cpu().numpy()
+    below = logits.double() - logits.max()  # divided afterwards, so that nothing overflows to nan
+    chances = torch.softmax(below / temperature, dim=-1).cumsum(dim=-1).cpu().numpy()
     return int(np.searchsorted(chances, rng.random() * chances[-1], side="right"))
 
 

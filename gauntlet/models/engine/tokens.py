@@ -29,6 +29,8 @@ AROUND = 3
 
 FRAGMENTS = 100_000
 """Maximum number of cached fragments; a full cache is cleared."""
+BEFORE = ("\n", ":", ")")
+"""Ends of prompts, after which a choice is spelt."""
 MATCH = 0.8
 """The least share of a network's tokens that its tokenizer has; the rest is padding."""
 
@@ -162,9 +164,7 @@ class Tokens:
         return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def _spellings(self, choice: str) -> tuple[int, ...]:
-        # After a line break, because SentencePiece tokenizers put a space before standalone text.
-        before = self._bare("\n")
-        spelt = [self._bare(f"\n{space}{choice}")[len(before) :] for space in ("", " ")]
+        spelt = [self._within(f"{space}{choice}") for space in ("", " ")]
         unknown = self.tokenizer.unk_token_id
         single = {ids[0] for ids in spelt if len(ids) == 1 and ids[0] != unknown}
         if not single or not choice.strip():
@@ -174,6 +174,15 @@ class Tokens:
                 f"as {' + '.join(map(repr, pieces)) or 'nothing'}"
             )
         return tuple(sorted(self._known([*single])))
+
+    def _within(self, text: str) -> list[int]:
+        """The tokens of a text that follows another. Alone, SentencePiece tokenizers put a space
+        before it; after some characters, a vocabulary may join its beginning to them."""
+        for before in BEFORE:
+            start, both = self._bare(before), self._bare(before + text)
+            if both[: len(start)] == start:
+                return both[len(start) :]
+        return self._bare(text)
 
     def _special_opening(self) -> list[int]:
         """The special tokens that the tokenizer puts before a raw text. Those that it puts after

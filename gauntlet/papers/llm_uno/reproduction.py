@@ -21,10 +21,11 @@ from gauntlet.papers.published import (
     share_row,
     view,
 )
-from gauntlet.papers.reproductions import Reproduction, Settings, available, read_csv
+from gauntlet.papers.reproductions import Reproduction, Settings, available
 from gauntlet.papers.verdicts import Estimate
 from gauntlet.pipeline.tables.plot_style import save_png
 from gauntlet.pipeline.tables.primary_test import RAW
+from gauntlet.pipeline.tables.registry import read_table
 from gauntlet.stats.proportions import binomial_test
 
 FIGURES = {"solo": "fig5", "coop": "fig6"}
@@ -51,9 +52,9 @@ def reproduce(settings: Settings) -> Reproduction:
         name = f"llm_uno_{experiment}"
         sizes = (f"model={','.join(model_names)}", f"deals={settings.deals}")
         folder = settings.run(name, name, "paper_bugs=true", *sizes)
-        own = win_rates(read_csv(folder / "summary.csv")).assign(experiment=experiment)
+        own = win_rates(read_table(folder / "summary.csv")).assign(experiment=experiment)
         parts.append(own.assign(moves=own["cell"].map(recent_moves(folder))))
-    seats, cells = read_csv(base / "seats.csv"), pd.concat(parts[1:] or parts, ignore_index=True)
+    seats, cells = read_table(base / "seats.csv"), pd.concat(parts[1:] or parts, ignore_index=True)
     figures_dir = settings.out / "figures"
     save_png(figures(seats, cells, settings.models), figures_dir)
     found = frame(rows(seats, cells, settings.models))

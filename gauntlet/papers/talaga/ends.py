@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gauntlet.papers.reproductions import read_csv
 from gauntlet.papers.verdicts import Estimate
 from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.tables.registry import read_table
 from gauntlet.stats.intervals import effective_games
 from gauntlet.stats.proportions import clopper_pearson
 
@@ -75,7 +75,7 @@ def sides(folder: Path) -> dict[str, tuple[str, str]]:
 def results_by_pair(folder: Path) -> dict[tuple[str, str], dict[str, Ends]]:
     """The results of each two players of an output_dir with finished matches, for both sides."""
     players, results = sides(folder), dict[tuple[str, str], dict[str, Ends]]()
-    table, matches = read_csv(folder / "outcomes.csv"), match_table(folder)
+    table, matches = read_table(folder / "outcomes.csv"), match_table(folder)
     for _, row in table[table["matches"] > 0].iterrows():
         player, other = players[row["cell"]]
         both = matches[(matches["player"] == player) & (matches["opponent"] == other)]
@@ -129,7 +129,7 @@ def opponent_view(ends: Ends) -> Ends:
 def results_by_player(folder: Path) -> dict[str, Ends]:
     """The results of each player of a round robin over all opponents; none unless all met."""
     results, matches = {}, match_table(folder)
-    for _, row in read_csv(folder / "standings.csv").iterrows():
+    for _, row in read_table(folder / "standings.csv").iterrows():
         player = model_name(row["player"])
         results[player] = _ends(row, matches[matches["player"] == player])
     return results

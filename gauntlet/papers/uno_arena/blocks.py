@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from gauntlet.papers.reproductions import read_csv
 from gauntlet.papers.uno_arena.changes import Change, change, ranked, side
 from gauntlet.papers.uno_arena.lines import (
     Line,
@@ -19,6 +18,7 @@ from gauntlet.papers.uno_arena.lines import (
     with_names,
 )
 from gauntlet.papers.uno_arena.tables import Block
+from gauntlet.pipeline.tables.registry import read_table
 
 TABLES = ("table2", "table3", "table3_rotated", "table4", "table5")
 FIVE = ("gpt-3.5", "gpt-4", "gemini-pro", "llama2", "chatglm3")
@@ -120,5 +120,5 @@ def expected_players(table: str, scripted: Sequence[str], models: Sequence[str])
 
 def read_traces(folder: Path) -> pd.DataFrame:
     """Return traces.csv with `who`, for the cells that count."""
-    stands = with_names(read_csv(folder / "metrics" / "traces.csv", "key", "name"))
+    stands = with_names(read_table(folder / "metrics" / "traces.csv", "key", "name"))
     return stands[stands["key"].isin(newest(folder))]

@@ -13,9 +13,9 @@ from typing import Any
 
 import pandas as pd
 
-from gauntlet.papers.reproductions import read_csv
 from gauntlet.papers.verdicts import Estimate
 from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.tables.registry import read_table
 
 ASKED = re.compile(r"llm\.(?P<model>.+)\.(?P<prompt>\w+)")
 BRACKETS = re.compile(r"\[[^]]*\]")
@@ -68,7 +68,7 @@ def read_metrics(folder: Path, threshold: float, fallbacks: str) -> pd.DataFrame
     """Return the rows of an output_dir's metrics.csv for the cells that count, with values from the
     true cards. `who` is the name of a scripted player or a model, `prompt` the model's prompt, ""
     for a scripted player."""
-    table = read_csv(folder / "metrics" / "metrics.csv", "key", "values", "name")
+    table = read_table(folder / "metrics" / "metrics.csv", "key", "values", "name")
     table = table[
         (table["threshold"] == threshold)
         & (table["values"] == "true")

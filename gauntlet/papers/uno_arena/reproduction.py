@@ -19,7 +19,7 @@ from rich.console import RenderableType
 from gauntlet.common.disk import write_atomically
 from gauntlet.common.errors import UserError
 from gauntlet.papers.published import Row, frame, paper, view
-from gauntlet.papers.reproductions import Reproduction, Settings, available, read_csv
+from gauntlet.papers.reproductions import Reproduction, Settings, available
 from gauntlet.papers.uno_arena import tables as uno_arena_tables
 from gauntlet.papers.uno_arena.blocks import (
     FIVE,
@@ -37,6 +37,7 @@ from gauntlet.papers.verdicts import COMPARED
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.tables import plot_style
 from gauntlet.pipeline.tables.metrics import heat_map, traces
+from gauntlet.pipeline.tables.registry import read_table
 from gauntlet.pipeline.tracking.judged import add_metrics
 
 SCRIPTED = ("random", "rule", "search", "dqn")
@@ -119,7 +120,7 @@ def _is_judged(settings: Settings, folder: Path, everybody: bool) -> bool:
     played = max(file.stat().st_mtime for file in Folder(folder).record_files())
     if not metrics_file.exists() or metrics_file.stat().st_mtime <= played:
         return False
-    table = read_csv(metrics_file, "key")
+    table = read_table(metrics_file, "key")
     return (
         set(table["tie"]) == {TIE}
         and set(THRESHOLDS.values()) <= set(table["threshold"])

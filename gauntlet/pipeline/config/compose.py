@@ -8,20 +8,20 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from hydra.core.override_parser.types import Override, Quote, QuotedString
+from hydra.core.override_parser.types import ChoiceSweep, Override, Quote, QuotedString
 from omegaconf import OmegaConf
 
 from gauntlet.common.errors import UserError, raised, raised_at, suggest
-from gauntlet.common.process import INTERRUPTED
+from gauntlet.common.process import INTERRUPTED, invocation
 from gauntlet.common.sanitize import visible
 from gauntlet.pipeline.config import read, resolved, secrets
 from gauntlet.pipeline.config.jobs import ABLATE, Configs, mapping_at, plain_data, user_errors
-from gauntlet.pipeline.config.output_dir import default_folder, listed_values
+from gauntlet.pipeline.config.output_dir import check_folder, default_folder, listed_values
 from gauntlet.pipeline.config.read import (
     GROUPS,
     KINDS,
@@ -30,8 +30,9 @@ from gauntlet.pipeline.config.read import (
     SweepConfig,
     missing_choice,
 )
+from gauntlet.pipeline.config.values import takes_list
 from gauntlet.pipeline.config.yaml_files import CONF as CONF
-from gauntlet.pipeline.config.yaml_files import SWEEP, first_sentence, reading
+from gauntlet.pipeline.config.yaml_files import SWEEP, existing, first_sentence, reading
 
 HELP = Path(__file__).parent / "help.txt"
 HELP_WIDTH = 80
@@ -87,6 +88,8 @@ def _composed(options: argparse.Namespace) -> tuple[Sequence[CellConfig], SweepC
     with reading(options.config_dir) as loader:
         configs = Configs(loader)
         typed = _typed(options.words, configs)
+        for one in typed:
+            _refuse_bare_list(one)
         simple = [one for one in typed if not one.is_sweep_override()]
         experiment, choices = configs.compose(
             tuple(str(one.input_line) for one in simple if one.key_or_group in OF_AN_EXPERIMENT)
@@ -106,6 +109,7 @@ def _composed(options: argparse.Namespace) -> tuple[Sequence[CellConfig], SweepC
         cells = [cell for job in jobs for cell in read.read_cells(job, find)]
         sweep = read.read_sweep([job.config for job in jobs])
         folder = default_folder(sweep.output_dir, typed, experiment, choices, [*chain(*grids)])
+        check_folder(folder)
     config = {**resolved.document(jobs), "output_dir": str(folder)}
     return cells, replace(sweep, output_dir=folder, config=config)
 
@@ -176,18 +180,24 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     except argparse.ArgumentError as error:
         raise UserError(str(error)) from error
     option_names = [name for action in parser._actions for name in action.option_strings]
-    for word in words:
+    for word, after in pairwise([*words, "VALUE"]):
         if word.startswith("-"):
-            raise UserError(f"{word} is not an option{suggest(word, option_names)}")
+            raise UserError(f"{word} is not an option{_as_setting(word, after, option_names)}")
         _refuse_word(word)
-    for folder in options.config_dir:
-        if not folder.is_dir():
-            raise UserError(f"--config-dir {folder}: the folder is not found")
-    options.config_dir = [folder.absolute() for folder in options.config_dir]
+    options.config_dir = existing(options.config_dir)
     # `++`: a seat's file need not list all keys that may be set, nor `ablate` any
     free = ("seats.", f"{ABLATE}=")
     options.words = [f"++{word}" if word.startswith(free) else word for word in words]
     return options
+
+
+def _as_setting(word: str, after: str, option_names: Sequence[str]) -> str:
+    """What would work instead of an option: a setting of that name, or another option."""
+    key, equals, value = word.lstrip("-").partition("=")
+    key = key.replace("-", "_")
+    if key.partition(".")[0] not in (*read.KEYS, *GROUPS):
+        return suggest(word, option_names)
+    return f"; a setting has no dashes: {key}={value if equals else after}"
 
 
 def _refuse_word(word: str) -> None:
@@ -203,6 +213,16 @@ def _refuse_word(word: str) -> None:
         raise UserError(f"{word}: it must be a mapping, as in {ABLATE}={{prompt.moves:0}}")
     if value == "null" and key in (*GROUPS, *KINDS):
         raise missing_choice(key, None)
+
+
+def _refuse_bare_list(override: Override) -> None:
+    """Raises UserError for `players=random,first`, which sweeps over two settings of `players`."""
+    key, sweep = override.key_or_group, override.value()
+    if not isinstance(sweep, ChoiceSweep) or not takes_list(read.KEYS.get(key)):
+        return
+    if not all(isinstance(value, list) for value in sweep.list):
+        values = ",".join(override.sweep_string_iterator())
+        raise UserError(f"{override.input_line}: {key} is a list: {key}=[{values}]")
 
 
 def _typed(words: Sequence[str], configs: Configs) -> list[Override]:
@@ -249,7 +269,8 @@ def _information(options: argparse.Namespace) -> str:
             groups = {name: loader.get_group_options(name) for name in names}
             if options.help and "=" not in options.help:
                 return _group_help(options.help, groups, [CONF, *options.config_dir])
-            return HELP.read_text(encoding="utf-8").replace("$GROUPS", _choices(groups))
+            text = HELP.read_text(encoding="utf-8").replace("$GROUPS", _choices(groups))
+            return re.sub(r"python -m (pipeline\.\w+)", lambda name: invocation(name[1]), text)
         configs = Configs(loader)
         typed = _typed(options.words, configs)
         for one in typed:

@@ -101,7 +101,8 @@ class Configs:
     def node(self, group: str, choice: str, allowed: Sequence[str]) -> Node:
         """The node of one choice of a group. allowed: the typed `allow_env` overrides."""
         new = "+" if group == "player" else ""  # `player` is not in the default config
-        config, _ = self.compose((f"{new}{group}={choice}", *allowed))
+        quoted = QuotedString(choice, Quote.single).with_quotes()  # 42 is a name too
+        config, _ = self.compose((f"{new}{group}={quoted}", *allowed))
         return plain_data(config[group])
 
     def jobs(self, overrides: Sequence[Override], ablate: Mapping[str, Any]) -> list[Composed]:

@@ -12,7 +12,8 @@ import importlib
 import os
 import sys
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from gauntlet.common.errors import UserError, raised, raised_at, suggest
@@ -117,6 +118,24 @@ def _lies_in(module: str, packages: Sequence[str]) -> bool:
     return any(f"{module}.".startswith(f"{package}.") for package in packages)
 
 
+@contextmanager
+def loading(module: str, what: str, allowed: Sequence[str]) -> Iterator[None]:
+    """Imports of a module, which may also lie in the current folder. Raises UserError for whatever
+    its code raises. what: how the message begins."""
+    if not _lies_in(module, OWN_PACKAGES) and os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+    try:
+        yield
+    except KeyboardInterrupt:  # `compose` decides whether it was Ctrl-C
+        raise
+    except BaseException as error:  # also SystemExit: a module must not end a run silently
+        at = raised_at(error, allowed)
+        reason = f"{at}: {raised(error)}" if at else error
+        if isinstance(error, ModuleNotFoundError) and error.name == module.partition(".")[0]:
+            reason = f"{reason}; install the package, or put it in the current folder"
+        raise UserError(f"{what} cannot be loaded: {reason}") from error
+
+
 def _find(node: Mapping[str, Any], where: str, packages: Sequence[str]) -> type[Any]:
     target = str(node.get(TARGET))
     module, _, name = dotted_name(target).rpartition(".")
@@ -126,18 +145,8 @@ def _find(node: Mapping[str, Any], where: str, packages: Sequence[str]) -> type[
             f"{where}._target_ is {target!r}; it must lie in {', '.join(allowed)} "
             f"(packages=[...] allows more, {PACKAGES}=NAME,... in records)"
         )
-    if not _lies_in(module, OWN_PACKAGES) and os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())
-    try:
+    with loading(module, f"{where}._target_ {target!r}", allowed):
         cls = getattr(importlib.import_module(module), name)
-    except KeyboardInterrupt:  # `compose` decides whether it was Ctrl-C
-        raise
-    except BaseException as error:  # also SystemExit: a module must not end a run silently
-        at = raised_at(error, allowed)
-        reason = f"{at}: {raised(error)}" if at else error
-        if isinstance(error, ModuleNotFoundError) and error.name == module.partition(".")[0]:
-            reason = f"{reason}; install the package, or put it in the current folder"
-        raise UserError(f"{where}._target_ {target!r} cannot be loaded: {reason}") from error
     if not (isinstance(cls, type) and dataclasses.is_dataclass(cls)):
         raise UserError(f"{where}._target_ {target!r} is not a dataclass")
     if not _lies_in(cls.__module__, allowed):

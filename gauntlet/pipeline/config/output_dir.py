@@ -11,6 +11,8 @@ from pathlib import Path
 from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig, OmegaConf
 
+from gauntlet.common.errors import UserError
+
 APART = ("game", "seats", "paper_bugs", "pairing", "players")
 """Keys that make different cells rather than more of the experiment's."""
 LONGEST = 60
@@ -44,6 +46,13 @@ def default_folder(
     order = sorted(changes, key=lambda key: (APART.index(re.split(r"[.@]", key)[0]), key))
     names = [changes[key] for key in order]
     return folder.with_name("-".join([folder.name, short_name(names)])) if names else folder
+
+
+def check_folder(folder: Path) -> None:
+    """Raises UserError if a file stands where the folder, or a folder above it, has to be."""
+    there = next(path for path in (folder, *folder.parents) if path.exists())
+    if not there.is_dir():
+        raise UserError(f"output_dir={folder}: {there} is a file, and should be a folder")
 
 
 def listed_values(override: Override) -> set[str]:

@@ -32,9 +32,10 @@ WHICH = ("path", "name")
 class SeatConfig:
     """One entry of a seating: the nodes of its player, and its goal.
 
-    asked: a suffix of its name, used if it asks a model. labels: the table's names for its parts.
-    where: the config path of its nodes, for messages. optional: whether it sits out of games that
-    it cannot play.
+    asked: suffixes of its name, used if it asks a model: for the model and for the prompt. labels:
+    the table's names for its parts. names_model: whether it has a model even if its agent has no
+    prompting method. where: the config path of its nodes, for messages. optional: whether it sits
+    out of games that it cannot play.
     """
 
     name: str
@@ -43,8 +44,9 @@ class SeatConfig:
     model: Node
     prompt: Node
     helps: int | None = None
-    asked: str = ""
+    asked: tuple[str, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
+    names_model: bool = False
     where: str = ""
     optional: bool = False
 
@@ -82,8 +84,7 @@ def read_player(name: str, job: Job) -> SeatConfig:
     written: Node = {"agent": "llm", "model": model, "prompt": prompt}
     parts = written if slash else job.find("player", name)
     seat = _of_parts(f"player={name}: ", parts, PARTS, job)
-    swept = [job.labels[part] for part in PARTS[1:] if parts.get(part) is None]
-    asked = "".join(f".{label}" for label in swept)
+    asked = tuple(f".{job.labels[part]}" if parts.get(part) is None else "" for part in PARTS[1:])
     return replace(seat, name=name, asked=asked, labels={**seat.labels, "agent": name})
 
 
@@ -155,13 +156,14 @@ def _of_parts(where: str, parts: Node, keys: Sequence[str], job: Job) -> SeatCon
             raise UserError(f"{where}{key} is not a setting{suggest(key, keys)}")
     labels = {part: _label(part, parts, job.labels[part]) for part in PARTS}
     nodes = {part: _node(part, parts, job, f"{where}{part}.") for part in PARTS}
-    return _seat(False, nodes, labels, where)
+    seat = _seat(False, nodes, labels, where)
+    return replace(seat, names_model=parts.get("model") is not None)
 
 
 def _seat(
     subject: bool, nodes: Mapping[str, Any], labels: Mapping[str, str], where: str
 ) -> SeatConfig:
-    asked = f".{labels['model']}.{labels['prompt']}"
+    asked = tuple(f".{labels[part]}" for part in PARTS[1:])
     return SeatConfig(labels["agent"], subject, **nodes, asked=asked, labels=labels, where=where)
 
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, TypedDict, get_type_hints
 from msgspec import Meta
 
 from gauntlet.common.errors import UserError
+from gauntlet.common.process import invocation
 from gauntlet.pipeline.config.jobs import Composed
 from gauntlet.pipeline.config.players import (
     SUBJECT,
@@ -322,7 +323,7 @@ def _values(config: Node) -> dict[str, Any]:
 def missing_choice(group: str, value: Any) -> UserError:
     return UserError(
         f"{group} is {format_value(value)}; a run needs one: {group}=NAME "
-        "(python -m pipeline.run --help lists them)"
+        f"({invocation('pipeline.run')} --help lists them)"
     )
 
 

@@ -47,7 +47,15 @@ def check_value(value: Any, hint: Any, where: str) -> Any:
     else:
         with suppress(msgspec.ValidationError):
             return msgspec.convert(value, hint)
-    raise UserError(f"{where} is {format_value(value)}; it must be {_words(hint)}")
+    example = f", as in {where}=[{value}]" if kind is tuple and isinstance(value, str) else ""
+    raise UserError(f"{where} is {format_value(value)}; it must be {_words(hint)}{example}")
+
+
+def takes_list(hint: Any) -> bool:
+    """Whether a value of this annotation may be a list."""
+    origin = typing.get_origin(hint) or hint
+    nested = origin in UNIONS or origin is typing.Annotated
+    return origin is tuple or (nested and any(map(takes_list, typing.get_args(hint))))
 
 
 def settings(

@@ -99,6 +99,14 @@ class OurFolders(SearchPathPlugin):
             search_path.append("command-line", f"yaml://{folder}")
 
 
+def existing(folders: Sequence[Path]) -> list[Path]:
+    """The config folders as absolute paths. Raises UserError if one is missing."""
+    for folder in folders:
+        if not folder.is_dir():
+            raise UserError(f"--config-dir {folder}: the folder is not found")
+    return [folder.absolute() for folder in folders]
+
+
 @contextmanager
 def reading(folders: Sequence[Path]) -> Iterator[ConfigLoader]:
     """Yield Hydra's loader for conf/ and these folders. Only Hydra's plugins and ours are loaded;

@@ -49,7 +49,7 @@ from gauntlet.pipeline.log.results import Adjusted, CellInfo, CellResults
 from gauntlet.pipeline.plan.baseline import policies_with_baseline, scripted_policies
 from gauntlet.pipeline.plan.cells import Cell, digest
 from gauntlet.pipeline.plan.rng import DEAL, LUCK, stream
-from gauntlet.stats.control_variates import corrected
+from gauntlet.stats.control_variates import corrected, leads
 
 WARNINGS = logging.getLogger("gauntlet")
 
@@ -217,8 +217,31 @@ def read(folder: Path, about: CellInfo) -> Luck | None:
 
 
 def with_adjustment(folder: Path, results: Sequence[CellResults]) -> list[CellResults]:
-    """The results with their stored luck adjustment."""
-    return [replace(result, adjusted=adjusted(folder, result)) for result in results]
+    """The results with their stored luck adjustment, which leads in all cells of a game and a
+    measure or in none, so that their estimates can be compared: by the vote of each cell."""
+    found = [replace(result, adjusted=adjusted(folder, result)) for result in results]
+    votes: dict[tuple[str, str], list[bool]] = defaultdict(list)
+    for result in found:
+        if result.adjusted is not None:
+            votes[_compared(result)].append(_leads(result, result.adjusted))
+    leading = {group for group, given in votes.items() if 2 * sum(given) >= len(given)}
+    return [
+        result
+        if result.adjusted is None
+        else replace(result, adjusted=replace(result.adjusted, leads=_compared(result) in leading))
+        for result in found
+    ]
+
+
+def _compared(result: CellResults) -> tuple[str, str]:
+    return result.about.labels["game"], result.about.measure.name
+
+
+def _leads(result: CellResults, adjusted: Adjusted) -> bool:
+    """By what the cell's deals show, or since a stopping rule went by them."""
+    about, span = result.about, (result.about.measure.low, result.about.measure.high)
+    raw = result.by_deal()[1]
+    return result.stopped or leads(raw, adjusted.values, span, about.seats_taken, adjusted.error)
 
 
 def adjusted(folder: Path, result: CellResults) -> Adjusted | None:

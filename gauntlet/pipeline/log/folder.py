@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from gauntlet.common.errors import UserError, counted
+from gauntlet.common.process import invocation
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.log.lines import LINES, Lines
 from gauntlet.pipeline.log.metadata_files import (
@@ -95,6 +96,11 @@ class Folder:
     @property
     def note_file(self) -> Path:
         return self.path / "note.json"
+
+    @property
+    def import_file(self) -> Path:
+        """Names what the folder is being imported from; removed when the import is complete."""
+        return self.path / "importing"
 
     @property
     def config_file(self) -> Path:
@@ -326,7 +332,7 @@ def key_of(stem: str) -> str:
 def damaged_lines_warning(lines: int, folder: Path) -> str:
     """A reader's warning about the lines that it left out."""
     return (
-        f"{counted(lines, 'damaged line')} of {folder} left out: `python -m pipeline.verify` "
+        f"{counted(lines, 'damaged line')} of {folder} left out: `{invocation('pipeline.verify')}` "
         "names them, "
         "and the same sweep again plays them"
     )

@@ -37,5 +37,10 @@ LINES = Lines()
 
 
 def check(record: Record) -> None:
-    """Raises ValueError if a reader would reject the record's line as damaged."""
-    LINES.record(encode(record))
+    """Raises ValueError if a reader would reject the record's line as damaged, or if it cannot be
+    written."""
+    try:
+        text = encode(record)
+    except (TypeError, OverflowError, RecursionError) as error:
+        raise ValueError(f"it cannot be written: {error}") from error
+    LINES.record(text)

@@ -24,8 +24,8 @@ class Bar:
     """A progress bar with matches per second and time left; plain lines if not on a terminal.
 
     quiet: print nothing, because a person plays in this terminal. doing, done: the verb. unit: what
-    is counted. total: how many of it, which may change. outlook: given the seconds so far, how far
-    models are, by decisions; None: unknown.
+    is counted. total: how many of it, which may change. before: what is done before the first of
+    them. outlook: given the seconds so far, how far models are, by decisions; None: unknown.
     """
 
     def __init__(
@@ -36,10 +36,11 @@ class Bar:
         doing: str = "playing",
         done: str = "played",
         unit: str = "matches",
+        before: str = "",
         outlook: Callable[[float], Outlook | None] = lambda seconds: None,
     ) -> None:
         self._out, self.total, self._verb, self._unit = out, total, done, unit
-        self._outlook = outlook
+        self._before, self._outlook = before, outlook
         self._done = self._failed = 0
         self._lines = not (quiet or out.is_terminal)
         self._started = self._said = time.monotonic()
@@ -81,6 +82,8 @@ class Bar:
 
     def tick(self) -> None:
         """Say that work goes on although nothing has ended for long."""
+        if not self._done + self._failed:
+            self._progress.update(self._task, rate=self._pace())
         if self._lines and time.monotonic() - self._said > AT_LEAST_EVERY:
             self._say(self._pace())
 
@@ -108,7 +111,7 @@ class Bar:
                 f"{short(found.tokens)} tokens, {left}"
             )
         if not ended:
-            return f"{self._rate()}, {self._under_way()}"
+            return f"{self._before or self._rate()}, {self._under_way()}"
         rest = (self.total - ended) * self._seconds / ended
         return f"{self._rate()}, {duration(rest)} left"
 

@@ -16,6 +16,7 @@ import numpy as np
 from msgspec import convert
 
 from gauntlet.games.capabilities import WIN, Measure, judgeable_measures
+from gauntlet.games.contract import legal_actions, observation, seats_to_move
 from gauntlet.pipeline.config.read import TWO_SIDED, DeclaredTest
 from gauntlet.pipeline.log.outcomes import Measures, Outcomes
 from gauntlet.pipeline.log.schema import ROTATIONS, SEATS
@@ -72,7 +73,11 @@ class CellInfo:
         cls, cell: Cell, baseline: Baseline | None, controls: Mapping[str, Cell] | None = None
     ) -> CellInfo:
         start = cell.game.deal(np.random.default_rng(0))
-        first = cell.game.to_move(start)
+        first = seats_to_move(cell.game, start)
+        team: tuple[int, ...] = ()
+        if first:
+            actions = legal_actions(cell.game, start, first[0])
+            team = observation(cell.game, start, first[0], actions).team
         return cls(
             key=cell.key,
             name=cell.name,
@@ -96,7 +101,7 @@ class CellInfo:
             parameters=cell.players[cell.subjects[0]].parameters,
             without=cell.without,
             seatings=tuple(cell.seating(rotation) for rotation in cell.rotations),
-            team=cell.game.observe(start, first[0]).team if first else (),
+            team=team,
         )
 
     @property
@@ -213,13 +218,15 @@ def measures(abouts: Iterable[CellInfo]) -> Measures:
 class Adjusted:
     """A cell's deals in order and each one's luck-adjusted mean: the results of the policy
     `reference`, which have mean `rate` and standard error `error`, plus the extra value of the
-    subject's decisions. See `pipeline/judging/luck.py`."""
+    subject's decisions. See `pipeline/judging/luck.py`. leads: whether they are reported instead of
+    the raw results."""
 
     deals: np.ndarray
     values: np.ndarray
     reference: str
     rate: float
     error: float
+    leads: bool = True
 
 
 @dataclass(frozen=True)

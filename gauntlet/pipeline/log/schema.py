@@ -14,6 +14,7 @@ from msgspec import Meta, Struct, convert
 
 from gauntlet.agents.base import Status
 from gauntlet.games.capabilities import WIN
+from gauntlet.games.contract import LARGEST
 from gauntlet.models.exchanges import MOST, Count, Exchange
 from gauntlet.pipeline.config.values import MOST_PLAYED
 
@@ -27,8 +28,8 @@ Seat = Annotated[int, Meta(ge=0, lt=1000)]
 Seats = Annotated[tuple[Seat, ...], Meta(min_length=1)]
 Rotation = Annotated[int, Meta(ge=0, lt=ROTATIONS)]
 MatchId = Annotated[str, Meta(pattern="^[!-~]{1,16}$")]
-Figure = Annotated[float, Meta(ge=-1e15, le=1e15)]
-"""A result of a match, bounded so that sums of many, and of their squares, stay finite."""
+Figure = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
+"""A result of a match."""
 Figures = tuple[Figure, ...]
 Seconds = Annotated[float, Meta(ge=0, lt=4 * 10**9)]
 """Bounded so that the sum of two fits MLflow's time stamps in nanoseconds."""

@@ -13,8 +13,9 @@ from pathlib import Path
 import uvicorn
 
 from gauntlet.common.errors import UserError, require
-from gauntlet.common.process import as_process
+from gauntlet.common.process import as_process, invocation
 from gauntlet.common.sanitize import visible
+from gauntlet.pipeline.config.yaml_files import existing
 
 PORT = 8050
 CLOSING_SECONDS = 1
@@ -26,6 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     try:
         require("nicegui", "pages")
+        configs = existing(options.config_dir)
         listening = _listen(options.host, options.port)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
@@ -34,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         site,  # slow to import, so the port is checked first
     )
 
-    app = site(options.outputs, (options.host, *options.allow_host))
+    app = site(options.outputs, (options.host, *options.allow_host), configs)
     host, port = listening.getsockname()[:2]
     where = f"[{host}]" if ":" in host else host
     print(visible(f"pages on {options.outputs} at http://{where}:{port}"), flush=True)
@@ -67,13 +69,21 @@ def _listen(host: str, port: int) -> socket.socket:
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m pipeline.pages",
+        prog=invocation("pipeline.pages"),
         description="Runs and matches in a browser, on this machine alone.",
     )
     add = parser.add_argument
     add("outputs", nargs="?", type=Path, default=Path("outputs"), metavar="DIR", help="outputs/")
     add("--port", type=int, default=PORT, help="default: %(default)s; 0 takes a free one")
     add("--host", default="127.0.0.1", help="address to listen on, default: %(default)s")
+    add(
+        "--config-dir",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="DIR",
+        help="a further folder of configs, for games and players of your own",
+    )
     add("--allow-host", action="append", default=[], metavar="NAME", help="a further name of it")
     return parser.parse_args(arguments)
 

@@ -77,8 +77,10 @@ def _theme() -> None:
     switch.classes("theme")
 
 
-def choices(group: str) -> list[str]:
-    return sorted(file.stem for file in (CONF / group).glob("*.yaml"))
+def choices(group: str, configs: Sequence[Path]) -> list[str]:
+    """Of conf/ and further folders of configs."""
+    files = (file for folder in (CONF, *configs) for file in (folder / group).glob("*.yaml"))
+    return sorted({file.stem for file in files})
 
 
 def select(

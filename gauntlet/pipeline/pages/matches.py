@@ -16,6 +16,7 @@ from nicegui import background_tasks, events, html, ui
 from nicegui import run as threads
 from nicegui.elements.mixins.value_element import ValueElement
 
+from gauntlet.common.process import invocation
 from gauntlet.common.sanitize import visible
 from gauntlet.common.terminal import short
 from gauntlet.pipeline.library import Library, MatchEntry, Shelf
@@ -125,7 +126,10 @@ def register(library: Library) -> None:
             words("h1", "Matches")
             names = await threads.io_bound(library.names) or []
             if not names:
-                note(f"{library.outputs} holds no runs yet: `python -m pipeline.run` plays one.")
+                note(
+                    f"{library.outputs} holds no runs yet: "
+                    f"`{invocation('pipeline.run')}` plays one."
+                )
                 return
             if run and run not in names:
                 note(f"{library.outputs} has no run {run!r}; it has those below.", warning=True)

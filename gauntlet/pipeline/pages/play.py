@@ -16,6 +16,7 @@ from gauntlet.pipeline.config.compose import composed
 from gauntlet.pipeline.config.nodes import build
 from gauntlet.pipeline.config.output_dir import short_name
 from gauntlet.pipeline.config.players import SeatConfig
+from gauntlet.pipeline.log.recorded import trusted
 from gauntlet.pipeline.pages.frame import (
     button,
     choices,
@@ -28,7 +29,7 @@ from gauntlet.pipeline.pages.frame import (
 )
 from gauntlet.pipeline.pages.table import Table
 from gauntlet.pipeline.pages.table_page import show
-from gauntlet.pipeline.plan.build import build_agent, build_model, methods_of
+from gauntlet.pipeline.plan.build import build_agent, model_of
 
 WATCHING = "watch_"
 """Name prefix of the games of watching."""
@@ -48,6 +49,7 @@ class Wish:
     others: names of conf/player, by seat.
     compared: SCRIPTED, NOBODY or a name of conf/agent.
     further: settings as on a command line.
+    configs: further folders of configs.
     """
 
     game: str = "uno"
@@ -60,6 +62,7 @@ class Wish:
     seed: int = 1
     first: int = 0
     further: str = ""
+    configs: Sequence[Path] = ()
 
     def other(self, seat: int) -> str:
         return self.others.get(seat, "llm")
@@ -88,7 +91,10 @@ class Wish:
             *further,
             *([f"seed_{self.seed}"] if self.seed != 1 else []),
         ]
+        packages = ",".join(trusted())
         return [
+            *(f"--config-dir={folder}" for folder in self.configs),
+            *((f"packages=[{packages}]",) if packages else ()),
             *("experiment=play", f"game={self.game}", f"model={self.model}"),
             *(f"prompt={self.prompt}", f"seed={self.seed}", f"deals={self.first + DEALS}"),
             *("controls=[]", f"agent={agents}"),
@@ -127,11 +133,10 @@ def scripted(wish: Wish, words: Sequence[str]) -> str:
 
 def _paid(seat: SeatConfig, packages: Sequence[str]) -> bool:
     """Whether the seat's player asks a model whose answers cost money."""
-    asks = methods_of(build_agent(seat, packages))
-    return bool(asks) and isinstance(build_model(seat.model, f"{seat.where}model", packages), Paid)
+    return isinstance(model_of(seat, build_agent(seat, packages), packages), Paid)
 
 
-def register(outputs: Path) -> None:
+def register(outputs: Path, configs: Sequence[Path]) -> None:
     tables: dict[str, Table] = {}
 
     @ui.page("/play")
@@ -140,7 +145,7 @@ def register(outputs: Path) -> None:
             words("h1", "Play")
             note("You against any player in any game, recorded as any other match.")
             _open(tables)
-            _setup(outputs, tables)
+            _setup(outputs, tables, configs)
 
     @ui.page("/play/{name}")
     def table(name: str) -> None:
@@ -160,11 +165,11 @@ def _open(tables: dict[str, Table]) -> None:
         ui.link(table.name, f"/play/{table.id}")
 
 
-def _setup(outputs: Path, tables: dict[str, Table]) -> None:
-    wish = Wish()
+def _setup(outputs: Path, tables: dict[str, Table], configs: Sequence[Path]) -> None:
+    wish = Wish(configs=configs)
     section_heading("A new table")
     with html.div().classes("p-form"):
-        game = select("Game", choices("game"), wish, "game")
+        game = select("Game", choices("game", configs), wish, "game")
         number("Players", wish, "seats", 2, MOST_SEATS, lambda: others.refresh())
         number("Your seat", wish, "own", 0, MOST_SEATS - 1, lambda: others.refresh())
 
@@ -176,9 +181,9 @@ def _setup(outputs: Path, tables: dict[str, Table]) -> None:
     with html.div().classes("p-form"):
         others()
     with html.div().classes("p-form"):
-        select("Model of llm", choices("model"), wish, "model")
-        select("Prompt of llm", choices("prompt"), wish, "prompt")
-        agents = [name for name in choices("agent") if name != "human"]
+        select("Model of llm", choices("model", configs), wish, "model")
+        select("Prompt of llm", choices("prompt", configs), wish, "prompt")
+        agents = [name for name in choices("agent", configs) if name != "human"]
         select("Compared with", [SCRIPTED, NOBODY, *agents], wish, "compared")
         number("Seed", wish, "seed", 0)
         number("First deal", wish, "first", 0)
@@ -189,7 +194,9 @@ def _setup(outputs: Path, tables: dict[str, Table]) -> None:
 
 def _other_seats(wish: Wish) -> None:
     for seat in wish.rest:
-        chosen = ui.select(choices("player"), value=wish.other(seat), label=f"Player {seat}")
+        chosen = ui.select(
+            choices("player", wish.configs), value=wish.other(seat), label=f"Player {seat}"
+        )
         chosen.on_value_change(lambda event, seat=seat: wish.others.update({seat: event.value}))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from gauntlet.common.errors import UserError, counted
 from gauntlet.common.terminal import short
@@ -17,7 +16,7 @@ from gauntlet.pipeline.status import Row, headline, pace
 from gauntlet.pipeline.tables.figures import band, running
 from gauntlet.pipeline.tables.formatting import Scale, row_scales
 from gauntlet.pipeline.tables.primary_test import estimate, leading, read_estimate
-from gauntlet.pipeline.tables.registry import LABELS, short_names
+from gauntlet.pipeline.tables.registry import LABELS, read_table, short_names
 from gauntlet.pipeline.tables.run_metadata import title
 from gauntlet.pipeline.tables.terminal import warnings
 from gauntlet.pipeline.tables.verdict import saved_verdict
@@ -97,6 +96,8 @@ def state_of(shelf: Shelf) -> str:
         return "damaged"
     if shelf.gone:
         return "gone"
+    if shelf.folder.import_file.exists():
+        return "importing"
     return str(shelf.run.get("state", "imported"))  # a packed log has no status
 
 
@@ -134,7 +135,7 @@ def glance(name: str, shelf: Shelf) -> RunStatus:
 def finished(name: str, shelf: Shelf) -> RunStatus:
     """The state of a finished run, from its tables alone. Raises OSError or ValueError if they
     cannot be read."""
-    summary = pd.read_csv(shelf.folder.path / SUMMARY)
+    summary = read_table(shelf.folder.path / SUMMARY)
     labels = short_names(summary)
     rows = [
         Estimate(
@@ -158,7 +159,7 @@ def finished(name: str, shelf: Shelf) -> RunStatus:
         f"{counted(len(summary), 'cell')}   {matches:,} matches in the tables   {failed:,} failed"
     )
     if not shelf.simulated:
-        costs = pd.read_csv(shelf.folder.path / "costs.csv")
+        costs = read_table(shelf.folder.path / "costs.csv")
         done += f"   {_cost(*costs[['all_tokens', 'device_seconds']].sum())}"
     summary["warning"] = summary["warning"].astype(object).fillna("")
     messages = tuple(warnings(summary))

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from nicegui import background_tasks, html, run, ui
 
 from gauntlet.common.errors import counted
+from gauntlet.common.process import invocation
 from gauntlet.pipeline.library import SUMMARY, Library
 from gauntlet.pipeline.pages import charts
 from gauntlet.pipeline.pages.frame import drawing, note, page_frame, words
@@ -116,7 +117,8 @@ def link(name: str) -> str:
 def _count_text(library: Library, names: list[str], chosen: list[str]) -> str:
     if not names:
         return (
-            f"{library.outputs} holds no runs yet. `python -m pipeline.run` plays one; it shows up "
+            f"{library.outputs} holds no runs yet. `{invocation('pipeline.run')}` plays "
+            "one; it shows up "
             "here by itself."
         )
     shown = min(len(chosen), SHOWN)

@@ -27,6 +27,7 @@ from gauntlet.agents.base import Answer as Replied
 from gauntlet.agents.base import Question, Thinking, Turn
 from gauntlet.agents.human import Human
 from gauntlet.common.errors import ModelError
+from gauntlet.common.process import invocation
 from gauntlet.models.base import Prompt
 from gauntlet.models.human import POLL_SECONDS, PersonModel, Terminal
 from gauntlet.pipeline.config.compose import compose
@@ -143,7 +144,7 @@ def play(connected: Callable[[int, Path, Plan], Plan], first: int, words: Sequen
             run_sweep,  # slow to import, so the config is checked first
         )
 
-        command = command_line("python -m pipeline.run", words)
+        command = command_line(invocation("pipeline.run"), words)
         return run_sweep.run(cells, sweep, command, partial(connected, first, sweep.output_dir))
 
     return compose(words, run)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 from nicegui import ui
 
 from gauntlet.common.sanitize import visible
 from gauntlet.pipeline.tables.formatting import amount
+from gauntlet.pipeline.tables.registry import read_table
 
 ROWS = 25
 """Rows per page."""
@@ -73,7 +73,7 @@ def fill(
 
 def read(file: Path) -> tuple[list[str], list[list[Cell]]]:
     """The headings and rows of a CSV. Raises OSError and ValueError."""
-    data = pd.read_csv(file)
+    data = read_table(file)
     columns = [column for column in data.columns if data[column].notna().any()]
     rows = [[_cell(row[column]) for column in columns] for row in data.to_dict("records")]
     return [str(column) for column in columns], rows

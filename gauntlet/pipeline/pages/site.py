@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from fastapi import FastAPI
@@ -22,9 +22,10 @@ ICON = (
 )
 
 
-def site(outputs: Path, hosts: Iterable[str] = ()) -> OriginCheck:
-    """The pages for the folders under `outputs`. hosts: further names of this server."""
-    register(outputs)
+def site(outputs: Path, hosts: Iterable[str] = (), configs: Sequence[Path] = ()) -> OriginCheck:
+    """The pages for the folders under `outputs`. hosts: further names of this server. configs:
+    further folders of configs."""
+    register(outputs, configs)
     nicegui_app.config.quasar_config["loadingBar"]["skipHijack"] = True  # a bar without a name
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     ui.run_with(
@@ -39,11 +40,11 @@ def site(outputs: Path, hosts: Iterable[str] = ()) -> OriginCheck:
     return OriginCheck(app, hosts)
 
 
-def register(outputs: Path) -> None:
+def register(outputs: Path, configs: Sequence[Path] = ()) -> None:
     ui.add_css(STYLE, shared=True)
     ui.add_css(data.style(), shared=True)
     ui.add_head_html(f"<script>{data.SCRIPT.read_text(encoding='utf-8')}</script>", shared=True)
     library = Library(outputs)
     for page in (runs, run, matches, match):
         page.register(library)
-    play.register(outputs)
+    play.register(outputs, configs)

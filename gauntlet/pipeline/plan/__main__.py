@@ -11,7 +11,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from gauntlet.common.process import as_process
+from gauntlet.common.process import as_process, invocation
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.config.compose import compose
 from gauntlet.pipeline.config.read import CellConfig, SweepConfig
@@ -22,7 +22,7 @@ from gauntlet.pipeline.sizing.planner import DISK, EFFICIENCY, Pace, show
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m pipeline.plan",
+        prog=invocation("pipeline.plan"),
         description="What a sweep needs: memory, shards, replicas, decisions, tokens, hours; or "
         "deals, by a pilot.",
         epilog="All other arguments are those of pipeline.run.",

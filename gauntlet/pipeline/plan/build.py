@@ -50,7 +50,10 @@ def build_cells(configs: Sequence[CellConfig]) -> tuple[Cell, ...]:
             cell = _cell(config)
         except Unfit:
             continue
-        _refuse_another(cells.setdefault(cell.key, cell), cell)
+        first = cells.setdefault(cell.key, cell)
+        _refuse_another(first, cell)
+        if first.name != cell.name:
+            LOG.warning("%s is not played: its matches are those of %s", cell.name, first.name)
         for seat, player in zip(config.seats, cell.identity["players"], strict=True):
             weights = [str(player.get("model", {}).get(key, "")) for key in WEIGHTS]
             if any(weights):
@@ -71,13 +74,12 @@ def check_keys(configs: Sequence[CellConfig]) -> None:
         for seat in config.seats
     }
     for seat, packages in seats.values():
-        if methods_of(build_agent(seat, packages)):
-            model = build_model(seat.model, f"{seat.where}model", packages)
-            if isinstance(model, Keyed):
-                try:
-                    model.check_key()
-                except ModelError as error:
-                    raise UserError(f"{seat.where}model: {error}") from error
+        model = model_of(seat, build_agent(seat, packages), packages)
+        if isinstance(model, Keyed):
+            try:
+                model.check_key()
+            except ModelError as error:
+                raise UserError(f"{seat.where}model: {error}") from error
 
 
 def _refuse_another(first: Cell, second: Cell) -> None:
@@ -117,10 +119,13 @@ def _cell(config: CellConfig) -> Cell:
 
 
 def _labels(config: CellConfig, players: Sequence[Player], subject: int) -> dict[str, str]:
-    """Table labels: no model if none is asked, and the opponent's name in a pairwise match."""
-    labels = dict(config.labels)
-    if players[subject].model is None or isinstance(players[subject].agent, Human):
+    """Table labels: no model or prompt if none is used, and the opponent's name in a pairwise
+    match."""
+    labels, player = dict(config.labels), players[subject]
+    if player.model is None or isinstance(player.agent, Human):
         labels |= {"model": "-", "prompt": "-"}
+    elif not methods_of(player.agent):
+        labels["prompt"] = "-"
     if config.opponent is not None:
         labels["seats"] = f"{labels['seats']} against {players[config.opponent].name}"
     return labels
@@ -178,7 +183,8 @@ def _player(number: int, config: CellConfig, game: Game[Any]) -> Player:
         raise refusal(f"{seat.where}agent: {error}") from error
     asks = model is not None and not isinstance(agent, Human)
     parameters = parameters_of(seat.model, f"{seat.where}model") if asks else None
-    return Player(seat.name + seat.asked * asks, agent, model, seat.helps, parameters)
+    suffixes = seat.asked if methods_of(agent) else seat.asked[:1] if asks else ()
+    return Player(seat.name + "".join(suffixes), agent, model, seat.helps, parameters)
 
 
 def parameters_of(model: Node, where: str) -> float | None:
@@ -191,10 +197,9 @@ def parameters_of(model: Node, where: str) -> float | None:
 
 def _agent_and_model(seat: SeatConfig, packages: Sequence[str]) -> tuple[Agent, ModelSource | None]:
     agent = build_agent(seat, packages)
-    methods = methods_of(agent)
-    if not methods:
+    model = model_of(seat, agent, packages)
+    if model is None:
         return agent, Terminal() if isinstance(agent, Human) else None
-    model = build_model(seat.model, f"{seat.where}model", packages)
     class_path = f"{type(model).__module__}.{type(model).__qualname__}"
     for name in ("identity", "load", "check_choices"):
         if not callable(getattr(model, name, None)):
@@ -207,11 +212,19 @@ def _agent_and_model(seat: SeatConfig, packages: Sequence[str]) -> tuple[Agent, 
         raise UserError(f"{seat.where}model: {class_path}: {error}; it must have a hash") from error
     try:
         model_identity(model)
-        for method in methods:
+        for method in methods_of(agent):
             model.check_choices(method.labels())
     except ModelError as error:
         raise UserError(f"{seat.where}model: {error}") from error
     return agent, model
+
+
+def model_of(seat: SeatConfig, agent: Agent, packages: Sequence[str]) -> ModelSource | None:
+    """The model that the seat's agent asks, unchecked: it has prompting methods, or the seat or the
+    player's file names a model for it. Raises UserError."""
+    if isinstance(agent, Human) or not (seat.names_model or methods_of(agent)):
+        return None
+    return build_model(seat.model, f"{seat.where}model", packages)
 
 
 def build_model(node: Node, where: str, packages: Sequence[str]) -> ModelSource:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from gauntlet.agents.base import Answer, Question
+from gauntlet.common.errors import Stopped
 from gauntlet.models.base import ModelSource, Reply, Request
 from gauntlet.models.exchanges import Exchange
 from gauntlet.pipeline.log.exchanges import exchange
@@ -46,11 +47,17 @@ def answer_questions(
     thoughts: bool = True,
 ) -> Chain[Result]:
     """Forward an agent's questions to its model, and append each request and its reply to
-    `exchanges` in the order asked. thoughts: whether to keep the model's thoughts."""
+    `exchanges` in the order asked. thoughts: whether to keep the model's thoughts. Raises Stopped
+    for a question without a model."""
     try:
         question = next(thinking)
         while True:
-            assert source is not None, f"{thinking} asks a model but has none"
+            if source is None:
+                asker = getattr(thinking, "__qualname__", thinking)
+                raise Stopped(
+                    f"{asker} asks a model, but the player has none: its seat or its file in "
+                    "conf/player must name one (model: NAME)"
+                )
             requests = question if isinstance(question, tuple) else (question,)
             replies = yield from gathered([Ask(source, request) for request in requests])
             pairs = zip(requests, replies, strict=True)

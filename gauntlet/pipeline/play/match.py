@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gauntlet.agents.base import Decision, Notified, Turn
 from gauntlet.games.base import Action, TextAction, TextMove, default_text_move
-from gauntlet.games.capabilities import WIN, forfeit_returns, measure_values
+from gauntlet.games.capabilities import WIN, forfeit_returns
+from gauntlet.games.contract import (
+    check_length,
+    final_measures,
+    final_returns,
+    legal_actions,
+    observation,
+    seats_to_move,
+)
 from gauntlet.models.exchanges import Exchange
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.log.exchanges import margin
@@ -20,12 +28,15 @@ Made = tuple[Action, DecisionRecord]
 """A move and the record of its decision."""
 
 
-def play(cell: Cell, task: Task, seed: Seed) -> Chain[MatchRecord]:
+def play(
+    cell: Cell, task: Task, seed: Seed, reached: Callable[[int], None] = lambda plies: None
+) -> Chain[MatchRecord]:
     """Play one match. Returns its record, without times.
 
-    Seats that move simultaneously are asked concurrently.
+    Seats that move simultaneously are asked concurrently. reached: called with the number of plies
+    before each further one.
     """
-    table = Table(cell, task, seed)
+    table = Table(cell, task, seed, reached)
     state = yield from table.played()
     yield from run_concurrently(table.endings(state))
     return table.record(state)
@@ -34,12 +45,18 @@ def play(cell: Cell, task: Task, seed: Seed) -> Chain[MatchRecord]:
 class Table:
     """The seated players, and the decisions so far."""
 
-    def __init__(self, cell: Cell, task: Task, seed: Seed) -> None:
-        self.cell, self.task = cell, task
+    def __init__(
+        self,
+        cell: Cell,
+        task: Task,
+        seed: Seed,
+        reached: Callable[[int], None] = lambda plies: None,
+    ) -> None:
+        self.cell, self.task, self.reached = cell, task, reached
         self.stream = streams(seed, cell.game, task.deal)
         self.seating, sample = cell.seating(task.rotation), cell.sample(task.rotation)
         self.again = (sample,) if sample else ()
-        self.turns = [0] * len(cell.players)
+        self.turns, self.steps = [0] * len(cell.players), 0
         self.decisions: list[DecisionRecord] = []
         self.statics: dict[str, str] = {}
         self.forfeits: tuple[int, ...] = ()
@@ -48,7 +65,7 @@ class Table:
         """Play from the deal to the final state, or to the state in which a seat gives up."""
         game = self.cell.game
         state = game.deal(self.stream(DEAL))
-        while seats := game.to_move(state):
+        while seats := self.seats(state):
             made = yield from run_concurrently([self.turn(state, seat) for seat in seats])
             self.decisions += [decision for _, decision in made]
             if self.forfeits:
@@ -56,12 +73,21 @@ class Table:
             state = game.play(state, [move for move, _ in made])
         return state
 
+    def seats(self, state: Any) -> tuple[int, ...]:
+        """The seats to move, once for each state. Raises UserError if the match does not end."""
+        seats = seats_to_move(self.cell.game, state)
+        if seats:
+            check_length(self.cell.game, self.steps)
+            self.steps += 1
+            self.reached(len(self.decisions))
+        return seats
+
     def turn(self, state: Any, seat: int) -> Chain[Made]:
         """Play one seat's turn: ask its player if there is a choice, of an option or of a text."""
         game, number = self.cell.game, self.seating[seat]
-        player, options = self.cell.players[number], game.legal(state, seat)
+        player, options = self.cell.players[number], legal_actions(game, state, seat)
         goal = self.cell.goal(number, self.task.rotation)
-        turn = Turn(game, options, goal, lambda: game.observe(state, seat))
+        turn = Turn(game, options, goal, lambda: observation(game, state, seat, options))
         ply, self.turns[seat] = self.turns[seat], self.turns[seat] + 1
         asked: list[Exchange] = []
         forced = len(options) == 1 and not isinstance(options[0], TextAction)
@@ -108,7 +134,8 @@ class Table:
         """The returns and the measures."""
         game = self.cell.game
         if not self.forfeits:
-            return tuple(game.returns(state)), measure_values(game, state)
+            returns = final_returns(game, state)
+            return returns, final_measures(game, state, returns)
         returns = forfeit_returns(game, self.forfeits)
         return returns, {WIN.name: tuple(float(one > 0) for one in returns)}
 

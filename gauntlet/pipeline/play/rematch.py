@@ -10,17 +10,19 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import zip_longest
+from typing import Any, NamedTuple
 
 from msgspec.json import decode, encode
 
 from gauntlet.common.errors import UserError
+from gauntlet.common.sanitize import one_line
 from gauntlet.models.base import Reply
 from gauntlet.models.exchanges import Exchange
 from gauntlet.models.replay import key
 from gauntlet.pipeline.config.read import Seed
-from gauntlet.pipeline.log.differences import Difference, differences
-from gauntlet.pipeline.log.schema import MatchRecord, Preparation
+from gauntlet.pipeline.log.differences import differences
+from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord, Preparation
 from gauntlet.pipeline.plan.cells import Cell, Task
 from gauntlet.pipeline.play.chains import Ask, run
 from gauntlet.pipeline.play.match import Table
@@ -28,10 +30,22 @@ from gauntlet.pipeline.play.prepare import prepare
 
 BESIDE = ("seconds", "device_seconds", "clock", "preparation", "statics")
 """Record fields that do not follow from its deal and replies."""
+SHOWN = 3
+"""Number of differences of a match to report."""
+LONGEST = 100
+"""Characters of a differing value to show."""
 
 
 class QuestionMismatch(UserError):
     """The players ask something other than what was logged."""
+
+
+class Fault(NamedTuple):
+    """What comes out otherwise when a match is replayed, and the seat whose decision it is, if it
+    is one's."""
+
+    seat: int | None
+    message: str
 
 
 @dataclass(frozen=True)
@@ -57,13 +71,46 @@ class Replayer:
             raise QuestionMismatch("they ask something else")
         return cls(ready.cell, seed)
 
-    def differences(self, record: MatchRecord) -> list[Difference]:
-        """Where the record differs from the replayed match. Raises Unrecorded."""
+    def fault(self, record: MatchRecord) -> Fault | None:
+        """How the replayed match differs from its record; None if it does not."""
         task = Task(record.cell, record.deal, record.rotation, record.match)
         asked = [one for decision in record.decisions for one in decision.asked]
         table = Table(self.cell, task, self.seed)
-        state = run(table.played(), _replies(asked, record.statics))
-        return list(differences(_compared_fields(record), _compared_fields(table.record(state))))
+        try:
+            state = run(table.played(), _replies(asked, record.statics))
+            replayed = table.record(state)
+        except QuestionMismatch as error:
+            message = str(error)
+        except Exception as error:  # whatever a game or agent raises
+            message = f"it fails: {type(error).__name__}: {one_line(str(error), 200)}"
+        else:
+            found = [*differences(_compared_fields(record), _compared_fields(replayed))]
+            if not found:
+                return None
+            message = "; ".join(
+                f"{each.where} is {_clip(each.right)}, not {_clip(each.left)}"
+                for each in found[:SHOWN]
+            )
+            if len(found) > SHOWN:
+                message += f"; and {len(found) - SHOWN:,} more"
+        return Fault(_deviating_seat(record.decisions, table.decisions), message)
+
+
+def _deviating_seat(
+    recorded: Sequence[DecisionRecord], replayed: Sequence[DecisionRecord]
+) -> int | None:
+    """The seat of the first decision that differs, or that the replay did not reach; None if its
+    options differ too, or no decision does."""
+    for before, after in zip_longest(recorded, replayed):
+        if before is None or after is None:
+            return before.seat if before else None
+        if encode(before) != encode(after):
+            return before.seat if before.options == after.options else None
+    return None
+
+
+def _clip(value: Any) -> str:
+    return one_line(repr(value), LONGEST)
 
 
 def _replies(exchanges: Iterable[Exchange], statics: Mapping[str, str]) -> Callable[[Ask], Reply]:
@@ -85,4 +132,5 @@ def _replies(exchanges: Iterable[Exchange], statics: Mapping[str, str]) -> Calla
 def _compared_fields(record: MatchRecord) -> dict[str, Any]:
     """The record's compared fields, as JSON data."""
     told: dict[str, Any] = decode(encode(record))
+    told["decisions"] = dict(enumerate(told["decisions"]))  # so that lengths may differ
     return {name: value for name, value in told.items() if name not in BESIDE}

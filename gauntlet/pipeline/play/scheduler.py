@@ -7,11 +7,12 @@ threads, so a slow one delays only the matches that asked it.
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 import time
 import traceback
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from gauntlet.common.errors import Stopped
+from gauntlet.common.errors import Stopped, UserError
 from gauntlet.common.threads import interrupt
 from gauntlet.models.base import (
     Cancellable,
@@ -43,6 +44,9 @@ from gauntlet.pipeline.play.prepare import Ready, prepare
 from gauntlet.pipeline.play.queues import BatchQueue, Delivery, queue_for
 from gauntlet.pipeline.play.width import Width
 
+WARNINGS = logging.getLogger("gauntlet")
+UNUSUAL, FEW = 10, 20
+"""A match is noted if it has this many times the plies of its cell's last FEW matches."""
 GRACE = 1.0
 """Seconds that a player's own thread may take to finish before it is interrupted."""
 
@@ -106,6 +110,8 @@ class Scheduler:
             for source, model in models.items()
         }
         self._ready: dict[str, Ready] = {}
+        self._lengths = defaultdict[str, deque[int]](lambda: deque(maxlen=FEW))
+        self._noted = set[str]()
         self._unprepared: dict[str, list[_Match]] = {}
         self._waiting: deque[_Match] = deque()
         self._active: dict[_Match, None] = {}
@@ -216,9 +222,22 @@ class Scheduler:
                 self._end(match, Finished(match.task, None, ready.error, ready.halts))
 
     def _play(self, match: _Match) -> None:
-        playing = play(self._ready[match.task.cell].cell, match.task, self._seed)
+        task = match.task
+        reached = partial(self._note_length, task)
+        playing = play(self._ready[task.cell].cell, task, self._seed, reached)
         running = _Running(playing, partial(self._finish_match, match), next(self._begun))
         self._advance(running, None)
+
+    def _note_length(self, task: Task, plies: int) -> None:
+        """Warn once of a match that takes far longer than the finished ones of its cell."""
+        ended = self._lengths[task.cell]
+        usual = sum(ended) / FEW
+        if len(ended) == FEW and plies > UNUSUAL * usual and task.match not in self._noted:
+            self._noted.add(task.match)
+            WARNINGS.warning(
+                f"match {task.match} of {self._cells[task.cell].name} has {plies:,} plies and goes "
+                f"on; the last {FEW} that ended had {usual:,.0f} on average"
+            )
 
     def _finish_match(
         self, match: _Match, running: _Running, result: MatchRecord | _Failure
@@ -238,6 +257,7 @@ class Scheduler:
         except ValueError as why:  # if logged, every later run would replay it
             self._end(match, Finished(task, None, f"the match makes no record: {why}"))
         else:
+            self._lengths[task.cell].append(record.plies)
             self._end(match, Finished(task, record))
 
     def _end(self, match: _Match, finished: Finished) -> None:
@@ -270,6 +290,8 @@ class Scheduler:
             self._stop(running, stop.value)
         except Stopped as stopped:
             self._stop(running, _Failure(str(stopped), halts=True))
+        except UserError as error:  # its line says it all
+            self._stop(running, _Failure(str(error), halts=False))
         except Exception:  # a bug in a game or an agent: reported with its match, never scored
             self._stop(running, _Failure(traceback.format_exc(limit=-8), halts=False))
         else:

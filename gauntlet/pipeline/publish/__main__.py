@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gauntlet.common.errors import UserError, counted
-from gauntlet.common.process import as_process
+from gauntlet.common.process import as_process, invocation
 from gauntlet.common.terminal import console
 
 
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m pipeline.publish",
+        prog=invocation("pipeline.publish"),
         description="One or more runs as a static site, with a leaderboard and every match.",
     )
     add = parser.add_argument

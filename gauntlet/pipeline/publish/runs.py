@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from gauntlet.common.errors import UserError, counted
 from gauntlet.common.markup import tag
+from gauntlet.common.process import invocation
 from gauntlet.common.sanitize import file_name
 from gauntlet.common.terminal import short
 from gauntlet.pipeline.library import Shelf
@@ -24,7 +25,7 @@ from gauntlet.pipeline.publish.chunks import cut, deals_of, numbers, write_chunk
 from gauntlet.pipeline.tables.formatting import Scale, p_value
 from gauntlet.pipeline.tables.match_pages import BESIDE
 from gauntlet.pipeline.tables.parquet_export import export
-from gauntlet.pipeline.tables.registry import Sheet, truncation_note
+from gauntlet.pipeline.tables.registry import Sheet, read_table, truncation_note
 from gauntlet.pipeline.tables.run_metadata import title
 from gauntlet.pipeline.tables.verdict import saved_verdict
 from gauntlet.pipeline.viewer.data import packed
@@ -57,7 +58,8 @@ class Run:
         """Read a run's log. Raises UserError if there is none, or no tables of all its cells."""
         if not (path / "summary.csv").exists():
             raise UserError(
-                f"{path} holds no tables of a run; `python -m pipeline.report {path}` writes them"
+                f"{path} holds no tables of a run; `{invocation('pipeline.report', path)}` "
+                "writes them"
             )
         shelf = Shelf(Folder(path))
         shelf.refresh()
@@ -67,7 +69,7 @@ class Run:
         if lacking := {cell.about.name for cell in run.cells} - {*run.tables["summary"]["cell"]}:
             raise UserError(
                 f"the tables in {path} lack {counted(len(lacking), 'cell')}, as the last run "
-                f"played others; `python -m pipeline.report {path}` writes those of all"
+                f"played others; `{invocation('pipeline.report', path)}` writes those of all"
             )
         return run
 
@@ -100,11 +102,11 @@ class Run:
         """The tables of TABLES that its folder has. Raises UserError if one is damaged."""
         files = {name: self.path / f"{name}.csv" for name in TABLES}
         try:
-            return {name: pd.read_csv(file) for name, file in files.items() if file.exists()}
+            return {name: read_table(file) for name, file in files.items() if file.exists()}
         except ValueError as error:
             raise UserError(
-                f"a table in {self.path} is damaged ({error}); `python -m pipeline.report "
-                f"{self.path}` writes it again"
+                f"a table in {self.path} is damaged ({error}); "
+                f"`{invocation('pipeline.report', self.path)}` writes it again"
             ) from error
 
     @property

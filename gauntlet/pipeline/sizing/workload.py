@@ -15,7 +15,7 @@ from gauntlet.models.fake import Fake, FakeModel
 from gauntlet.pipeline.config.players import SeatConfig
 from gauntlet.pipeline.config.read import CellConfig, Seed, SweepConfig
 from gauntlet.pipeline.log.exchanges import common_start
-from gauntlet.pipeline.plan.build import build_agent, build_cells, build_model, methods_of
+from gauntlet.pipeline.plan.build import build_agent, build_cells, model_of
 from gauntlet.pipeline.plan.cells import Cell, Task
 from gauntlet.pipeline.plan.control_cells import controls_and_noise
 from gauntlet.pipeline.play.chains import Ask, run
@@ -108,9 +108,7 @@ def control_casts(acted: Cast, sweep: SweepConfig) -> list[Cast]:
 
 def checkpoint(seat: SeatConfig, packages: Sequence[str]) -> Checkpoint | None:
     """The checkpoint that the seat's player uses, if any. Raises UserError."""
-    if not methods_of(build_agent(seat, packages)):
-        return None
-    source = build_model(seat.model, f"{seat.where}model", packages)
+    source = model_of(seat, build_agent(seat, packages), packages)
     return source if isinstance(source, Checkpoint) else None
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 from rich.console import Console
 
+from gauntlet.agents.prompting.base import PreparedMethod
 from gauntlet.pipeline.config.read import SweepConfig
 from gauntlet.pipeline.judging.stopping import StopRule
 from gauntlet.pipeline.launch.cluster import start_workers
@@ -15,6 +17,7 @@ from gauntlet.pipeline.log.live import RunStatus
 from gauntlet.pipeline.log.progress import Bar
 from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.log.run_info import run_entry
+from gauntlet.pipeline.plan.build import methods_of
 from gauntlet.pipeline.plan.cells import Cell, Plan, Task
 from gauntlet.pipeline.play.driver import Driver, leases
 from gauntlet.pipeline.play.scheduler import Finished
@@ -38,6 +41,20 @@ def missing(plan: Plan, log: Log, stopped: Collection[str] = ()) -> int:
 
     cells = [cell for cell in plan.cells if cell.key not in stopped]
     return sum(plan.matches_of(cell) - there(cell) for cell in cells)
+
+
+def preparing(plan: Plan, log: Log) -> str:
+    """Which methods ask their models before the first match, in words; "" if none does."""
+    methods = [
+        method
+        for cell in plan.cells
+        if missing(replace(plan, cells=(cell,)), log)
+        for player in cell.players
+        for method in methods_of(player.agent)
+        if isinstance(method, PreparedMethod)
+    ]
+    names = dict.fromkeys(type(method).__name__ for method in methods)
+    return f"preparing {', '.join(names)}" if names else ""
 
 
 def play_missing(
@@ -117,6 +134,7 @@ def play_missing(
                     missing_tasks,
                     asks_a_person(plan.sources),
                     *verbs,
+                    before=preparing(plan, log),
                     outlook=live.outlook,
                 ) as bar,
                 stop.held(True),

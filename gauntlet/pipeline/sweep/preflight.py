@@ -3,6 +3,9 @@ and the expected time and cost of the whole sweep.
 
 The first match of a cell that asks a model is an ordinary one, the first in deal order; the cell's
 other matches wait for it (`pipeline/play/admission.py`), for some seconds only if they are free.
+
+A cell's first match is also replayed twice from its record, so that state which players keep
+between matches shows. Replies come from the record: no model is asked.
 """
 
 from __future__ import annotations
@@ -11,10 +14,14 @@ import logging
 import re
 import time
 from collections.abc import Collection, Iterator
+from itertools import chain
 from operator import itemgetter
 
 from rich.console import Console
+from rich.text import Text
 
+from gauntlet.common.ids import PACKAGE
+from gauntlet.common.sanitize import visible
 from gauntlet.common.terminal import duration, print_line, short
 from gauntlet.models.base import Paid
 from gauntlet.models.exchanges import Exchange, TextExchange
@@ -25,8 +32,11 @@ from gauntlet.pipeline.log.failed_matches import LONGEST, reason
 from gauntlet.pipeline.log.outcomes import Outcome, calls
 from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.plan.build import methods_of
 from gauntlet.pipeline.plan.cells import Cell, Plan, Task
+from gauntlet.pipeline.plan.identity import describe
 from gauntlet.pipeline.play.admission import Admission, Refill
+from gauntlet.pipeline.play.rematch import Fault, QuestionMismatch, Replayer
 from gauntlet.pipeline.tables.formatting import amount
 
 NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
@@ -34,6 +44,9 @@ NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
 
 PATIENCE = 20.0
 """Seconds that the other matches of a cell wait for its first one."""
+
+CHEAP = 1.0
+"""Seconds that a match without code of the user's own may compute and still be replayed."""
 
 NAME = 24
 """Longest cell name shown in a terminal, in characters."""
@@ -77,6 +90,7 @@ class Preflight:
         self._paid, self._started = bool(paid_models(plan.sources)), 0.0
         self._told: set[str] = set()
         self._first: list[First] = []
+        self._unreplayed, self._replayed = {*self._cells}, set[str]()
 
     def tick(self) -> None:
         """Wait for a slow first match only as long as `PATIENCE`, unless matches cost money."""
@@ -88,9 +102,47 @@ class Preflight:
     def played(self, record: MatchRecord, outcome: Outcome) -> None:
         """Note a match; print the report after the last of the first matches."""
         self.admission.played(record.cell)
+        if record.cell in self._unreplayed:
+            self._unreplayed.remove(record.cell)
+            self._replay(self._cells[record.cell], record)
         if record.cell in self._due:
             self._first.append((self._cells[record.cell], record, outcome))
             self._settle(record.cell)
+
+    def _replay(self, cell: Cell, record: MatchRecord) -> None:
+        """Print which player makes two replays of the match differ from its record."""
+        agents = [player.agent for player in cell.players]
+        parts = [cell.game, *agents, *chain.from_iterable(map(methods_of, agents))]
+        new = {repr(describe(part)) for part in parts} - self._replayed
+        self._replayed |= new
+        asked = record.clock.asked if record.clock else ()
+        computing = record.seconds - sum(ended - began for began, ended in asked)
+        shipped = all(type(part).__module__.startswith(PACKAGE) for part in parts)
+        if not new or asks_a_person(self._plan.sources) or (shipped and computing > CHEAP):
+            return
+        preparation = record.preparation, record.statics
+        try:
+            replayer = Replayer.prepare(cell, self._plan.seed, *preparation)
+        except QuestionMismatch as error:
+            fault: Fault | None = Fault(None, f"beforehand {error}")
+        else:
+            fault = replayer.fault(record) or replayer.fault(record)
+        if fault is None:
+            return
+        who = name = "a player or the game"
+        if fault.seat is not None:
+            player = cell.players[cell.seating(record.rotation)[fault.seat]]
+            name, who = player.name, f"seat {fault.seat} ({player.name})"
+        if name in self._told:
+            return
+        self._told.add(name)
+        line = redact(
+            f"{cell.name}: {who} decides otherwise when match {record.match} is played again, so "
+            "results depend on the order of matches; let it keep no state between matches and draw "
+            f"only from the turn's rng ({fault.message})"
+        )
+        self._out.print(Text(visible(f"preflight {line}")), soft_wrap=True)
+        event("not reproducible", logging.WARNING, line=line)
 
     def failed(self, task: Task, error: str) -> None:
         """Print an error of a new kind, and note if the error stops its cell."""

@@ -96,7 +96,8 @@ def run(
             chain.from_iterable(log.outcomes.values()),
         ) as live,
     ):
-        going = _Run(out, sweep, cells, control_cells, plan, log, live)
+        packages = [name for config in cell_configs for name in config.packages]
+        going = _Run(out, sweep, cells, control_cells, plan, log, live, packages)
         going.write_down(every, every_about, changed)
         going.play([about.key for about in abouts], baselines, command)
         going.finish()
@@ -119,6 +120,7 @@ class _Run:
     plan: Plan
     log: Log
     live: RunStatus
+    packages: Sequence[str]
     abouts: Sequence[CellInfo] = ()
     rounds: Rounds | None = None
     interrupted: bool = False
@@ -203,7 +205,7 @@ class _Run:
                 show,  # imported late: pandas and matplotlib are slow to load
             )
 
-            show(self.out, self.sweep, results, self.hurry)
+            show(self.out, self.sweep, results, self.hurry, dict.fromkeys(self.packages))
         for account in dict.fromkeys(one.account() for one in paid_models(self.plan.sources)):
             self.out.print(f"paid     {account}", soft_wrap=True)
             event("paid", account=account)

@@ -113,7 +113,9 @@ def belief_tables(results: Results) -> dict[tuple[str, str], BeliefTable]:
 
 def _of_cell(results: Results, result: CellResults) -> Iterator[tuple[MatchBeliefs, Belief]]:
     wanted = {outcome.match for outcome in result.outcomes}
-    for match in read_beliefs(results.folder, result.about.stem):
+    every = read_beliefs(results.folder, result.about.stem)
+    # in order, as sums would depend on the order in which matches ended
+    for match in sorted(every, key=lambda match: (match.deal, match.rotation)):
         if match.match in wanted:
             yield from ((match, one) for one in match.beliefs)
 

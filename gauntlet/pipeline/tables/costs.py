@@ -5,6 +5,7 @@ In the figure few cells differ by colour and mark; of many, those on the frontie
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -106,6 +107,8 @@ NAMES = 8
 """Cells of the frontier that are named."""
 LOG_RANGE = 10.0
 """The ratio of largest to least cost from which the axis is logarithmic."""
+LOG_MARKS = 4
+"""About as many marks of a logarithmic axis do not overlap."""
 
 
 @figure("costs", place=3)
@@ -206,7 +209,9 @@ def cost_axis(axes: Axes, cost: np.ndarray) -> None:
     """Logarithmic if the costs differ much."""
     if cost.max() >= LOG_RANGE * cost.min():
         axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=12))
+        decades = math.log10(cost.max() / cost.min())
+        marks = next((m for m in ((1, 2, 5), (1, 3)) if len(m) * decades <= LOG_MARKS), (1,))
+        axes.xaxis.set_major_locator(LogLocator(subs=marks, numticks=LOG_MARKS + 2))
         axes.xaxis.set_minor_formatter(NullFormatter())
     else:
         axes.xaxis.set_major_locator(MaxNLocator(5))

@@ -243,15 +243,15 @@ def _record_stats(log: Folder, result: CellResults, keep: bool) -> RecordStats:
         decisions = [
             one for one in record.decisions if one.seat in record.subjects and len(one.options) > 1
         ]
-        for decision in decisions:
+        for at, decision in enumerate(decisions):
             stats.choices.add(decision)
-            stats.replies.add(decision)
+            stats.replies.add(decision, record.deal, record.rotation, at)
             stats.scored |= any(isinstance(one, ScoreExchange) for one in decision.asked)
             if by_rounding(decision, rounding):
                 stats.close.append(match)
         if record.match in sampled and (one := decision_at(decisions, sampled[record.match])):
             samples.append((record, one))
-    samples.sort(key=lambda pair: pair[0].deal)
+    samples.sort(key=lambda pair: (pair[0].deal, pair[0].rotation))
     stats.samples = [sample(*pair) for pair in samples]
     stats.closeup = max(stats.samples, key=lambda sample: sample.interest, default=None)
     if keep:

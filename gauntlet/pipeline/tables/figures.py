@@ -8,6 +8,7 @@ enough pairs are known.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -171,7 +172,7 @@ def running_means(
     summary: pd.DataFrame, cells: Sequence[CellResults], names: Sequence[str], scale: Scale
 ) -> Figure:
     """The mean after every deal, with a band of one 95% interval; of many cells a fan."""
-    label = unit(f"{scale.words} so far", scale)
+    label = unit(f"{scale.title} so far", scale)  # longer than the axis with its explanation
     if len(summary) > len(COLOURS):
         return fan(summary, cells, scale, label)
     figure, axes = plot_style.canvas(2.9)
@@ -232,6 +233,14 @@ def band(
     return low[deals - 1], high[deals - 1]
 
 
+def without_common_words(names: Mapping[str, str]) -> dict[str, str]:
+    """The names without the words that all begin with, so that two of them fit beside a row."""
+    words = {key: name.split() for key, name in names.items()}
+    columns = zip(*(own[:-1] for own in words.values()), strict=False)
+    common = len([*takewhile(lambda column: len({*column}) == 1, columns)])
+    return {key: " ".join(own[common:]) for key, own in words.items()}
+
+
 def paired_differences(pairs: pd.DataFrame, names: Mapping[str, str], scale: Scale) -> Figure:
     """The difference of two cells on shared deals, with its 95% interval; many pairs as a heat map
     or in order."""
@@ -240,9 +249,8 @@ def paired_differences(pairs: pd.DataFrame, names: Mapping[str, str], scale: Sca
     label = f"difference of {what} on shared deals{', points' * scale.share}"
     title = f"{count:,} pair{'s' * (count > 1)} of cells, on {deal_range(pairs['deals'])} "
     title += "that both played"
-    rows = [
-        f"{names[a]} - {names[b]}" for a, b in zip(pairs["cell_a"], pairs["cell_b"], strict=True)
-    ]
+    own = without_common_words({name: names[name] for name in {*pairs["cell_a"], *pairs["cell_b"]}})
+    rows = [f"{own[a]} - {own[b]}" for a, b in zip(pairs["cell_a"], pairs["cell_b"], strict=True)]
     if count > plot_style.max_rows():
         best, prefix = best_columns(bool((pairs["test"] == "adjusted").all()), DIFFERENCE)
         if dense(pairs):

@@ -56,7 +56,7 @@ def studies(results: Results) -> dict[str, list[Study]]:
     log, by_cell = Folder(results.folder), {}
     for result in results.cells:
         if methods := _methods(log, result):
-            by_cell[result.about.name] = list(_studies(log, result, methods))
+            by_cell[result.about.name] = _studies(log, result, methods)
     return by_cell
 
 
@@ -68,16 +68,20 @@ def _methods(log: Folder, result: CellResults) -> Collection[str]:
     return ()
 
 
-def _studies(log: Folder, result: CellResults, methods: Collection[str]) -> Iterator[Study]:
+def _studies(log: Folder, result: CellResults, methods: Collection[str]) -> list[Study]:
+    """In the order of the matches, not in that of their completion, on which sums would depend."""
     pending = {outcome.match for outcome in result.outcomes}
+    studies: dict[tuple[int, int], list[Study]] = {}
     for record in log.matches(result.about.stem):
         if record.match in pending:
             pending.remove(record.match)
+            match = studies.setdefault((record.deal, record.rotation), [])
             for decision in _choices(record):
                 scored = [one for one in decision.asked if isinstance(one, ScoreExchange)]
                 full = [len(one.choices) == len(decision.options) for one in scored]
                 if full == [True] and _cheaper(decision).keys() >= {*methods}:
-                    yield _study(record.deal, decision, scored[0])
+                    match.append(_study(record.deal, decision, scored[0]))
+    return [study for place in sorted(studies) for study in studies[place]]
 
 
 def _choices(record: MatchRecord) -> Iterator[DecisionRecord]:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from gauntlet.common.disk import write_atomically
+from gauntlet.common.process import invocation
 from gauntlet.common.sanitize import one_line, visible
 from gauntlet.pipeline.tables import plot_style
 from gauntlet.pipeline.tables.paper_config import PaperConfig
@@ -22,7 +23,7 @@ from gauntlet.pipeline.tables.registry import PAPER, Results, Sheet, sheets
 
 FLOATS = 8
 """Tables and figures after which a page ends: LaTeX can hold only so many."""
-BEGIN = r"""% All that `python -m pipeline.report {folder} --paper` prints: pdflatex main.tex
+BEGIN = r"""% All that `{report} {folder} --paper` prints: pdflatex main.tex
 % Take tables with \input{{tables/NAME}} and figures with \includegraphics{{figures/NAME_column}}
 % (3.3 in) or NAME_wide (7 in) into a document of your own; it needs these packages.
 \documentclass[10pt,twocolumn]{{article}}
@@ -73,7 +74,9 @@ def write_paper(
     for medium, star in ((COLUMN, ""), (WIDE, "*")):
         floats += [_figure(*one, medium.name, star) for one in captions.items()]
     pages = ["".join(floats[at : at + FLOATS]) for at in range(0, len(floats), FLOATS)]
-    begin = BEGIN.format(folder=escape(one_line(out.parent.name)))
+    begin = BEGIN.format(
+        report=invocation("pipeline.report"), folder=escape(one_line(out.parent.name))
+    )
     write_atomically(out / "main.tex", "\\clearpage\n".join(pages).join((begin, END)))
 
 

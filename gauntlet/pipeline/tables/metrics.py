@@ -16,7 +16,7 @@ from gauntlet.pipeline.judging.metric_rows import METRIC_COLUMNS, OPTIONS, TRACE
 from gauntlet.pipeline.tables import plot_style
 from gauntlet.pipeline.tables.formatting import percent
 from gauntlet.pipeline.tables.plot_style import COLOURS, CONTRAST, GROUND
-from gauntlet.pipeline.tables.registry import Part, Results, columns, figure, table
+from gauntlet.pipeline.tables.registry import Part, Results, columns, figure, read_table, table
 from gauntlet.pipeline.tables.sheets import Column, Format, View, count, decimal, share, text
 from gauntlet.stats.correlation import Correlation, pearson
 
@@ -59,7 +59,7 @@ def read(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame] | None:
     """metrics.csv and traces.csv of an output_dir; None if its decisions were not judged, or by
     another version."""
     try:
-        metrics, traces = (pd.read_csv(folder / "metrics" / name) for name in FILES)
+        metrics, traces = (read_table(folder / "metrics" / name) for name in FILES)
     except (OSError, ValueError):  # pandas' errors are ValueErrors
         return None
     known = {*METRIC_COLUMNS} <= {*metrics.columns} and {*TRACE_COLUMNS} <= {*traces.columns}

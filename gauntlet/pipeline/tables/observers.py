@@ -84,12 +84,15 @@ def watched(results: Results) -> Iterator[dict[str, Any]]:
     """A row for each cell with an observer, on its gap-free deals."""
     log = Folder(results.folder)
     for result in results.cells:
-        matches = [
-            {"guesses": record.plies, **{name: own[0] for name, own in record.measures.items()}}
+        matches = {
+            (record.deal, record.rotation): {
+                "guesses": record.plies,
+                **{name: own[0] for name, own in record.measures.items()},
+            }
             for record in _matches(log, result)
-        ]
-        if matches:
-            yield _row(result, pd.DataFrame(matches))
+        }
+        if matches:  # sums must not depend on the order in which matches ended
+            yield _row(result, pd.DataFrame([matches[place] for place in sorted(matches)]))
 
 
 def indistinguishable(results: Results) -> dict[str, str]:

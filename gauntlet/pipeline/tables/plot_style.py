@@ -24,6 +24,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
+from gauntlet.common.disk import naming
+
 matplotlib.rcParams["text.parse_math"] = False  # a `$` in a label is a `$`
 
 INK, MUTED, PALE, GROUND = "#1f2933", "#7b8794", "#e6eaee", "#fefefe"
@@ -306,8 +308,9 @@ def save_png(figures: Mapping[str, Figure], folder: Path) -> None:
     """Writes NAME.png of each; makes the folder."""
     folder.mkdir(exist_ok=True)
     for name, figure in figures.items():
-        with _no_glyph_warnings():
-            figure.savefig(folder / f"{name}.png", dpi=200, bbox_inches="tight")
+        file = folder / f"{name}.png"
+        with _no_glyph_warnings(), naming(file):
+            figure.savefig(file, dpi=200, bbox_inches="tight")
         _LAID_OUT.add(figure)
 
 
@@ -315,7 +318,7 @@ def save_pdf(figure: Figure, file: Path) -> None:
     """Writes the figure as vectors with TrueType fonts, without its title."""
     figure.suptitle("")
     style: Any = {"pdf.fonttype": 42}
-    with matplotlib.rc_context(style), _no_glyph_warnings():
+    with matplotlib.rc_context(style), _no_glyph_warnings(), naming(file):
         figure.savefig(file, format="pdf", dpi=300, metadata={"CreationDate": None})
 
 

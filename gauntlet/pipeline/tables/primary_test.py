@@ -20,7 +20,6 @@ from gauntlet.pipeline.log.results import Adjusted, CellInfo, CellResults
 from gauntlet.pipeline.plan.baseline import Baseline
 from gauntlet.pipeline.tables.claims import null_value
 from gauntlet.pipeline.tables.formatting import Scale
-from gauntlet.stats.control_variates import leads
 from gauntlet.stats.means import limits, p_value, per_deal, reaching, with_error
 from gauntlet.stats.multiple import ALPHA
 from gauntlet.stats.paired import count_pairs, mcnemar, permutation
@@ -60,14 +59,8 @@ def raw(result: CellResults) -> Estimate:
 
 
 def leading(result: CellResults) -> Adjusted | None:
-    """A cell's luck-adjusted results, if they lead; after a stopping rule, which goes by them, they
-    always do."""
-    adjusted, about = result.adjusted, result.about
-    if adjusted is None or result.stopped:
-        return adjusted
-    raw_values, span = result.by_deal()[1], (about.measure.low, about.measure.high)
-    chosen = leads(raw_values, adjusted.values, span, about.seats_taken, adjusted.error)
-    return adjusted if chosen else None
+    """A cell's luck-adjusted results, if they lead."""
+    return result.adjusted if result.adjusted is not None and result.adjusted.leads else None
 
 
 def luck_adjusted(about: CellInfo, adjusted: Adjusted) -> Estimate:
@@ -241,20 +234,15 @@ def _adjusted_pair(a: CellResults, b: CellResults) -> dict[str, Any]:
 def _adjusted_differences(a: CellResults, b: CellResults) -> tuple[np.ndarray, float] | None:
     """The luck-adjusted differences by deal and their common standard error; None if the raw ones
     lead."""
-    ours, theirs = a.adjusted, b.adjusted
+    ours, theirs = leading(a), leading(b)
     if ours is None or theirs is None:
         return None
     _, in_a, in_b = np.intersect1d(ours.deals, theirs.deals, True, return_indices=True)
     if not len(in_a):
         return None
-    differences: np.ndarray = ours.values[in_a] - theirs.values[in_b]
     same = (ours.reference, ours.rate) == (theirs.reference, theirs.rate)  # its error cancels
     error = 0.0 if same else float(np.hypot(ours.error, theirs.error))
-    raw_differences, span = _raw_differences(a, b), _difference_bounds(a.about.measure)
-    ruled = a.stopped or b.stopped
-    if ruled or leads(raw_differences, differences, span, _seatings(a, b), error):
-        return differences, error
-    return None
+    return ours.values[in_a] - theirs.values[in_b], error
 
 
 def _seatings(a: CellResults, b: CellResults) -> int:

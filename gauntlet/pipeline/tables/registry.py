@@ -6,8 +6,9 @@
             yield {"cell": cell.about.name, "plies": cell.outcomes.column("plies").mean()}
 
 Tables may use each other: `results["summary"]`. A table without rows is neither written nor shown.
-All modules of this package are imported before tables are listed, so a new table or figure is one
-new file here. CSV, terminal, report, LaTeX, MLflow and the column reference are rendered from it.
+All modules of this package, and the module `tables` of each of the user's packages, are imported
+before tables are listed, so a new table or figure is one new file. CSV, terminal, report, LaTeX,
+MLflow and the column reference are rendered from it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,15 +28,20 @@ import pandas as pd
 from gauntlet.common.disk import write_atomically
 from gauntlet.common.sanitize import visible
 from gauntlet.games.capabilities import WIN
+from gauntlet.pipeline.config.nodes import loading
 from gauntlet.pipeline.config.read import GROUPS
 from gauntlet.pipeline.judging import luck, stopping
 from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.recorded import trusted
 from gauntlet.pipeline.log.results import CellResults, collect, disambiguate_names, measures
 from gauntlet.pipeline.plan.control_cells import NOISE
 from gauntlet.pipeline.tables.formatting import Scale
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+NAMES = (*("cell", "key", "name", "experiment", "seats"), *("game", "agent", "model", "prompt"))
+"""Columns of names."""
 
 T = TypeVar("T")
 Rows = Iterable[Mapping[str, Any]]
@@ -293,6 +300,8 @@ def table(
     """
 
     def register(make: Make) -> Make:
+        if name in _TABLES and _TABLES[name].compute.__module__ != make.__module__:
+            raise ValueError(f"there is a table {name} already")
         _TABLES[name] = Table(name, make, columns, views, metrics, key, place, file)
         return make
 
@@ -304,6 +313,8 @@ def figure(name: str, place: int = 50) -> Callable[[Make], Make]:
     for tables."""
 
     def register(make: Make) -> Make:
+        if name in _FIGURES and _FIGURES[name][1].__module__ != make.__module__:
+            raise ValueError(f"there is a figure {name} already")
         _FIGURES[name] = place, make
         return make
 
@@ -316,6 +327,17 @@ def _load() -> None:
     package = importlib.import_module(__name__.rpartition(".")[0])
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"{package.__name__}.{module.name}")
+    load_packages(trusted())
+
+
+def load_packages(names: Iterable[str]) -> None:
+    """Registers the tables and figures of the user's packages, which are in their modules `tables`.
+    Raises UserError if one cannot be imported."""
+    for name in names:
+        with loading(name, f"{name}.tables", [name]):
+            spec = find_spec(name)
+            if spec and spec.submodule_search_locations and find_spec(f"{name}.tables"):
+                importlib.import_module(f"{name}.tables")
 
 
 def tables() -> dict[str, Table]:
@@ -337,14 +359,22 @@ def sheets(results: Results, medium: str) -> Iterator[tuple[Table, Sheet]]:
         yield from ((entry, sheet) for sheet in entry.sheets(results, medium))
 
 
-def write_tables(folder: Path, cells: Sequence[CellResults]) -> Results:
+def read_table(file: Path, *words: str) -> pd.DataFrame:
+    """Read one of our tables; only an empty field is missing, as a player may be called `null`, and
+    names are text, as one may be called 007. Raises OSError and ValueError.
+
+    words: further columns to read as text, whatever they contain (`true`).
+    """
+    text = dict.fromkeys((*NAMES, *words), str)
+    return pd.read_csv(file, keep_default_na=False, na_values=[""], dtype=text)
+
+
+def write_tables(results: Results) -> None:
     """Writes every table as CSV; deletes those that no longer have rows."""
-    results = Results(folder, disambiguate_names(cells))
     for entry in tables().values():
         if not entry.elsewhere:
-            file, frame = folder / entry.file, results[entry.name]
+            file, frame = results.folder / entry.file, results[entry.name]
             if frame.empty:
                 file.unlink(missing_ok=True)
             else:
                 write_atomically(file, frame.to_csv(index=False))
-    return results

@@ -184,7 +184,7 @@ class Audit:
     @property
     def matches(self) -> list[str]:
         """Those of the examples."""
-        return [one.match for one in self.stored.values()]
+        return [one.match for one in self.examples]
 
     @property
     def examples(self) -> list[Example]:

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 from gauntlet.common.disk import write_atomically
 from gauntlet.common.markup import tag
+from gauntlet.common.process import invocation
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.tables import choices, latex, parser, plot_style, run_metadata
 from gauntlet.pipeline.tables.diagnostics import PAGE_CELLS, record_stats, write_samples
@@ -77,7 +78,7 @@ def _on_page(figures: Mapping[str, Drawing]) -> list[tuple[str, Drawing]]:
 
 def _replay(folder: Path, match: str) -> str:
     """The command that shows a match in full."""
-    return f"python -m pipeline.replay {match} --prompts --in {quote(str(folder))}"
+    return f"{invocation('pipeline.replay')} {match} --prompts --in {quote(str(folder))}"
 
 
 def _link(folder: Path, pages: Mapping[str, str], match: str) -> Markup:

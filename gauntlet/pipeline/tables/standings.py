@@ -248,8 +248,8 @@ def _free_sides(
                     row = (record.deal, wins[a], draw, wins[b], x, means[a])
                     rows[a[0], b[0]].append(row)
     found = {}
-    for pair, lines in rows.items():
-        deal, *columns = np.array(lines).T
+    for pair in sorted(rows):
+        deal, *columns = np.array(sorted(rows[pair])).T  # sums must not depend on the file's order
         found[pair] = Side(deal.astype(int), dict(zip(MEASURED, columns, strict=True)))
     return found
 

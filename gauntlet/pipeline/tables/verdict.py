@@ -17,6 +17,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from gauntlet.common.errors import UserError
+from gauntlet.common.process import invocation
 from gauntlet.games.capabilities import win_or_score
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables import stopped, tournament
@@ -25,7 +26,7 @@ from gauntlet.pipeline.tables.conditions import family_size, tested
 from gauntlet.pipeline.tables.controls import rivals
 from gauntlet.pipeline.tables.formatting import Scale
 from gauntlet.pipeline.tables.primary_test import unbeaten_control
-from gauntlet.pipeline.tables.registry import Results, table
+from gauntlet.pipeline.tables.registry import Results, read_table, table
 from gauntlet.pipeline.tables.sheets import WINS
 from gauntlet.pipeline.tables.standings import RoundRobin, best_first, round_robins
 from gauntlet.stats.checks import Side
@@ -96,10 +97,11 @@ def saved_verdict(folder: Path) -> tuple[str, ...]:
     if not file.exists():
         return ()
     try:
-        return first_paragraphs([*pd.read_csv(file)["verdict"]])
+        return first_paragraphs([*read_table(file)["verdict"]])
     except (ValueError, KeyError) as error:
         raise UserError(
-            f"{file} is damaged ({error}); `python -m pipeline.report {folder}` writes it again"
+            f"{file} is damaged ({error}); `{invocation('pipeline.report', folder)}` "
+            "writes it again"
         ) from error
 
 

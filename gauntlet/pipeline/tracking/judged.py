@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from gauntlet.common.errors import UserError
+from gauntlet.common.process import invocation
 from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.tables.registry import read_table
 from gauntlet.pipeline.tracking.store import (
     CELL_TAG,
     client_of,
@@ -51,10 +53,10 @@ def read_metrics(folder: Path) -> pd.DataFrame | None:
     if not table.exists():
         return None
     try:
-        return pd.read_csv(table, dtype={"key": str}).astype({"key": str})
+        return read_table(table).astype({"key": str})
     except (ValueError, KeyError) as error:
         raise UserError(
-            f"{table} is damaged: `python -m pipeline.metrics {folder}` again writes it anew"
+            f"{table} is damaged: `{invocation('pipeline.metrics', folder)}` again writes it anew"
         ) from error
 
 

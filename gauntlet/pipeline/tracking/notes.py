@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from gauntlet.common.process import invocation
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.tables.findings import Answer, answers, cell_sentence
 from gauntlet.pipeline.tables.formatting import Scale, heading, p_value, row_scales
@@ -33,7 +34,8 @@ def of_sweep(results: Results, summary: pd.DataFrame, command: str | None) -> st
         *("\n".join(_answer(one)) for one in results.cached(answers)),
         *([f"Command:\n\n```\n{command}\n```"] if command else []),
         f"Report: `{folder / 'report.html'}`, or `report.html` under Artifacts. "
-        f"`gauntlet report {folder}` makes it again, `gauntlet replay MATCH` shows a match.",
+        f"`{invocation('pipeline.report', folder)}` makes it again, "
+        f"`{invocation('pipeline.replay')} MATCH` shows a match.",
     ]
     return _joined(parts)
 

@@ -17,6 +17,7 @@ import numpy as np
 import yaml
 
 from gauntlet.common.errors import UserError, require
+from gauntlet.common.process import invocation
 from gauntlet.common.sanitize import visible
 from gauntlet.pipeline.log.folder import Folder
 
@@ -66,7 +67,7 @@ def usable(store: str, folder: Path) -> Iterator[None]:
         reason = str(error).strip().splitlines()[0]
         raise UserError(
             f"the MLflow store {store} cannot be used: {reason}; the records are safe, "
-            f"`python -m pipeline.track {folder}` tries again"
+            f"`{invocation('pipeline.track', folder)}` tries again"
         ) from error
 
 

@@ -18,6 +18,7 @@ from msgspec import DecodeError, Struct
 from msgspec.json import Decoder
 
 from gauntlet.common.errors import UserError
+from gauntlet.common.process import invocation
 
 DUBIOUS, MISTAKE = 0.1, 0.2
 """A decision that gave away as much is marked ?! or ??."""
@@ -71,7 +72,8 @@ class Judged:
     def note(self, match: str) -> str:
         """How the marks of a match are to be read, or why it has none."""
         if not self.playouts:
-            return "No marks: this run's decisions are not judged (`python -m pipeline.metrics`)."
+            judge = invocation("pipeline.metrics")
+            return f"No marks: this run's decisions are not judged (`{judge}`)."
         if not self.matches.get(match):
             return "No marks: the decisions of this match are not judged."
         return (
@@ -97,7 +99,7 @@ def read_judged(folder: Path) -> Judged:
                 found[line.match][line.ply] = Judgement(values[line.chosen], max(values))
     except (DecodeError, ValueError, LookupError) as error:
         raise UserError(
-            f"{folder / 'metrics'} is damaged ({error}); `python -m pipeline.metrics {folder}` "
-            "writes it again"
+            f"{folder / 'metrics'} is damaged ({error}); "
+            f"`{invocation('pipeline.metrics', folder)}` writes it again"
         ) from error
     return Judged(playouts[0], found) if playouts else Judged()

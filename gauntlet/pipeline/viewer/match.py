@@ -18,6 +18,7 @@ from gauntlet.agents.base import NO_ANSWERS
 from gauntlet.common.sanitize import one_line
 from gauntlet.games.base import Game
 from gauntlet.games.capabilities import WIN, add_match_score, seatings_of
+from gauntlet.games.drawing import state_text
 from gauntlet.models.exchanges import Exchange, TextExchange
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.log.folder import Folder
@@ -176,7 +177,8 @@ class MatchView:
     @property
     def outcome(self) -> str:
         winners = [seat for seat, value in enumerate(self.returns) if value > 0]
-        winner = f"won by player {winners[0]}" if winners else "nobody won"
+        named = " and ".join(f"player {seat}" for seat in winners)
+        winner = f"won by {named}" if winners else "nobody won"
         if self.forfeits:
             gave_up = " and ".join(f"player {seat}" for seat in self.forfeits)
             winner = f"{gave_up} gave up; {winner}"
@@ -220,7 +222,7 @@ def match_view(folder: Folder, record: MatchRecord) -> MatchView:
         measured=record.measured,
         plies=plies,
         end_state=end_state,
-        end_text=game.show(end_state),
+        end_text=state_text(game, end_state),
         returns=record.returns,
         scores=_scores(cell, record),
         forfeits=record.forfeits,
@@ -276,7 +278,7 @@ def _plies(
             for seat, actions in zip(seats, legal, strict=True)
         ]
         views = tuple(decision_view(one, record.statics, players[one.seat]) for one in made)
-        plies.append(Ply(len(plies), state, game.show(state), views))
+        plies.append(Ply(len(plies), state, state_text(game, state), views))
         done += len(seats)
         if record.forfeits and done == len(record.decisions):
             break

@@ -97,7 +97,7 @@ class Match:
     def _played(self) -> Chain[MatchRecord]:
         """Play like `pipeline.play.match.play`, but keep the states."""
         game, table = self.setting.cell.game, self.table
-        while seats := game.to_move(self.state):
+        while seats := table.seats(self.state):
             moves = yield from run_concurrently([table.turn(self.state, seat) for seat in seats])
             table.decisions += [decision for _, decision in moves]
             self.states += [self.state] * len(moves)

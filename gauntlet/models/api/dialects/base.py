@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, NamedTuple, TypeGuard
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from gauntlet.models.api.ledger import Tokens
 from gauntlet.models.api.scoring import Reported
@@ -227,15 +227,18 @@ def clean(value: Any) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def is_count(value: Any) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_COUNTED
+def count_at(node: Any, *path: str) -> int | None:
+    """The count at this place, which JSON may write as 12.0; None if there is none."""
+    for key in path:
+        node = node.get(key) if isinstance(node, Mapping) else None
+    if isinstance(node, bool) or not isinstance(node, int | float):
+        return None
+    return int(node) if 0 <= node <= MOST_COUNTED and node == int(node) else None
 
 
 def count_in(node: Any, *path: str) -> int:
     """The count at this place; 0 if there is none."""
-    for key in path:
-        node = node.get(key) if isinstance(node, Mapping) else None
-    return node if is_count(node) else 0
+    return count_at(node, *path) or 0
 
 
 def written_of(read: int, written: int, thoughts: int, total: int) -> int:

@@ -18,8 +18,8 @@ from gauntlet.models.api.dialects.base import (
     ReplyText,
     check_end,
     conversation,
+    count_at,
     count_in,
-    is_count,
     reply_text,
     written_of,
 )
@@ -32,10 +32,13 @@ BY_DEFAULT = re.compile(r"o\d|gpt-5(-|$)|gpt-5\.[5-9]|gpt-[6-9]")
 """OpenAI's models that reason unless their effort is none."""
 STOPS: Mapping[str, Finish] = {
     "stop": "stop",
+    "eos": "stop",
+    "eos_token": "stop",
     "length": "length",
     "tool_calls": "tool",
     "function_call": "tool",
     "content_filter": "filtered",
+    "model_length": "context",
     "abort": "failed",
     "error": "failed",
 }
@@ -100,10 +103,12 @@ class Chat(Dialect):
         except (TypeError, KeyError, AttributeError):
             return None
 
-    def _listed(self, logprobs: Any) -> Reported:
+    def _listed(self, logprobs: Any) -> Reported | None:
         if logprobs["content"] == []:
             return reported([], None)
         listed = logprobs["content"][0]["top_logprobs"]
+        if not listed:  # a token was written, so there are likely ones
+            return None
         return reported([(one["token"], one["logprob"]) for one in listed], logprobs.get("tokens"))
 
     def _logprobs(self, top: int) -> Body:
@@ -170,12 +175,13 @@ class Completions(Chat):
     def _logprobs(self, top: int) -> Body:
         return {"logprobs": top}
 
-    def _listed(self, logprobs: Any) -> Reported:
+    def _listed(self, logprobs: Any) -> Reported | None:
         if "content" in logprobs:  # as llama.cpp's server answers
             return super()._listed(logprobs)
         if logprobs["top_logprobs"] == []:
             return reported([], None)
-        return reported(list(logprobs["top_logprobs"][0].items()), logprobs.get("tokens"))
+        listed = list(logprobs["top_logprobs"][0].items())
+        return reported(listed, logprobs.get("tokens")) if listed else None
 
     def _opening(self, prompt: Prompt, max_tokens: int) -> Body:
         limit = {"max_tokens": max_tokens + self.thinking_room}
@@ -205,8 +211,8 @@ def usage_of(reply: Mapping[str, Any], read_as: str, written_as: str) -> Tokens 
     counted = reply.get("usage")
     if not isinstance(counted, Mapping):
         return None
-    read, written = counted.get(read_as), counted.get(written_as)
-    if not (is_count(read) and is_count(written)):
+    read, written = count_at(counted, read_as), count_at(counted, written_as)
+    if read is None or written is None:
         return None
     cached = min(read, count_in(counted, f"{read_as}_details", "cached_tokens"))
     stored = min(read - cached, count_in(counted, f"{read_as}_details", "cache_write_tokens"))

@@ -13,8 +13,8 @@ from gauntlet.models.api.dialects.base import (
     ReplyText,
     check_end,
     conversation,
+    count_at,
     count_in,
-    is_count,
     reply_text,
     written_of,
 )
@@ -71,8 +71,8 @@ class Gemini(Dialect):
 
     def usage(self, reply: Mapping[str, Any]) -> Tokens | None:
         counted = reply.get("usageMetadata")
-        read = counted.get("promptTokenCount") if isinstance(counted, Mapping) else None
-        if not is_count(read):
+        read = count_at(counted, "promptTokenCount")
+        if read is None:
             return None
         read += count_in(counted, "toolUsePromptTokenCount")
         thoughts = count_in(counted, "thoughtsTokenCount")

@@ -12,8 +12,8 @@ from gauntlet.models.api.dialects.base import (
     ReplyText,
     check_end,
     conversation,
+    count_at,
     count_in,
-    is_count,
     reply_text,
     written_of,
 )
@@ -76,8 +76,8 @@ class Messages(Dialect):
         counted = reply.get("usage")
         if not isinstance(counted, Mapping):
             return None
-        fresh, written = counted.get("input_tokens"), counted.get("output_tokens")
-        if not (is_count(fresh) and is_count(written)):
+        fresh, written = count_at(counted, "input_tokens"), count_at(counted, "output_tokens")
+        if fresh is None or written is None:
             return None
         cached = count_in(counted, "cache_read_input_tokens")
         stored = count_in(counted, "cache_creation_input_tokens")
