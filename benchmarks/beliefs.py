@@ -40,7 +40,7 @@ from gauntlet.pipeline.plan.cells import Cell, Player, Task
 from gauntlet.pipeline.play.chains import Ask, run
 from gauntlet.pipeline.play.match import play
 from gauntlet.pipeline.sweep.beliefs import Asking
-from gauntlet.pipeline.tables.beliefs import COLUMNS, KINDS, BeliefTable, belief_scores
+from gauntlet.pipeline.tables.commands.beliefs import COLUMNS, KINDS, BeliefTable, belief_scores
 from gauntlet.stats import beliefs as scores
 
 MODELS = ("pocket", "pocket_duel")

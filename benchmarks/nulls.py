@@ -22,8 +22,8 @@ import pandas as pd
 from gauntlet.games.capabilities import MATCH_SCORE
 from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
 from gauntlet.pipeline.log.results import CellInfo, CellResults
-from gauntlet.pipeline.tables.pairs import compare_pairs
 from gauntlet.pipeline.tables.registry import Results
+from gauntlet.pipeline.tables.sweep.pairs import compare_pairs
 from gauntlet.stats.multiple import ALPHA
 from gauntlet.stats.proportions import wilson
 from gauntlet.stats.tournament import Tournament

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from gauntlet.games.capabilities import WIN
-from gauntlet.pipeline.tables.robustness import PLAIN, error_floor, shrunk
+from gauntlet.pipeline.tables.commands.robustness import PLAIN, error_floor, shrunk
 from gauntlet.stats.components import Component, anova
 from gauntlet.stats.pooling import partially_pooled
 

@@ -44,20 +44,20 @@ STAGES: Mapping[str, Sequence[str]] = {
     "judge": ("pipeline.judging.luck:adjust",),
     "controls": ("pipeline.sweep.controls:play",),
     "tables": (
-        "pipeline.tables.terminal:show",
+        "pipeline.tables.sweep.terminal:show",
         "pipeline.tables.registry:write_tables",
-        "pipeline.tables.report:write_report",
+        "pipeline.tables.sweep.report:write_report",
     ),
     "figures": (
-        "pipeline.tables.report:drawings",
-        "pipeline.tables.plot_style:save_png",
-        "pipeline.tables.plot_style:Drawing.html",
+        "pipeline.tables.sweep.report:drawings",
+        "pipeline.tables.media.plot_style:save_png",
+        "pipeline.tables.media.plot_style:Drawing.html",
     ),
     "MLflow": ("pipeline.tracking.track:track",),
 }
 MOMENTS: Mapping[str, tuple[str, bool]] = {
     "first match begins": ("pipeline.play.driver:Driver.run", False),
-    "tables are there": ("pipeline.tables.terminal:show", True),
+    "tables are there": ("pipeline.tables.sweep.terminal:show", True),
 }
 """When a function is first called, or first returns."""
 

@@ -21,7 +21,7 @@ import pandas as pd
 
 from gauntlet.pipeline.tables.formatting import Scale, heading, number, percent, row_scales
 from gauntlet.pipeline.tables.registry import TERMINAL, Results, sheets, short_names
-from gauntlet.pipeline.tables.terminal import show
+from gauntlet.pipeline.tables.sweep.terminal import show
 
 Rows = Iterator[Sequence[str]]
 

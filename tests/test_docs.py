@@ -84,7 +84,7 @@ import json, sys
 from pathlib import Path
 from gauntlet.pipeline import metrics, replay, run
 from gauntlet.pipeline.plan import baseline
-from gauntlet.pipeline.tables import report
+from gauntlet.pipeline.tables.sweep import report
 baseline.ERROR = 0.05  # many times fewer games
 report.drawings = metrics.metric_figures = lambda *_: {}
 for orders in sys.stdin.read().splitlines():

@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 from gauntlet.common.terminal import WrappedTable
-from gauntlet.pipeline.tables import terminal
 from gauntlet.pipeline.tables.registry import TERMINAL, tables
+from gauntlet.pipeline.tables.sweep import terminal
 from tests.pipeline.made import about, made_of, won
 
 

@@ -22,7 +22,7 @@ from gauntlet.common.errors import UserError
 from gauntlet.models.engine.trie import grow, shared_length
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
-from gauntlet.pipeline.tables import plot_style
+from gauntlet.pipeline.tables.media import plot_style
 from gauntlet.pipeline.tables.registry import load_cells
 from gauntlet.stats.means import limits, reaching
 

@@ -24,10 +24,10 @@ from gauntlet.common.process import as_process, invocation
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
-from gauntlet.pipeline.tables.claims import CELLS, Pairing, choose_pairs
-from gauntlet.pipeline.tables.pairs import VIEW, compare_pairs, pairing
 from gauntlet.pipeline.tables.registry import TERMINAL, Part, Results, cell_names, load_cells
-from gauntlet.pipeline.tables.terminal import sheet_view
+from gauntlet.pipeline.tables.sweep.claims import CELLS, Pairing, choose_pairs
+from gauntlet.pipeline.tables.sweep.pairs import VIEW, compare_pairs, pairing
+from gauntlet.pipeline.tables.sweep.terminal import sheet_view
 
 
 def compare(first: Path, second: Path) -> Results:

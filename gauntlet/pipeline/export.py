@@ -11,7 +11,7 @@ from gauntlet.common.errors import UserError
 from gauntlet.common.process import as_process, invocation
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.log.progress import Waiting
-from gauntlet.pipeline.tables.parquet_export import export
+from gauntlet.pipeline.tables.media.parquet_export import export
 from gauntlet.pipeline.tables.registry import load_cells
 
 

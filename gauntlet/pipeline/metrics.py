@@ -62,10 +62,10 @@ from gauntlet.pipeline.launch.fan_out import Map, executor, read_launch
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.progress import Bar
 from gauntlet.pipeline.log.schema import MatchRecord
-from gauntlet.pipeline.tables import plot_style
-from gauntlet.pipeline.tables.metrics import metric_figures
+from gauntlet.pipeline.tables.commands.metrics import metric_figures
+from gauntlet.pipeline.tables.media import plot_style
 from gauntlet.pipeline.tables.registry import TERMINAL, Results, load_cells, tables
-from gauntlet.pipeline.tables.terminal import sheet_view
+from gauntlet.pipeline.tables.sweep.terminal import sheet_view
 from gauntlet.pipeline.tracking.judged import add_metrics
 from gauntlet.pipeline.tracking.store import store_of, tracking_uri
 from gauntlet.stats.decisions import Tie

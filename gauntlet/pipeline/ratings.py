@@ -19,18 +19,18 @@ from gauntlet.common.process import as_process, invocation
 from gauntlet.common.terminal import console
 from gauntlet.games.capabilities import win_or_score
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.tables import plot_style
-from gauntlet.pipeline.tables.contest import Contest, Scoring, load_contest
-from gauntlet.pipeline.tables.pareto import cost_plot
-from gauntlet.pipeline.tables.rating_figures import rating_figures
-from gauntlet.pipeline.tables.ratings import (
+from gauntlet.pipeline.tables.commands.pareto import cost_plot
+from gauntlet.pipeline.tables.commands.rating_figures import rating_figures
+from gauntlet.pipeline.tables.commands.ratings import (
     rate_contest,
     rating_sheets,
     write_ratings,
 )
+from gauntlet.pipeline.tables.media import plot_style
 from gauntlet.pipeline.tables.registry import Results
-from gauntlet.pipeline.tables.spending import Cost
-from gauntlet.pipeline.tables.terminal import sheet_view
+from gauntlet.pipeline.tables.sweep.contest import Contest, Scoring, load_contest
+from gauntlet.pipeline.tables.sweep.spending import Cost
+from gauntlet.pipeline.tables.sweep.terminal import sheet_view
 from gauntlet.stats.matches import Ties
 from gauntlet.stats.ratings import LEVEL, By, rated
 

@@ -35,7 +35,7 @@ from gauntlet.pipeline.log.results import CellInfo, measures
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.tables.formatting import Scale, heading, number, percent
 from gauntlet.pipeline.tables.registry import LABELS, short_names
-from gauntlet.pipeline.tables.verdict import saved_verdict
+from gauntlet.pipeline.tables.sweep.verdict import saved_verdict
 from gauntlet.stats.multiple import ALPHA
 from gauntlet.stats.sequential import bounded_sequence
 

@@ -13,7 +13,7 @@ from gauntlet.common.terminal import console
 from gauntlet.pipeline.config.read import TRACES
 from gauntlet.pipeline.log.progress import Waiting
 from gauntlet.pipeline.tables.registry import Results, write_tables
-from gauntlet.pipeline.tables.report import write_report
+from gauntlet.pipeline.tables.sweep.report import write_report
 from gauntlet.pipeline.tracking.judged import add_metrics
 from gauntlet.pipeline.tracking.store import store_of, tracking_uri
 from gauntlet.pipeline.tracking.track import track

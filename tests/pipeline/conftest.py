@@ -21,7 +21,7 @@ from gauntlet.pipeline.config import yaml_files
 from gauntlet.pipeline.config.jobs import Configs
 from gauntlet.pipeline.plan import fingerprint
 from gauntlet.pipeline.plan.cells import digest
-from gauntlet.pipeline.tables import report
+from gauntlet.pipeline.tables.sweep import report
 from tests.nodes import ROOT
 from tests.pipeline.stores import client_of
 

@@ -14,9 +14,9 @@ from gauntlet.games.capabilities import WIN, Measure
 from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
 from gauntlet.pipeline.log.results import CellInfo, CellResults
 from gauntlet.pipeline.plan.baseline import Baseline
-from gauntlet.pipeline.tables.claims import choose_pairs
-from gauntlet.pipeline.tables.pairs import compare_pairs
 from gauntlet.pipeline.tables.registry import Results, figures
+from gauntlet.pipeline.tables.sweep.claims import choose_pairs
+from gauntlet.pipeline.tables.sweep.pairs import compare_pairs
 
 SCORE = Measure("score", 0.0, 10.0)
 OF_A_FOLDER = ("obfuscation", "seeds")

@@ -20,8 +20,8 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.pages.run_status import finished
-from gauntlet.pipeline.tables import report, terminal
 from gauntlet.pipeline.tables.registry import Results, write_tables
+from gauntlet.pipeline.tables.sweep import report, terminal
 from gauntlet.pipeline.tracking import notes
 from tests.pipeline.records import placed, write
 

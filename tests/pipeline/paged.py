@@ -19,9 +19,9 @@ from nicegui.testing.user_simulation import user_simulation
 from gauntlet.pipeline import run
 from gauntlet.pipeline.pages import runs
 from gauntlet.pipeline.pages.site import register
-from gauntlet.pipeline.tables import report
 from gauntlet.pipeline.tables.registry import Results, write_tables
-from gauntlet.pipeline.tables.report import write_report
+from gauntlet.pipeline.tables.sweep import report
+from gauntlet.pipeline.tables.sweep.report import write_report
 from tests.pipeline.conftest import FAST
 from tests.pipeline.logs import edited
 

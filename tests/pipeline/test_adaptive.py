@@ -19,9 +19,9 @@ from gauntlet.pipeline import report, track, verify
 from gauntlet.pipeline.judging.tournament import evidence, sentences, shares
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.status import Status, view
-from gauntlet.pipeline.tables.contest import load_contest
 from gauntlet.pipeline.tables.registry import Results
-from gauntlet.pipeline.tables.tournament import pair_verdict
+from gauntlet.pipeline.tables.sweep.contest import load_contest
+from gauntlet.pipeline.tables.sweep.tournament import pair_verdict
 from gauntlet.stats.tournament import Tournament, Verdict
 from tests.pipeline.conftest import Capsys, Once, Refusal, Sweep
 from tests.pipeline.logs import matches

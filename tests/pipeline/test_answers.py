@@ -16,11 +16,11 @@ from gauntlet.pipeline.config.read import DeclaredTest
 from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
 from gauntlet.pipeline.log.results import Adjusted, CellInfo, CellResults
 from gauntlet.pipeline.plan.baseline import Baseline
-from gauntlet.pipeline.tables import conditions
-from gauntlet.pipeline.tables.controls import CONTROLS
-from gauntlet.pipeline.tables.findings import answers
-from gauntlet.pipeline.tables.stopped import verdicts
-from gauntlet.pipeline.tables.verdict import GROUPS, first_paragraphs, verdict
+from gauntlet.pipeline.tables.sweep import conditions
+from gauntlet.pipeline.tables.sweep.controls import CONTROLS
+from gauntlet.pipeline.tables.sweep.findings import answers
+from gauntlet.pipeline.tables.sweep.stopped import verdicts
+from gauntlet.pipeline.tables.sweep.verdict import GROUPS, first_paragraphs, verdict
 from gauntlet.stats.proportions import clopper_pearson
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.made import SCORE, KnownBaseline, about, made_of, results

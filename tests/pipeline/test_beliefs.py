@@ -14,7 +14,7 @@ import pytest
 from gauntlet.pipeline import report as command
 from gauntlet.pipeline.log.beliefs import Belief, MatchBeliefs, beliefs_file, read_beliefs
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.tables.beliefs import BeliefTable, belief_scores
+from gauntlet.pipeline.tables.commands.beliefs import BeliefTable, belief_scores
 from tests.pipeline.conftest import Capsys, Full, Refusal, Sweep
 
 LEDUC = ("game=openspiel", "game.name=leduc_poker")

@@ -15,12 +15,12 @@ import pytest
 from gauntlet.pipeline.config.read import DeclaredTest
 from gauntlet.pipeline.log.results import Adjusted, CellResults
 from gauntlet.pipeline.plan.baseline import Baseline
-from gauntlet.pipeline.tables import findings
-from gauntlet.pipeline.tables.conditions import conditions
-from gauntlet.pipeline.tables.controls import CONTROLS
-from gauntlet.pipeline.tables.findings import answers, cell_sentence, verdicts
-from gauntlet.pipeline.tables.primary_test import Rival, strongest_controls
 from gauntlet.pipeline.tables.registry import TERMINAL, Results, tables
+from gauntlet.pipeline.tables.sweep import findings
+from gauntlet.pipeline.tables.sweep.conditions import conditions
+from gauntlet.pipeline.tables.sweep.controls import CONTROLS
+from gauntlet.pipeline.tables.sweep.findings import answers, cell_sentence, verdicts
+from gauntlet.pipeline.tables.sweep.primary_test import Rival, strongest_controls
 from gauntlet.stats.multiple import holm
 from gauntlet.stats.proportions import clopper_pearson
 from tests.models.conftest import (  # noqa: F401, a network with random weights

@@ -22,9 +22,9 @@ from gauntlet.pipeline.plan.build import build_cells
 from gauntlet.pipeline.plan.cells import Task
 from gauntlet.pipeline.plan.control_cells import controls_of
 from gauntlet.pipeline.sweep import play
-from gauntlet.pipeline.tables import controls
 from gauntlet.pipeline.tables.registry import Results
-from gauntlet.pipeline.tables.verdict import FIXED, PARTIAL
+from gauntlet.pipeline.tables.sweep import controls
+from gauntlet.pipeline.tables.sweep.verdict import FIXED, PARTIAL
 from gauntlet.pipeline.tracking import values
 from tests.agents.play import drive, turn_with, unasked
 from tests.pipeline.composing import cells_of, composed

@@ -19,7 +19,7 @@ from gauntlet.models.exchanges import TextExchange
 from gauntlet.pipeline import report
 from gauntlet.pipeline.log.exchanges import margin
 from gauntlet.pipeline.log.schema import DecisionRecord
-from gauntlet.pipeline.tables.diagnostics import (
+from gauntlet.pipeline.tables.sweep.diagnostics import (
     ROUNDING,
     bounds,
     by_rounding,
@@ -28,7 +28,7 @@ from gauntlet.pipeline.tables.diagnostics import (
     sample_matches,
     sensitivity,
 )
-from gauntlet.pipeline.tables.tallies import MOST_QUESTIONS, Choices, Replies
+from gauntlet.pipeline.tables.sweep.tallies import MOST_QUESTIONS, Choices, Replies
 from tests.pipeline.conftest import Capsys, Sweep
 from tests.pipeline.made import about, won
 from tests.pipeline.records import decided, ended, scored
@@ -138,7 +138,7 @@ def test_letters_are_told_from_verdicts() -> None:
 
 
 def test_the_memory_that_replies_take_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gauntlet.pipeline.tables.tallies.MOST_QUESTIONS", 3)
+    monkeypatch.setattr("gauntlet.pipeline.tables.sweep.tallies.MOST_QUESTIONS", 3)
     replies = Replies()
     for board in (5, 4, 8, 0, 7, 2, 3, 6, 1, 5):
         replies.add(wrote(f"board {board}", f"reply {board}"), board, 0, 0)

@@ -18,8 +18,8 @@ from gauntlet.pipeline import report
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.outcomes import Outcome, Outcomes, outcome
 from gauntlet.pipeline.log.results import CellInfo, CellResults
-from gauntlet.pipeline.tables.claims import null_value
 from gauntlet.pipeline.tables.registry import TERMINAL, Sheet, tables
+from gauntlet.pipeline.tables.sweep.claims import null_value
 from gauntlet.pipeline.tracking.values import of_cells
 from gauntlet.stats.means import limits, p_value
 from tests.pipeline.conftest import Capsys, Full, Sweep

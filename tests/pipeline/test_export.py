@@ -17,8 +17,8 @@ from gauntlet.models.exchanges import ScoreExchange, TextExchange
 from gauntlet.pipeline import export as command
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
-from gauntlet.pipeline.tables import parquet_export
-from gauntlet.pipeline.tables.parquet_export import DECISIONS, MATCHES, column_list
+from gauntlet.pipeline.tables.media import parquet_export
+from gauntlet.pipeline.tables.media.parquet_export import DECISIONS, MATCHES, column_list
 from tests.pipeline.conftest import Capsys, Once, Refusal, Sweep
 from tests.test_layers import ROOT
 

@@ -226,7 +226,7 @@ EDITS = [
     ("games/uno/rules.py", '"""A game that reaches', '"""One that reaches', set()),
     ("games/uno/rules.py", "PLY_CAP = 5000\n", "PLY_CAP = 5000  # at most\n\n\n", set()),
     ("pipeline/log/schema.py", "class MatchRecord", "X = 1\n\n\nclass MatchRecord", set()),
-    ("pipeline/tables/summary.py", "from __future__", "X = 1\nfrom __future__", set()),
+    ("pipeline/tables/sweep/summary.py", "from __future__", "X = 1\nfrom __future__", set()),
     ("models/pocket/weights/model.safetensors", "", "", set()),
 ]
 """An edit of the project, and the cells affected; a checkpoint is part of a cell's key."""

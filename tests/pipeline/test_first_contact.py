@@ -21,7 +21,7 @@ from gauntlet.pipeline.launch import session
 from gauntlet.pipeline.plan.baseline import Baseline
 from gauntlet.pipeline.plan.deals import planned_deals
 from gauntlet.pipeline.sweep.announce import power_line
-from gauntlet.pipeline.tables import plot_style
+from gauntlet.pipeline.tables.media import plot_style
 from tests.pipeline.composing import composed
 from tests.pipeline.conftest import Refusal, Sweep
 

@@ -15,14 +15,21 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from gauntlet.papers.published import paper
-from gauntlet.pipeline.tables import figures, plot_style
-from gauntlet.pipeline.tables.choices import choice_distribution
-from gauntlet.pipeline.tables.costs import cost_axis, frontier
-from gauntlet.pipeline.tables.figures import without_common_words
+from gauntlet.pipeline.tables.commands.labels import letter_prior
+from gauntlet.pipeline.tables.commands.metrics import (
+    by_player,
+    heat_map,
+    metric_figures,
+    read,
+    traces,
+)
 from gauntlet.pipeline.tables.formatting import Scale
-from gauntlet.pipeline.tables.labels import letter_prior
-from gauntlet.pipeline.tables.metrics import by_player, heat_map, metric_figures, read, traces
-from gauntlet.pipeline.tables.plot_style import ACCENT, COLUMN, INK, WIDE, Medium
+from gauntlet.pipeline.tables.media import plot_style
+from gauntlet.pipeline.tables.media.plot_style import ACCENT, COLUMN, INK, WIDE, Medium
+from gauntlet.pipeline.tables.sweep import figures
+from gauntlet.pipeline.tables.sweep.choices import choice_distribution
+from gauntlet.pipeline.tables.sweep.costs import cost_axis, frontier
+from gauntlet.pipeline.tables.sweep.figures import without_common_words
 from tests.pipeline.made import (
     RANDOM,
     KnownBaseline,

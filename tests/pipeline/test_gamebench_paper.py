@@ -27,7 +27,7 @@ from gauntlet.papers.gamebench.tables import (
     table,
 )
 from gauntlet.papers.published import Row, paper
-from gauntlet.pipeline.tables.ratings import rate_contest
+from gauntlet.pipeline.tables.commands.ratings import rate_contest
 from gauntlet.stats.ratings import rated
 from tests.pipeline.conftest import Capsys
 

@@ -24,8 +24,8 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.records import held
 from gauntlet.pipeline.pages.run_status import state_of
 from gauntlet.pipeline.runs import main
+from gauntlet.pipeline.tables.media.run_metadata import facts
 from gauntlet.pipeline.tables.registry import load_cells
-from gauntlet.pipeline.tables.run_metadata import facts
 from tests.nodes import ROOT
 from tests.pipeline.conftest import Capsys, Once, Refusal
 from tests.pipeline.stores import runs

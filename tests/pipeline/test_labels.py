@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.schema import DecisionRecord
-from gauntlet.pipeline.tables import labels
+from gauntlet.pipeline.tables.commands import labels
 from gauntlet.pipeline.tables.registry import Results
 from gauntlet.stats.means import limits, per_deal
 from tests.pipeline.conftest import Full, Once, Sweep

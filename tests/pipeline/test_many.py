@@ -16,15 +16,17 @@ from gauntlet.games.capabilities import Measure
 from gauntlet.pipeline import report
 from gauntlet.pipeline import tables as package
 from gauntlet.pipeline.log.results import CellResults
-from gauntlet.pipeline.tables import figures, findings, plot_style, registry, terminal
-from gauntlet.pipeline.tables.claims import choose_pairs
-from gauntlet.pipeline.tables.conditions import MOST, conditions
-from gauntlet.pipeline.tables.findings import answers
+from gauntlet.pipeline.tables import registry
 from gauntlet.pipeline.tables.formatting import Scale
-from gauntlet.pipeline.tables.pairs import pairing
+from gauntlet.pipeline.tables.media import plot_style
+from gauntlet.pipeline.tables.media.sheets import Column, View, cell_name, count
 from gauntlet.pipeline.tables.registry import ROWS, TERMINAL, Part, Results, short_names
-from gauntlet.pipeline.tables.sheets import Column, View, cell_name, count
-from gauntlet.pipeline.tables.summary import name_list
+from gauntlet.pipeline.tables.sweep import figures, findings, terminal
+from gauntlet.pipeline.tables.sweep.claims import choose_pairs
+from gauntlet.pipeline.tables.sweep.conditions import MOST, conditions
+from gauntlet.pipeline.tables.sweep.findings import answers
+from gauntlet.pipeline.tables.sweep.pairs import pairing
+from gauntlet.pipeline.tables.sweep.summary import name_list
 from gauntlet.pipeline.tracking.store import PARENT_TAG
 from tests.pipeline.conftest import Capsys, Sweep
 from tests.pipeline.made import (
@@ -177,7 +179,7 @@ def test_the_sentences_are_those_of_the_clearest_cells() -> None:
 
 TABLE = """
 from gauntlet.pipeline.tables.registry import table
-from gauntlet.pipeline.tables.sheets import Column, View, cell_name, decimal
+from gauntlet.pipeline.tables.media.sheets import Column, View, cell_name, decimal
 
 COLUMNS = (Column("cell", cell_name), Column("plies", decimal("plies", ".1f")))
 SHOWN = View("How long matches were", COLUMNS)
@@ -188,7 +190,7 @@ def plies(results):
         yield {"cell": cell.about.name, "plies": cell.outcomes.column("plies").mean()}
 """
 FIGURE = """
-from gauntlet.pipeline.tables import plot_style
+from gauntlet.pipeline.tables.media import plot_style
 from gauntlet.pipeline.tables.registry import figure
 
 @figure("plies_drawn")

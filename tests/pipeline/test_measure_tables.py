@@ -22,12 +22,12 @@ from benchmarks.populations import FAMILIES
 from gauntlet.common.terminal import WIDTH
 from gauntlet.games.capabilities import Measure
 from gauntlet.pipeline.log.results import Adjusted, CellResults
-from gauntlet.pipeline.tables.findings import answers
 from gauntlet.pipeline.tables.formatting import amount
-from gauntlet.pipeline.tables.pairs import COLUMNS as PAIRS
-from gauntlet.pipeline.tables.primary_test import DIFFERENCE, ESTIMATE, RAW
-from gauntlet.pipeline.tables.summary import SUMMARY
-from gauntlet.pipeline.tables.terminal import show_all
+from gauntlet.pipeline.tables.sweep.findings import answers
+from gauntlet.pipeline.tables.sweep.pairs import COLUMNS as PAIRS
+from gauntlet.pipeline.tables.sweep.primary_test import DIFFERENCE, ESTIMATE, RAW
+from gauntlet.pipeline.tables.sweep.summary import SUMMARY
+from gauntlet.pipeline.tables.sweep.terminal import show_all
 from gauntlet.stats.means import limits, p_value
 from gauntlet.stats.paired import sign_flip
 from tests.pipeline.conftest import Capsys

@@ -27,7 +27,7 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.metadata_files import to_bytes
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.plan.rng import DEAL, stream
-from gauntlet.pipeline.tables.metrics import by_player, traces
+from gauntlet.pipeline.tables.commands.metrics import by_player, traces
 from gauntlet.pipeline.tables.registry import TERMINAL, Results, tables
 from tests.games.bare import SumGuess
 from tests.pipeline.conftest import Capsys, Once, Sweep

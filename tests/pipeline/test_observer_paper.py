@@ -25,7 +25,7 @@ from gauntlet.papers.published import paper
 from gauntlet.papers.reproductions import read_csv
 from gauntlet.papers.verdicts import Estimate, of_means
 from gauntlet.pipeline.log.schema import DecisionRecord
-from gauntlet.pipeline.tables import plot_style
+from gauntlet.pipeline.tables.media import plot_style
 from gauntlet.stats import observation
 from gauntlet.stats.means import limits
 from gauntlet.stats.proportions import clopper_pearson

@@ -26,16 +26,16 @@ from gauntlet.pipeline.library import Shelf
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import Adjusted, CellResults
 from gauntlet.pipeline.pages.run_status import finished
-from gauntlet.pipeline.tables.conditions import claimed_pairs, conditions, family
 from gauntlet.pipeline.tables.formatting import Scale, p_value
-from gauntlet.pipeline.tables.latex import number
-from gauntlet.pipeline.tables.primary_test import (
+from gauntlet.pipeline.tables.media.latex import number
+from gauntlet.pipeline.tables.registry import short_names
+from gauntlet.pipeline.tables.sweep.conditions import claimed_pairs, conditions, family
+from gauntlet.pipeline.tables.sweep.primary_test import (
     cell_columns,
     pair_columns,
     read_difference,
     read_estimate,
 )
-from gauntlet.pipeline.tables.registry import short_names
 from gauntlet.pipeline.tracking.store import PARENT_TAG
 from tests.pipeline.conftest import Capsys, Refusal, Sweep
 from tests.pipeline.made import RANDOM, about, made_of, won

@@ -13,7 +13,14 @@ from gauntlet.common.errors import UserError
 from gauntlet.pipeline import compare, report
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
-from gauntlet.pipeline.tables.claims import CELLS, PAIRS, check, choose_pairs, factors, save_rule
+from gauntlet.pipeline.tables.sweep.claims import (
+    CELLS,
+    PAIRS,
+    check,
+    choose_pairs,
+    factors,
+    save_rule,
+)
 from tests.pipeline.conftest import Capsys, Full, Refusal, Sweep
 from tests.pipeline.made import SCORE, about, pairs_table, won
 

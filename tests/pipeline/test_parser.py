@@ -28,7 +28,7 @@ from gauntlet.models.base import Detail, Finish, Generate, Generation, Reply, Re
 from gauntlet.models.exchanges import Exchange
 from gauntlet.pipeline.log.schema import DecisionRecord
 from gauntlet.pipeline.play.chains import Answered, answer_questions
-from gauntlet.pipeline.tables.reply_audit import Audit, classify, reprompted
+from gauntlet.pipeline.tables.sweep.reply_audit import Audit, classify, reprompted
 from gauntlet.pipeline.viewer.match import decision_view
 from tests.agents.play import turn_with
 from tests.pipeline.conftest import Full, Sweep

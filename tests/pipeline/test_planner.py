@@ -19,8 +19,8 @@ from gauntlet.pipeline.sizing import planner
 from gauntlet.pipeline.sizing.hardware import DEVICES, GIB, SHAPES, Shape, devices, shape_of
 from gauntlet.pipeline.sizing.planner import Fit, Load, Pace, fit, hours
 from gauntlet.pipeline.sizing.workload import Work, tokens
-from gauntlet.pipeline.tables.primary_test import results_by_deal
 from gauntlet.pipeline.tables.registry import load_cells
+from gauntlet.pipeline.tables.sweep.primary_test import results_by_deal
 from gauntlet.stats.power import deals_from_pilot
 from tests.nodes import ROOT
 from tests.pipeline.composing import composed

@@ -16,10 +16,12 @@ import pandas as pd
 import pytest
 
 from gauntlet.pipeline import report as command
-from gauntlet.pipeline.tables import latex, registry, report
-from gauntlet.pipeline.tables.paper_config import PaperConfig
+from gauntlet.pipeline.tables import registry
+from gauntlet.pipeline.tables.media import latex
+from gauntlet.pipeline.tables.media.paper_config import PaperConfig
 from gauntlet.pipeline.tables.registry import PAPER, ROWS, Results, Sheet, sheets
-from gauntlet.pipeline.tables.report import drawings
+from gauntlet.pipeline.tables.sweep import report
+from gauntlet.pipeline.tables.sweep.report import drawings
 from tests.pipeline.conftest import Capsys, Once, Refusal, Sweep
 from tests.pipeline.made import RANDOM, SCORE, KnownBaseline, about, made_of, results, won
 

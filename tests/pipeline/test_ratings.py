@@ -15,15 +15,15 @@ from gauntlet.common.errors import UserError
 from gauntlet.pipeline import ratings, run
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellInfo
-from gauntlet.pipeline.tables import plot_style
-from gauntlet.pipeline.tables.contest import Contest, load_contest, seated_sides
-from gauntlet.pipeline.tables.rating_figures import interval_plot, rating_figures
-from gauntlet.pipeline.tables.ratings import (
+from gauntlet.pipeline.tables.commands.rating_figures import interval_plot, rating_figures
+from gauntlet.pipeline.tables.commands.ratings import (
     chance_matrix,
     rate_contest,
     rating_sheets,
     write_ratings,
 )
+from gauntlet.pipeline.tables.media import plot_style
+from gauntlet.pipeline.tables.sweep.contest import Contest, load_contest, seated_sides
 from gauntlet.stats.matches import Matches
 from gauntlet.stats.ratings import rated
 from tests.pipeline.conftest import FAST, Capsys, Sweep
@@ -39,7 +39,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     few = (*ROBIN[:2], "players=[random,greedy]", "game.size=4", "rotate=false", "deals=3")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(where)
-        patch.setattr("gauntlet.pipeline.tables.report.drawings", lambda *_: {})
+        patch.setattr("gauntlet.pipeline.tables.sweep.report.drawings", lambda *_: {})
         for name, words in (("small", (*ROBIN, "rotate=true")), ("large", few)):
             given = {word.partition("=")[0] for word in words}
             base = [word for word in FAST if word.partition("=")[0] not in given]

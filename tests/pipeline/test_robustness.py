@@ -19,9 +19,9 @@ from gauntlet.pipeline.plan.identity import cell_identity
 from gauntlet.pipeline.play.chains import run
 from gauntlet.pipeline.play.match import play
 from gauntlet.pipeline.run import main
-from gauntlet.pipeline.tables.outcomes import seeds
+from gauntlet.pipeline.tables.commands.robustness import crossed, split_wording
 from gauntlet.pipeline.tables.registry import TERMINAL, Results, tables
-from gauntlet.pipeline.tables.robustness import crossed, split_wording
+from gauntlet.pipeline.tables.sweep.outcomes import seeds
 from tests.pipeline.conftest import Capsys, Refusal
 from tests.pipeline.made import about, made_of, won
 

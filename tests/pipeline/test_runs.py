@@ -17,7 +17,7 @@ from gauntlet.pipeline import run, track
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.lines import line
 from gauntlet.pipeline.log.schema import Clock, MatchRecord
-from gauntlet.pipeline.tables import report
+from gauntlet.pipeline.tables.sweep import report
 from gauntlet.pipeline.tracking.sampled import CLOSE, FALLBACK, FIRST, striking
 from gauntlet.pipeline.tracking.spans import traces_of
 from gauntlet.pipeline.tracking.store import NOTE_TAG, PARENT_TAG, TAG

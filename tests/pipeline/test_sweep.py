@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from gauntlet.pipeline import report
-from gauntlet.pipeline.tables.pairs import COLUMNS as PAIRS
-from gauntlet.pipeline.tables.summary import SUMMARY
+from gauntlet.pipeline.tables.sweep.pairs import COLUMNS as PAIRS
+from gauntlet.pipeline.tables.sweep.summary import SUMMARY
 from gauntlet.stats.sequential import FIRST_LOOK, sprt
 from tests.pipeline.conftest import Capsys, Full, Sweep
 from tests.pipeline.logs import matches

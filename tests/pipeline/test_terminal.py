@@ -17,8 +17,8 @@ from gauntlet.common import terminal as width
 from gauntlet.pipeline.config.compose import CONF
 from gauntlet.pipeline.config.yaml_files import first_sentence
 from gauntlet.pipeline.run import main
-from gauntlet.pipeline.tables.controls import CONTROLS
-from gauntlet.pipeline.tables.terminal import show
+from gauntlet.pipeline.tables.sweep.controls import CONTROLS
+from gauntlet.pipeline.tables.sweep.terminal import show
 from tests.pipeline.made import made_of
 from tests.pipeline.test_answers import cell
 

@@ -22,7 +22,7 @@ from gauntlet.models.base import Prompt, Score, Scores
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine.files import CACHED
 from gauntlet.models.engine.local import Local
-from gauntlet.pipeline.tables import report
+from gauntlet.pipeline.tables.sweep import report
 from gauntlet.pipeline.verify import verify
 from tests.nodes import ROOT
 from tests.real.smollm2 import FOLDER, MARKS, NAME, SOURCE, served

@@ -21,7 +21,7 @@ from gauntlet.papers.gamebench.tables import (
 )
 from gauntlet.papers.published import paper
 from gauntlet.papers.verdicts import LEVEL
-from gauntlet.pipeline.tables.contest import Contest
+from gauntlet.pipeline.tables.sweep.contest import Contest
 
 SIDES = (("gpt-3.5", "gpt-3.5-cot"), ("gpt-4-rap", "gpt-4-cot"))
 """The pairs compared in the caption of Table 1."""

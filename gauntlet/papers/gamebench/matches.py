@@ -15,7 +15,7 @@ import numpy as np
 from gauntlet.common.errors import UserError
 from gauntlet.papers.published import paper
 from gauntlet.pipeline.config.compose import CONF
-from gauntlet.pipeline.tables.contest import Contest
+from gauntlet.pipeline.tables.sweep.contest import Contest
 from gauntlet.stats.matches import Matches
 
 FILE = CONF.parent.parent / "shared" / "data" / "gamebench_matches.json"

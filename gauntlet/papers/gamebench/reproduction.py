@@ -21,16 +21,16 @@ from gauntlet.papers.gamebench.tables import PublishedResults, corrected, table
 from gauntlet.papers.published import Row, frame, paper
 from gauntlet.papers.reproductions import Reproduction, Settings
 from gauntlet.pipeline.config.compose import CONF
-from gauntlet.pipeline.tables import plot_style
-from gauntlet.pipeline.tables.contest import load_contest
-from gauntlet.pipeline.tables.rating_figures import rating_figures
-from gauntlet.pipeline.tables.ratings import (
+from gauntlet.pipeline.tables.commands.rating_figures import rating_figures
+from gauntlet.pipeline.tables.commands.ratings import (
     rate_contest,
     rating_sheets,
     write_ratings,
 )
+from gauntlet.pipeline.tables.media import plot_style
 from gauntlet.pipeline.tables.registry import Results
-from gauntlet.pipeline.tables.terminal import sheet_view
+from gauntlet.pipeline.tables.sweep.contest import load_contest
+from gauntlet.pipeline.tables.sweep.terminal import sheet_view
 from gauntlet.stats.ratings import rated
 
 MODELS, DEALS = "", 10

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gauntlet.pipeline.tables.contest import Contest
+from gauntlet.pipeline.tables.sweep.contest import Contest
 from gauntlet.stats.matches import Matches
 from gauntlet.stats.ratings import DRAWS, Bootstrapped, as_gamebench
 

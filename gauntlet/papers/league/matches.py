@@ -24,7 +24,7 @@ from gauntlet.pipeline.log.archive import unpacked
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.log.schema import MatchRecord
-from gauntlet.pipeline.tables.contest import Contest, load_contest
+from gauntlet.pipeline.tables.sweep.contest import Contest, load_contest
 
 LOG = Path(__file__).parent / "log.tar.xz"
 ENTRIES = Path(__file__).parent / "entries"

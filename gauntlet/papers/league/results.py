@@ -21,8 +21,8 @@ from scipy.stats import t as student
 from gauntlet.common.errors import UserError
 from gauntlet.common.process import as_process
 from gauntlet.papers.league.matches import ANCHOR, Games, contest, logs, read, unpacked_logs
-from gauntlet.pipeline.tables import plot_style
-from gauntlet.pipeline.tables.ratings import rate_contest, rating_span
+from gauntlet.pipeline.tables.commands.ratings import rate_contest, rating_span
+from gauntlet.pipeline.tables.media import plot_style
 from gauntlet.pipeline.tables.registry import Results
 from gauntlet.stats import placing
 from gauntlet.stats.intervals import NOTHING

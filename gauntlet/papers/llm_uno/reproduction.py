@@ -23,9 +23,9 @@ from gauntlet.papers.published import (
 )
 from gauntlet.papers.reproductions import Reproduction, Settings, available
 from gauntlet.papers.verdicts import Estimate
-from gauntlet.pipeline.tables.plot_style import save_png
-from gauntlet.pipeline.tables.primary_test import RAW
+from gauntlet.pipeline.tables.media.plot_style import save_png
 from gauntlet.pipeline.tables.registry import read_table
+from gauntlet.pipeline.tables.sweep.primary_test import RAW
 from gauntlet.stats.proportions import binomial_test
 
 FIGURES = {"solo": "fig5", "coop": "fig6"}

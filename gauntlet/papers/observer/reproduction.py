@@ -24,7 +24,7 @@ from gauntlet.papers.observer.runs import WatchedMatch, watched_matches
 from gauntlet.papers.observer.totals import by_round, totals, unions
 from gauntlet.papers.published import Row, frame, paper
 from gauntlet.papers.reproductions import Reproduction, Settings, available
-from gauntlet.pipeline.tables import plot_style
+from gauntlet.pipeline.tables.media import plot_style
 from gauntlet.stats import observation
 
 MODELS, DEALS = "pocket_observer", 10

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from gauntlet.pipeline.tables import plot_style
-from gauntlet.pipeline.tables.plot_style import COLOURS, DASHES, MUTED
+from gauntlet.pipeline.tables.media import plot_style
+from gauntlet.pipeline.tables.media.plot_style import COLOURS, DASHES, MUTED
 
 Pairs = Sequence[tuple[str, str]]
 """Players whose chips are drawn, with their opponents."""

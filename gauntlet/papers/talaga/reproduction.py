@@ -26,7 +26,7 @@ from gauntlet.papers.talaga.figures import Pairs, chip_curves
 from gauntlet.papers.talaga.views import cost_view, table1_view
 from gauntlet.papers.verdicts import COMPARED
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.tables import plot_style
+from gauntlet.pipeline.tables.media import plot_style
 
 MODELS, DEALS = "pocket_duel", 10
 """Default model and deals: minutes with a small model on a laptop."""

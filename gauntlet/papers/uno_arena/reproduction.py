@@ -35,8 +35,8 @@ from gauntlet.papers.uno_arena.rows import change_rows, correlation_rows, table_
 from gauntlet.papers.uno_arena.tables import Block
 from gauntlet.papers.verdicts import COMPARED
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.tables import plot_style
-from gauntlet.pipeline.tables.metrics import heat_map, traces
+from gauntlet.pipeline.tables.commands.metrics import heat_map, traces
+from gauntlet.pipeline.tables.media import plot_style
 from gauntlet.pipeline.tables.registry import read_table
 from gauntlet.pipeline.tracking.judged import add_metrics
 

@@ -157,7 +157,7 @@ class SweepConfig:
     first and the last, if that needs no model.
     noise_floor: also ask the subjects with prompts that have only irrelevant differences.
     allow_code_change: resume a folder even if the code has changed since its matches were played.
-    comparisons: the rule of `pipeline.tables.claims` for pairing cells in the tables.
+    comparisons: the rule of `pipeline.tables.sweep.claims` for pairing cells in the tables.
     beliefs: whether side questions are asked, and how often.
     max_failures: how many first matches of a cell may fail alike before this run stops the cell;
     None for any number.

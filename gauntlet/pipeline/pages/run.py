@@ -28,8 +28,8 @@ from gauntlet.pipeline.pages.frame import (
 )
 from gauntlet.pipeline.pages.run_status import Estimate, RunStatus, estimates, glance, status_of_run
 from gauntlet.pipeline.status import Row
-from gauntlet.pipeline.tables import parser
 from gauntlet.pipeline.tables.formatting import percent
+from gauntlet.pipeline.tables.sweep import parser
 
 HEADINGS = (
     *("cell", "mean", "95% interval", "baseline", "done", "left", "failed"),

@@ -13,13 +13,13 @@ from gauntlet.pipeline.library import SUMMARY, Shelf
 from gauntlet.pipeline.log.folder import damaged_lines_warning
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.status import Row, headline, pace
-from gauntlet.pipeline.tables.figures import band, running
 from gauntlet.pipeline.tables.formatting import Scale, row_scales
-from gauntlet.pipeline.tables.primary_test import estimate, leading, read_estimate
+from gauntlet.pipeline.tables.media.run_metadata import title
 from gauntlet.pipeline.tables.registry import LABELS, read_table, short_names
-from gauntlet.pipeline.tables.run_metadata import title
-from gauntlet.pipeline.tables.terminal import warnings
-from gauntlet.pipeline.tables.verdict import saved_verdict
+from gauntlet.pipeline.tables.sweep.figures import band, running
+from gauntlet.pipeline.tables.sweep.primary_test import estimate, leading, read_estimate
+from gauntlet.pipeline.tables.sweep.terminal import warnings
+from gauntlet.pipeline.tables.sweep.verdict import saved_verdict
 
 LIVE = ("loading", "playing", "judging")
 """States of a run that is not over."""

@@ -15,10 +15,10 @@ from gauntlet.common.errors import UserError
 from gauntlet.common.sanitize import file_name
 from gauntlet.common.terminal import short
 from gauntlet.pipeline.publish.runs import CELLS, MOST, Run, link
-from gauntlet.pipeline.tables.contest import PlayerNames, load_contest
+from gauntlet.pipeline.tables.commands.ratings import rate_contest, rating_span
 from gauntlet.pipeline.tables.formatting import percent
-from gauntlet.pipeline.tables.ratings import rate_contest, rating_span
 from gauntlet.pipeline.tables.registry import Results, Sheet, truncation_note
+from gauntlet.pipeline.tables.sweep.contest import PlayerNames, load_contest
 from gauntlet.stats.ratings import rated
 
 

@@ -24,7 +24,7 @@ from gauntlet.pipeline.publish.runs import (
     write_downloads,
     write_matches,
 )
-from gauntlet.pipeline.tables.page import render
+from gauntlet.pipeline.tables.media.page import render
 from gauntlet.pipeline.tables.registry import Sheet, truncation_note
 from gauntlet.pipeline.viewer.data import SCRIPT, packed, style
 

@@ -12,8 +12,8 @@ from rich.console import Console
 from gauntlet.common.errors import UserError
 from gauntlet.common.terminal import WrappedTable
 from gauntlet.pipeline.config.read import Expect
-from gauntlet.pipeline.tables.primary_test import results_by_deal
 from gauntlet.pipeline.tables.registry import Results
+from gauntlet.pipeline.tables.sweep.primary_test import results_by_deal
 from gauntlet.stats.multiple import ALPHA
 from gauntlet.stats.power import deals_from_pilot
 

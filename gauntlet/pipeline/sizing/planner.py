@@ -33,7 +33,7 @@ from gauntlet.pipeline.plan.baseline import measure
 from gauntlet.pipeline.plan.deals import planned_deals
 from gauntlet.pipeline.sizing.hardware import GIB, Device, Shape, devices, shape_of
 from gauntlet.pipeline.sizing.workload import SAMPLE, Cast, Work, cast, control_casts, sampled
-from gauntlet.pipeline.tables.claims import planned_tests
+from gauntlet.pipeline.tables.sweep.claims import planned_tests
 
 USABLE = 0.9
 """The share of a device's memory to plan with."""

@@ -15,7 +15,7 @@ from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.plan.baseline import Baseline
 from gauntlet.pipeline.plan.cells import Plan
 from gauntlet.pipeline.plan.deals import against_known
-from gauntlet.pipeline.tables.claims import planned_tests
+from gauntlet.pipeline.tables.sweep.claims import planned_tests
 from gauntlet.stats import power
 from gauntlet.stats.multiple import ALPHA
 

@@ -11,10 +11,10 @@ from gauntlet.common.process import invocation
 from gauntlet.pipeline.config.read import SweepConfig
 from gauntlet.pipeline.log.progress import Waiting
 from gauntlet.pipeline.log.results import CellResults, disambiguate_names
-from gauntlet.pipeline.tables import run_metadata
+from gauntlet.pipeline.tables.media import run_metadata
 from gauntlet.pipeline.tables.registry import Results, load_packages, mark_partial, write_tables
-from gauntlet.pipeline.tables.report import write_report
-from gauntlet.pipeline.tables.terminal import show as show_tables
+from gauntlet.pipeline.tables.sweep.report import write_report
+from gauntlet.pipeline.tables.sweep.terminal import show as show_tables
 from gauntlet.pipeline.tracking.store import tracking_uri
 from gauntlet.pipeline.tracking.track import track
 

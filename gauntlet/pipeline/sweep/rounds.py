@@ -30,7 +30,7 @@ from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.log.results import CellInfo, collect
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.plan.cells import Plan, Round, Task
-from gauntlet.pipeline.tables.spending import Spend, spending
+from gauntlet.pipeline.tables.sweep.spending import Spend, spending
 from gauntlet.stats.tournament import Tournament
 
 

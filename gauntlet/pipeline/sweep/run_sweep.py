@@ -37,8 +37,8 @@ from gauntlet.pipeline.sweep import beliefs, controls
 from gauntlet.pipeline.sweep.announce import announce, announce_rounds
 from gauntlet.pipeline.sweep.play import missing, play_missing
 from gauntlet.pipeline.sweep.rounds import Rounds, so_far
-from gauntlet.pipeline.tables import claims
-from gauntlet.pipeline.tables.claims import planned_tests
+from gauntlet.pipeline.tables.sweep import claims
+from gauntlet.pipeline.tables.sweep.claims import planned_tests
 
 NOTHING_PLAYED = 1
 """An exit status; 2 is a user error."""

@@ -26,8 +26,8 @@ from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.plan.baseline import Baseline, measure, scripted_policies
 from gauntlet.pipeline.plan.cells import Cell, digest
 from gauntlet.pipeline.tables.formatting import as_integer, percent
-from gauntlet.pipeline.tables.primary_test import ESTIMATE, RAW, measure_columns
-from gauntlet.pipeline.tables.summary import SUMMARY
+from gauntlet.pipeline.tables.sweep.primary_test import ESTIMATE, RAW, measure_columns
+from gauntlet.pipeline.tables.sweep.summary import SUMMARY
 from gauntlet.stats.means import limits
 
 SEAT_COLUMNS = [

@@ -1,1 +1,5 @@
-"""Tables and figures of a sweep, from its log; see `registry`."""
+"""Tables and figures from a log. `registry` lists them, and `formatting` writes their numbers.
+
+A new table goes to `sweep/` if every sweep prints it, else to `commands/`; how tables become text,
+pages or files is in `media/`.
+"""

@@ -325,8 +325,8 @@ def figure(name: str, place: int = 50) -> Callable[[Make], Make]:
 def _load() -> None:
     """Imports every module of this package, which registers its tables and figures."""
     package = importlib.import_module(__name__.rpartition(".")[0])
-    for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"{package.__name__}.{module.name}")
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        importlib.import_module(module.name)
     load_packages(trusted())
 
 

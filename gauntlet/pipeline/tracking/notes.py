@@ -10,10 +10,10 @@ import pandas as pd
 
 from gauntlet.common.process import invocation
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.tables.findings import Answer, answers, cell_sentence
 from gauntlet.pipeline.tables.formatting import Scale, heading, p_value, row_scales
 from gauntlet.pipeline.tables.registry import Results, short_names, truncation_note
-from gauntlet.pipeline.tables.verdict import verdict
+from gauntlet.pipeline.tables.sweep.findings import Answer, answers, cell_sentence
+from gauntlet.pipeline.tables.sweep.verdict import verdict
 
 ROWS, SENTENCES = 20, 8
 """Rows of the note's table, and sentences per question; the report has all."""

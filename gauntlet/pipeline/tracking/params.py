@@ -12,8 +12,8 @@ import pandas as pd
 from gauntlet.pipeline.config.read import GROUPS
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellInfo, CellResults
-from gauntlet.pipeline.tables import run_metadata
-from gauntlet.pipeline.tables.claims import factors
+from gauntlet.pipeline.tables.media import run_metadata
+from gauntlet.pipeline.tables.sweep.claims import factors
 from gauntlet.pipeline.tracking.played import of_cell
 
 COLUMNS = (

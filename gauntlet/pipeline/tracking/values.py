@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from gauntlet.pipeline.log.results import CellResults
-from gauntlet.pipeline.tables.figures import POINTS, SETTLED, running
-from gauntlet.pipeline.tables.primary_test import results_by_deal
 from gauntlet.pipeline.tables.registry import Results, tables
+from gauntlet.pipeline.tables.sweep.figures import POINTS, SETTLED, running
+from gauntlet.pipeline.tables.sweep.primary_test import results_by_deal
 from gauntlet.pipeline.tracking.params import fit
 from gauntlet.pipeline.tracking.store import MANY
 from gauntlet.stats.multiple import ALPHA

@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 
 from gauntlet.common.errors import UserError
 from gauntlet.common.process import as_process
-from gauntlet.pipeline.tables.plot_style import ACCENT, COLOURS, save_png
+from gauntlet.pipeline.tables.media.plot_style import ACCENT, COLOURS, save_png
 from gauntlet.pipeline.tracking.store import (
     STORE,
     experiment_in,

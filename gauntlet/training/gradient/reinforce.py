@@ -33,7 +33,7 @@ from gauntlet.common.errors import UserError
 from gauntlet.common.process import as_process
 from gauntlet.models.engine.files import check_folder, local_folder
 from gauntlet.pipeline.log.progress import Bar
-from gauntlet.pipeline.tables.plot_style import ACCENT, save_png
+from gauntlet.pipeline.tables.media.plot_style import ACCENT, save_png
 from gauntlet.training.environment.environment import PLAYOUTS, Environment, Reward
 from gauntlet.training.gradient.matches import Choice, play
 from gauntlet.training.gradient.policy import Policy

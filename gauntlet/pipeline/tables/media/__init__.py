@@ -1,0 +1,1 @@
+"""How a table becomes text, a page, CSV, LaTeX or Parquet."""

@@ -1,0 +1,146 @@
+r"""Tables and figures for a paper, in DIR/paper:
+
+main.tex              a document of all that follows: `pdflatex main.tex`
+tables/NAME.tex       one booktabs table each, for \input
+figures/NAME_*.pdf    every figure as wide as a column (3.3 in) and as a page (7 in)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from gauntlet.common.disk import write_atomically
+from gauntlet.common.process import invocation
+from gauntlet.common.sanitize import one_line, visible
+from gauntlet.pipeline.tables.media import plot_style
+from gauntlet.pipeline.tables.media.paper_config import PaperConfig
+from gauntlet.pipeline.tables.media.plot_style import COLUMN, WIDE, Drawing
+from gauntlet.pipeline.tables.registry import PAPER, Results, Sheet, sheets
+
+FLOATS = 8
+"""Tables and figures after which a page ends: LaTeX can hold only so many."""
+BEGIN = r"""% All that `{report} {folder} --paper` prints: pdflatex main.tex
+% Take tables with \input{{tables/NAME}} and figures with \includegraphics{{figures/NAME_column}}
+% (3.3 in) or NAME_wide (7 in) into a document of your own; it needs these packages.
+\documentclass[10pt,twocolumn]{{article}}
+\usepackage[T1]{{fontenc}}
+\IfFileExists{{lmodern.sty}}{{\usepackage{{lmodern}}}}{{}}
+\usepackage{{textcomp,array,booktabs,graphicx}}
+\usepackage[letterpaper,margin=0.75in]{{geometry}}
+\setlength{{\belowcaptionskip}}{{4pt}}
+\begin{{document}}
+"""
+END = "\\end{document}\n"
+SPECIAL = {
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+}
+BREAKS = re.compile(r"([/=.:,@])(?=\S)|(\\_)(?=\S)|(?<=\w)-(?=\w)")
+
+
+def write_paper(
+    out: Path, results: Results, figures: Mapping[str, Drawing], config: PaperConfig
+) -> None:
+    """Writes DIR/paper, and removes tables and figures of an earlier call. Raises UserError for a
+    config that does not fit."""
+    captions = {name: one.title for name, one in figures.items()}  # save_pdf removes titles
+    shown = config.applied(paper_sheets(results))
+    tables = {f"{name}.tex": table(sheet, name) for name, sheet in shown.items()}
+    pictures = {
+        f"{name}_{medium.name}.pdf": figure
+        for name, one in figures.items()
+        for medium, figure in ((COLUMN, one.column), (WIDE, one.wide))
+    }
+    for folder, files in (("tables", tables), ("figures", pictures)):
+        (out / folder).mkdir(parents=True, exist_ok=True)
+        for old in (out / folder).glob("*.tex" if folder == "tables" else "*.pdf"):
+            if old.name not in files:
+                old.unlink()
+    for name, text in tables.items():
+        write_atomically(out / "tables" / name, text)
+    for name, figure in pictures.items():
+        plot_style.save_pdf(figure, out / "figures" / name)
+    floats = [f"\\input{{tables/{name.removesuffix('.tex')}}}\n" for name in tables]
+    for medium, star in ((COLUMN, ""), (WIDE, "*")):
+        floats += [_figure(*one, medium.name, star) for one in captions.items()]
+    pages = ["".join(floats[at : at + FLOATS]) for at in range(0, len(floats), FLOATS)]
+    begin = BEGIN.format(
+        report=invocation("pipeline.report"), folder=escape(one_line(out.parent.name))
+    )
+    write_atomically(out / "main.tex", "\\clearpage\n".join(pages).join((begin, END)))
+
+
+def _figure(name: str, caption: str, medium: str, star: str) -> str:
+    return (
+        f"\\begin{{figure{star}}}[tbp]\n\\centering\n"
+        f"\\includegraphics{{figures/{name}_{medium}}}\n"
+        f"\\caption{{{number(caption)}}}\n\\label{{fig:{name}-{medium}}}\n"
+        f"\\end{{figure{star}}}\n"
+    )
+
+
+def paper_sheets(results: Results) -> dict[str, Sheet]:
+    """Every sheet by its file's name: the table's, for further sheets with their title."""
+    sheets_by_name: dict[str, Sheet] = {}
+    for entry, sheet in sheets(results, PAPER):
+        if sheet.headings:
+            title = re.sub(r"\W+", "_", f"{entry.name} {sheet.title}".lower()).strip("_")
+            sheets_by_name[title if entry.name in sheets_by_name else entry.name] = sheet
+    return sheets_by_name
+
+
+def escape(text: str) -> str:
+    """The text for LaTeX; characters beyond Latin-1 as numbers, since they need other fonts."""
+    plain = visible(text).encode("latin-1", "backslashreplace").decode("latin-1")
+    return "".join(SPECIAL.get(sign, sign) for sign in plain)
+
+
+def number(text: str) -> str:
+    """Text with numbers: typeset minus signs, dashes between ends, small p as powers of ten."""
+    text = re.sub(r"\b(\d)e-0?(\d+)\b", r"$\1\\times10^{-\2}$", escape(text))
+    text = re.sub(r"(?<=\d)-(?=\d)", "--", text)
+    return re.sub(r"(?<![\w.{-])-(?=[\d.])", "$-$", text)
+
+
+def name(text: str) -> str:
+    """A name that may be broken after punctuation."""
+    return BREAKS.sub(lambda match: match[0] + r"\allowbreak{}", escape(text))
+
+
+def table(sheet: Sheet, label: str) -> str:
+    """A sheet over both columns; its title and foot are the caption.
+
+    The first column is text and may wrap; others are right-aligned if they hold only numbers.
+    """
+    columns = [[row[at] for row in sheet.rows] for at in range(len(sheet.headings))]
+    numeric = sheet.numeric
+    kinds = "".join("r" if numbers else "l" for numbers in numeric[1:])
+    first = min(0.45, max(0.16, 0.96 - 0.08 * len(columns)))
+    rows = pd.DataFrame(
+        {
+            at: [(number if numbers else name)(field) for field in column]
+            for at, (column, numbers) in enumerate(zip(columns, numeric, strict=True))
+        }
+    )
+    rows.columns = pd.Index([escape(heading) for heading in sheet.headings])
+    text = rows.style.hide(axis="index").to_latex(
+        hrules=True,
+        column_format=rf">{{\raggedright\arraybackslash}}p{{{first:.2f}\linewidth}}{kinds}",
+        environment="table*",
+        position="tbp",
+        position_float="centering",
+        caption=f"{number(sheet.title)}. {number(' '.join(sheet.foot.split()))}",
+        label=f"tab:{label}",
+    )
+    setting = "\\centering\n\\footnotesize\n\\setlength{\\tabcolsep}{3pt}\n"
+    return str(text).replace("\\centering\n", setting, 1)

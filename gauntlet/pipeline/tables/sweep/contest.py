@@ -1,0 +1,326 @@
+"""The matches of any logs as pairs of sides, from which ratings are computed.
+
+A match is read seat by seat. Seats of one player, of one team, or that help each other are one
+side; a side's value is the mean over its seats, a helper's that of the seat it helps. Of two sides
+with values y and z the first scores
+
+    rank      1 if y > z, 1/2 if y = z, else 0; y is the return
+    measure   (1 + (y - z) / range) / 2; y is the cell's measure
+
+Where the game has a `match_score` of its own, which shares a match out, `rank` is by that:
+(1 + y - z) / 2.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, combinations
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from gauntlet.common.errors import UserError, counted
+from gauntlet.games.capabilities import MATCH_SCORE
+from gauntlet.pipeline.judging import stopping
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.results import CellInfo, collect
+from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.tables.sweep.spending import Cost, spending
+from gauntlet.stats.chains import parts
+from gauntlet.stats.front import Spent
+from gauntlet.stats.matches import Matches, Ties
+
+Scoring = Literal["rank", "measure"]
+Place = tuple[str, str, int]
+"""A deal: the seeds, the deal key, the number."""
+Side = tuple[str, ...]
+"""The names of its players, one per seat, sorted."""
+
+
+class Seen(NamedTuple):
+    """What is kept of a match: the value of every seat, the range of such values, 0 where only
+    their order counts, and what every seat spent."""
+
+    rotation: int
+    values: tuple[float, ...]
+    range: float
+    spent: tuple[float, ...] = ()
+
+
+class PairRow(NamedTuple):
+    """Two sides of a match and the first one's score. place: of the deal."""
+
+    first: Side
+    second: Side
+    game: str
+    place: Place
+    match: str
+    score: float
+
+
+class Bill(NamedTuple):
+    """What one seat of a match spent."""
+
+    player: str
+    game: str
+    place: Place
+    amount: float
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Matches with the names of their players and games, by the numbers in `matches`.
+
+    A player is identified by its settings in any cell, game or folder: its agent, method and model
+    with the hash of its weights. Players of one name with different settings have a number.
+    places: of the deals. omitted: cells left out, as all of their seats are on one side, or an
+    older version did not log who sat where. spent: what every player spent in each match, of
+    `cost`, if asked for.
+    """
+
+    players: Sequence[str]
+    games: Sequence[str]
+    matches: Matches
+    omitted: int = 0
+    places: Sequence[Place] = ()
+    spent: Spent | None = None
+    cost: Cost | None = None
+
+    def game_matches(self, number: int) -> Matches:
+        return self.matches.where(self.matches.games == number)
+
+    def check(self, ties: Ties) -> None:
+        """Raises UserError if there are fewer than two players with a match that counts, or if the
+        matches do not determine how all of them differ."""
+        part_of = parts(self.matches.wins(ties), self.matches.teams)
+        rated = np.flatnonzero(part_of >= 0)
+        if len(rated) < 2:
+            count = f"{self.matches.count:,} matches of {counted(len(self.players), 'player')}"
+            left = f"; {counted(self.omitted, 'cell')} left out" if self.omitted else ""
+            raise UserError(
+                f"ratings need two players who met in a match that counts, got {count}{left}"
+            )
+        if part_of.max() > 0:
+            groups = "; ".join(
+                ", ".join(self.players[int(at)] for at in rated if part_of[at] == part)
+                for part in range(part_of.max() + 1)
+            )
+            raise UserError(
+                "no chain of matches joins these players, so they cannot be rated together: "
+                f"{groups}"
+            )
+
+
+def load_contest(
+    folders: Sequence[Path],
+    names: PlayerNames | None = None,
+    scoring: Scoring = "rank",
+    cost: Cost | None = None,
+) -> Contest:
+    """The matches of the gap-free deals of all cells of some output_dirs, each once. names: takes
+    those of the players. cost: what to sum up per player and match. Raises UserError if a folder
+    holds no sweep, for a measure without a range, and for an unknown price."""
+    rows: dict[str, list[PairRow]] = {}
+    bills: dict[str, list[Bill]] = {}
+    names, omitted = names or PlayerNames(), 0
+    for log in map(Folder, dict.fromkeys(path.resolve() for path in folders)):
+        for about, seen in seen_matches(log, scoring, cost):
+            description = log.description(about)
+            called = [names.name(description, at) for at in range(len(about.players))]
+            seats = SeatedSides.from_cell(about, description, called)
+            if seats is None:
+                omitted += 1
+                continue
+            for match, (deal, one) in seen.items():
+                place = (json.dumps(log.seed), about.deal_key, deal)
+                pairs = seats.pairs(one)
+                rows.setdefault(
+                    match,
+                    [PairRow(a, b, about.labels["game"], place, match, x) for a, b, x in pairs],
+                )
+                if one.spent:
+                    seating = about.seatings[one.rotation // about.step]
+                    own = [
+                        Bill(called[player], about.labels["game"], place, amount)
+                        for player, amount in zip(seating, one.spent, strict=True)
+                    ]
+                    bills.setdefault(match, own)
+    found = _contest([*chain(*rows.values())], omitted)
+    return replace(found, spent=_spent([*chain(*bills.values())], found), cost=cost)
+
+
+def seen_matches(
+    log: Folder, scoring: Scoring, cost: Cost | None
+) -> Iterator[tuple[CellInfo, dict[str, tuple[int, Seen]]]]:
+    """The cells of an output_dir with their matches on gap-free deals: deal and values, by id."""
+    abouts, seen = {about.key: about for about in log.sweep_cells()}, dict[str, Seen]()
+    spend = {
+        key: spending(cost, log.description(about))
+        for key, about in abouts.items()
+        if cost and about.seatings
+    }
+
+    def see(record: MatchRecord) -> None:
+        if (about := abouts.get(record.cell)) is None:
+            return
+        found = values_of(record, about, scoring)
+        if record.cell in spend:
+            seating = about.seatings[record.rotation // about.step]
+            found = found._replace(spent=tuple(spend[record.cell](record, seating)))
+        seen.setdefault(record.match, found)
+
+    outcomes = log.outcomes(dict.fromkeys(abouts, MATCH_SCORE.name), see)
+    found = collect([*abouts.values()], outcomes, log.failed_matches, log.rounds)
+    for result in stopping.cut_at_stop(log.path, found):
+        columns = (result.outcomes.column(name) for name in ("match", "deal"))
+        kept = ((match.decode(), int(deal)) for match, deal in zip(*columns, strict=True))
+        yield result.about, {match: (deal, seen[match]) for match, deal in kept}
+
+
+def values_of(record: MatchRecord, about: CellInfo, scoring: Scoring = "rank") -> Seen:
+    """What is kept of a match. Raises UserError for a measure without a range."""
+    if scoring == "measure" and about.measure.name in record.measures:
+        width = about.measure.high - about.measure.low
+        if not math.isfinite(width):
+            raise UserError(
+                f"{about.labels['game']}: {about.measure.name} has no range, so it cannot be "
+                "shared out; --score rank counts who has more"
+            )
+        return Seen(record.rotation, record.measures[about.measure.name], width)
+    own = record.measures.get(MATCH_SCORE.name)
+    if own is not None:
+        return Seen(record.rotation, own, MATCH_SCORE.high - MATCH_SCORE.low)
+    return Seen(record.rotation, record.returns, 0.0)
+
+
+@dataclass(frozen=True)
+class SeatedSides:
+    """The sides of each of a deal's matches: for each its name, and the seats whose values are its
+    own."""
+
+    step: int
+    sides: Sequence[Mapping[Side, Sequence[int]]]
+
+    @classmethod
+    def from_cell(
+        cls, about: CellInfo, description: Mapping[str, Any], names: Sequence[str]
+    ) -> SeatedSides | None:
+        """The sides of a cell whose players have these names; None if they are unknown, or there is
+        a single one."""
+        seatings = about.seatings or _two_sides(about)
+        helps = [one["helps"] for one in description["identity"]["players"]]
+        sides = [seated_sides(seating, about.team, names, helps) for seating in seatings]
+        if not sides or min(map(len, sides)) < 2:
+            return None
+        return cls(about.step, sides)
+
+    def pairs(self, seen: Seen) -> Iterator[tuple[Side, Side, float]]:
+        """Every two sides of a match, with the first one's score."""
+        sides = self.sides[seen.rotation // self.step]
+        values = {
+            side: float(np.mean([seen.values[seat] for seat in seats]))
+            for side, seats in sides.items()
+        }
+        for one, other in combinations(values, 2):
+            if seen.range:
+                apart = (values[one] - values[other]) / seen.range
+                yield one, other, (1.0 + apart) / 2.0
+            else:
+                yield one, other, self._won(seen, sides[one], sides[other])
+
+    @staticmethod
+    def _won(seen: Seen, first: Sequence[int], second: Sequence[int]) -> float:
+        """The mean over pairs of their seats."""
+        y, z = (np.array([seen.values[seat] for seat in seats]) for seats in (first, second))
+        apart = y[:, None] - z
+        return float((1.0 + np.sign(apart)).mean() / 2.0)
+
+
+def seated_sides(
+    seating: Sequence[int], team: Sequence[int], names: Sequence[str], helps: Sequence[int | None]
+) -> dict[Side, list[int]]:
+    """The sides of a match, with the seats whose results are theirs. seating: the player of every
+    seat. team: the seats of one of two teams. helps: whom each player helps."""
+    seats: dict[Any, list[int]] = {}
+    for seat, player in enumerate(seating):
+        helped = helps[player]
+        alone = player not in helps and helped is None
+        root = player if helped is None else helped
+        key = seat in team if team else names[player] if alone else root
+        seats.setdefault(key, []).append(seat)
+    found: dict[Side, list[int]] = {}
+    for members in seats.values():
+        side = tuple(sorted(names[seating[seat]] for seat in members))
+        own = [seat for seat in members if team or helps[seating[seat]] is None]
+        found.setdefault(side if len({*side}) > 1 else side[:1], []).extend(own)
+    return found
+
+
+def _two_sides(about: CellInfo) -> tuple[tuple[int, ...], ...]:
+    """The seatings of an older log, which has the measured seats only: known if each side is one
+    player in all its seats."""
+    every = range(len(about.players))
+    own = about.seats[0] if about.seats else ()
+    rest = [seat for seat in every if seat not in own]
+    if not own or {len({about.players[at] for at in side}) for side in (own, rest)} != {1}:
+        return ()
+    return tuple(
+        tuple(own[0] if seat in seats else rest[0] for seat in every) for seats in about.seats
+    )
+
+
+class PlayerNames:
+    """A name for each player's settings, with a number if several share it."""
+
+    def __init__(self) -> None:
+        self._names: dict[tuple[str, str], str] = {}
+        self._times: Counter[str] = Counter()
+
+    def name(self, description: Mapping[str, Any], number: int) -> str:
+        name = description["players"][number]
+        settings = json.dumps(description["identity"]["players"][number], sort_keys=True)
+        if (name, settings) not in self._names:
+            self._times[name] += 1
+            count = self._times[name]
+            self._names[name, settings] = name if count == 1 else f"{name} ({count})"
+        return self._names[name, settings]
+
+
+def _contest(rows: Sequence[PairRow], omitted: int) -> Contest:
+    frame = pd.DataFrame(rows, columns=list(PairRow._fields))
+    sides = sorted({*frame["first"], *frame["second"]})
+    players = sorted({name for side in sides for name in side})
+    alone = all(len(side) == 1 for side in sides)
+    number = {side: at for at, side in enumerate(sides)}
+    first, second = (frame[side].map(number).to_numpy(int) for side in ("first", "second"))
+    game, games = pd.factorize(frame["game"])
+    deal, places = pd.factorize(frame["place"])
+    match, _ = pd.factorize(frame["match"])
+    matches = Matches(
+        *(len(players), first, second, frame["score"].to_numpy(float), game, deal, match),
+        None if alone else _members(sides, players),
+    )
+    return Contest(players, list(games), matches, omitted, places=list(places))
+
+
+def _members(sides: Sequence[Side], players: Sequence[str]) -> np.ndarray:
+    """The part of each player in each side."""
+    counts = [Counter(side) for side in sides]
+    return np.array([[one[name] / one.total() for name in players] for one in counts])
+
+
+def _spent(bills: Sequence[Bill], contest: Contest) -> Spent | None:
+    if not bills:
+        return None
+    frame = pd.DataFrame(bills, columns=list(Bill._fields))
+    known = {"player": contest.players, "game": contest.games, "place": contest.places}
+    numbers = {name: {one: at for at, one in enumerate(each)} for name, each in known.items()}
+    codes = (frame[name].map(numbers[name]).to_numpy(int) for name in known)
+    player, game, deal = (code.astype(np.int64) for code in codes)
+    return Spent(player, game, deal, frame["amount"].to_numpy(float))
