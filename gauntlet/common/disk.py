@@ -106,7 +106,8 @@ def naming(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.filename is None or str(error.filename) == str(_partial(path)):
+        unnamed = error.errno is not None and error.filename is None
+        if unnamed or str(error.filename) == str(_partial(path)):
             error.filename = str(path)
         raise
 

@@ -61,7 +61,7 @@ REFUSED: list[tuple[Any, dict[str, Any], str]] = [
     (settling, {"cap": 0}, "cap must be a whole number from 1, got 0"),
     (settling, {"init": [0.5, 0.5]}, r"a mix of 3 chances, or one a seat, got shape \(2,\)"),
     (settling, {"init": [0.5, 0.6, 0.1]}, "chances that sum to 1, got"),
-    (watching, {"num_seats": 2}, "got 2; seats=observer has one"),
+    (watching, {"num_seats": 2}, r"1 player \(seats=observer\), got 2"),
     (watching, {"catalogue": ("A", "Q")}, "RockPaperScissors has no policy 'Q'"),
     (watching, {"catalogue": ("A",)}, "a catalogue has 2 policies or more"),
     (watching, {"catalogue": ("A", "B", "A")}, "each once"),

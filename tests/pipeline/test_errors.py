@@ -104,7 +104,7 @@ PARTS = {
     "agent=llm prompt=observe game=tic_tac_toe": "TicTacToe has nobody to watch",
     "agent=nearest game=watch_tic_tac_toe seats=observer": "TicTacToe has no mixes",
     "agent=random game=watch_rps seats=observer game.players=[H]": "2 seats of RockPaperScissors",
-    "agent=random game=watch_rps seats=solo": "watching seats 1 player, got 2; seats=observer",
+    "agent=random game=watch_rps seats=solo": "watching seats 1 player (seats=observer), got 2",
 }
 SEATS = {
     "seats.1.agent=random agent=rule": "no seat whose agent is `subject`",

@@ -22,10 +22,10 @@ from gauntlet.papers.observer import figures, ideal, rows, totals, views
 from gauntlet.papers.observer import reproduction as observer
 from gauntlet.papers.observer.runs import WatchedMatch, same_outcomes, watched_matches
 from gauntlet.papers.published import paper
-from gauntlet.papers.reproductions import read_csv
 from gauntlet.papers.verdicts import Estimate, of_means
 from gauntlet.pipeline.log.schema import DecisionRecord
 from gauntlet.pipeline.tables.media import plot_style
+from gauntlet.pipeline.tables.registry import read_table
 from gauntlet.stats import observation
 from gauntlet.stats.means import limits
 from gauntlet.stats.proportions import clopper_pearson
@@ -195,7 +195,7 @@ def test_the_table_has_every_published_line_once(
     monkeypatch.setattr(observer, "watch_all", played)
     monkeypatch.setattr(observer, "drawings", lambda *_: ())
     assert reproduce.main(["observer", "--models", "fake", "--out", str(tmp_path)]) == 0
-    table = read_csv(tmp_path / "observer.csv").set_index("id")
+    table = read_table(tmp_path / "observer.csv").set_index("id")
     assert table.index.is_unique
     assert shared_lines() <= set(table.index)
     verdicts = table["verdict"]

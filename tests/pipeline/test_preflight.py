@@ -48,9 +48,9 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
     seen = Watched()
     begin, answer = Table.__init__, FakeModel.answer
 
-    def beginning(self: Table, cell: Any, task: Task, seed: Any) -> None:
+    def beginning(self: Table, cell: Any, task: Task, *further: Any) -> None:
         seen.tried.append(task)
-        begin(self, cell, task, seed)
+        begin(self, cell, task, *further)
 
     def answering(self: FakeModel, requests: Sequence[Request]) -> Sequence[Reply]:
         for error in filter(None, map(seen.fails, requests)):

@@ -14,7 +14,6 @@ import pytest
 from gauntlet.games.tic_tac_toe import State, TicTacToe
 from gauntlet.papers import reproduce, reproductions
 from gauntlet.papers.published import COLUMNS, frame, paper
-from gauntlet.papers.reproductions import read_csv
 from gauntlet.papers.talaga import chips, rows
 from gauntlet.papers.talaga import reproduction as talaga
 from gauntlet.papers.talaga.costs import costs
@@ -22,6 +21,7 @@ from gauntlet.papers.talaga.ends import Ends, model_name, results_by_pair, resul
 from gauntlet.papers.talaga.figures import chip_curves
 from gauntlet.papers.verdicts import Estimate
 from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.tables.registry import read_table
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.test_reproduce import in_this_process
 
@@ -276,7 +276,7 @@ def reproduced(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_the_whole_command_fills_every_line(reproduced: Path) -> None:
-    table = read_csv(reproduced / "talaga.csv").set_index("id")
+    table = read_table(reproduced / "talaga.csv").set_index("id")
     assert ["id", *table.columns] == list(COLUMNS)
     assert table.index.is_unique
     assert ids("fake") | ids("nowhere") <= set(table.index)

@@ -11,12 +11,12 @@ import pandas as pd
 import pytest
 
 from gauntlet.papers import reproduce, reproductions
-from gauntlet.papers.reproductions import read_csv
 from gauntlet.papers.uno_arena import blocks as uno_arena_blocks
 from gauntlet.papers.uno_arena import reproduction as uno_arena
 from gauntlet.pipeline.config.read import SweepConfig
 from gauntlet.pipeline.judging.metric_rows import JudgedCell
 from gauntlet.pipeline.plan.build import build_cells
+from gauntlet.pipeline.tables.registry import read_table
 from tests.pipeline.composing import composed
 from tests.pipeline.stores import client_of
 
@@ -158,7 +158,7 @@ def with_a_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # mlflow's own
 def test_a_model_has_lines_of_its_own_in_every_table(with_a_model: Path) -> None:
-    table = read_csv(with_a_model / "uno_arena.csv").set_index("id")
+    table = read_table(with_a_model / "uno_arena.csv").set_index("id")
     wins = {
         "table2.fake.wr": 2,
         "table3.fake.vanilla.wr": 2,

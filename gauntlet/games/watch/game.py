@@ -69,9 +69,7 @@ class Watch:
 
     def __post_init__(self) -> None:
         if self.num_seats != 1:
-            raise ValueError(
-                f"watching seats 1 player, got {self.num_seats}; seats=observer has one"
-            )
+            raise ValueError(f"watching seats 1 player (seats=observer), got {self.num_seats}")
         if self.games < 1 or self.warmup < 0 or (self.window is not None and self.window < 1):
             told = f"games={self.games}, warmup={self.warmup}, window={self.window}"
             raise ValueError(f"{told}: games and window are 1 or more, warmup 0 or more")
