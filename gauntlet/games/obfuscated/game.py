@@ -27,6 +27,7 @@ from gauntlet.games.capabilities import (
     nothing_hidden,
     seatings_of,
 )
+from gauntlet.games.contract import LONGEST
 from gauntlet.games.obfuscated.vocabulary import (
     Group,
     Renaming,
@@ -151,6 +152,10 @@ class Obfuscated:
             role=there(observation.role),
             view=observation.view if self.perfect_information else View(observation, order),
         )
+
+    @property
+    def max_plies(self) -> int:
+        return int(getattr(self.of, "max_plies", LONGEST))
 
     def returns(self, state: Any) -> tuple[float, ...]:
         return self.of.returns(state)

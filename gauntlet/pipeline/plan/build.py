@@ -45,6 +45,7 @@ def build_cells(configs: Sequence[CellConfig]) -> tuple[Cell, ...]:
         raise UserError(f"measure takes one value a run, got {told}")
     cells: dict[str, Cell] = {}
     names: dict[str, dict[str, None]] = {}
+    same_cells: dict[tuple[str, str], None] = {}
     for config in configs:
         try:
             cell = _cell(config)
@@ -53,12 +54,14 @@ def build_cells(configs: Sequence[CellConfig]) -> tuple[Cell, ...]:
         first = cells.setdefault(cell.key, cell)
         _refuse_another(first, cell)
         if first.name != cell.name:
-            LOG.warning("%s is not played: its matches are those of %s", cell.name, first.name)
+            same_cells[cell.name, first.name] = None
         for seat, player in zip(config.seats, cell.identity["players"], strict=True):
             weights = [str(player.get("model", {}).get(key, "")) for key in WEIGHTS]
             if any(weights):
                 name = seat.labels["model"].partition("[")[0]
                 names.setdefault("".join(weights), {})[name] = None
+    for name, first_name in same_cells:
+        LOG.warning("%s is not played: its matches are those of %s", name, first_name)
     for same in names.values():
         if len(same) > 1:
             LOG.warning("%s are one model: their weights are the same", " and ".join(same))
