@@ -5,8 +5,9 @@
 Matches are drawn, of a game in which the first seat is worth as much as in tic-tac-toe and the deal
 has luck of its own; verdicts are read from the tables that terminal and report show. A round robin
 is of four players, everybody in every seat or not; `compare` holds two of them beside each other.
-Adaptive sweeps are of four equal players, looked at after every round of 8 deals; of three and five
-players who beat each other in a circle by .7 to .3; and of one who beats three in a circle.
+In a free-for-all three meet in every match, and the first is held against a random player. Adaptive
+sweeps are of four equal players, looked at after every round of 8 deals; of three and five players
+who beat each other in a circle by .7 to .3; and of one who beats three in a circle.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from gauntlet.games.capabilities import MATCH_SCORE
+from gauntlet.games.capabilities import MATCH_SCORE, WIN
 from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
 from gauntlet.pipeline.log.results import CellInfo, CellResults
+from gauntlet.pipeline.plan.baseline import Baseline
 from gauntlet.pipeline.tables.registry import Results
 from gauntlet.pipeline.tables.sweep.pairs import compare_pairs
 from gauntlet.stats.multiple import ALPHA
@@ -32,6 +34,10 @@ from gauntlet.stats.verdicts import Verdict
 PLAYERS = ("a", "b", "c", "d")
 FIRST, DRAWN = 0.58, 0.13
 """Shares of matches that the first seat wins, and that nobody wins, among random players."""
+SEATS = (0.4, 0.33, 0.27)
+"""Shares of matches of three that each seat wins."""
+GAMES = 10_000
+"""Games by which the random player is known."""
 LUCK = 0.3
 """Share of the deals that one player wins from both seats."""
 ROUND, MOST = 8, 400
@@ -76,6 +82,28 @@ def claims(cells: Sequence[CellResults]) -> bool:
     return bool(shown)
 
 
+def free_for_all(deals: int, rng: np.random.Generator) -> bool:
+    """Whether the verdict says that the first of three equal players, in every seat, differs from a
+    random one."""
+    seats = ((0,), (1,), (2,))
+    labels = {"game": "game", "agent": "a", "model": "-", "prompt": "-", "seats": "three"}
+    baseline = Baseline("random", rng.binomial(GAMES, 1 / 3), GAMES)
+    about = CellInfo("a", "a", "nulls", labels, len(seats), baseline, "deals", False, WIN,
+                     seats=seats, subjects=seats, players=("a", "b", "c"))  # fmt: skip
+    outcomes = Outcomes("a")
+    for deal in range(deals):
+        lucky = rng.integers(3) if rng.random() < LUCK else None
+        for rotation in range(len(seats)):
+            won = int(rng.random() < SEATS[rotation] if lucky is None else lucky == 0)
+            ended = 2 * won - 1, won, won
+            match = f"a-{deal}-{rotation}"
+            outcomes.add(Outcome(match, "a", deal, rotation, *ended, 9, 5, 4, 0, 0, 0.0))
+    results = Results(Path("nowhere"), [CellResults(about, outcomes, deals, 0)], dict(NONE))
+    (verdict,), (p,) = results["verdict"]["verdict"], results["summary"]["p_holm"]
+    assert (p < ALPHA) != ("not shown" in verdict), verdict
+    return bool(p < ALPHA)
+
+
 def compared(deals: int, rng: np.random.Generator) -> bool:
     """Whether two round robins, of other players each, differ on their shared deals."""
     ours, theirs = (round_robin(deals, True, rng) for _ in range(2))
@@ -107,6 +135,7 @@ def rows(deals: int) -> dict[str, Callable[[np.random.Generator], bool]]:
     return {
         "round robin, every seat: a claim": lambda rng: claims(round_robin(deals, True, rng)),
         "round robin, fixed seats: a claim": lambda rng: claims(round_robin(deals, False, rng)),
+        "free-for-all of three, every seat: a claim": lambda rng: free_for_all(deals, rng),
         "compare of two: a claim": lambda rng: compared(deals, rng),
         **{
             f"adaptive {verdict} of equals: a claim": lambda rng, verdict=verdict: bool(
