@@ -19,10 +19,10 @@ from typing import Any
 import yaml
 
 from benchmarks.uno import per_second
+from gauntlet.common.conf_folders import CONF
 from gauntlet.games.base import Game
 from gauntlet.games.capabilities import Simulated
 from gauntlet.games.playouts import RANDOM, play_game, simulate, simulate_by_rules
-from gauntlet.pipeline.config.compose import CONF
 from gauntlet.pipeline.config.nodes import build
 
 PLIES = 10

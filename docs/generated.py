@@ -19,8 +19,8 @@ from pathlib import Path
 import yaml
 
 import gauntlet.__main__ as command
+from gauntlet.common.conf_folders import CONF, conf_folders
 from gauntlet.common.disk import write_atomically
-from gauntlet.pipeline.config.compose import CONF
 
 ROOT = Path(__file__).parent.parent
 WIDTH = "90"
@@ -123,7 +123,8 @@ def run_keys() -> Iterator[tuple[str, str, str]]:
 def choices(group: str) -> Iterator[tuple[str, str, str]]:
     """Each file of a group: its name, its comment (or the summary of its class's docstring),
     and its keys with their defaults."""
-    for file in sorted((CONF / group).glob("*.yaml")):
+    files = [file for folder in conf_folders() for file in (folder / group).glob("*.yaml")]
+    for file in sorted(files, key=lambda file: file.stem):
         text = file.read_text(encoding="utf-8")
         values = yaml.safe_load(text) or {}
         name = values.get("_target_", "")

@@ -8,10 +8,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import NoReturn
 
 from gauntlet import __version__
+from gauntlet.common.conf_folders import CONF, conf_folders
 from gauntlet.common.errors import suggest
 from gauntlet.common.process import as_process
 
@@ -39,7 +39,6 @@ COMMANDS = {
     "reproduce": ("papers.reproduce", "compare a paper's numbers with ours"),
 }
 COMPLETION = "completion"
-CONF = Path(__file__).parent / "conf"
 
 BASH = """\
 _gauntlet() {
@@ -103,8 +102,8 @@ def completion(words: Sequence[str]) -> int:
 
 def settings() -> Iterator[str]:
     """Every choice of every group, such as game=uno, and every key of a run, such as deals=."""
-    for file in sorted(CONF.glob("*/*.yaml")):
-        yield f"{file.parent.name}={file.stem}"
+    files = (file for folder in conf_folders() for file in folder.glob("*/*.yaml"))
+    yield from sorted(f"{file.parent.name}={file.stem}" for file in files)
     for line in (CONF / "config.yaml").read_text(encoding="utf-8").splitlines():
         key, colon, _ = line.partition(":")
         if colon and key.isidentifier() and key != "defaults":

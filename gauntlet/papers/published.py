@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
+from gauntlet.common.conf_folders import packages
 from gauntlet.common.terminal import WrappedTable
 from gauntlet.papers.verdicts import (
     Estimate,
@@ -68,13 +69,15 @@ COLUMNS = (
 
 
 def paper(name: str) -> dict[str, Any]:
-    """Return a copy of the published numbers of one paper, from its folder next to this file."""
+    """Return a copy of the published numbers of one paper, from `published.yaml` in its package:
+    one of this folder, or an installed one of this name."""
     return deepcopy(_read(name))
 
 
 @cache
 def _read(name: str) -> dict[str, Any]:
-    file = Path(__file__).parent / name / "published.yaml"
+    found = {package.rpartition(".")[2]: folder for package, folder in packages().items()}
+    file = found.get(name, Path(__file__).parent / name) / "published.yaml"
     data: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
     return data
 

@@ -8,61 +8,54 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
+from gauntlet.common.conf_folders import packages
 from gauntlet.common.disk import write_atomically
 from gauntlet.common.errors import UserError
 from gauntlet.common.process import as_process, invocation
 from gauntlet.common.terminal import console
-from gauntlet.papers.audit import reproduction as audit_papers
-from gauntlet.papers.gamebench import reproduction as gamebench
-from gauntlet.papers.gamebench.matches import missing_file_message
-from gauntlet.papers.llm_uno import reproduction as llm_uno
-from gauntlet.papers.observer import reproduction as observer
 from gauntlet.papers.reproductions import Reproduction, Settings, available
-from gauntlet.papers.talaga import reproduction as talaga
-from gauntlet.papers.uno_arena import reproduction as uno_arena
 from gauntlet.papers.verdicts import headline
 
 MODELS, DEALS = "pocket", 2000
-"""Default model, and deals per cell: minutes with a small model on a laptop, an interval of +-2.2
-points."""
+"""Models and deals per cell of a paper that names none: minutes with a small model on a laptop, an
+interval of +-2.2 points."""
 
 PLAYOUTS = 1000
 """Default playouts per option, for papers that judge decisions."""
 
-PAPERS: dict[str, Callable[[Settings], Reproduction]] = {
-    "llm_uno": llm_uno.reproduce,
-    "uno_arena": uno_arena.reproduce,
-    "talaga": talaga.reproduce,
-    "observer": observer.reproduce,
-    "gamebench": gamebench.reproduce,
-    "audit": audit_papers.reproduce,
-}
-DEFAULTS = {
-    "talaga": (talaga.MODELS, talaga.DEALS),
-    "observer": (observer.MODELS, observer.DEALS),
-    "gamebench": (gamebench.MODELS, gamebench.DEALS),
-}
-"""Models and deals of the papers with their own defaults."""
-OF_MATCHES = ("gamebench", "audit")
-"""Papers that use the matches published by GameBench's authors."""
+
+def papers() -> dict[str, str]:
+    """The module of each paper, by its name: `reproduction`, of installed packages that have one.
+
+    It has `reproduce(settings) -> Reproduction`, and may have MODELS, DEALS and `lacks(settings) ->
+    str`: what is missing for some of its rows.
+    """
+    return {
+        package.rpartition(".")[2]: f"{package}.reproduction"
+        for package, folder in packages().items()
+        if (folder / "reproduction.py").is_file()
+    }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_intermixed_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
     out = console()
-    own_models, own_deals = DEFAULTS.get(options.paper, (MODELS, DEALS))
-    models = tuple(dict.fromkeys(filter(None, (options.models or own_models).split(","))))
-    deals = own_deals if options.deals is None else options.deals
+    paper = import_module(papers()[options.paper])
+    chosen = options.models or getattr(paper, "MODELS", MODELS)
+    models = tuple(dict.fromkeys(filter(None, chosen.split(","))))
+    deals = getattr(paper, "DEALS", DEALS) if options.deals is None else options.deals
     try:
         words = tuple(options.overrides)
         settings = Settings(models, deals, options.playouts, options.out, words, options.matches)
         if options.complete:
-            require_inputs(options.paper, settings)
-        reproduction = PAPERS[options.paper](settings)
+            require_inputs(paper, options.paper, settings)
+        reproduction: Reproduction = paper.reproduce(settings)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
@@ -78,12 +71,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def require_inputs(name: str, settings: Settings) -> None:
+def require_inputs(paper: ModuleType, name: str, settings: Settings) -> None:
     """Raises UserError where a model or a file is missing, whose rows would stay empty."""
-    models = () if name == "audit" else settings.models
-    if absent := set(models) - set(available(models)):
+    if absent := set(settings.models) - set(available(settings.models)):
         raise UserError(f"{name}: no weights here of {', '.join(sorted(absent))}")
-    if name in OF_MATCHES and (said := missing_file_message(settings.matches)):
+    if hasattr(paper, "lacks") and (said := paper.lacks(settings)):
         raise UserError(f"{name}: {said}")
 
 
@@ -93,7 +85,8 @@ def _parser() -> argparse.ArgumentParser:
         description="Compare a paper's numbers with ours.",
     )
     add = parser.add_argument
-    add("paper", choices=PAPERS, metavar="PAPER", help=f"one of {', '.join(PAPERS)}")
+    names = papers()
+    add("paper", choices=names, metavar="PAPER", help=f"one of {', '.join(names)}")
     add(
         "--models",
         default="",

@@ -12,8 +12,8 @@ import pandas as pd
 import yaml
 from rich.console import RenderableType
 
+from gauntlet.common.conf_folders import CONF
 from gauntlet.common.errors import ModelError, UserError, suggest
-from gauntlet.pipeline.config.compose import CONF
 from gauntlet.pipeline.plan.build import build_model
 from gauntlet.pipeline.tracking.store import STORE
 

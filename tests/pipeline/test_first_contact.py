@@ -13,8 +13,8 @@ import psutil
 import pytest
 from matplotlib.figure import Figure
 
+from gauntlet.common.conf_folders import CONF
 from gauntlet.common.errors import UserError
-from gauntlet.pipeline.config.compose import CONF
 from gauntlet.pipeline.config.output_dir import short_name
 from gauntlet.pipeline.config.read import KEYS, TWO_SIDED, DeclaredTest, Expect
 from gauntlet.pipeline.launch import session

@@ -11,8 +11,8 @@ import pytest
 import yaml
 from scipy.stats import ttest_1samp
 
+from gauntlet.common.conf_folders import CONF
 from gauntlet.papers.league import join, matches, results
-from gauntlet.pipeline.config.compose import CONF
 from gauntlet.pipeline.log import archive
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.metadata_files import parse_object, to_bytes

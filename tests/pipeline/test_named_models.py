@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 import pytest
 import yaml
 
+from gauntlet.common.conf_folders import CONF
 from gauntlet.models.api.openai import OpenAI
-from gauntlet.pipeline.config.yaml_files import CONF
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.plan.build import build_model
 from gauntlet.pipeline.plan.cells import Plan

@@ -22,13 +22,13 @@ from gauntlet.agents.prompting.pride import Pride
 from gauntlet.agents.prompting.talaga import Talaga
 from gauntlet.agents.prompting.tot import Tot
 from gauntlet.agents.random import Random
+from gauntlet.common.conf_folders import CONF
 from gauntlet.common.errors import ModelError
 from gauntlet.games.codenames import Codenames
 from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.games.uno import Uno
 from gauntlet.models.base import Reply, Request
 from gauntlet.models.fake import Fake, FakeModel
-from gauntlet.pipeline.config.compose import CONF
 from gauntlet.pipeline.config.nodes import build
 from gauntlet.pipeline.log import progress
 from gauntlet.pipeline.log.folder import Folder

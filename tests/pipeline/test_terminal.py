@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from gauntlet.common import terminal as width
-from gauntlet.pipeline.config.compose import CONF
+from gauntlet.common.conf_folders import conf_folders
 from gauntlet.pipeline.config.yaml_files import first_sentence
 from gauntlet.pipeline.run import main
 from gauntlet.pipeline.tables.sweep.controls import CONTROLS
@@ -70,8 +70,11 @@ def test_the_text_is_the_golden_one(name: str) -> None:
 
 
 def test_every_choice_has_a_line_of_help() -> None:
-    files = [file for file in CONF.glob("*/*.yaml") if file.parent.name != "hydra"]
-    unsaid = [file for file in files if not first_sentence(file.parent.name, file.stem, [CONF])]
+    every = [file for folder in conf_folders() for file in folder.glob("*/*.yaml")]
+    files = [file for file in every if file.parent.name != "hydra"]
+    unsaid = [
+        file for file in files if not first_sentence(file.parent.name, file.stem, conf_folders())
+    ]
     assert unsaid == []
 
 

@@ -10,8 +10,14 @@ from gauntlet.papers.audit import llm_uno as audit_llm_uno
 from gauntlet.papers.audit import observer as audit_observer
 from gauntlet.papers.audit import talaga as audit_talaga
 from gauntlet.papers.audit import uno_arena as audit_uno_arena
-from gauntlet.papers.gamebench.matches import load_matches
+from gauntlet.papers.gamebench.matches import load_matches, missing_file_message
 from gauntlet.papers.reproductions import Reproduction, Settings
+
+MODELS = ""
+
+
+def lacks(settings: Settings) -> str:
+    return missing_file_message(settings.matches)
 
 
 def reproduce(settings: Settings) -> Reproduction:

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from gauntlet.common.conf_folders import CONF
 from gauntlet.common.errors import UserError
 from gauntlet.papers.published import paper
-from gauntlet.pipeline.config.compose import CONF
 from gauntlet.pipeline.tables.sweep.contest import Contest
 from gauntlet.stats.matches import Matches
 

@@ -16,11 +16,10 @@ from rich.console import RenderableType
 from gauntlet.common.disk import write_atomically
 from gauntlet.papers.gamebench import rows, views
 from gauntlet.papers.gamebench.figures import figures
-from gauntlet.papers.gamebench.matches import WHERE, load_matches
+from gauntlet.papers.gamebench.matches import WHERE, load_matches, missing_file_message
 from gauntlet.papers.gamebench.tables import PublishedResults, corrected, table
 from gauntlet.papers.published import Row, frame, paper
 from gauntlet.papers.reproductions import Reproduction, Settings
-from gauntlet.pipeline.config.compose import CONF
 from gauntlet.pipeline.tables.commands.rating_figures import rating_figures
 from gauntlet.pipeline.tables.commands.ratings import (
     rate_contest,
@@ -37,6 +36,10 @@ MODELS, DEALS = "", 10
 """No models: the experiment has its own players. Deals per pair and game, each in every seating."""
 ROUND_ROBIN = "gamebench_round_robin"
 TABLES = ("table1", "table2")
+
+
+def lacks(settings: Settings) -> str:
+    return missing_file_message(settings.matches)
 
 
 def reproduce(settings: Settings) -> Reproduction:
@@ -94,11 +97,8 @@ def project_ratings(settings: Settings, recomputed: PublishedResults) -> Iterato
     yield from map(sheet_view, rating_sheets(ratings))
 
 
-def round_robin(settings: Settings) -> Results | None:
-    """Play a round robin of our own players over the nine games and rate it by deal; None if conf
-    has no such experiment."""
-    if not (CONF / "experiment" / f"{ROUND_ROBIN}.yaml").exists():
-        return None
+def round_robin(settings: Settings) -> Results:
+    """Play a round robin of our own players over the nine games and rate it by deal."""
     folder = settings.run(ROUND_ROBIN, ROUND_ROBIN, f"deals={settings.deals}")
     ratings = rate_contest(load_contest([folder]), rated)
     where = settings.out / "tables" / "gamebench_own"

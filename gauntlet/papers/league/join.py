@@ -23,6 +23,7 @@ import numpy as np
 import yaml
 from rich.console import Console
 
+from gauntlet.common.conf_folders import CONF
 from gauntlet.common.errors import ModelError, UserError, counted
 from gauntlet.common.process import as_process
 from gauntlet.common.terminal import console
@@ -35,7 +36,6 @@ from gauntlet.papers.league.matches import ANCHOR, LOG, entries, logs, read, unp
 from gauntlet.papers.league.results import leaderboard, leaderboard_lines
 from gauntlet.pipeline import run
 from gauntlet.pipeline.config import secrets
-from gauntlet.pipeline.config.compose import CONF
 from gauntlet.pipeline.config.nodes import DEEPEST, TARGET
 from gauntlet.pipeline.config.players import Node
 from gauntlet.pipeline.config.yaml_files import load
@@ -52,6 +52,7 @@ MORE = ("tracking=none",)
 REFERENCE = "smollm2_135m"
 """The model whose place in the league's games a new one takes."""
 METHODS = "pride,cloze,counterfactual,vanilla,direct"
+EXPERIMENT = Path(__file__).parent / "conf" / "experiment" / "league.yaml"
 ENTRIES = Path("gauntlet/papers/league/entries")
 """Relative: the entry is written into the checkout in which the model joins."""
 MODEL = "model.yaml"
@@ -140,7 +141,7 @@ def _weights(identity: Mapping[str, Any]) -> str:
 
 def plays(name: str, methods: Sequence[str]) -> str:
     """The league's experiment in which this model, by these methods, plays what REFERENCE plays."""
-    league = yaml.safe_load((CONF / "experiment" / "league.yaml").read_text("utf-8"))
+    league = yaml.safe_load(EXPERIMENT.read_text("utf-8"))
     grids = league["sweep"]
     lists = {key: grid.get("players", league["players"]) for key, grid in grids.items()}
     own = {key: [*_renamed(players, name, methods)] for key, players in lists.items()}

@@ -16,6 +16,7 @@ from typing import Any
 from hydra.core.override_parser.types import ChoiceSweep, Override, Quote, QuotedString
 from omegaconf import OmegaConf
 
+from gauntlet.common.conf_folders import conf_folders
 from gauntlet.common.errors import UserError, raised, raised_at, suggest
 from gauntlet.common.process import INTERRUPTED, invocation
 from gauntlet.common.sanitize import visible
@@ -31,7 +32,6 @@ from gauntlet.pipeline.config.read import (
     missing_choice,
 )
 from gauntlet.pipeline.config.values import takes_list
-from gauntlet.pipeline.config.yaml_files import CONF as CONF
 from gauntlet.pipeline.config.yaml_files import SWEEP, existing, first_sentence, reading
 
 HELP = Path(__file__).parent / "help.txt"
@@ -268,7 +268,7 @@ def _information(options: argparse.Namespace) -> str:
             names = [name for name in loader.list_groups("") if name != "hydra"]
             groups = {name: loader.get_group_options(name) for name in names}
             if options.help and "=" not in options.help:
-                return _group_help(options.help, groups, [CONF, *options.config_dir])
+                return _group_help(options.help, groups, [*conf_folders(), *options.config_dir])
             text = HELP.read_text(encoding="utf-8").replace("$GROUPS", _choices(groups))
             return re.sub(r"python -m (pipeline\.\w+)", lambda name: invocation(name[1]), text)
         configs = Configs(loader)

@@ -29,11 +29,11 @@ from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf
 from omegaconf._utils import get_yaml_loader
 
+from gauntlet.common.conf_folders import CONF, conf_folders
 from gauntlet.common.errors import UserError
 from gauntlet.common.sanitize import visible
 from gauntlet.pipeline.config.secrets import looks_secret
 
-CONF = Path(__file__).parent.parent.parent / "conf"
 SWEEP = "sweep"
 """The key of an experiment's sweep lists."""
 _folders: ContextVar[tuple[Path, ...]] = ContextVar("_folders", default=())
@@ -95,7 +95,7 @@ class OurFolders(SearchPathPlugin):
 
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
         search_path.prepend("gauntlet", f"yaml://{CONF}", anchor="main")
-        for folder in _folders.get():
+        for folder in (*conf_folders()[1:], *_folders.get()):
             search_path.append("command-line", f"yaml://{folder}")
 
 

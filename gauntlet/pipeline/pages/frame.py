@@ -10,8 +10,8 @@ from markupsafe import Markup
 from nicegui import html, ui
 from nicegui.elements.mixins.text_element import TextElement
 
+from gauntlet.common.conf_folders import conf_folders
 from gauntlet.common.sanitize import visible
-from gauntlet.pipeline.config.compose import CONF
 
 STYLE = Path(__file__).parent / "pages.css"
 PLACES = {"Runs": "/", "Matches": "/matches", "Play": "/play"}
@@ -78,8 +78,10 @@ def _theme() -> None:
 
 
 def choices(group: str, configs: Sequence[Path]) -> list[str]:
-    """Of conf/ and further folders of configs."""
-    files = (file for folder in (CONF, *configs) for file in (folder / group).glob("*.yaml"))
+    """Of conf/, installed packages and further folders of configs."""
+    files = (
+        file for folder in (*conf_folders(), *configs) for file in (folder / group).glob("*.yaml")
+    )
     return sorted({file.stem for file in files})
 
 
