@@ -106,7 +106,7 @@ def simulate(
 ) -> np.ndarray:
     """Play `games` games between scripted players, one policy per seat.
 
-    reach: called with (games played, games) unless the game simulates itself.
+    on_progress: called with (games played, games) unless the game simulates itself.
     Returns int64 counts of shape (num_seats + 1,): wins by seat, then games nobody won. A shared
     win counts for each of its seats. Raises ValueError unless there is one known policy per seat.
     """

@@ -171,7 +171,7 @@ MOVES = 0
 def playout(state: np.ndarray, policies: np.ndarray, joint: bool, key: np.uint64) -> int:
     """Play `state` to its end, in place, one policy per seat; return the winner.
 
-    both: whether a move and a build are one choice, which only changes the random player.
+    joint: whether a move and a build are one choice, which only changes the random player.
     """
     count = 0
     while not over(state):

@@ -134,7 +134,7 @@ def review(
     """Return a fact per player over the last `moves` clauses, `seat` itself last; then the colours
     of the cards in the played pile. () before the first move.
 
-    played: cards in the pile by kind, 15 x colour + trait.
+    played_counts: cards in the pile by kind, 15 x colour + trait.
     """
     if not history or not moves:
         return ()

@@ -143,10 +143,10 @@ def _shares(game: Game[Any], players: tuple[str, ...]) -> np.ndarray:
 def measures_of(names: Sequence[str], losses: bool) -> tuple[Measure, ...]:
     """Return the measures of a match of guesses about these players; the first is the primary one.
 
-    sir: the share of guesses that name all players correctly (Strategy Identification Rate);
-    sir_NAME: one player. null_rate: the share of abstentions. lag: guesses between the first that
+    `sir`: the share of guesses that name all players correctly (Strategy Identification Rate);
+    `sir_NAME`: one player. null_rate: the share of abstentions. lag: guesses between the first that
     is right about one player and the first by which each has been named. With losses also:
-    same_outcome: the share of guesses that no loss distinguishes from the truth; alike: the number
+    `same_outcome`: the share of guesses that no loss distinguishes from the truth; alike: the number
     of such tuples of policies; blind: 1 if they leave one player's policy entirely open. ce, brier,
     ev_loss, union: mean losses; late: of union, over the last guesses. understood: the number of
     the first guess with almost no union loss. spikes: how often it rises again. Never is the number

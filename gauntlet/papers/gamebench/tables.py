@@ -88,9 +88,9 @@ def fields(reported: Mapping[str, Any], table: str) -> Iterator[tuple[str, str, 
 
 
 def table(reported: Mapping[str, Any], recomputed: PublishedResults, name: str) -> pd.DataFrame:
-    """Return Table 1 or 2 next to ours. corrected: ours, empty if the agent has no match; low,
-    high: its limits. If all matches of an agent in a game are `ties`, the game says nothing about
-    it."""
+    """Return Table 1 or 2 next to ours. The column `corrected` is ours, empty if the agent has no
+    match, with its limits `low` and `high`. If all matches of an agent in a game are `ties`, the
+    game says nothing about it."""
     rows = []
     for agent, column, game, value in fields(reported, name):
         ours = recomputed.rating(agent, game) if name == "table1" else recomputed.score(agent, game)

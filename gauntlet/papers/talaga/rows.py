@@ -65,7 +65,7 @@ def our_name(player: str) -> str:
 def table1_rows(reported: Mapping[str, Any], ends_by_pair: Met, model: str = "") -> Iterator[Row]:
     """Table 1's pairs: with `model` those that use it, without those that use none.
 
-    met: results; missing ones are not_run.
+    ends_by_pair: results; missing ones are not_run.
     """
     players, rows = reported["players"], reported["table1"]["rows"]
     for name, line in rows.items():

@@ -39,7 +39,7 @@ def table_rows(
 ) -> Iterator[Row]:
     """A table's rows: the paper's players, then those of ours that the paper does not have.
 
-    wanted: the requested players; those not played are not_run.
+    players: the requested ones; those not played are not_run.
     """
     theirs = published_lines(reported, table) if table in reported else {}
     for player in dict.fromkeys([*theirs, *ours, *players]):
@@ -165,7 +165,7 @@ def trace_rows(
     the largest drop of a model's win probability between plies, in points, and the random player's
     gain there.
 
-    stands: traces.csv with `who`, two players per match.
+    trace_frame: traces.csv with `who`, two players per match.
     """
     yield from map(not_run, reported["fig3"])
     for model in models:

@@ -29,7 +29,7 @@ def default_folder(
     """The folder, or a sibling if a typed key of APART differs from the experiment's. A typed
     output_dir is used as it is.
 
-    own: the experiment's own config. choices: its choice in every group. listed: what it sweeps.
+    config: the experiment's own. choices: its choice in every group. listed: what it sweeps.
     """
     changes: dict[str, str] = {}
     lists: dict[str, set[str]] = {}

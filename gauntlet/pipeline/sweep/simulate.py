@@ -78,8 +78,8 @@ def wins_by_seat(
     """The wins of each seat in `games` games, then the games without a winner. These are not the
     games that measure a baseline.
 
-    reach: as in `games.playouts.simulate`. Raises UserError if the cell is rotated, is judged by
-    something other than wins and draws, or has a player that is not one of the game's scripted
+    on_progress: as in `games.playouts.simulate`. Raises UserError if the cell is rotated, is judged
+    by something other than wins and draws, or has a player that is not one of the game's scripted
     ones.
     """
     players = scripted_policies(cell)

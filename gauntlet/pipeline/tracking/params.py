@@ -33,9 +33,9 @@ def params(
 ) -> Params:
     """The params of a cell's run. runs: the lines of runs.jsonl.
 
-    parameters: of the subject's model, if its config says. deals: those that count.
-    matches_per_deal: seatings (rotations of the players) times samples.
-    opponents: all players but the measured ones and their helpers. prompt.moves and the like:
+    `parameters`: of the subject's model, if its config says. deals: those that count.
+    `matches_per_deal`: seatings (rotations of the players) times samples.
+    `opponents`: all players but the measured ones and their helpers. prompt.moves and the like:
         settings that were swept or typed, by factor (see `tables/claims.py`). commit, torch,
         ...: over all runs that had the cell to play.
     """

@@ -71,7 +71,7 @@ def traces_of(record: MatchRecord, sweep: str, start_ms: int) -> Iterator[Decisi
     """The match's traces, in order.
 
     sweep: the folder's id.
-    begun: start of the cell in milliseconds since 1970, used as the start of records without a
+    start_ms: start of the cell in milliseconds since 1970, used as the start of records without a
         clock.
     """
     times = iter(times_of(record, start_ms))

@@ -50,7 +50,7 @@ def log_traces(
     """Log the calls of a sweep to its cells' runs, given by key. Returns the number of spans.
 
     traces: "sample" or "all".
-    reach: called with the number of matches done and an upper bound on their total.
+    on_progress: called with the number of matches done and an upper bound on their total.
     """
     chosen = sampled(place, results, traces)
     total = sum(len(result.outcomes) for result in results)

@@ -60,8 +60,8 @@ def clauses(
 ) -> tuple[str, ...]:
     """Return what `seat` did, in public; nothing while its wild has no colour yet.
 
-    top, by: the top card's kind before the move, and who played it. guilty: whether a challenge of
-    `by` is right.
+    top, player: the top card's kind before the move, and who played it. guilty: whether a challenge
+    of `player` is right.
     """
     if phase == COLOUR:
         return (f"player {seat} played {CARD_NAMES[top]} naming {COLOURS[action]}",)
