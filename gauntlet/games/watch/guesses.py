@@ -145,8 +145,8 @@ def measures_of(names: Sequence[str], losses: bool) -> tuple[Measure, ...]:
 
     `sir`: the share of guesses that name all players correctly (Strategy Identification Rate);
     `sir_NAME`: one player. null_rate: the share of abstentions. lag: guesses between the first that
-    is right about one player and the first by which each has been named. With losses also:
-    `same_outcome`: the share of guesses that no loss distinguishes from the truth; alike: the number
+    is right about one player and the first by which each has been named. With losses also
+    same_outcome: the share of guesses that no loss distinguishes from the truth; alike: the number
     of such tuples of policies; blind: 1 if they leave one player's policy entirely open. ce, brier,
     ev_loss, union: mean losses; late: of union, over the last guesses. understood: the number of
     the first guess with almost no union loss. spikes: how often it rises again. Never is the number
