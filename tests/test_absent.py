@@ -16,7 +16,7 @@ from tests.test_layers import ROOT
 EXTRAS = (
     *("accelerate", "alembic", "deepspeed", "flask", "mlflow", "nicegui", "pettingzoo", "pyarrow"),
     *("pygame", "pyspiel", "ray", "safetensors", "sqlalchemy", "textarena", "tokenizers", "torch"),
-    *("transformers", "xllamacpp"),
+    *("transformers", "uvicorn", "xllamacpp"),
 )
 PROGRAM = """
 import sys
@@ -47,6 +47,7 @@ PLAY = "pipeline.run model=fake game=tic_tac_toe deals=2"
 REFUSED = {
     "pipeline.pages.__main__ --port 0": ("nicegui", "pages"),
     "pipeline.ui .": ("flask", "ui"),
+    "pipeline.plan.__main__ model=fake --hardware 1xcpu": ("torch", "local"),
     f"{PLAY} model=pocket prompt=cloze tracking=none": ("transformers", "local"),
     f"{PLAY} launch.workers=2 tracking=none": ("ray", "cluster"),
 }

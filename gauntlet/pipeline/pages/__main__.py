@@ -10,8 +10,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import uvicorn
-
 from gauntlet.common.errors import UserError, require
 from gauntlet.common.process import as_process, invocation
 from gauntlet.common.sanitize import visible
@@ -32,9 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
-    from gauntlet.pipeline.pages.site import (
-        site,  # slow to import, so the port is checked first
-    )
+    import uvicorn
+
+    from gauntlet.pipeline.pages.site import site  # slow to import: the port is checked first
 
     app = site(options.outputs, (options.host, *options.allow_host), configs)
     host, port = listening.getsockname()[:2]

@@ -11,13 +11,14 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from gauntlet.common.errors import require
 from gauntlet.common.process import as_process, invocation
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.config.compose import compose
 from gauntlet.pipeline.config.read import CellConfig, SweepConfig
 from gauntlet.pipeline.config.values import positive_number
+from gauntlet.pipeline.sizing.hardware import DISK, EFFICIENCY
 from gauntlet.pipeline.sizing.pilot import show_pilot
-from gauntlet.pipeline.sizing.planner import DISK, EFFICIENCY, Pace, show
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -50,6 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.pilot:
             show_pilot(console(), options.pilot, sweep.expect)
         else:
+            require("torch", "local")
+            from gauntlet.pipeline.sizing.planner import Pace, show
+
             show(console(), cells, sweep, options.hardware, Pace(options.efficiency, options.disk))
         return 0
 

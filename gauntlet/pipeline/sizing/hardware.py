@@ -16,6 +16,11 @@ from gauntlet.common.sanitize import one_line
 from gauntlet.models.engine import hub
 from gauntlet.models.engine.files import local_folder, read_json
 
+EFFICIENCY = 0.4
+"""The share of a data sheet's rate that the engine is planned to reach: a large product reaches
+some 80% in practice, and the engine half of that or more (docs/performance.md)."""
+DISK = 3.0
+"""GB/s that one solid-state disk of a server reads at least."""
 GIB = 1 << 30
 MOST_DEVICES = 100_000
 

@@ -31,7 +31,15 @@ from gauntlet.pipeline.config.read import CellConfig, SweepConfig
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.plan.baseline import measure
 from gauntlet.pipeline.plan.deals import planned_deals
-from gauntlet.pipeline.sizing.hardware import GIB, Device, Shape, devices, shape_of
+from gauntlet.pipeline.sizing.hardware import (
+    DISK,
+    EFFICIENCY,
+    GIB,
+    Device,
+    Shape,
+    devices,
+    shape_of,
+)
 from gauntlet.pipeline.sizing.workload import SAMPLE, Cast, Work, cast, control_casts, sampled
 from gauntlet.pipeline.tables.sweep.claims import planned_tests
 
@@ -39,11 +47,6 @@ USABLE = 0.9
 """The share of a device's memory to plan with."""
 HOST_SECONDS = 0.001
 """Host time per decision: rules, prompts, tokens, log."""
-EFFICIENCY = 0.4
-"""The share of a data sheet's rate that the engine is planned to reach: a large product reaches
-some 80% in practice, and the engine half of that or more (docs/performance.md)."""
-DISK = 3.0
-"""GB/s that one solid-state disk of a server reads at least."""
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 
 
