@@ -366,9 +366,7 @@ def read_table(file: Path, *words: str) -> pd.DataFrame:
     words: further columns to read as text, whatever they contain (`true`).
     """
     text = dict.fromkeys((*NAMES, *words), str)
-    return pd.read_csv(
-        file, keep_default_na=False, na_values=[""], dtype=text, float_precision="round_trip"
-    )
+    return pd.read_csv(file, keep_default_na=False, na_values=[""], dtype=text)
 
 
 def write_tables(results: Results) -> None:
