@@ -112,7 +112,9 @@ def _replacing(out: Path) -> Iterator[Path]:
 
 
 def _refuse_foreign(folder: Path) -> None:
-    """Raises UserError if a file in the folder is not one that `MARK` there names."""
+    """Raises UserError for a file, and if one in the folder is not one that `MARK` there names."""
+    if folder.is_file():
+        raise UserError(f"{folder} is a file; --out names a new folder, or an earlier site")
     mark = folder / MARK
     listed = mark.read_text(encoding="utf-8").splitlines() if mark.exists() else []
     if foreign := sorted(_files(folder).difference(listed)):
