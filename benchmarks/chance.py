@@ -82,6 +82,12 @@ class Row:
         seats = len(self.players)
         return [tuple((seat - first) % seats for seat in range(seats)) for first in range(seats)]
 
+    @property
+    def span(self) -> tuple[float, float]:
+        """The range of the measure."""
+        (measure,) = (one for one in measures_of(self.game) if one.name == self.measure)
+        return measure.low, measure.high
+
     def judge(self, seating: tuple[int, ...]) -> Judge:
         policies = tuple(self.policies[player] for player in seating)
         return Judge(self.game, policies, frozenset(), (seating.index(0),), self.measure)
@@ -105,9 +111,8 @@ class Row:
     def deals(self, count: int, cores: int) -> tuple[np.ndarray, np.ndarray]:
         """Each deal's result of player 0, (deals,), and its corrections, (deals, 3): means over
         all seatings."""
-        judges = [
-            self.judge(seating) for seating in self.seatings
-        ]  # learnt before the processes part
+        # Habits are learnt here, before the processes part.
+        judges = [self.judge(seating) for seating in self.seatings]
         play = partial(self.deal, judges)
         if cores == 1:
             found = np.array([play(deal) for deal in range(count)])
@@ -253,9 +258,7 @@ def measured(row: Row, count: int, cores: int = 1) -> Measured:
     better = corrected(values, corrections)
     left = better.var()
     ratio = values.var() / left if left > 1e-12 * values.var() else np.inf
-    (measure,) = (one for one in measures_of(row.game) if one.name == row.measure)
-    span = measure.low, measure.high
-    return Measured(float(ratio), z, coverage(better, span, len(row.players)))
+    return Measured(float(ratio), z, coverage(better, row.span, len(row.players)))
 
 
 def coverage(values: np.ndarray, span: Span, seatings: int) -> float:
@@ -264,9 +267,8 @@ def coverage(values: np.ndarray, span: Span, seatings: int) -> float:
     blocks = values[: len(values) // BLOCK * BLOCK].reshape(-1, BLOCK)
     if len(blocks) < 2:
         return float("nan")
-    return float(
-        1 - _missed(*limits(blocks, reaching(blocks, span, seatings)), blocks.mean()).mean()
-    )
+    ends = limits(blocks, reaching(blocks, span, seatings))
+    return float(1 - _missed(*ends, blocks.mean()).mean())
 
 
 def _missed(low: np.ndarray, high: np.ndarray, truth: float) -> np.ndarray:
@@ -298,18 +300,15 @@ def led(row: Row, deals: int, cores: int) -> Iterator[tuple[str, ...]]:
     corrections -= corrections.mean(axis=0)  # a sample of these deals has corrections of mean 0
     counted = truth(row)
     mean = float(values.mean()) if counted is None else counted
-    (measure,) = (one for one in measures_of(row.game) if one.name == row.measure)
-    span, seatings = (measure.low, measure.high), len(row.players)
+    span, seatings = row.span, len(row.players)
     for n in LED:
         drawn = np.random.default_rng(n).integers(0, len(values), (SAMPLES, n))
         raw = values[drawn]
         better = np.array([corrected(values[one], corrections[one]) for one in drawn])
         ends = limits(raw, span), limits(better, reaching(better, span, seatings))
         first = np.array([leads(*both, span, seatings) for both in zip(raw, better, strict=True)])
-        missed, width = (
-            np.array([count(*end) for end in ends])
-            for count in (partial(_missed, truth=mean), lambda low, high: high - low)
-        )
+        missed = np.array([_missed(low, high, mean) for low, high in ends])
+        width = np.array([high - low for low, high in ends])
         student = 2 * stdtrit(n - 1, 0.975) * better.std(axis=1, ddof=1) / np.sqrt(n)
         shares = (*missed.mean(axis=1), np.where(first, missed[1], missed[0]).mean())
         widths = width.mean(axis=1)

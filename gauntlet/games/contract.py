@@ -24,15 +24,19 @@ SHOWN = 80
 """Characters of a value in a message."""
 
 
+def most_plies(game: Game[Any]) -> int:
+    """Return the steps after which a match of the game is endless."""
+    return int(getattr(game, "max_plies", LONGEST))
+
+
 def check_length(game: Game[Any], steps: int) -> None:
     """Raise if a match that is not over has taken this many steps. In each, all seats to move make
     one move."""
-    most = int(getattr(game, "max_plies", LONGEST))
+    most = most_plies(game)
     if steps >= most:
         raise UserError(
-            f"{type(game).__name__} is not over after {most:,} plies: a game has to end, for "
-            "instance with nobody as winner after so many plies; one that takes longer declares "
-            "`max_plies`"
+            f"{type(game).__name__} is not over after {most:,} plies: every match must end, for "
+            "instance without a winner after a number of plies; a longer game sets `max_plies`"
         )
 
 

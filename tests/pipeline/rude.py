@@ -49,8 +49,8 @@ VALUES: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Rude:
-    """`method` returns the value of this name after so many moves, if the first was 1; "endless"
-    as a method: it goes round in circles."""
+    """A game that breaks the contract if the first move was 1: after `at` moves `method` returns
+    the bad value called `value`. With the method "endless" the match never ends."""
 
     num_seats: int = 2
     method: str = ""

@@ -27,7 +27,7 @@ from gauntlet.games.capabilities import (
     nothing_hidden,
     seatings_of,
 )
-from gauntlet.games.contract import LONGEST
+from gauntlet.games.contract import most_plies
 from gauntlet.games.obfuscated.vocabulary import (
     Group,
     Renaming,
@@ -155,7 +155,7 @@ class Obfuscated:
 
     @property
     def max_plies(self) -> int:
-        return int(getattr(self.of, "max_plies", LONGEST))
+        return most_plies(self.of)
 
     def returns(self, state: Any) -> tuple[float, ...]:
         return self.of.returns(state)

@@ -48,10 +48,9 @@ def preparing(plan: Plan, log: Log) -> str:
     methods = [
         method
         for cell in plan.cells
-        if missing(replace(plan, cells=(cell,)), log)
         for player in cell.players
         for method in methods_of(player.agent)
-        if isinstance(method, PreparedMethod)
+        if isinstance(method, PreparedMethod) and missing(replace(plan, cells=(cell,)), log)
     ]
     names = dict.fromkeys(type(method).__name__ for method in methods)
     return f"preparing {', '.join(names)}" if names else ""

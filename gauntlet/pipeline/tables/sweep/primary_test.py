@@ -249,23 +249,20 @@ def _seatings(a: CellResults, b: CellResults) -> int:
     return min(a.about.seats_taken, b.about.seats_taken)
 
 
-def _raw_differences(a: CellResults, b: CellResults) -> np.ndarray:
+def results_by_deal(a: CellResults, b: CellResults | None = None) -> np.ndarray:
+    """A cell's results by deal, luck removed where its estimate has it removed; or the differences
+    from another cell's, on the deals of both."""
+    if b is None:
+        adjusted, outcomes = leading(a), a.outcomes
+        if adjusted is not None:
+            return adjusted.values
+        return per_deal(outcomes.column("figure"), outcomes.column("deal"))
+    if found := _adjusted_differences(a, b):
+        return found[0]
     (deals, ours), (others, theirs) = a.by_deal(), b.by_deal()
     _, in_a, in_b = np.intersect1d(deals, others, True, return_indices=True)
     differences: np.ndarray = ours[in_a] - theirs[in_b]
     return differences
-
-
-def results_by_deal(a: CellResults, b: CellResults | None = None) -> np.ndarray:
-    """A cell's results by deal, luck removed where its estimate has it removed; or the differences
-    from another cell's, on the deals of both."""
-    if b is not None:
-        found = _adjusted_differences(a, b)
-        return _raw_differences(a, b) if found is None else found[0]
-    adjusted, outcomes = leading(a), a.outcomes
-    if adjusted is not None:
-        return adjusted.values
-    return per_deal(outcomes.column("figure"), outcomes.column("deal"))
 
 
 @dataclass(frozen=True)
