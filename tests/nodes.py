@@ -1,4 +1,4 @@
-"""The nodes of conf/, built without Hydra: those of a group and the objects they describe."""
+"""The nodes of the config folders, built without Hydra: of a group, and what they describe."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Any
 
 import yaml
 
+from gauntlet.common.conf_folders import conf_folders
+
 ROOT = Path(__file__).parent.parent
 
-FOLDERS = [ROOT / "gauntlet" / "conf"]
+FOLDERS = conf_folders()
 """Where configs lie; `python -m tests.games --config-dir DIR` adds one."""
 
 Node = dict[str, Any]
