@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -155,9 +156,13 @@ class CellInfo:
             taken = Counter(seating.index(player) for seating in self.seatings)
         return len({taken[seat] for seat in range(len(self.players))}) <= 1
 
-    def comparable(self, other: CellInfo) -> bool:
-        """Whether the cells can be paired: same deals and same measure."""
-        return (self.deal_key, self.measure) == (other.deal_key, other.measure)
+    @property
+    def paired_by(self) -> Hashable:
+        """The same for cells that can be paired: deals, measure, and how many of the measured
+        results are from each seat. Otherwise what a seat is worth counts for its player."""
+        taken = Counter(seat for match in self.seats for seat in match)
+        shares = {(seat, Fraction(count, taken.total())) for seat, count in taken.items()}
+        return self.deal_key, self.measure, frozenset(shares)
 
     def data(self) -> dict[str, Any]:
         """The cell as plain JSON data; infinite bounds become null."""

@@ -47,8 +47,8 @@ CYCLES_VIEW = View(
 def cycle_rows(results: Results) -> Iterator[dict[str, Any]]:
     """A row for each player, if some beat each other in a circle."""
     found = results.cached(contest_ratings)
-    if found is None or found.contest.matches.teams is not None:
-        return
+    if found is None or found.contest.matches.teams is not None or not found.contest.swapped:
+        return  # three in every rotation: seats that beat each other in a circle would look alike
     scores = _scores(found)
     if scores is None:
         return
