@@ -13,7 +13,7 @@ import pytest
 from gauntlet.papers import reproduce, reproductions
 from gauntlet.papers.gamebench import matches
 from gauntlet.papers.llm_uno import reproduction as llm_uno
-from gauntlet.papers.llm_uno.settings import setting_rows
+from gauntlet.papers.llm_uno.reproduction import setting_rows
 from gauntlet.papers.published import (
     COLUMNS,
     exact_row,

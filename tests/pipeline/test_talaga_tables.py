@@ -18,7 +18,7 @@ from gauntlet.papers.talaga import chips, rows
 from gauntlet.papers.talaga import reproduction as talaga
 from gauntlet.papers.talaga.costs import costs
 from gauntlet.papers.talaga.ends import Ends, model_name, results_by_pair, results_by_player
-from gauntlet.papers.talaga.figures import chip_curves
+from gauntlet.papers.talaga.reproduction import chip_curves
 from gauntlet.papers.verdicts import Estimate
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.tables.registry import read_table
