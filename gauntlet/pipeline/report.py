@@ -13,7 +13,7 @@ from gauntlet.common.sanitize import visible
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.tables.media import run_metadata
-from gauntlet.pipeline.tables.media.paper_config import PaperConfig
+from gauntlet.pipeline.tables.media.latex import PaperConfig
 from gauntlet.pipeline.tables.registry import Results, write_tables
 from gauntlet.pipeline.tables.sweep.report import write_report
 from gauntlet.pipeline.tables.sweep.terminal import show, show_all

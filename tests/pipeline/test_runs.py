@@ -128,7 +128,7 @@ def test_times_are_those_of_play(runs: list[Any]) -> None:
 
 
 def test_a_copied_folder_ends_no_later_than_its_run_said(place: Path) -> None:
-    from gauntlet.pipeline.tracking.played import spans
+    from gauntlet.pipeline.tracking.params import spans
 
     folder = Folder(place / "out")
     about = folder.sweep_cells()[0]

@@ -22,7 +22,7 @@ from gauntlet.pipeline import compare, export, metrics, replay, report, status, 
 from gauntlet.pipeline.config.nodes import build
 from gauntlet.pipeline.library import Library
 from gauntlet.pipeline.publish import __main__ as publish
-from gauntlet.pipeline.tables.media.match_pages import match_page
+from gauntlet.pipeline.tables.media.page import match_page
 from gauntlet.pipeline.viewer.match import Answer, DecisionView, MatchView, Ply, PromptView
 from gauntlet.pipeline.viewer.terminal import show
 from tests.nodes import ROOT

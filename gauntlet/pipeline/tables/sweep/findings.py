@@ -19,9 +19,9 @@ from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables.formatting import Scale, p_value
 from gauntlet.pipeline.tables.registry import Results, truncation_note
 from gauntlet.pipeline.tables.sweep import controls
+from gauntlet.pipeline.tables.sweep.claims import comparison_group
 from gauntlet.pipeline.tables.sweep.conditions import (
     claimed_pairs,
-    comparison_group,
     family_size,
     tested,
 )
@@ -51,10 +51,10 @@ def answers(results: Results) -> list[Answer]:
     summary, pairs = results["summary"], results["pairs"]
     effects = results.cached(tested)
     by_group, answers = {one.group: one for one in effects}, []
-    groups = list(dict.fromkeys(map(comparison_group, results.cells)))
+    groups = list(dict.fromkeys(comparison_group(cell.about) for cell in results.cells))
     for group in groups:
         suffix = f" ({', '.join(group)})" if len(groups) > 1 else ""
-        cells = [cell for cell in results.cells if comparison_group(cell) == group]
+        cells = [cell for cell in results.cells if comparison_group(cell.about) == group]
         helping = cells[0].about.helping
         aim = "Do they help the partner?" if helping else "Do they beat the baseline?"
         about_baseline = tuple(_effects(results, _rows(summary, cells), helping))

@@ -17,9 +17,8 @@ from gauntlet.common.markup import tag
 from gauntlet.common.process import invocation
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.tables.media import latex, plot_style, run_metadata
-from gauntlet.pipeline.tables.media.match_pages import write_linked
-from gauntlet.pipeline.tables.media.page import render
-from gauntlet.pipeline.tables.media.paper_config import PaperConfig
+from gauntlet.pipeline.tables.media.latex import PaperConfig
+from gauntlet.pipeline.tables.media.page import render, write_linked
 from gauntlet.pipeline.tables.media.plot_style import COLUMN, WIDE, Drawing
 from gauntlet.pipeline.tables.registry import PAGE, ROWS, Results, figures, sheets, truncation_note
 from gauntlet.pipeline.tables.sweep import choices, parser
