@@ -105,8 +105,8 @@ def _show(contest: Contest, tables: Results, notes: Iterable[str]) -> None:
         terminal.print(note)
     if contest.omitted:
         terminal.print(
-            f"{counted(contest.omitted, 'cell')} left out: all seats are on one side, or an older "
-            "version did not log who sat where.\n"
+            f"{counted(contest.omitted, 'cell')} left out: all seats are on one side, an older "
+            "version did not log who sat where, or results may depend on the order of matches.\n"
         )
 
 
