@@ -148,9 +148,7 @@ class Preflight:
             return
         suspects, who = list[Player](), "a player or the game"
         try:
-            replayer = Replayer.prepare(
-                cell, self._plan.seed, first.preparation, first.statics
-            )
+            replayer = Replayer.prepare(cell, self._plan.seed, first.preparation, first.statics)
         except QuestionMismatch as error:
             fault: Fault | None = Fault(None, f"beforehand {error}")
             suspects = [player for player in cell.players if isinstance(player.agent, Prepared)]
