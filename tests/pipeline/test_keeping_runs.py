@@ -131,7 +131,7 @@ runs.main(sys.argv[2:])
 """
 
 
-@pytest.mark.parametrize("at", ["track:main", "archive:unpacked", "shutil:copytree"])
+@pytest.mark.parametrize("at", ["track:log_runs", "archive:unpacked", "shutil:copytree"])
 def test_a_killed_import_is_no_finished_one_and_goes_on(
     at: str, played: Path, store: Path, tmp_path: Path, refusal: Refusal, capsys: Capsys
 ) -> None:
@@ -140,7 +140,7 @@ def test_a_killed_import_is_no_finished_one_and_goes_on(
     command = ["import", str(played), str(new), *more]
     killed = subprocess.run([sys.executable, "-c", KILLED, at, *command], cwd=ROOT)
     assert killed.returncode == 9
-    assert new.exists() == (at == "track:main") == Folder(new).import_file.exists()
+    assert new.exists() == (at == "track:log_runs") == Folder(new).import_file.exists()
     if new.exists():
         assert state_of(Shelf(Folder(new))) == "importing"
         other = shutil.copytree(played, tmp_path / "other")
