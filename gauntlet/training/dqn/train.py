@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def refused(error: Exception) -> int:
-    print(f"training.dqn.train: {error}", file=sys.stderr)
+    print(f"gauntlet: {error}", file=sys.stderr)
     return 2
 
 
