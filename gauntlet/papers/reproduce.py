@@ -53,10 +53,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         words = tuple(options.overrides)
         check_installed([source_of(model) for model in models])
-        options.out.mkdir(parents=True, exist_ok=True)
         settings = Settings(models, deals, options.playouts, options.out, words, options.matches)
         if options.complete:
             require_inputs(paper, options.paper, settings)
+        options.out.mkdir(parents=True, exist_ok=True)
         reproduction: Reproduction = paper.reproduce(settings)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)

@@ -428,14 +428,30 @@ def test_verify_replays_every_match_with_players_that_remember_none(
     assert verify.main([str(folder), "--replay", "all"]) == 1
 
 
-def test_an_adaptive_sweep_claims_nothing_about_an_agent_with_state(
-    sweep: Sweep, folder: Path, tmp_path: Path
-) -> None:
+@pytest.fixture
+def remembering(tmp_path: Path) -> str:
+    """The player `mine`, which has state of its own."""
     (tmp_path / "conf" / "player").mkdir(parents=True)
     player = "agent: {_target_: tests.pipeline.habits.Remembering}\n"
     (tmp_path / "conf" / "player" / "mine.yaml").write_text(player)
+    return f"--config-dir={tmp_path / 'conf'}"
+
+
+def test_a_round_robin_claims_nothing_about_an_agent_with_state(
+    sweep: Sweep, folder: Path, remembering: str
+) -> None:
+    robin = ("pairing=round_robin", "players=[mine,random,first]")
+    assert sweep(*OWN, *robin, remembering, "deals=20") == 0
+    assert sorted(unclaimed(folder)) == [False, True, True]
+    shared = pd.read_csv(folder / "shared_opponents.csv")
+    assert shared[["low", "high"]].isna().all(axis=None)
+
+
+def test_an_adaptive_sweep_claims_nothing_about_an_agent_with_state(
+    sweep: Sweep, folder: Path, remembering: str
+) -> None:
     pair = ("pairing=adaptive", "players=[mine,minimax]", "verdict=pair", "round_deals=8")
-    assert sweep(*OWN, *pair, f"--config-dir={tmp_path / 'conf'}", "deals=40") == 0
+    assert sweep(*OWN, *pair, remembering, "deals=40") == 0
     (row,) = pd.read_csv(folder / "tournament.csv").to_dict("records")
     assert row["verdict"] == "open"
     assert len(Folder(folder).rounds) == 1, "no round follows"
