@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
+from gauntlet.common.errors import UserError, extra
 from gauntlet.common.sanitize import visible
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,6 +37,18 @@ def leave_current_folder() -> None:
     """
     if sys.argv[0] == "-m" and sys.path[0] == os.getcwd() != str(ROOT):
         del sys.path[0]
+
+
+def require_extra(module: str, name: str) -> None:
+    """For code that cannot be imported without `module`, which the extra `name` installs: without
+    it a command ends here, in one line. Raises UserError in other processes."""
+    try:
+        extra(module, name)
+    except UserError as error:
+        if sys.argv[0] != "-m":
+            raise
+        print(f"gauntlet: {error}", file=sys.stderr)
+        sys.exit(2)
 
 
 def invocation(module: str, *words: object) -> str:

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gauntlet.common.disk import write_atomically
-from gauntlet.common.errors import UserError
+from gauntlet.common.errors import UserError, require
 from gauntlet.common.process import as_process, invocation
 from gauntlet.common.sanitize import visible
 from gauntlet.pipeline import track
@@ -32,6 +32,8 @@ from gauntlet.pipeline.verify import verify
 
 
 def remove(options: argparse.Namespace) -> None:
+    if any(store_exists(options.store or store_of(path)) for path in options.output_dir):
+        require("mlflow", "tracking")  # before anything is removed
     for path in options.output_dir:
         folder = _sweep(path)
         if path.is_symlink():
@@ -94,8 +96,9 @@ def take(options: argparse.Namespace) -> None:
             write_atomically(Folder(taken).import_file, origin)
             _appear(taken, new)
         print(f"{new}: {findings.lines:,} lines, none damaged")
-    if track.main([str(new), "--store", options.store or str(STORE)]):
-        raise UserError(f"{new} has the log, but not all tables and runs; the same command goes on")
+    results = track.tabulate(new)
+    with _store_warnings():
+        track.log_runs(results, options.store or str(STORE))
     folder.import_file.unlink()
 
 
@@ -149,8 +152,18 @@ def _refuse_existing(new: Path) -> None:
 
 def _track_again(path: Path, store: str) -> None:
     """Write the folder's MLflow runs again, if there are any."""
-    if store_exists(store) and is_tracked(store, Folder(path)):
-        track.main([str(path), "--store", store])
+    with _store_warnings():
+        if store_exists(store) and is_tracked(store, Folder(path)):
+            track.log_runs(track.tabulate(path), store)
+
+
+@contextmanager
+def _store_warnings() -> Iterator[None]:
+    """Print what keeps MLflow's runs as they were; the folder's part is done."""
+    try:
+        yield
+    except UserError as error:
+        print(f"warning: {error}")
 
 
 def _parser() -> argparse.ArgumentParser:

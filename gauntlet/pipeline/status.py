@@ -245,7 +245,9 @@ def _figures(row: Row, named: bool) -> Iterator[str]:
 
 def _verdict(status: Status) -> Iterator[str]:
     """What was found: by the deals so far while a run plays, else by its tables."""
-    playing = tuple(status.run.get("found", ())) or so_far(status.rows)
+    unclaimed = status.folder.unrepeatable
+    rows = [row for row in status.rows if row.key not in unclaimed]
+    playing = tuple(status.run.get("found", ())) or so_far(rows)
     paragraphs = playing if status.playing else saved_verdict(status.folder.path)
     if paragraphs:
         yield ""

@@ -302,7 +302,11 @@ def report(findings: Findings, source: Path) -> Iterator[str]:
         again = f"{of}{counted(findings.replayed, 'match', 'es')} played again as recorded, "
     yield f"{source}: {counted(findings.lines, 'line')} read, {again}{state}"
     if findings.edited:
-        yield "a run keeps such a line; delete it, and the same sweep plays its match anew"
+        yield (
+            "a run keeps such a line: if it was edited, delete it, and the same sweep plays its "
+            "match anew; if a player keeps state between matches or draws from elsewhere than the "
+            "turn's rng, mend the player, and play in another output_dir"
+        )
     if count > findings.edited:
         yield "the same sweep again moves damaged lines aside and plays their matches anew"
 

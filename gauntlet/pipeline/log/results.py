@@ -240,7 +240,8 @@ class CellResults:
 
     adjusted: the luck-adjusted results, where available. stopped: whether a stopping rule set the
     number of deals. partial: whether deals or controls of its run are missing. waiting: finished
-    matches that do not count yet, as an earlier one is missing.
+    matches that do not count yet, as an earlier one is missing. unrepeatable: what shows that its
+    matches are not reproducible and may depend on their order, or "".
     """
 
     about: CellInfo
@@ -250,12 +251,14 @@ class CellResults:
     adjusted: Adjusted | None = None
     stopped: bool = False
     partial: bool = False
+    unrepeatable: str = ""
     waiting: int = 0
 
     @property
     def testable(self) -> bool:
-        """Whether its number of deals was fixed beforehand and has been played, as tests need."""
-        return not (self.stopped or self.partial)
+        """Whether its number of deals was fixed beforehand and has been played, and its deals are
+        independent, as tests need."""
+        return not (self.stopped or self.partial or self.unrepeatable)
 
     def by_deal(self) -> tuple[np.ndarray, np.ndarray]:
         """The deals that have a match, in order, and each deal's mean measure."""

@@ -13,6 +13,7 @@ from gauntlet.agents.base import Agent, Goal, aimed, check
 from gauntlet.agents.human import Human
 from gauntlet.agents.prompting.base import Method
 from gauntlet.common.errors import ModelError, UserError, suggest
+from gauntlet.common.ids import PACKAGE
 from gauntlet.games.base import Game
 from gauntlet.games.capabilities import MATCH_SCORE, WIN, judgeable_measures, seatings_of
 from gauntlet.models.base import Keyed, ModelSource
@@ -223,9 +224,10 @@ def _agent_and_model(seat: SeatConfig, packages: Sequence[str]) -> tuple[Agent, 
 
 
 def model_of(seat: SeatConfig, agent: Agent, packages: Sequence[str]) -> ModelSource | None:
-    """The model that the seat's agent asks, unchecked: it has prompting methods, or the seat or the
-    player's file names a model for it. Raises UserError."""
-    if isinstance(agent, Human) or not (seat.names_model or methods_of(agent)):
+    """The model that the seat's agent asks, unchecked: it has prompting methods, or is the user's,
+    and the seat or the player's file names a model for it. Raises UserError."""
+    asks = methods_of(agent) or (seat.names_model and not _is_ours(agent))
+    if isinstance(agent, Human) or not asks:
         return None
     return build_model(seat.model, f"{seat.where}model", packages)
 
@@ -251,9 +253,19 @@ def methods_of(thing: Any) -> tuple[Method, ...]:
     """All prompting methods nested in an agent; an agent with any asks a model."""
     if isinstance(thing, Method):
         return (thing,)
+    return tuple(method for part in _parts(thing) for method in methods_of(part))
+
+
+def _is_ours(agent: Any) -> bool:
+    """Whether all code of the agent is ours, which asks models by prompting methods alone."""
+    ours = not is_dataclass(agent) or type(agent).__module__.startswith(PACKAGE)
+    return ours and all(map(_is_ours, _parts(agent)))
+
+
+def _parts(thing: Any) -> tuple[Any, ...]:
+    """What a mapping, a list or the fields of an object hold."""
     if isinstance(thing, Mapping):
-        thing = tuple(thing.values())
-    elif is_dataclass(thing) and not isinstance(thing, type):
-        thing = tuple(getattr(thing, field.name, None) for field in fields(thing))
-    parts = thing if isinstance(thing, (tuple, list)) else ()
-    return tuple(method for part in parts for method in methods_of(part))
+        return tuple(thing.values())
+    if is_dataclass(thing) and not isinstance(thing, type):
+        return tuple(getattr(thing, field.name, None) for field in fields(thing))
+    return tuple(thing) if isinstance(thing, (tuple, list)) else ()

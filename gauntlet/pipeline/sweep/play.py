@@ -155,6 +155,7 @@ def play_missing(
                     stopped=admission.stopped,
                     trying=admission.trying,
                 ).run(stage.tasks)
+        preflight.ended()
     except KeyboardInterrupt:
         return True
     finally:

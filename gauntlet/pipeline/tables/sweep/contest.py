@@ -84,11 +84,11 @@ class Contest:
 
     A player is identified by its settings in any cell, game or folder: its agent, method and model
     with the hash of its weights. Players of one name with different settings have a number.
-    places: of the deals. omitted: cells left out, as all of their seats are on one side, or an
-    older version did not log who sat where. unrotated: pairs of sides left out of a game, as they
-    did not take its seats equally often. swapped: whether all pairs met in any two seats as often
-    as in these seats swapped. spent: what every player spent in each match, of `cost`, if asked
-    for.
+    places: of the deals. omitted: cells left out, as all of their seats are on one side, an older
+    version did not log who sat where, or their results may depend on the order of matches.
+    unrotated: pairs of sides left out of a game, as they did not take its seats equally often.
+    swapped: whether all pairs met in any two seats as often as in these seats swapped. spent: what
+    every player spent in each match, of `cost`, if asked for.
     """
 
     players: Sequence[str]
@@ -146,8 +146,8 @@ class Contest:
             )
         if self.omitted:
             notes.append(
-                f"{counted(self.omitted, 'cell')} left out: all seats are on one side, or an older "
-                "version did not log who sat where"
+                f"{counted(self.omitted, 'cell')} left out: all seats are on one side, an older "
+                "version did not log who sat where, or results may depend on the order of matches"
             )
         return notes
 
@@ -186,11 +186,12 @@ def load_contest(
     bills: dict[str, list[Bill]] = {}
     names, omitted = names or PlayerNames(), 0
     for log in map(Folder, dict.fromkeys(path.resolve() for path in folders)):
+        unrepeatable = log.unrepeatable
         for about, seen in seen_matches(log, scoring, cost):
             description = log.description(about)
             called = [names.name(description, at) for at in range(len(about.players))]
             seats = SeatedSides.from_cell(about, description, called)
-            if seats is None:
+            if seats is None or about.key in unrepeatable:
                 omitted += 1
                 continue
             for match, (deal, one) in seen.items():

@@ -64,7 +64,8 @@ SHARED = {
     "mean_a": "A's mean over these opponents",
     "mean_b": "B's mean over them",
     "difference": "A less B, paired by deal",
-    "low": "lower end of its 95% interval; none where seats were not rotated",
+    "low": "lower end of its 95% interval; none where seats were not rotated, or a player is not "
+    "reproducible",
     "high": "upper end of its 95% interval",
     "head_to_head": "A's mean against B; in a round robin not part of the difference",
     "measure": "what the means are of: the score where wins are counted",
@@ -149,8 +150,8 @@ class Side:
 @dataclass(frozen=True)
 class RoundRobin:
     """Players who all met each other. sides: the first player's results against the second.
-    fair: whether everybody took every seat equally often. cells: the keys. together: whether all
-    met in the same matches."""
+    fair: whether everybody took every seat equally often, and is reproducible. cells: the keys.
+    together: whether all met in the same matches."""
 
     about: CellInfo
     players: Sequence[str]
@@ -186,7 +187,7 @@ def round_robins(results: Results) -> list[RoundRobin]:
                 for cell, pair in zip(cells, pairs, strict=True)
                 for turned in (pair, pair[::-1])
             }
-            fair = all(cell.about.balanced() for cell in cells)
+            fair = all(cell.about.balanced() and not cell.unrepeatable for cell in cells)
             keys = frozenset(cell.about.key for cell in cells)
             robins.append(RoundRobin(cells[0].about, players, sides, fair, keys))
     return robins
@@ -220,6 +221,7 @@ def free_for_alls(results: Results) -> list[RoundRobin]:
             if seats and all(len(side) == 1 for side in seats.sides[0]):
                 sides = _free_sides(result, seats, log)
                 fair = all(result.about.balanced(number) for number in range(len(names)))
+                fair = fair and not result.unrepeatable
                 players = list(dict.fromkeys(names))
                 about = result.about
                 robins.append(RoundRobin(about, players, sides, fair, frozenset([about.key]), True))
