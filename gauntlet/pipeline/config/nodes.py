@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import gauntlet
 from gauntlet.common.errors import UserError, raised, raised_at, suggest
 from gauntlet.common.ids import PACKAGE, ROOMS, dotted_name
 from gauntlet.pipeline.config.values import check_value
@@ -37,7 +36,7 @@ class _Links:
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None, target: object = None) -> None:
         room = name.partition(".")[0]
-        if path and Path(*path[:1]).resolve() == Path(gauntlet.__path__[0]).resolve() / room:
+        if path and Path(*path[:1]).resolve() == Path(__file__).resolve().parents[2] / room:
             raise ImportError(f"{name} is {PACKAGE}{name}: import it by its full name")
 
 

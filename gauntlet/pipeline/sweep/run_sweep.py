@@ -263,10 +263,8 @@ class _Run:
         part = " of this round" if self.rounds else ""
         hint = "" if self.halted else "; running the same command again continues"
         left = missing(self._plan_so_far, self.log) + self.left_controls
-        self.out.print(
-            f"\ninterrupted: {left:,} matches{part} are left, all others are safe in "
-            f"{self.log.folder}{hint}"
-        )
+        others = f", all others are safe in {self.log.folder}" * any(self.log.outcomes.values())
+        self.out.print(f"\ninterrupted: {left:,} matches{part} are left{others}{hint}")
 
 
 def measure_baselines(
