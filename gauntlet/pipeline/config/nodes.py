@@ -156,9 +156,10 @@ def _find(node: Mapping[str, Any], where: str, packages: Sequence[str]) -> type[
     module, _, name = dotted_name(target).rpartition(".")
     allowed = (*OWN_PACKAGES, *packages)
     if not _lies_in(module, allowed):
+        names = ",".join((*packages, module.partition(".")[0] or "NAME"))
         raise UserError(
-            f"{where}._target_ is {target!r}; it must lie in {', '.join(allowed)} "
-            f"(packages=[...] allows more, {PACKAGES}=NAME,... in records)"
+            f"{where}._target_ is {target!r}; it must lie in {', '.join(allowed)}; if you trust "
+            f"it, add packages=[{names}] to a run, {PACKAGES}={names} before any other command"
         )
     with loading(module, f"{where}._target_ {target!r}", allowed):
         cls = getattr(importlib.import_module(module), name)
