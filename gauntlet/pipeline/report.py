@@ -57,8 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         print(f"gauntlet: {error.filename or folder}: {error.strerror}", file=sys.stderr)
         return 2
-    if Folder(folder).import_file.exists():
-        console().print("\nIts import was not completed: the same `runs import` again goes on.")
+    if note := Folder(folder).import_note:
+        console().print(f"\n{visible(note)}", soft_wrap=True)
     for line in run_metadata.notes(folder):
         console().print(f"\n{line}")
     print(visible(f"\nreport: {folder / 'report.html'}"))

@@ -74,7 +74,10 @@ def move(options: argparse.Namespace) -> None:
 
 
 def share(options: argparse.Namespace) -> None:
-    archive.pack(_sweep(options.output_dir), options.file)
+    folder = _sweep(options.output_dir)
+    if options.file.exists():
+        raise UserError(f"{options.file} exists already; name another file")
+    archive.pack(folder, options.file)
     print(f"{options.file}: {options.file.stat().st_size / 1e6:,.1f} MB")
 
 
@@ -190,7 +193,7 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("output_dir", type=Path)
     one.add_argument("file", type=Path, metavar="FILE", help="a .tar.xz")
     one = command("import", take)
-    one.add_argument("source", type=Path, metavar="FROM", help="a folder, .zip or .tar.gz")
+    one.add_argument("source", type=Path, metavar="FROM", help="a folder, .zip, .tar.gz or .tar.xz")
     one.add_argument("new", type=Path, nargs="?", metavar="DIR", help="default: outputs/NAME")
     one = command("note", annotate)
     one.add_argument("output_dir", type=Path)

@@ -176,6 +176,8 @@ def view(status: Status) -> RenderableType:
         parts.append(
             Text(damaged_lines_warning(status.left_out, status.folder.path), style="yellow")
         )
+    if note := status.folder.import_note:
+        parts.append(Text(visible(note), style="yellow"))
     parts += [Text(told, style="yellow") for told in _notable(status)]
     return Group(*parts)
 

@@ -105,6 +105,8 @@ def verify(folder: Path) -> Findings:
         if (path := place.lines_file(name)).exists():
             _lines(findings, path, line_reader(name, seed))
     _metadata(findings)
+    if note := place.import_note:
+        findings.notes.append(note)
     for path in place.foreign_files():
         findings.notes.append(f"{findings.name(path)}: no part of the log")
     for path in sorted([*folder.glob("*.damaged"), *place.records_folder.glob("*.damaged")]):

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from gauntlet.pipeline import track, verify
+from gauntlet.pipeline import report, status, track, verify
 from gauntlet.pipeline.library import Shelf
 from gauntlet.pipeline.log.archive import others
 from gauntlet.pipeline.log.folder import Folder
@@ -146,6 +146,9 @@ def test_a_killed_import_is_no_finished_one_and_goes_on(
     assert new.exists() == (at == "track:log_runs") == Folder(new).import_file.exists()
     if new.exists():
         assert state_of(Shelf(Folder(new))) == "importing"
+        for look in (verify.main, status.main, report.main):
+            assert look([str(new)]) == 0
+            assert f"runs import {played} {new}" in " ".join(capsys.readouterr().out.split())
         other = shutil.copytree(played, tmp_path / "other")
         assert "exists already" in refusal(main(["import", str(other), str(new), *more]))
     assert main(command) == 0
@@ -331,3 +334,6 @@ def test_a_packed_log_is_whole_and_names_no_machine(
     told = capsys.readouterr().out
     assert f"{first}: 3 lines read, 2 matches played again as recorded, all is well" in told
     assert "must end in .tar.xz" in refusal(main(["pack", str(played), str(tmp_path / "x.zip")]))
+    before = file.read_bytes()
+    assert "exists already" in refusal(main(["pack", str(played), str(file)]))
+    assert file.read_bytes() == before

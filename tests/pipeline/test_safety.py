@@ -55,6 +55,12 @@ def test_only_own_dataclasses_are_built(target: str | None, why: str) -> None:
     assert "\n" not in str(refused.value)
 
 
+def test_a_refused_package_is_named_with_those_that_are_allowed() -> None:
+    with pytest.raises(UserError) as refused:
+        build({"_target_": "mine.nim.Nim"}, "game", ("ours",))
+    assert {"packages=[ours,mine]", "GAUNTLET_PACKAGES=ours,mine"} <= {*str(refused.value).split()}
+
+
 def test_what_is_only_imported_somewhere_is_not_named_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

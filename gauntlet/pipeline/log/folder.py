@@ -104,6 +104,15 @@ class Folder:
         return self.path / "importing"
 
     @property
+    def import_note(self) -> str:
+        """How to complete the folder's import; "" if it is complete or none."""
+        if not self.import_file.exists():
+            return ""
+        source = Path(self.import_file.read_text(encoding="utf-8"))
+        command = invocation("pipeline.runs", "import", source, self.path)
+        return f"its import was not completed: `{command}` goes on"
+
+    @property
     def config_file(self) -> Path:
         return self.path / "config.yaml"
 

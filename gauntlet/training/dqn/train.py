@@ -1,4 +1,4 @@
-"""Train the DQN player: `python -m gauntlet.training.dqn.train --game games.uno.arena.UnoArena`.
+"""Train the DQN player: `python -m gauntlet.training.dqn.train`.
 
 The learner has the second of two seats, or those of --seats in turn, against a random player. All
 seeds train at once but independently; the same seeds on the same machine give the same networks.
@@ -73,7 +73,9 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         description=(__doc__ or "").partition("\n")[0],
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
-    parser.add_argument("--game", default="games.uno.arena.UnoArena", help="class of the game")
+    parser.add_argument(
+        "--game", default="gauntlet.games.uno.arena.UnoArena", help="class of the game"
+    )
     parser.add_argument("--out", type=Path, default=OUT, help="folder for the networks")
     parser.add_argument("--seeds", type=positive, default=5, help="networks, of seeds from 0 on")
     parser.add_argument("--episodes", type=positive, default=50_000, help="games a seed learns in")

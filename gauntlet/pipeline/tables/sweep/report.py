@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
-from shlex import quote
 
 from markupsafe import Markup
 from matplotlib.figure import Figure
@@ -78,7 +77,7 @@ def _on_page(figures: Mapping[str, Drawing]) -> list[tuple[str, Drawing]]:
 
 def _replay(folder: Path, match: str) -> str:
     """The command that shows a match in full."""
-    return f"{invocation('pipeline.replay')} {match} --prompts --in {quote(str(folder))}"
+    return invocation("pipeline.replay", match, "--prompts", "--in", folder)
 
 
 def _link(folder: Path, pages: Mapping[str, str], match: str) -> Markup:

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from gauntlet.common.errors import UserError
+from gauntlet.common.errors import UserError, counted
 from gauntlet.common.process import invocation
 from gauntlet.games.capabilities import win_or_score
 from gauntlet.pipeline.log.results import CellResults
@@ -126,11 +126,12 @@ def outcome(row: pd.Series[Any]) -> str:
 
 
 def detectable(row: pd.Series[Any], low: float, high: float, tests: int, side: Side) -> str:
-    """The effect that a test of an estimate with this 95% interval shows with POWER, in words."""
+    """The effect that a test of an estimate with this 95% interval shows with POWER, in words; ""
+    if the measure's range has none."""
     scale, error = Scale.from_row(row), (high - low) / 2 / float(ndtri(0.975))
     least = detectable_mean(error, POWER, ALPHA, tests, side)
     if least > row["measure_high"] - row["measure_low"]:
-        return "any number of points" if scale.share else "any size"
+        return ""
     return scale.difference(least, sign=False)
 
 
@@ -391,7 +392,10 @@ class _Group:
             self._results["summary"], self._results.cached(tested), self._about.experiment
         )
         could = detectable(row, low, high, tests, "either")
-        return f" ({text}; {effects[0].deals:,} deals could have shown {could})"
+        deals = counted(effects[0].deals, "deal")
+        if not could:
+            return f" ({text}; with {deals} no difference could be shown)"
+        return f" ({text}; {deals} could have shown {could})"
 
 
 def _listed(names: Sequence[str]) -> str:
