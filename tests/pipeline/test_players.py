@@ -204,7 +204,7 @@ def test_an_agent_that_asks_without_a_model_ends_the_run_in_a_line(
     own = ("game=tic_tac_toe", "packages=[tests]", more(conf))
     assert sweep(*own, "seats.1.agent=null", "seats.1.player=mine", "deals=2") == 2
     error = capsys.readouterr().err
-    assert error.startswith("gauntlet: Scoring.decide asks a model, but the player has none")
+    assert error.startswith("gauntlet: Scoring asks a model, but the player has none")
     assert error.count("\n") == 1
 
 
