@@ -19,10 +19,12 @@ from gauntlet.games.base import Action, Fact, Game, Observation, TextAction
 from gauntlet.games.capabilities import (
     WIN,
     HasMeasures,
+    Measure,
     Scripted,
     Valued,
     add_match_score,
     has_draws,
+    seatings_of,
 )
 
 LONGEST = 10_000
@@ -32,8 +34,52 @@ LARGEST = 1e15
 ROUNDING = 1e-6
 """Largest error of a sum of probabilities."""
 ACTIONS, TEXTS = frozenset({int, TextAction}), frozenset({str})
+DECLARED = {
+    "max_plies": ({int}, "an int"),
+    "draws": ({bool}, "True or False"),
+    "perfect_information": ({bool}, "True or False"),
+    "deal_key": ({str}, "a text"),
+}
+"""Attributes of a game, and what they may be."""
 SHOWN = 80
 """Characters of a value in a message."""
+
+
+def check_declarations(game: Game[Any]) -> None:
+    """Raise if an attribute by which the game declares something is not of its kind."""
+    for name, (kinds, allowed) in DECLARED.items():
+        value = getattr(game, name, None)
+        if value is not None and type(value) not in kinds:
+            raise _misdeclared(game, name, value, allowed)
+    if most_plies(game) < 1:
+        raise _misdeclared(game, "max_plies", most_plies(game), "1 or more")
+    seats = list(range(game.num_seats))
+    if not _are_seatings(seatings_of(game), seats):
+        allowed = f"an attribute or a property that lists who sits where, first {tuple(seats)}"
+        raise _misdeclared(game, "seatings", seatings_of(game), allowed)
+    if isinstance(game, HasMeasures):
+        measures = game.measures
+        if not _are(Measure, measures) or len({one.name for one in measures}) < len(measures):
+            raise _misdeclared(game, "measures", measures, "Measures with different names")
+    if isinstance(game, Scripted) and not _are(str, game.policies):
+        raise _misdeclared(game, "policies", game.policies, "a sequence of names")
+
+
+def _are(kind: type, values: object) -> bool:
+    listed = isinstance(values, Sequence) and not isinstance(values, str)
+    return listed and all(isinstance(value, kind) for value in values)
+
+
+def _are_seatings(seatings: object, seats: Sequence[int]) -> bool:
+    if not (_are(Sequence, seatings) and seatings):
+        return False
+    orders = [[*seating] for seating in seatings]
+    return orders[0] == seats and all(_are(int, one) and sorted(one) == seats for one in orders)
+
+
+def _misdeclared(game: Game[Any], name: str, value: object, allowed: str) -> UserError:
+    named = f"{type(game).__module__}.{type(game).__qualname__}.{name}"
+    return UserError(f"game: {named} is {_shown(value)}; it must be {allowed}")
 
 
 def most_plies(game: Game[Any]) -> int:
@@ -108,6 +154,9 @@ def observation(
     for fact in facts:
         if not (isinstance(fact.text, str) and fact.text.strip()):
             raise fault(game, "observe", fact.text, "a text", f"the fact {fact.name!r}")
+    team = seen.team
+    if not (isinstance(team, tuple) and {*team} <= {*range(game.num_seats)}):
+        raise fault(game, "observe", team, "a tuple of seats", "team")
     _check_options(game, seen.options, actions)
     return seen
 
@@ -200,12 +249,14 @@ def worth(game: Valued[Any], state: Any, seat: int) -> float:
 def array(game: object, method: str, result: Any, shape: tuple[int | None, ...]) -> np.ndarray:
     """Return the checked result of a method that plays many games by itself. shape: None where any
     length is right."""
-    if isinstance(result, np.ndarray) and result.ndim == len(shape) and result.dtype.kind in "iuf":
-        if all(size in (None, length) for size, length in zip(shape, result.shape, strict=True)):
-            return result
-        result = f"an array of shape {result.shape}"
-    sizes = ", ".join("any" if size is None else str(size) for size in shape)
-    raise fault(game, method, result, f"a numeric array of shape ({sizes})")
+    is_array = isinstance(result, np.ndarray)
+    if is_array and result.ndim == len(shape) and result.dtype.kind in "iuf":
+        fits = all(size in (None, length) for size, length in zip(shape, result.shape, strict=True))
+        if fits and (result.dtype.kind != "f" or np.isfinite(result).all()):
+            return np.asarray(result)
+    sizes = " x ".join("any" if size is None else str(size) for size in shape)
+    about = f"{' x '.join(map(str, result.shape))} values" if is_array else ""
+    raise fault(game, method, result, f"an array of {sizes} finite numbers", about)
 
 
 def figures(game: Game[Any], method: str, values: Any) -> tuple[float, ...]:
@@ -235,7 +286,10 @@ def _is_number(value: object) -> bool:
 def fault(part: object, method: str, value: object, allowed: str, about: str = "") -> UserError:
     """The error of a part of the user's, a game or an agent, whose method returned this value.
     about: what of the result the value is."""
-    shown = " ".join(repr(value).split())
-    shown = f"{shown[:SHOWN]} ..." if len(shown) > SHOWN else shown
-    returned = f"{about} {shown}" if about else shown
+    returned = f"{about} {_shown(value)}" if about else _shown(value)
     return UserError(f"{type(part).__name__}.{method} returned {returned}; it must be {allowed}")
+
+
+def _shown(value: object) -> str:
+    text = " ".join(repr(value).split())
+    return f"{text[:SHOWN]} ..." if len(text) > SHOWN else text

@@ -110,7 +110,11 @@ def simulate(
     _check(game, policies, game.num_seats)
     if isinstance(game, Simulated):
         counts = game.simulate(policies, games, seed)
-        return array(game, "simulate", counts, (game.num_seats + 1,))
+        array(game, "simulate", counts, (game.num_seats + 1,))
+        if counts.min() < 0 or counts.max() > games or counts.sum() < games:
+            allowed = f"the wins of each seat in {games} games, then the games without a winner"
+            raise fault(game, "simulate", counts, allowed)
+        return counts
     return simulate_by_rules(game, policies, games, seed, on_progress)
 
 

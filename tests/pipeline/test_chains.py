@@ -121,9 +121,7 @@ def test_a_single_request_is_sent_a_reply_and_a_tuple_of_one_a_tuple() -> None:
 
     reply = fakes_reply(ask("a"))
     assert run(answer_questions(thinking(score("a")), FAKE, [], {}), lambda _: reply) == reply
-    assert run(answer_questions(thinking((score("a"),)), FAKE, [], {}), lambda _: reply) == (
-        reply,
-    )
+    assert run(answer_questions(thinking((score("a"),)), FAKE, [], {}), lambda _: reply) == (reply,)
     assert run(answer_questions(thinking(()), FAKE, [], {}), lambda _: reply) == ()
 
 
