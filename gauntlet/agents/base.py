@@ -150,7 +150,7 @@ def questions(
             requests = question if isinstance(question, tuple) else (question,)
             if not all(isinstance(request, Request) for request in requests):
                 allowed = "a request (Score, Generate), or a tuple of them"
-                raise fault(part, method, question, allowed, "to the model")
+                raise fault(part, method, question, allowed, verb="yielded")
             question = asking.send((yield question))
     except StopIteration as stop:
         result: T = stop.value
@@ -184,6 +184,9 @@ def check_decision(part: object, method: str, turn: Turn, decision: Any) -> None
     if drawn != () and not are_chances(drawn, count):
         allowed = f"(), or {count} probabilities, one per option, of sum 1"
         raise fault(part, method, drawn, allowed, "chances")
+    for name, flag in (("fallback", decision.fallback), ("forfeit", decision.forfeit)):
+        if type(flag) is not bool:
+            raise fault(part, method, flag, "True or False", name)
     if not isinstance(decision.notes, Mapping):
         raise fault(part, method, decision.notes, "a mapping", "notes")
     taken = turn.options[option]

@@ -283,11 +283,18 @@ def _is_number(value: object) -> bool:
     return type(value) is float or (isinstance(value, Real) and not isinstance(value, bool))
 
 
-def fault(part: object, method: str, value: object, allowed: str, about: str = "") -> UserError:
+def fault(
+    part: object,
+    method: str,
+    value: object,
+    allowed: str,
+    about: str = "",
+    verb: str = "returned",
+) -> UserError:
     """The error of a part of the user's, a game or an agent, whose method returned this value.
     about: what of the result the value is."""
-    returned = f"{about} {_shown(value)}" if about else _shown(value)
-    return UserError(f"{type(part).__name__}.{method} returned {returned}; it must be {allowed}")
+    shown = f"{about} {_shown(value)}" if about else _shown(value)
+    return UserError(f"{type(part).__name__}.{method} {verb} {shown}; it must be {allowed}")
 
 
 def _shown(value: object) -> str:

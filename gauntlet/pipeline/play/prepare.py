@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from msgspec.structs import replace as updated
 
 from gauntlet.agents.base import prepared
+from gauntlet.common.errors import UserError
 from gauntlet.games.contract import fault
 from gauntlet.models.exchanges import Exchange
 from gauntlet.pipeline.log.schema import MatchRecord, Preparation
@@ -59,5 +60,7 @@ def _prepared(cell: Cell, number: int, player: Player, ready: Ready) -> Chain[Pl
     if exchanges:
         ready.asked.append(Preparation(number, tuple(exchanges)))
     if not callable(getattr(agent, "decide", None)):
+        if agent is player.agent:
+            raise UserError(f"{type(agent).__name__} is no agent: it has no `decide`")
         raise fault(player.agent, "prepare", agent, "the agent that plays, with `decide`")
     return replace(player, agent=agent)
