@@ -35,10 +35,10 @@ ROUNDING = 1e-6
 """Largest error of a sum of probabilities."""
 ACTIONS, TEXTS = frozenset({int, TextAction}), frozenset({str})
 DECLARED = {
-    "max_plies": ({int}, "an int"),
-    "draws": ({bool}, "True or False"),
-    "perfect_information": ({bool}, "True or False"),
-    "deal_key": ({str}, "a text"),
+    "max_plies": (int, "an int"),
+    "draws": (bool, "True or False"),
+    "perfect_information": (bool, "True or False"),
+    "deal_key": (str, "a text"),
 }
 """Attributes of a game, and what they may be."""
 SHOWN = 80
@@ -47,10 +47,9 @@ SHOWN = 80
 
 def check_declarations(game: Game[Any]) -> None:
     """Raise if an attribute by which the game declares something is not of its kind."""
-    for name, (kinds, allowed) in DECLARED.items():
-        value = getattr(game, name, None)
-        if value is not None and type(value) not in kinds:
-            raise _misdeclared(game, name, value, allowed)
+    for name, (kind, allowed) in DECLARED.items():
+        if hasattr(game, name) and type(getattr(game, name)) is not kind:
+            raise _misdeclared(game, name, getattr(game, name), allowed)
     if most_plies(game) < 1:
         raise _misdeclared(game, "max_plies", most_plies(game), "1 or more")
     seats = list(range(game.num_seats))
@@ -65,12 +64,12 @@ def check_declarations(game: Game[Any]) -> None:
         raise _misdeclared(game, "policies", game.policies, "a sequence of names")
 
 
-def _are(kind: type, values: object) -> bool:
+def _are(kind: type, values: Any) -> bool:
     listed = isinstance(values, Sequence) and not isinstance(values, str)
     return listed and all(isinstance(value, kind) for value in values)
 
 
-def _are_seatings(seatings: object, seats: Sequence[int]) -> bool:
+def _are_seatings(seatings: Any, seats: Sequence[int]) -> bool:
     if not (_are(Sequence, seatings) and seatings):
         return False
     orders = [[*seating] for seating in seatings]
