@@ -228,7 +228,7 @@ def test_an_agent_that_asks_without_a_model_ends_the_run_in_a_line(
     assert sweep(*own, "seats.1.agent=null", "seats.1.player=mine", "deals=2") == 2
     shown, error = capsys.readouterr()
     assert "safe" not in shown
-    assert error.startswith("gauntlet: Scoring.decide asks a model, but the player has none")
+    assert error.startswith("gauntlet: Scoring asks a model, but the player has none")
     assert error.count("\n") == 1
 
 

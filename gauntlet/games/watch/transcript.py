@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from gauntlet.games.base import Action, Game, Observation
-from gauntlet.games.contract import check_length
+from gauntlet.games.contract import check_length, legal_actions, observation, seats_to_move
 from gauntlet.games.playouts import policy_probabilities, scripted_move
 
 Moves = tuple[Action, ...]
@@ -97,7 +97,7 @@ class Transcript:
     def opening(self) -> Observation:
         """What the first seat to move knows before the first move."""
         start = self.starts[0]
-        return self.game.observe(start, self.game.to_move(start)[0])
+        return observation(self.game, start, seats_to_move(self.game, start)[0])
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
@@ -131,7 +131,7 @@ def _play_to_end(
 ) -> tuple[Moves, ...]:
     """Return the moves of one game to its end. Raises UserError if it does not end."""
     history: list[Moves] = []
-    while seats := game.to_move(state):
+    while seats := seats_to_move(game, state):
         check_length(game, len(history))
         history.append(
             tuple(scripted_move(game, state, seat, policies[seat], rng) for seat in seats)
@@ -142,9 +142,10 @@ def _play_to_end(
 
 def _step(game: Game[Any], state: Any, moves: Moves) -> Step:
     acted = []
-    for seat, move in zip(game.to_move(state), moves, strict=True):
-        numbers = [int(option) for option in game.legal(state, seat)]
-        acted.append(SeatAction(seat, game.observe(state, seat), numbers.index(int(move))))
+    for seat, move in zip(seats_to_move(game, state), moves, strict=True):
+        options = legal_actions(game, state, seat)
+        seen = observation(game, state, seat, options)
+        acted.append(SeatAction(seat, seen, [*map(int, options)].index(int(move))))
     return Step(moves, tuple(acted))
 
 

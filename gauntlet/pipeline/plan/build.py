@@ -15,7 +15,8 @@ from gauntlet.agents.prompting.base import Method
 from gauntlet.common.errors import ModelError, UserError, suggest
 from gauntlet.common.ids import PACKAGE
 from gauntlet.games.base import Game
-from gauntlet.games.capabilities import MATCH_SCORE, WIN, judgeable_measures, seatings_of
+from gauntlet.games.capabilities import MATCH_SCORE, WIN, judgeable_measures
+from gauntlet.games.contract import check_declarations
 from gauntlet.models.base import Keyed, ModelSource
 from gauntlet.models.human import Terminal
 from gauntlet.pipeline.config.nodes import build, takes
@@ -154,23 +155,8 @@ def _game(config: CellConfig) -> Game[Any]:
             raise UserError(f"{config.labels['game']}: this game has no published bugs")
         node["paper_bugs"] = True
     game: Game[Any] = build(node, "game", config.packages, num_seats=len(config.seats))
-    _check_seatings(game)
+    check_declarations(game)
     return game
-
-
-def _check_seatings(game: Game[Any]) -> None:
-    """Raises UserError if the game's own seatings are invalid."""
-    seatings, seats = seatings_of(game), list(range(game.num_seats))
-    try:
-        complete = all(sorted(seating) == seats for seating in seatings) and [*seatings[0]] == seats
-    except (TypeError, LookupError):
-        complete = False
-    if not complete:
-        named = f"{type(game).__module__}.{type(game).__qualname__}.seatings"
-        raise UserError(
-            f"game: {named} is {seatings!r}; it must be an attribute or a property that lists who "
-            f"sits where, first {tuple(seats)}"
-        )
 
 
 def _player(number: int, config: CellConfig, game: Game[Any]) -> Player:
