@@ -199,12 +199,6 @@ def by_chance(decisions: Decisions, threshold: float, tie: Tie = "min") -> tuple
     return float(np.mean(np.equal(each, 1.0))), float(np.mean(each))
 
 
-def scaled_change(new: ArrayLike, old: ArrayLike, options: int) -> Floats:
-    """Return the change of a mean rank in percent of its range: 100 (new - old) / (K - 1)."""
-    change: Floats = 100.0 * np.subtract(new, old) / (options - 1)
-    return change
-
-
 def _figures(values: Floats, chosen: NDArray[np.int64], threshold: float, tie: Tie) -> Floats:
     """Return whether each decision is critical, and if so its hit and rank: (3, ..., decisions)."""
     counts = critical(values, threshold).astype(float)
