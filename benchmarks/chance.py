@@ -44,7 +44,7 @@ from scipy.special import stdtrit
 from gauntlet.games.capabilities import measures_of, values_with_score
 from gauntlet.games.holdem import Holdem
 from gauntlet.games.openspiel.game import OpenSpiel
-from gauntlet.games.openspiel.means import chances, habits, written
+from gauntlet.games.openspiel.tree import chances, habits, written
 from gauntlet.games.playouts import RANDOM, probabilities
 from gauntlet.games.uno import Uno
 from gauntlet.games.uno.arena import UnoArena

@@ -21,8 +21,7 @@ from gauntlet.agents.prompting.calibrated import PUBLISHED, Calibrated
 from gauntlet.agents.prompting.cloze import LETTERS, Cloze
 from gauntlet.agents.prompting.label_study import LabelStudy
 from gauntlet.agents.prompting.pride import Pride
-from gauntlet.agents.prompting.priors import Divided, Priors
-from gauntlet.agents.prompting.samples import sampled_turns
+from gauntlet.agents.prompting.priors import Divided, Priors, sampled_turns
 from gauntlet.games.base import Game
 from gauntlet.games.rock_paper_scissors import RockPaperScissors
 from gauntlet.games.tic_tac_toe import TicTacToe

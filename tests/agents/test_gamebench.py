@@ -14,8 +14,14 @@ from hypothesis import strategies as st
 
 from gauntlet.agents.base import Decision, Goal, Turn
 from gauntlet.agents.llm import LLM
-from gauntlet.agents.prompting.acting import NO_ACTION, NO_OPTION, UNSAID, read
-from gauntlet.agents.prompting.gamebench import Base, GamebenchCot
+from gauntlet.agents.prompting.gamebench import (
+    NO_ACTION,
+    NO_OPTION,
+    UNSAID,
+    Base,
+    GamebenchCot,
+    read,
+)
 from gauntlet.games.base import Observation, TextAction, TextSpec
 from gauntlet.games.capabilities import full_rules
 from tests.agents.hints import HINT, State

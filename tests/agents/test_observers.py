@@ -17,8 +17,7 @@ from gauntlet.games.base import TextMove
 from gauntlet.games.rock_paper_scissors import RockPaperScissors
 from gauntlet.games.uno import Uno
 from gauntlet.games.watch import State, Watch
-from gauntlet.games.watch.guesses import Guess
-from gauntlet.games.watch.transcript import Transcript
+from gauntlet.games.watch.transcript import Guess, Transcript
 from gauntlet.models.base import Dialogue, Generate, Prompt
 from tests.agents.play import drive, saying, turn_at, unasked
 

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from gauntlet.agents.base import Decision, Goal, Turn
 from gauntlet.agents.llm import LLM
 from gauntlet.agents.prompting.cloze import LETTERS
-from gauntlet.agents.prompting.rap import Rap, grouped, shares
-from gauntlet.agents.prompting.world_model import Questions, actions_in, between
+from gauntlet.agents.prompting.rap import Questions, Rap, actions_in, between, grouped, shares
 from gauntlet.games.base import TextAction
 from gauntlet.models.base import Generate, Generation, Prompt, Reply, Request, Scores
 from tests.agents.hints import HINT, Hints

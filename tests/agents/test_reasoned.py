@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from gauntlet.agents.base import Decision, Goal, Turn
 from gauntlet.agents.llm import LLM
+from gauntlet.agents.prompting.answers import move_in, share_in, vote_in
 from gauntlet.agents.prompting.cot import Cot
 from gauntlet.agents.prompting.direct import Direct
 from gauntlet.agents.prompting.react import React
-from gauntlet.agents.prompting.reading import move_in, share_in, vote_in
 from gauntlet.agents.prompting.tot import Tot, elected
 from gauntlet.games.base import Observation
 from gauntlet.games.capabilities import move_format_of

@@ -16,7 +16,7 @@ from rich.console import Console
 from gauntlet.games.rock_paper_scissors import RockPaperScissors
 from gauntlet.games.rock_paper_scissors.strategies import CODES, likelihoods
 from gauntlet.games.watch import Watch
-from gauntlet.games.watch.guesses import measure, policy_outcomes
+from gauntlet.games.watch.transcript import measure, policy_outcomes
 from gauntlet.papers import reproduce
 from gauntlet.papers.observer import figures, ideal, rows, totals, views
 from gauntlet.papers.observer import reproduction as observer

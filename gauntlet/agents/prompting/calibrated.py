@@ -16,8 +16,7 @@ import numpy as np
 from gauntlet.agents.base import Answer, Goal, Question, Turn
 from gauntlet.agents.prompting.base import Asking, check_moves
 from gauntlet.agents.prompting.cloze import LETTERS, prompts
-from gauntlet.agents.prompting.priors import Divided, Priors, Rows, averaged
-from gauntlet.agents.prompting.samples import sampled_turns
+from gauntlet.agents.prompting.priors import Divided, Priors, Rows, averaged, sampled_turns
 from gauntlet.agents.prompting.scoring import Scoring
 from gauntlet.agents.prompting.wording import Wording
 from gauntlet.common.ids import LATER

@@ -14,6 +14,7 @@ import numpy as np
 
 from gauntlet.agents.base import Answer, Question, Turn
 from gauntlet.agents.lookahead import Note
+from gauntlet.agents.prompting.answers import vote_in
 from gauntlet.agents.prompting.base import Asking, aim
 from gauntlet.agents.prompting.cot import THINK
 from gauntlet.agents.prompting.cot_base import (
@@ -27,7 +28,6 @@ from gauntlet.agents.prompting.cot_base import (
     legal,
     majority_decision,
 )
-from gauntlet.agents.prompting.reading import vote_in
 from gauntlet.agents.prompting.wording import PLAIN
 from gauntlet.models.base import Generation, Prompt
 

@@ -11,9 +11,19 @@ import numpy as np
 from gauntlet.common.errors import IllegalAction
 from gauntlet.games.base import Action, Observation, TextAction, TextMove, move_fault
 from gauntlet.games.capabilities import full_rules
-from gauntlet.games.two_rooms import players, rules, words
-from gauntlet.games.two_rooms.players import View, known_kin, sample_state
-from gauntlet.games.two_rooms.rules import ANSWER, BLUE, MIXING, PEOPLE, QUESTION, RED, State
+from gauntlet.games.two_rooms import rules, words
+from gauntlet.games.two_rooms.rules import (
+    ANSWER,
+    BLUE,
+    MIXING,
+    PEOPLE,
+    QUESTION,
+    RED,
+    State,
+    View,
+    known_kin,
+    sample_state,
+)
 from gauntlet.games.two_rooms.words import ROLES
 
 
@@ -33,8 +43,8 @@ class TwoRooms:
     rounds: int = 3
     paper_bugs: bool = False
 
-    policies: ClassVar[tuple[str, ...]] = tuple(players.TOLD)
-    told_policies: ClassVar[Mapping[str, str]] = players.TOLD
+    policies: ClassVar[tuple[str, ...]] = tuple(rules.TOLD)
+    told_policies: ClassVar[Mapping[str, str]] = rules.TOLD
     rules_summary: ClassVar[str] = words.SUMMARY
 
     def __post_init__(self) -> None:
@@ -138,22 +148,22 @@ class TwoRooms:
         return sample_state(observation.view, rng)
 
     def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
-        players.check(policy)
+        rules.check(policy)
         view: View = observation.view
         options = [words.NAMES.index(name.split()[-1]) for name in observation.options]
         if policy == "random":
             return (1 / len(options),) * len(options)
         if observation.options[0].startswith("send"):
-            return players.sending(view, options)
-        return players.asking(view, options)
+            return rules.sending(view, options)
+        return rules.asking(view, options)
 
     def words(
         self, policy: str, observation: Observation, option: int, rng: np.random.Generator
     ) -> str:
         view: View = observation.view
         answers = observation.options[option].startswith("answer")
-        return players.truth(view) if answers else players.question(view)
+        return rules.truth(view) if answers else rules.question(view)
 
     def worth(self, state: State, seat: int) -> float:
         team = seat if self.num_seats == 2 else ROLES.teams[seat]
-        return players.worth(state, team, self.rounds)
+        return rules.worth(state, team, self.rounds)

@@ -10,10 +10,9 @@ import numpy as np
 from gauntlet.pipeline.tables.commands.ratings import ContestRatings, contest_ratings
 from gauntlet.pipeline.tables.media.sheets import Column, View, decimal, share, text
 from gauntlet.pipeline.tables.registry import Part, Results, table
-from gauntlet.stats.lotteries import maximal_lottery
 from gauntlet.stats.multiple import ALPHA
 from gauntlet.stats.ratings import clusters, single_deal
-from gauntlet.stats.scores import PairScores, beats, cycles
+from gauntlet.stats.scores import PairScores, beats, cycles, maximal_lottery
 
 CYCLES = {
     "player": "the player",

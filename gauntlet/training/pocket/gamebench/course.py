@@ -16,10 +16,9 @@ import numpy as np
 from transformers import PreTrainedTokenizerFast
 
 from gauntlet.agents.base import Turn
-from gauntlet.agents.prompting.acting import ABOVE, textspecs
 from gauntlet.agents.prompting.cloze import LETTERS
 from gauntlet.agents.prompting.counterfactual import VERDICTS
-from gauntlet.agents.prompting.gamebench import Base
+from gauntlet.agents.prompting.gamebench import ABOVE, Base, textspecs
 from gauntlet.models.base import Generate
 from gauntlet.training.pocket.duel.course import Encoder
 from gauntlet.training.pocket.gamebench.phrases import reply_text, word_tokenizer
