@@ -51,7 +51,7 @@ COMMANDS_IN_ROOMS = {"pipeline.plan.__main__": "pipeline"}
 
 NARROW: dict[str, tuple[str, ...]] = {
     "stats": ("stats",),
-    "games": ("common", "games", "stats.exploitability", "stats.observation"),
+    "games": ("common", "games"),
     "models": ("common", "models"),
     "agents": (
         *(

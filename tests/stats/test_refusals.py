@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gauntlet.games.watch import observation
 from gauntlet.stats import (
     bradley_terry,
     components,
@@ -16,7 +17,6 @@ from gauntlet.stats import (
     intervals,
     means,
     multiple,
-    observation,
     paired,
     pooling,
     power,

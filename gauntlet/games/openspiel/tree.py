@@ -16,7 +16,7 @@ import numpy as np
 
 from gauntlet.games.openspiel import engine, words
 from gauntlet.games.openspiel.engine import State
-from gauntlet.stats.exploitability import CHANCE, TERMINAL, GameTree
+from gauntlet.games.openspiel.exploitability import CHANCE, TERMINAL, GameTree
 
 MOST_NODES = 3_000_000
 KUHN = "kuhn_poker"

@@ -4,7 +4,7 @@ A step is a moment in which seats of the watched game move: one seat, or several
 
 Guesses are text: a code per watched player, or a dash for none. A match is scored by how often its
 guesses name the true policies, and by the losses of wrong ones: these compare what truth and guess
-imply for the watched game (`stats.observation`), by the game's own outcomes (`Spectated`), or by
+imply for the watched game (`observation`), by the game's own outcomes (`Spectated`), or by
 simulating its scripted players.
 """
 
@@ -23,7 +23,7 @@ from gauntlet.games.base import Action, Game, Observation, TextAction, TextSpec
 from gauntlet.games.capabilities import Measure, Simulated
 from gauntlet.games.contract import check_length
 from gauntlet.games.playouts import policy_probabilities, scripted_move, simulate
-from gauntlet.stats import observation
+from gauntlet.games.watch import observation
 
 Moves = tuple[Action, ...]
 

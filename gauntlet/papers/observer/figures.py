@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from gauntlet.games.rock_paper_scissors.strategies import CODES, grid
+from gauntlet.games.watch import observation
 from gauntlet.papers.observer.runs import WatchedMatch, implied_outcomes, same_outcomes
 from gauntlet.pipeline.tables.media import plot_style
 from gauntlet.pipeline.tables.media.plot_style import ACCENT, COLOURS, CONTRAST, DASHES, MUTED
-from gauntlet.stats import observation
 
 SMOOTH = 10
 """Window of the running mean of a curve, in guesses."""

@@ -19,13 +19,13 @@ from gauntlet.agents.prompting.observe import REASON, Observe
 from gauntlet.common.disk import write_atomically
 from gauntlet.games.rock_paper_scissors import strategies
 from gauntlet.games.rock_paper_scissors.strategies import UNIFORM
+from gauntlet.games.watch import observation
 from gauntlet.papers.observer import figures, rows, views
 from gauntlet.papers.observer.runs import WatchedMatch, watched_matches
 from gauntlet.papers.observer.totals import by_round, totals, unions
 from gauntlet.papers.published import Row, frame, paper
 from gauntlet.papers.reproductions import Reproduction, Settings, available
 from gauntlet.pipeline.tables.media import plot_style
-from gauntlet.stats import observation
 
 MODELS, DEALS = "pocket_observer", 10
 """Default model, in addition to the observers without one: minutes on a laptop."""
