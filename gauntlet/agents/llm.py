@@ -88,7 +88,7 @@ class Listener:
                 if self._replace(self._questioned(requests)):
                     return None
                 replies = yield from self._answered(requests)
-                if self._replace(self._empty()):
+                if self._replace([h for h in self._heard if not "".join(h[1].texts).strip()]):
                     return None
                 several = isinstance(question, tuple)
                 question = asking.send(tuple(replies) if several else replies[0])
@@ -106,9 +106,6 @@ class Listener:
             if isinstance(request, Generate) and isinstance(request.prompt, Dialogue)
         }
         return [heard for heard in self._heard[-1:] if heard[1].text in last]
-
-    def _empty(self) -> list[tuple[Generate, Generation]]:
-        return [heard for heard in self._heard if not "".join(heard[1].texts).strip()]
 
     def _answered(self, requests: Sequence[Request]) -> Generator[Question, Answer, list[Reply]]:
         """The replies, from memory or from the model."""

@@ -67,7 +67,11 @@ def actions(turn: Turn) -> str:
     """The numbered actions, one per line, and what text some of them need."""
     told = listed(turn.observation.options, ABOVE)
     for wanted in textspecs(turn):
-        numbers = [n for n, option in enumerate(turn.options, 1) if _wants(option, wanted)]
+        numbers = [
+            n
+            for n, option in enumerate(turn.options, 1)
+            if isinstance(option, TextAction) and option.text == wanted
+        ]
         told += f"Action {_ranges(numbers)} wants words: {describe_text(wanted)}\n"
     return told
 
@@ -132,10 +136,6 @@ def _text(value: Any) -> str | None:
     """A string or an integer as text, else None."""
     known = isinstance(value, str | int) and not isinstance(value, bool)
     return writable(str(value)) if known else None
-
-
-def _wants(option: int, wanted: TextSpec) -> bool:
-    return isinstance(option, TextAction) and option.text == wanted
 
 
 def _ranges(numbers: Sequence[int]) -> str:

@@ -231,7 +231,8 @@ class LanguageWorldModel:
         """The position the model predicts after an action, and how it judges it."""
         others = self.others.get(position)
         if others is None:
-            others = (yield from self._foretold("others", position)) or UNKNOWN
+            asked = self._generate("others", self.questions.predict("others", position))
+            others = (yield from self._read("others", asked)) or UNKNOWN
             self.others[position] = others
         prompt = self.questions.after(position, choice.action, others)
         after = yield from self._read("state", self._generate("state", prompt))
@@ -281,10 +282,6 @@ class LanguageWorldModel:
             Choice(action, chance + yes)
             for action, chance, (yes, _) in zip(actions, chances, verdicts, strict=True)
         )
-
-    def _foretold(self, tag: str, position: str) -> Generator[Question, Answer, str | None]:
-        prompt = self.questions.predict(tag, position)
-        return (yield from self._read(tag, self._generate(tag, prompt)))
 
     def _read(self, tag: str, request: Generate) -> Generator[Question, Answer, str | None]:
         reply = yield request

@@ -65,7 +65,8 @@ class Tot(Retrying):
         answers: list[Note] = ["ok" if text.strip() else "malformed" for text in reply.texts]
         kept, votes = yield from self._voted(turn, PLANS, reply.texts, rng)
         answers += votes
-        further = self._continuing(prompt, reply.texts[kept])
+        told = f"{prompt.changing}{PLAN}{reply.texts[kept].strip()}\n"
+        further = replace(prompt, changing=told, cue=MOVE_CUE)
         heard = yield from self.sample_replies(turn, further, rng, self.samples)
         answers += [answer for _, answer in heard]
         moves = [(text, answer) for text, answer in heard if isinstance(answer, int)]
@@ -76,11 +77,6 @@ class Tot(Retrying):
             best, votes = yield from self._voted(turn, ANSWERS, [text for text, _ in moves], rng)
             answers += votes
         return majority_decision(turn, answers, moves[best][1:], plan=kept)
-
-    def _continuing(self, prompt: Prompt, plan: str) -> Prompt:
-        """The first prompt with the plan appended, asking for the move."""
-        told = f"{prompt.changing}{PLAN}{plan.strip()}\n"
-        return replace(prompt, changing=told, cue=MOVE_CUE)
 
     def _voted(
         self, turn: Turn, above: str, candidates: Sequence[str], rng: np.random.Generator

@@ -15,7 +15,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from gauntlet.common.errors import IllegalAction
 from gauntlet.games.air_land_sea import words
 from gauntlet.games.air_land_sea.rules import (
     BARE,
@@ -52,7 +51,7 @@ from gauntlet.games.air_land_sea.state import (
     theatre,
     totals,
 )
-from gauntlet.games.base import Action, Fact, Observation
+from gauntlet.games.base import Action, Fact, Observation, only_move
 from gauntlet.games.capabilities import MATCH_SCORE, Measure, full_rules
 from gauntlet.games.playouts import check_known_policy
 
@@ -345,12 +344,7 @@ class AirLandSea:
         return options(state) if self.to_move(state) == (seat,) else ()
 
     def play(self, state: State, moves: Sequence[Action]) -> State:
-        seats = self.to_move(state)
-        if not seats or len(moves) != 1:
-            raise IllegalAction(f"moves {list(moves)} for seats {seats} in\n{self.show(state)}")
-        (move,) = moves
-        if move not in options(state):
-            raise IllegalAction(f"action {move} is not legal in\n{self.show(state)}")
+        move = only_move(self, state, moves, options(state))
         return act(state, int(move), self.goal, self.paper_bugs)
 
     def observe(self, state: State, seat: int) -> Observation:

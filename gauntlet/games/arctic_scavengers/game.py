@@ -12,7 +12,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from gauntlet.common.errors import IllegalAction
 from gauntlet.games.arctic_scavengers import rules, words
 from gauntlet.games.arctic_scavengers.rules import Rules, apply_action, hires, tribes_count
 from gauntlet.games.arctic_scavengers.state import (
@@ -43,7 +42,7 @@ from gauntlet.games.arctic_scavengers.state import (
     seen_by,
     strength,
 )
-from gauntlet.games.base import Observation, move_fault
+from gauntlet.games.base import Observation, only_move
 from gauntlet.games.capabilities import full_rules
 from gauntlet.games.playouts import check_known_policy
 
@@ -266,10 +265,7 @@ class ArcticScavengers:
         return rules.targets(self.settings, state.tribes[state.seat].hand, state.pending.cards)
 
     def play(self, state: State, moves: Sequence[int]) -> State:
-        (move,) = moves
-        legal = self.legal(state, state.seat)
-        if fault := move_fault(move, legal):
-            raise IllegalAction(f"{move} {fault} in:\n{self.show(state)}")
+        move = only_move(self, state, moves)
         choice = self._choices(state)[move]
         if isinstance(choice, Action):
             return rules.announced(self.settings, state, choice)

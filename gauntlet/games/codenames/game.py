@@ -8,8 +8,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from gauntlet.common.errors import IllegalAction
-from gauntlet.games.base import Action, Fact, Observation, TextAction, TextMove, move_fault
+from gauntlet.games.base import (
+    Action,
+    Fact,
+    Observation,
+    TextAction,
+    TextMove,
+    only_move,
+)
 from gauntlet.games.capabilities import MATCH_SCORE, Measure, full_rules
 from gauntlet.games.codenames import players, rules
 from gauntlet.games.codenames.clues import NOUNS, clue_spec
@@ -251,12 +257,7 @@ class Codenames:
         return (*hidden, STOP) if turn.guesses or self.paper_bugs else hidden
 
     def play(self, state: State, moves: Sequence[Action]) -> State:
-        seats = self.to_move(state)
-        if not seats or len(moves) != 1:
-            raise IllegalAction(f"moves {list(moves)} for seats {seats} in\n{self.show(state)}")
-        (move,) = moves
-        if fault := move_fault(move, self._options(state)):
-            raise IllegalAction(f"move {move} {fault} in\n{self.show(state)}")
+        move = only_move(self, state, moves, self._options(state))
         if isinstance(move, TextMove):
             return rules.with_clue(state, move.text, int(move))
         return rules.with_guess(state, int(move), self.paper_bugs)

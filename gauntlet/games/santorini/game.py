@@ -8,8 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gauntlet.common.errors import IllegalAction
-from gauntlet.games.base import Action, Observation
+from gauntlet.games.base import Action, Observation, only_move
 from gauntlet.games.capabilities import full_rules
 from gauntlet.games.playouts import check_known_policy
 from gauntlet.games.santorini import rules, words
@@ -64,15 +63,7 @@ class Santorini:
         )
 
     def play(self, state: State, moves: Sequence[Action]) -> State:
-        seats = self.to_move(state)
-        if not seats or len(moves) != 1:
-            raise IllegalAction(f"moves {list(moves)} for seats {seats} in\n{self.show(state)}")
-        (action,) = moves
-        if action not in self.legal(state, seats[0]):
-            raise IllegalAction(
-                f"action {action} is not legal for player {seats[0]} in\n{self.show(state)}"
-            )
-        array = state.array
+        action, array = only_move(self, state, moves), state.array
         rules.act(array, action)
         told = words.clauses(state.cells, action)
         return State(tuple(array.tolist()), (*state.history, *told))

@@ -9,8 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gauntlet.common.errors import IllegalAction
-from gauntlet.games.base import Action, Fact, Observation
+from gauntlet.games.base import Action, Fact, Observation, only_move
 from gauntlet.games.playouts import RANDOM, check_known_policy, simulate_by_rules
 
 MOST = 7
@@ -85,14 +84,8 @@ class TicTacToe:
         return tuple(cell for cell in range(self.size**2) if not taken >> cell & 1)
 
     def play(self, state: State, moves: Sequence[Action]) -> State:
-        seats = self.to_move(state)
-        if not seats or len(moves) != 1:
-            raise IllegalAction(f"moves {list(moves)} for seats {seats} in\n{self.show(state)}")
-        (seat,), (cell,) = seats, moves
-        if cell not in self.legal(state, seat):
-            raise IllegalAction(f"cell {cell} is not an empty cell of\n{self.show(state)}")
-        marks = list(state.marks)
-        marks[seat] |= 1 << cell
+        cell, marks = only_move(self, state, moves), list(state.marks)
+        marks[len(state.moves) % 2] |= 1 << cell
         return State((marks[0], marks[1]), (*state.moves, cell))
 
     def observe(self, state: State, seat: int) -> Observation:

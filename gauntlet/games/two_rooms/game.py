@@ -8,8 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gauntlet.common.errors import IllegalAction
-from gauntlet.games.base import Action, Observation, TextAction, TextMove, move_fault
+from gauntlet.games.base import Action, Observation, TextAction, TextMove, only_move
 from gauntlet.games.capabilities import full_rules
 from gauntlet.games.two_rooms import rules, words
 from gauntlet.games.two_rooms.rules import (
@@ -93,12 +92,7 @@ class TwoRooms:
         return tuple(TextAction(person, QUESTION) for person in people)
 
     def play(self, state: State, moves: Sequence[Action]) -> State:
-        seats = self.to_move(state)
-        if not seats or len(moves) != 1:
-            raise IllegalAction(f"moves {list(moves)} for seats {seats} in\n{self.show(state)}")
-        (move,) = moves
-        if fault := move_fault(move, self._options(state)):
-            raise IllegalAction(f"move {move} {fault} in\n{self.show(state)}")
+        move = only_move(self, state, moves, self._options(state))
         if not isinstance(move, TextMove):
             return rules.with_hostage(state, int(move))
         if rules.unanswered(state):
