@@ -41,7 +41,8 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import stdtrit
 
-from gauntlet.games.capabilities import measures_of, values_with_score
+from gauntlet.games.capabilities import measures_of
+from gauntlet.games.contract import values_with_score
 from gauntlet.games.holdem import Holdem
 from gauntlet.games.openspiel.game import OpenSpiel
 from gauntlet.games.openspiel.tree import chances, habits, written

@@ -5,7 +5,9 @@
 Matches are drawn, of a game in which the first seat is worth as much as in tic-tac-toe and the deal
 has luck of its own; verdicts are read from the tables that terminal and report show. A round robin
 is of four players, everybody in every seat or not; `compare` holds two of them beside each other.
-In a free-for-all three meet in every match, and the first is held against a random player. Adaptive
+In a free-for-all three meet in every match, and the first is held against a random player; or, in
+seats of which each beats the next, against each other. `ratings` are of a round robin's matches,
+with everybody in every seat, and each pairing a free-for-all. Adaptive
 sweeps are of four equal players, looked at after every round of 8 deals; of three and five players
 who beat each other in a circle by .7 to .3; and of one who beats three in a circle.
 """
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -24,10 +27,14 @@ from gauntlet.games.capabilities import MATCH_SCORE, WIN
 from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
 from gauntlet.pipeline.log.results import CellInfo, CellResults
 from gauntlet.pipeline.plan.baseline import Baseline
+from gauntlet.pipeline.tables.commands.ratings import rate_contest
 from gauntlet.pipeline.tables.registry import Results
+from gauntlet.pipeline.tables.sweep.claims import choose_pairs
+from gauntlet.pipeline.tables.sweep.contest import Contest, PairRow
 from gauntlet.pipeline.tables.sweep.pairs import compare_pairs
 from gauntlet.stats.multiple import ALPHA
 from gauntlet.stats.proportions import wilson
+from gauntlet.stats.ratings import rated
 from gauntlet.stats.tournament import Tournament
 from gauntlet.stats.verdicts import Verdict
 
@@ -42,6 +49,16 @@ LUCK = 0.3
 """Share of the deals that one player wins from both seats."""
 ROUND, MOST = 8, 400
 """Deals of an adaptive round, and the most of a pair of equal players."""
+TURNS = ((0, 1, 2), (2, 0, 1), (1, 2, 0))
+"""The seatings of three players in every rotation."""
+PLACES = ((0, 1), (0, 2), (1, 2))
+AHEAD = np.array([[0.5, 0.8, 0.2], [0.2, 0.5, 0.8], [0.8, 0.2, 0.5]])
+"""How often each of three seats is before another one: a circle."""
+CONTESTS: dict[str, Sequence[Sequence[int]]] = {
+    "a round robin, every seat": [way for pair in PLACES for way in (pair, pair[::-1])],
+    "a round robin, fixed seats": PLACES,
+    "three, seats in a circle": TURNS,
+}
 NONE = {name: pd.DataFrame() for name in ("obfuscation", "seeds")}
 """Tables that depend on how a folder was made."""
 
@@ -111,6 +128,42 @@ def compared(deals: int, rng: np.random.Generator) -> bool:
     return bool((pairs["p_holm"] < ALPHA).any())
 
 
+def contest(name: str, deals: int, rng: np.random.Generator) -> Contest:
+    """Equal players, in each of the seatings of CONTESTS once a deal."""
+    rows = []
+    for deal in range(deals):
+        for number, seating in enumerate(CONTESTS[name]):
+            for a, b in combinations(range(len(seating)), 2):
+                first, second = ((PLAYERS[seating[seat]],) for seat in (a, b))
+                match, score = f"{deal}-{number}", float(rng.random() < AHEAD[a, b])
+                place = "0", "game", deal
+                rows.append(PairRow(first, second, "game", place, match, score, ((a,), (b,))))
+    return Contest.from_rows(rows)
+
+
+def rated_apart(found: Contest) -> bool:
+    """Whether the 90% interval of the first two players' difference leaves out 0."""
+    if not len(found.matches):
+        return False
+    _, low, high = rated(found.matches).chances
+    return not low[0, 1] <= 0.5 <= high[0, 1]
+
+
+def in_circle(found: Contest) -> bool:
+    """Whether the ratings name players who beat each other in a circle."""
+    return not rate_contest(found, rated)["ratings_cycles"].empty
+
+
+def seats_apart(deals: int, rng: np.random.Generator) -> bool:
+    """Whether pairs.csv sets a player in the first seat beside its equal in the second."""
+    first, second = (cell(pair, deals, False, rng) for pair in (("a", "b"), ("a", "c")))
+    moved = replace(second.about, seats=((0,),), players=("c", "a"))
+    turned = replace(second, about=moved)
+    cells = [first, turned]
+    pairs = compare_pairs((cells[a], cells[b]) for a, b in choose_pairs(cells, "all").chosen)
+    return bool((pairs["p_holm"] < ALPHA).any())
+
+
 def adaptive(chances: np.ndarray, verdict: Verdict, rng: np.random.Generator) -> Tournament:
     """A sweep to its verdict, or to MOST deals of each pair. chances: of winning, (k, k)."""
     found = Tournament(len(chances), verdict)
@@ -137,6 +190,16 @@ def rows(deals: int) -> dict[str, Callable[[np.random.Generator], bool]]:
         "round robin, fixed seats: a claim": lambda rng: claims(round_robin(deals, False, rng)),
         "free-for-all of three, every seat: a claim": lambda rng: free_for_all(deals, rng),
         "compare of two: a claim": lambda rng: compared(deals, rng),
+        "pairs of cells in other seats: a claim": lambda rng: seats_apart(deals, rng),
+        **{
+            f"ratings of {name}: two apart by their 90% interval": lambda rng, name=name: (
+                rated_apart(contest(name, deals, rng))
+            )
+            for name in CONTESTS
+        },
+        "ratings of three, seats in a circle: a circle": lambda rng: in_circle(
+            contest("three, seats in a circle", deals, rng)
+        ),
         **{
             f"adaptive {verdict} of equals: a claim": lambda rng, verdict=verdict: bool(
                 adaptive(equal, verdict, rng).claims.any()

@@ -22,6 +22,8 @@ PROGRAM = """
 import sys
 from importlib import import_module
 
+sys.argv[0] = "-m"  # as a command's module has it while its package is imported
+
 class Without:
     def __init__(self, finder):
         self.finder = finder
@@ -46,7 +48,14 @@ for line in sys.stdin:
 PLAY = "pipeline.run model=fake game=tic_tac_toe deals=2"
 REFUSED = {
     "pipeline.pages.__main__ --port 0": ("nicegui", "pages"),
-    "pipeline.ui .": ("flask", "ui"),
+    "pipeline.ui .": ("mlflow", "ui"),
+    "pipeline.track .": ("mlflow", "tracking"),
+    "gauntlet.training.dqn.train --game games.uno.arena.UnoArena": ("torch", "local"),
+    "gauntlet.training.dqn.curves .": ("mlflow", "tracking"),
+    "gauntlet.training.pocket.train --help": ("torch", "local"),
+    "gauntlet.training.pocket.duel.evaluate": ("torch", "local"),
+    "gauntlet.training.gradient.reinforce --help": ("torch", "local"),
+    "gauntlet.papers.reproduce llm_uno --out reproduced": ("torch", "local"),
     "pipeline.plan.__main__ model=fake --hardware 1xcpu": ("torch", "local"),
     f"{PLAY} model=pocket prompt=cloze tracking=none": ("transformers", "local"),
     f"{PLAY} launch.workers=2 tracking=none": ("ray", "cluster"),
@@ -83,6 +92,7 @@ def test_what_lacks_is_named_with_the_command_and_a_first_run_needs_no_extra(
     (warning,) = re.findall("warning: .*", done.stdout)
     assert "mlflow is not installed: pip install 'gauntlet[tracking]'" in warning
     assert not (tmp_path / "outputs" / "mlflow").exists()
+    assert not (tmp_path / "reproduced").exists()
 
 
 @pytest.mark.slow

@@ -59,6 +59,7 @@ NARROW: dict[str, tuple[str, ...]] = {
             "agents",
             "games.base",
             "games.capabilities",
+            "games.contract",
             "games.playouts",
         ),
         "models.base",

@@ -7,6 +7,7 @@ import fnmatch
 import importlib.util
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -67,6 +68,11 @@ def test_a_hint_calls_a_command_as_the_user_did(name: str, monkeypatch: pytest.M
     assert importlib.util.find_spec(invocation(module).split()[-1])
     monkeypatch.setattr(sys, "argv", ["gauntlet run"])
     assert invocation(module) == f"gauntlet {name}"
+
+
+def test_a_path_in_a_hint_is_no_option() -> None:
+    assert shlex.split(invocation("pipeline.replay", "1f", "--in", Path("-a b"))).pop() == "./-a b"
+    assert invocation("pipeline.report", Path("a/-x")).split().pop() == "a/-x"
 
 
 HINT = re.compile(r"python -m (?!benchmarks|gauntlet\.training)\w")

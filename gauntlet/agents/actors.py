@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gauntlet.agents.base import Agent, Answer, Decision, Question, Thinking, Turn, check
+from gauntlet.agents.base import Agent, Answer, Decision, Question, Thinking, Turn, check, decide
 from gauntlet.agents.epsilon_random import check_chance
 from gauntlet.agents.lookahead import (
     DRAWS,
@@ -28,6 +28,7 @@ from gauntlet.agents.lookahead import (
 from gauntlet.agents.minimax import Minimax, outcome
 from gauntlet.games.base import Game
 from gauntlet.games.capabilities import Sampled, nothing_hidden
+from gauntlet.games.contract import seats_to_move
 from gauntlet.games.playouts import RANDOM, check_policy, no_playouts_reason, play_on
 
 
@@ -56,10 +57,10 @@ class Scripted:
         yield
 
     def _proposed(self, turn: Turn, wanted: int, rng: np.random.Generator) -> Proposed:
-        first = scripted_decision(self.agent.decide(turn, rng))
+        first = scripted_decision(decide(self.agent, turn, rng))
         if not first.scores:
             further = (
-                scripted_decision(self.agent.decide(turn, rng)) for _ in range(DRAWS * wanted - 1)
+                scripted_decision(decide(self.agent, turn, rng)) for _ in range(DRAWS * wanted - 1)
             )
             taken = [first.option, *(decision.option for decision in further)]
             count = len(turn.options)
@@ -123,7 +124,7 @@ class Noisy(ABC):
     def _worth(self, turn: Turn, leaf: Node, rng: np.random.Generator) -> float:
         if leaf.state is None:
             return UNKNOWN
-        if not turn.game.to_move(leaf.state):
+        if not seats_to_move(turn.game, leaf.state):
             return result(turn, leaf.state)
         return self.worth(turn, leaf.state, rng)
 

@@ -6,15 +6,20 @@ Agents therefore hold no model, no batching and no state between turns. A test d
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, Literal, Protocol, runtime_checkable
+from functools import cached_property, partial
+from typing import Any, Literal, Protocol, TypeVar, get_args, runtime_checkable
 
 import numpy as np
 
-from gauntlet.games.base import Action, Game, Observation
+from gauntlet.games.base import Action, Game, Observation, TextAction
+from gauntlet.games.capabilities import can_forfeit
+from gauntlet.games.contract import are_chances, are_numbers, fault, legal_actions, observation
 from gauntlet.models.base import Finish, Reply, Request
+
+T = TypeVar("T")
 
 Question = Request | tuple[Request, ...]
 """What an agent yields: one request, or several to be answered concurrently."""
@@ -79,6 +84,12 @@ class Turn:
     goal: Goal
     observe: Callable[[], Observation]
 
+    @classmethod
+    def at(cls, game: Game[Any], state: Any, seat: int, goal: Goal) -> Turn:
+        """The turn of a seat to move. Raises UserError if the game breaks its contract."""
+        options = legal_actions(game, state, seat)
+        return cls(game, options, goal, partial(observation, game, state, seat, options))
+
     @cached_property
     def observation(self) -> Observation:
         return self.observe()
@@ -123,6 +134,69 @@ class Agent(Protocol):
         seat gets the same one at this decision of this deal.
         """
         ...
+
+
+def questions(
+    part: object, method: str, asking: Generator[Question, Answer, T]
+) -> Generator[Question, Answer, T]:
+    """Pass on the questions of an agent, or of a part of one, whose `method` this generator is.
+    Raises UserError if it asks anything but requests."""
+    if not isinstance(asking, Generator):
+        allowed = "a generator: a function with `yield`, if only after its return"
+        raise fault(part, method, asking, allowed)
+    try:
+        question = next(asking)
+        while True:
+            requests = question if isinstance(question, tuple) else (question,)
+            if not all(isinstance(request, Request) for request in requests):
+                allowed = "a request (Score, Generate), or a tuple of them"
+                raise fault(part, method, question, allowed, verb="yielded")
+            question = asking.send((yield question))
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+
+
+def decide(agent: Agent, turn: Turn, rng: np.random.Generator) -> Thinking:
+    """The agent's questions and its decision. Raises UserError if either is not allowed."""
+    decision = yield from questions(agent, "decide", agent.decide(turn, rng))
+    check_decision(agent, "decide", turn, decision)
+    return decision
+
+
+def check_decision(part: object, method: str, turn: Turn, decision: Any) -> None:
+    """Raises UserError if `method` of an agent, or of a part of one, returned what is no decision
+    of this turn."""
+    count = len(turn.options)
+    if not isinstance(decision, Decision):
+        raise fault(part, method, decision, "a Decision")
+    option, text = decision.option, decision.text
+    if type(option) is not int or not 0 <= option < count:
+        raise fault(part, method, option, f"an int from 0 to {count - 1}", "the option")
+    if decision.status not in get_args(Status):
+        allowed = f"one of {', '.join(get_args(Status))}"
+        raise fault(part, method, decision.status, allowed, "the status")
+    if type(decision.attempts) is not int or decision.attempts < 0:
+        raise fault(part, method, decision.attempts, "an int from 0 on", "the attempts")
+    scores, drawn = decision.scores, decision.chances
+    if scores != () and not (are_numbers(scores, count) and all(one < math.inf for one in scores)):
+        raise fault(part, method, scores, f"(), or {count} numbers, one per option", "scores")
+    if drawn != () and not are_chances(drawn, count):
+        allowed = f"(), or {count} probabilities, one per option, of sum 1"
+        raise fault(part, method, drawn, allowed, "chances")
+    for name, flag in (("fallback", decision.fallback), ("forfeit", decision.forfeit)):
+        if type(flag) is not bool:
+            raise fault(part, method, flag, "True or False", name)
+    if not isinstance(decision.notes, Mapping):
+        raise fault(part, method, decision.notes, "a mapping", "notes")
+    taken = turn.options[option]
+    if not isinstance(text, str):
+        raise fault(part, method, text, "a text", "the text")
+    if text and isinstance(taken, TextAction) and taken.text.fault(text):
+        raise fault(part, method, text, taken.text.ask, "the text")
+    if decision.forfeit and not can_forfeit(turn.game):
+        allowed = "False: only games of two seats that are judged by wins can be given up"
+        raise fault(part, method, decision.forfeit, allowed, "forfeit")
 
 
 @runtime_checkable
@@ -171,6 +245,16 @@ class Prepared(Protocol):
         worker gets the same agent. Yields nothing if there is nothing to ask.
         """
         ...
+
+
+def prepared(
+    agent: Any, game: Game[Any], seat: int, goal: Goal
+) -> Generator[Question, Answer, Any]:
+    """The agent, or a part of one, as it will play: prepared if it is `Prepared`. Raises UserError
+    if its questions are not allowed."""
+    if not isinstance(agent, Prepared):
+        return agent
+    return (yield from questions(agent, "prepare", agent.prepare(game, seat, goal)))
 
 
 @runtime_checkable

@@ -10,6 +10,7 @@ import numpy as np
 from gauntlet.agents.base import Decision, Thinking, Turn
 from gauntlet.games.base import Game
 from gauntlet.games.capabilities import nothing_hidden
+from gauntlet.games.contract import fault, final_returns, legal_actions, seats_to_move
 from gauntlet.games.playouts import sample
 
 MOST = 6
@@ -52,12 +53,14 @@ class DepthLimitedMinimax:
 
 def worth(game: Game[Any], state: Any, seat: int, depth: int) -> float:
     """The minimax value for `seat` at `depth` plies; 0 at the horizon."""
-    movers = game.to_move(state)
+    movers = seats_to_move(game, state)
     if not movers:
-        return float(game.returns(state)[seat])
+        return final_returns(game, state)[seat]
     if not depth:
         return 0.0
+    if len(movers) > 1:
+        raise fault(game, "to_move", movers, "a single seat (`perfect_information = True`)")
     (mover,) = movers
     pick = max if mover == seat else min
-    legal = game.legal(state, mover)
+    legal = legal_actions(game, state, mover)
     return pick(worth(game, game.play(state, (one,)), seat, depth - 1) for one in legal)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gauntlet.agents.base import Agent, Decision, Thinking, Turn, check
+from gauntlet.agents.base import Agent, Decision, Thinking, Turn, check, decide
 from gauntlet.games.base import Game
 
 
@@ -30,7 +30,7 @@ class EpsilonRandom:
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
         if rng.random() < self.noise:
             return Decision(int(rng.integers(len(turn.options))))
-        return (yield from self.agent.decide(turn, rng))
+        return (yield from decide(self.agent, turn, rng))
 
 
 def check_chance(noise: float) -> None:

@@ -28,9 +28,12 @@ from gauntlet.agents.base import (
     Thinking,
     Turn,
     check,
+    check_decision,
     finish_status,
+    prepared,
+    questions,
 )
-from gauntlet.agents.prompting.base import Method, PreparedMethod, Unusable, includes_text
+from gauntlet.agents.prompting.base import Asking, Method, Unusable, includes_text
 from gauntlet.agents.prompting.words import add_text
 from gauntlet.common.ids import LATER
 from gauntlet.games.base import Game, TextAction
@@ -216,9 +219,7 @@ class LLM:
             )
 
     def prepare(self, game: Game[Any], seat: int, goal: Goal) -> Generator[Question, Answer, LLM]:
-        method = self.method
-        if isinstance(method, PreparedMethod):
-            method = yield from method.prepare(game, seat, goal)
+        method = yield from prepared(self.method, game, seat, goal)
         return replace(self, method=method)
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
@@ -233,10 +234,16 @@ class LLM:
         only_words = len(turn.options) == 1 and isinstance(turn.options[0], TextAction)
         if only_words and not includes_text(self.method):
             return Decision(0)
-        answer = yield from listener.run(partial(self.method.ask, turn), rng)
+        answer = yield from listener.run(partial(self._ask, turn), rng)
         if isinstance(answer, Decision):
             return answer
         option = int(rng.integers(len(turn.options)))
         return Decision(
             option, answer.status, fallback=True, attempts=answer.attempts, notes=answer.notes
         )
+
+    def _ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
+        answer = yield from questions(self.method, "ask", self.method.ask(turn, rng))
+        if not isinstance(answer, Unusable):
+            check_decision(self.method, "ask", turn, answer)
+        return answer

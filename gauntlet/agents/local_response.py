@@ -15,14 +15,16 @@ from gauntlet.agents.base import (
     Answer,
     Decision,
     Goal,
-    Prepared,
     Question,
     Thinking,
     Turn,
+    decide,
+    prepared,
 )
 from gauntlet.agents.gather import gather_all
 from gauntlet.games.base import Game
 from gauntlet.games.capabilities import Ranged, measures_of, win_or_score
+from gauntlet.games.contract import legal_actions, observation, seats_to_move
 from gauntlet.games.playouts import RANDOM
 
 
@@ -52,9 +54,7 @@ class LocalBestResponse:
         self, game: Game[Any], seat: int, goal: Goal
     ) -> Generator[Question, Answer, LocalBestResponse]:
         """Prepare the believed agent, for the other seat."""
-        if not isinstance(self.believed, Prepared):
-            return self
-        agent = yield from self.believed.prepare(game, 1 - seat, goal)
+        agent = yield from prepared(self.believed, game, 1 - seat, goal)
         return replace(self, believed=agent)
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
@@ -79,12 +79,12 @@ def _holding_shares(
 ) -> Generator[Question, Answer, np.ndarray]:
     """The agent's decision with each holding, as `Ranged.shares`."""
     game: Any = subject.game
-    (seat,) = game.to_move(state)
-    options, thoughts = game.legal(state, seat), []
+    (seat,) = seats_to_move(game, state)
+    options, thoughts = legal_actions(game, state, seat), []
     for holding in holdings.tolist():
         held = game.hold(state, seat, holding)
-        turn = Turn(game, options, subject.goal, partial(game.observe, held, seat))
-        thoughts.append(agent.decide(turn, np.random.default_rng(seed)))
+        turn = Turn(game, options, subject.goal, partial(observation, game, held, seat, options))
+        thoughts.append(decide(agent, turn, np.random.default_rng(seed)))
     decisions = yield from gather_all(thoughts)
     found: np.ndarray = np.zeros_like(game.shares(RANDOM, state))
     for holding, decision in zip(holdings.tolist(), decisions, strict=True):

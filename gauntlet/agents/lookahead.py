@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,6 +20,7 @@ from gauntlet.agents.base import Answer, Question, Turn
 from gauntlet.agents.gather import gather_all
 from gauntlet.games.base import default_text_move
 from gauntlet.games.capabilities import Sampled, nothing_hidden
+from gauntlet.games.contract import final_returns, seats_to_move
 from gauntlet.games.playouts import sample
 
 DRAWS = 3
@@ -239,14 +239,16 @@ class Tree:
         seat = node.mover
         line = (*node.line, (seat, turn.observation.options[option]))
         child = Node(line, node, None, None, True, option, times)
-        if node.state is None or len(game.to_move(node.state)) > 1:
+        if node.state is None or len(seats_to_move(game, node.state)) > 1:
             return child
         child.state = game.play(node.state, (default_text_move(turn.options[option], rng),))
-        movers = game.to_move(child.state)
+        movers = seats_to_move(game, child.state)
         if not movers and not self.llm_terminal:
             child.value = result(root, child.state)
         if len(movers) == 1:
-            child.turn, child.own = _turn_at(root, child.state, *movers), movers[0] in side(root)
+            (mover,) = movers  # every other seat plays to win
+            goal = root.goal if mover == root.observation.seat else replace(root.goal, helps=None)
+            child.turn, child.own = Turn.at(game, child.state, mover, goal), mover in side(root)
         return child
 
 
@@ -257,17 +259,10 @@ def beneficiary(turn: Turn) -> int:
 
 def result(turn: Turn, end: Any) -> float:
     """The value of a finished game for the player of the turn, from 0 to 1."""
-    return (turn.game.returns(end)[beneficiary(turn)] + 1) / 2
+    return (final_returns(turn.game, end)[beneficiary(turn)] + 1) / 2
 
 
 def side(turn: Turn) -> frozenset[int]:
     """The seats that the player of the turn wants to do well."""
     seen = turn.observation
     return frozenset({seen.seat, *seen.team, beneficiary(turn)})
-
-
-def _turn_at(root: Turn, state: Any, seat: int) -> Turn:
-    """A seat's turn in a state of the tree; every other seat plays to win."""
-    goal = root.goal if seat == root.observation.seat else replace(root.goal, helps=None)
-    options = root.game.legal(state, seat)
-    return Turn(root.game, options, goal, partial(root.game.observe, state, seat))

@@ -13,6 +13,7 @@ import numpy as np
 from gauntlet.agents.base import Decision, Thinking, Turn
 from gauntlet.games.base import Game
 from gauntlet.games.capabilities import nothing_hidden
+from gauntlet.games.contract import fault, final_returns, legal_actions, seats_to_move
 from gauntlet.games.playouts import sample
 
 POSITIONS = 100_000
@@ -99,17 +100,19 @@ def _outcome(
     position = getattr(state, "position", state)
     if (found := cache.get(position)) is not None:
         return found
-    seats = game.to_move(state)
+    seats = seats_to_move(game, state)
     if not seats:
-        return float(game.returns(state)[0])
+        return final_returns(game, state)[0]
     if len(cache) >= most:
         raise _TooBig("has more")
     if time.thread_time() > until:
         raise _TooBig("takes too long to look at so many")
+    if len(seats) > 1:
+        raise fault(game, "to_move", seats, "a single seat (`perfect_information = True`)")
     (seat,) = seats
     sign: int = 1 - 2 * seat
     best = -1.0
-    for action in game.legal(state, seat):
+    for action in legal_actions(game, state, seat):
         best = max(best, sign * _outcome(game, game.play(state, (action,)), cache, most, until))
         if best == 1:  # no return is above 1
             break

@@ -19,11 +19,13 @@ from gauntlet.agents.base import (
     Answer,
     Goal,
     Notified,
-    Prepared,
     Question,
     Thinking,
     Turn,
     check,
+    decide,
+    prepared,
+    questions,
 )
 from gauntlet.games.base import Game, Observation
 from gauntlet.models.base import Prompt, Request, Score
@@ -44,19 +46,18 @@ class Noisy:
         check(self.agent, game)
 
     def prepare(self, game: Game[Any], seat: int, goal: Goal) -> Generator[Question, Answer, Noisy]:
-        if not isinstance(self.agent, Prepared):
-            return self
-        return Noisy((yield from _spacing(self.agent.prepare(game, seat, goal))))
+        return Noisy((yield from _spacing(prepared(self.agent, game, seat, goal))))
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
         told = replace(turn, observe=lambda: vary(turn.observation))
-        return (yield from _spacing(self.agent.decide(told, rng)))
+        return (yield from _spacing(decide(self.agent, told, rng)))
 
     def on_end(
         self, seat: int, moves: Sequence[str], ending: str, returns: Sequence[float]
     ) -> Generator[Question, Answer, None]:
         if isinstance(self.agent, Notified):
-            yield from _spacing(self.agent.on_end(seat, moves, ending, returns))
+            telling = self.agent.on_end(seat, moves, ending, returns)
+            yield from _spacing(questions(self.agent, "on_end", telling))
 
 
 def vary(observation: Observation) -> Observation:

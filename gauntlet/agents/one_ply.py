@@ -10,6 +10,7 @@ import numpy as np
 from gauntlet.agents.base import Decision, Thinking, Turn
 from gauntlet.games.base import Action, Game, Observation, TextMove
 from gauntlet.games.capabilities import Valued, nothing_hidden
+from gauntlet.games.contract import seats_to_move, worth
 from gauntlet.games.playouts import (
     check_policy,
     fill_text,
@@ -57,12 +58,12 @@ class OnePly:
             fill_text(game, self.policy, seen, turn.options, option, rng)
             for option in range(len(turn.options))
         ]
-        worth = np.mean([self._worths(game, seen, moves, benefits, rng) for _ in range(count)], 0)
-        best = np.flatnonzero(worth >= worth.max() - ALIKE)
+        means = np.mean([self._worths(game, seen, moves, benefits, rng) for _ in range(count)], 0)
+        best = np.flatnonzero(means >= means.max() - ALIKE)
         option = int(best[rng.integers(len(best))])
         move = moves[option]
         text = move.text if isinstance(move, TextMove) else ""
-        return Decision(option, scores=tuple(worth.tolist()), text=text)
+        return Decision(option, scores=tuple(means.tolist()), text=text)
         yield
 
     def _worths(
@@ -75,14 +76,13 @@ class OnePly:
     ) -> list[float]:
         """The value of each move in one sampled state; the others' moves are the same for all."""
         state = sample(game, observation, rng)
+        seats = seats_to_move(game, state)
         others = {
             seat: scripted_move(game, state, seat, self.policy, rng)
-            for seat in game.to_move(state)
+            for seat in seats
             if seat != observation.seat
         }
         return [
-            game.worth(
-                game.play(state, [others.get(seat, move) for seat in game.to_move(state)]), benefits
-            )
+            worth(game, game.play(state, [others.get(seat, move) for seat in seats]), benefits)
             for move in moves
         ]

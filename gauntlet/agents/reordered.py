@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gauntlet.agents.base import Agent, Answer, Goal, Prepared, Question, Thinking, Turn
+from gauntlet.agents.base import Agent, Answer, Goal, Question, Thinking, Turn, decide, prepared
 from gauntlet.games.base import Game
 
 
@@ -22,15 +22,13 @@ class Reordered:
     def prepare(
         self, game: Game[Any], seat: int, goal: Goal
     ) -> Generator[Question, Answer, Reordered]:
-        if not isinstance(self.agent, Prepared):
-            return self
-        return Reordered((yield from self.agent.prepare(game, seat, goal)))
+        return Reordered((yield from prepared(self.agent, game, seat, goal)))
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
         seen = turn.observation
         told = replace(seen, options=seen.options[::-1])
         backwards = replace(turn, options=turn.options[::-1], observe=lambda: told)
-        decision = yield from self.agent.decide(backwards, rng)
+        decision = yield from decide(self.agent, backwards, rng)
         option = len(turn.options) - 1 - decision.option
         scores, chances = decision.scores[::-1], decision.chances[::-1]
         return replace(decision, option=option, scores=scores, chances=chances)

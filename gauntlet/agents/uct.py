@@ -20,6 +20,7 @@ import numpy as np
 from gauntlet.agents.base import Decision, Thinking, Turn
 from gauntlet.games.base import Action, Game, default_text_move
 from gauntlet.games.capabilities import nothing_hidden
+from gauntlet.games.contract import legal_actions, seats_to_move
 from gauntlet.games.playouts import no_playouts_reason, random_playout, sample
 
 VERSION = 1
@@ -61,7 +62,7 @@ class UCT:
             return
         if reason := no_playouts_reason(game, measure="none"):  # it needs states, not results
             raise ValueError(reason)
-        if len(game.to_move(game.deal(np.random.default_rng(0)))) > 1:
+        if len(seats_to_move(game, game.deal(np.random.default_rng(0)))) > 1:
             raise ValueError(f"uct needs seats that move in turn; {type(game).__name__}'s do not")
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
@@ -127,10 +128,10 @@ def _turn(
     """The seat to move and its options; None at the end, or if several seats move at once."""
     if node.options is not None:
         return node.options
-    seats = game.to_move(state)
+    seats = seats_to_move(game, state)
     if len(seats) != 1:
         return None
-    found = seats[0], game.legal(state, seats[0])
+    found = seats[0], legal_actions(game, state, seats[0])
     if known:
         node.options = found
     return found

@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
+from gauntlet.common.errors import UserError, extra
 from gauntlet.common.sanitize import visible
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,13 +39,28 @@ def leave_current_folder() -> None:
         del sys.path[0]
 
 
+def require_extra(module: str, name: str) -> None:
+    """For code that cannot be imported without `module`, which the extra `name` installs: without
+    it a command ends here, in one line. Raises UserError in other processes."""
+    try:
+        extra(module, name)
+    except UserError as error:
+        if sys.argv[0] != "-m":
+            raise
+        print(f"gauntlet: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
 def invocation(module: str, *words: object) -> str:
     """How the user calls the command of this module, with these words: `gauntlet report DIR`, or in
-    a checkout whose modules they run, `python -m pipeline.report DIR`."""
+    a checkout whose modules they run, `python -m pipeline.report DIR`. A path that would be taken
+    for an option becomes ./-x."""
     command = f"gauntlet {'fetch' if module == 'models.real' else module.rpartition('.')[2]}"
     if not sys.argv[0].startswith("gauntlet ") and (ROOT / "pyproject.toml").exists():
         command = f"python -m {'' if module.startswith('pipeline.') else 'gauntlet.'}{module}"
-    return " ".join((command, *(shlex.quote(str(word)) for word in words)))
+    paths = (isinstance(word, Path) and str(word).startswith("-") for word in words)
+    texts = (f"./{word}" if path else str(word) for word, path in zip(words, paths, strict=True))
+    return " ".join((command, *map(shlex.quote, texts)))
 
 
 def raise_gc_threshold() -> None:
@@ -146,7 +162,7 @@ def _status(main: Callable[[], int]) -> int:
             raise
         message = (
             "the system lets this process start no further thread: ulimit -u, or the limit of the "
-            "container or job, is reached; what was played is safe"
+            "container or job, is reached"
         )
     print(visible(f"gauntlet: {message}"), file=sys.stderr)
     return 2

@@ -70,7 +70,8 @@ def nothing_hidden(game: Game[Any]) -> bool:
 
 def has_draws(game: Game[Any]) -> bool:
     """Return whether the game declares `draws = True`: a match without a winner is a draw, and
-    every seat's return is then 0."""
+    every seat's return is then 0. If it declares `draws = False` such a match may have returns of 0
+    too, and everybody has lost."""
     return bool(getattr(game, "draws", False))
 
 
@@ -118,18 +119,6 @@ def add_match_score(
     """Return the values by measure with MATCH_SCORE added from the returns, one value per seat."""
     score = tuple(0.5 * ((worth > 0) + (worth >= 0)) for worth in returns)
     return {**figures, MATCH_SCORE.name: figures.get(MATCH_SCORE.name, score)}
-
-
-def measure_values(game: Game[Any], state: Any) -> dict[str, tuple[float, ...]]:
-    """Return every measure of a final state by name, one value per seat."""
-    own = game.measure(state) if isinstance(game, HasMeasures) else {}
-    wins = tuple(float(worth > 0) for worth in game.returns(state))
-    return {**{name: tuple(map(float, figures)) for name, figures in own.items()}, WIN.name: wins}
-
-
-def values_with_score(game: Game[Any], state: Any) -> dict[str, Sequence[float]]:
-    """As `measured`, with MATCH_SCORE."""
-    return add_match_score(measure_values(game, state), game.returns(state))
 
 
 def seatings_of(game: Game[Any]) -> tuple[tuple[int, ...], ...]:

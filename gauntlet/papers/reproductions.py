@@ -14,6 +14,8 @@ from rich.console import RenderableType
 
 from gauntlet.common.conf_folders import CONF
 from gauntlet.common.errors import ModelError, UserError, suggest
+from gauntlet.common.process import invocation
+from gauntlet.models.base import ModelSource
 from gauntlet.pipeline.plan.build import build_model
 from gauntlet.pipeline.tracking.store import STORE
 
@@ -88,7 +90,7 @@ def command(module: str, *words: str) -> None:
     """Run one of the project's commands. Raises UserError if it fails."""
     status = subprocess.run([sys.executable, "-m", f"gauntlet.{module}", *words]).returncode
     if status:
-        raise UserError(f"-m {module} {' '.join(words)} ended with status {status}")
+        raise UserError(f"`{invocation(module, *words)}` ended with status {status}")
 
 
 def available(models: Sequence[str]) -> list[str]:
@@ -99,14 +101,18 @@ def available(models: Sequence[str]) -> list[str]:
     return [model for model in models if _available(model)]
 
 
-def _available(model: str) -> bool:
+def source_of(model: str) -> ModelSource:
+    """The model of this name. Raises UserError for a name that conf/model does not have."""
     file = CONF / "model" / f"{model}.yaml"
     if not file.exists():
         known = suggest(model, [file.stem for file in (CONF / "model").glob("*.yaml")])
         raise UserError(f"there is no conf/model/{model}.yaml{known}")
-    source = build_model(yaml.safe_load(file.read_text()), f"model {model}", ())
+    return build_model(yaml.safe_load(file.read_text()), f"model {model}", ())
+
+
+def _available(model: str) -> bool:
     try:
-        source.identity()
+        source_of(model).identity()
     except ModelError as error:
         print(f"not run: {model}: {error}")
         return False

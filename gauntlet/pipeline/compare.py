@@ -57,7 +57,8 @@ def compare(first: Path, second: Path) -> Results:
     if pairs.empty:
         raise UserError(
             f"{first} and {second} have no two different cells of one game, number of seats and "
-            "measure with a deal in common that are not in the pairs.csv of one of them"
+            "measure, measured in the same seats, with a deal in common, that are not in the "
+            "pairs.csv of one of them"
         )
     known = {"pairs": pairs, "noise": pd.DataFrame(columns=["cell", "floor"])}
     names = _short_names(first, cells, [first] * len(ours) + [second] * len(theirs))

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import get_args
 
-from gauntlet.common.errors import UserError, counted
+from gauntlet.common.errors import UserError
 from gauntlet.common.process import as_process, invocation
 from gauntlet.common.terminal import console
 from gauntlet.games.capabilities import win_or_score
@@ -103,11 +103,8 @@ def _show(contest: Contest, tables: Results, notes: Iterable[str]) -> None:
         terminal.print("No limits: a game has a single deal, which tells nothing of others.\n")
     for note in notes:
         terminal.print(note)
-    if contest.omitted:
-        terminal.print(
-            f"{counted(contest.omitted, 'cell')} left out: all seats are on one side, or an older "
-            "version did not log who sat where.\n"
-        )
+    for note in contest.left_out:
+        terminal.print(f"{note[0].upper()}{note[1:]}.\n")
 
 
 def _parser() -> argparse.ArgumentParser:

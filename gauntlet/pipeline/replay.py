@@ -19,7 +19,7 @@ from gauntlet.common.sanitize import file_name, visible
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.schema import MatchRecord
-from gauntlet.pipeline.tables.media.match_pages import match_page
+from gauntlet.pipeline.tables.media.page import match_page
 from gauntlet.pipeline.viewer.judged import read_judged
 from gauntlet.pipeline.viewer.match import MatchView, match_view
 from gauntlet.pipeline.viewer.terminal import show

@@ -13,7 +13,7 @@ from gauntlet.common.sanitize import visible
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.tables.media import run_metadata
-from gauntlet.pipeline.tables.media.paper_config import PaperConfig
+from gauntlet.pipeline.tables.media.latex import PaperConfig
 from gauntlet.pipeline.tables.registry import Results, write_tables
 from gauntlet.pipeline.tables.sweep.report import write_report
 from gauntlet.pipeline.tables.sweep.terminal import show, show_all
@@ -57,8 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         print(f"gauntlet: {error.filename or folder}: {error.strerror}", file=sys.stderr)
         return 2
-    if Folder(folder).import_file.exists():
-        console().print("\nIts import was not completed: the same `runs import` again goes on.")
+    if note := Folder(folder).import_note:
+        console().print(f"\n{visible(note)}", soft_wrap=True)
     for line in run_metadata.notes(folder):
         console().print(f"\n{line}")
     print(visible(f"\nreport: {folder / 'report.html'}"))

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gauntlet.common.disk import write_atomically
-from gauntlet.common.errors import UserError
+from gauntlet.common.errors import UserError, require
 from gauntlet.common.process import as_process, invocation
 from gauntlet.common.sanitize import visible
 from gauntlet.pipeline import track
@@ -32,6 +32,8 @@ from gauntlet.pipeline.verify import verify
 
 
 def remove(options: argparse.Namespace) -> None:
+    if any(store_exists(options.store or store_of(path)) for path in options.output_dir):
+        require("mlflow", "tracking")  # before anything is removed
     for path in options.output_dir:
         folder = _sweep(path)
         if path.is_symlink():
@@ -72,7 +74,10 @@ def move(options: argparse.Namespace) -> None:
 
 
 def share(options: argparse.Namespace) -> None:
-    archive.pack(_sweep(options.output_dir), options.file)
+    folder = _sweep(options.output_dir)
+    if options.file.exists():
+        raise UserError(f"{options.file} exists already; name another file")
+    archive.pack(folder, options.file)
     print(f"{options.file}: {options.file.stat().st_size / 1e6:,.1f} MB")
 
 
@@ -94,8 +99,9 @@ def take(options: argparse.Namespace) -> None:
             write_atomically(Folder(taken).import_file, origin)
             _appear(taken, new)
         print(f"{new}: {findings.lines:,} lines, none damaged")
-    if track.main([str(new), "--store", options.store or str(STORE)]):
-        raise UserError(f"{new} has the log, but not all tables and runs; the same command goes on")
+    results = track.tabulate(new)
+    with _store_warnings():
+        track.log_runs(results, options.store or str(STORE))
     folder.import_file.unlink()
 
 
@@ -149,8 +155,18 @@ def _refuse_existing(new: Path) -> None:
 
 def _track_again(path: Path, store: str) -> None:
     """Write the folder's MLflow runs again, if there are any."""
-    if store_exists(store) and is_tracked(store, Folder(path)):
-        track.main([str(path), "--store", store])
+    with _store_warnings():
+        if store_exists(store) and is_tracked(store, Folder(path)):
+            track.log_runs(track.tabulate(path), store)
+
+
+@contextmanager
+def _store_warnings() -> Iterator[None]:
+    """Print what keeps MLflow's runs as they were; the folder's part is done."""
+    try:
+        yield
+    except UserError as error:
+        print(f"warning: {error}")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -177,7 +193,7 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("output_dir", type=Path)
     one.add_argument("file", type=Path, metavar="FILE", help="a .tar.xz")
     one = command("import", take)
-    one.add_argument("source", type=Path, metavar="FROM", help="a folder, .zip or .tar.gz")
+    one.add_argument("source", type=Path, metavar="FROM", help="a folder, .zip, .tar.gz or .tar.xz")
     one.add_argument("new", type=Path, nargs="?", metavar="DIR", help="default: outputs/NAME")
     one = command("note", annotate)
     one.add_argument("output_dir", type=Path)

@@ -176,6 +176,8 @@ def view(status: Status) -> RenderableType:
         parts.append(
             Text(damaged_lines_warning(status.left_out, status.folder.path), style="yellow")
         )
+    if note := status.folder.import_note:
+        parts.append(Text(visible(note), style="yellow"))
     parts += [Text(told, style="yellow") for told in _notable(status)]
     return Group(*parts)
 
@@ -245,7 +247,9 @@ def _figures(row: Row, named: bool) -> Iterator[str]:
 
 def _verdict(status: Status) -> Iterator[str]:
     """What was found: by the deals so far while a run plays, else by its tables."""
-    playing = tuple(status.run.get("found", ())) or so_far(status.rows)
+    unclaimed = status.folder.unrepeatable
+    rows = [row for row in status.rows if row.key not in unclaimed]
+    playing = tuple(status.run.get("found", ())) or so_far(rows)
     paragraphs = playing if status.playing else saved_verdict(status.folder.path)
     if paragraphs:
         yield ""

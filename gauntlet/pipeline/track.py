@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from gauntlet.common.errors import UserError
+from gauntlet.common.errors import UserError, require
 from gauntlet.common.process import as_process, invocation
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.config.read import TRACES
@@ -17,6 +17,22 @@ from gauntlet.pipeline.tables.sweep.report import write_report
 from gauntlet.pipeline.tracking.judged import add_metrics
 from gauntlet.pipeline.tracking.store import store_of, tracking_uri
 from gauntlet.pipeline.tracking.track import track
+
+
+def tabulate(folder: Path) -> Results:
+    """The results of an output_dir, with its tables and report written. Raises UserError."""
+    results = Results.load(folder)
+    write_tables(results)
+    write_report(results)
+    return results
+
+
+def log_runs(results: Results, store: str, traces: str = "sample") -> None:
+    """Write the MLflow runs of a folder anew. Raises UserError if the store cannot be used."""
+    with Waiting(console(), "traces", "matches", done="traced") as waiting:
+        track(store, results, traces, waiting.reach)
+    add_metrics(results.folder, store)
+    print(f"MLflow: {tracking_uri(store)}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,18 +51,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     options = parser.parse_args(arguments)
     try:
+        require("mlflow", "tracking")
         folder = options.output_dir
-        store = options.store or store_of(folder)
-        results = Results.load(folder)
-        write_tables(results)
-        write_report(results)
-        with Waiting(console(), "traces", "matches", done="traced") as waiting:
-            track(store, results, options.traces, waiting.reach)
-        add_metrics(folder, store)
+        log_runs(tabulate(folder), options.store or store_of(folder), options.traces)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
-    print(f"MLflow: {tracking_uri(store)}")
     return 0
 
 

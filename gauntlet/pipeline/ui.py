@@ -26,7 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"gauntlet: {options.store} has no mlflow.db: no sweep was tracked", file=sys.stderr)
         return 2
     try:
-        require("flask", "ui")  # mlflow-skinny logs runs but has no UI
+        for package in ("mlflow", "flask"):  # mlflow-skinny logs runs but has no UI
+            require(package, "ui")
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2

@@ -105,6 +105,8 @@ def verify(folder: Path) -> Findings:
         if (path := place.lines_file(name)).exists():
             _lines(findings, path, line_reader(name, seed))
     _metadata(findings)
+    if note := place.import_note:
+        findings.notes.append(note)
     for path in place.foreign_files():
         findings.notes.append(f"{findings.name(path)}: no part of the log")
     for path in sorted([*folder.glob("*.damaged"), *place.records_folder.glob("*.damaged")]):
@@ -302,7 +304,11 @@ def report(findings: Findings, source: Path) -> Iterator[str]:
         again = f"{of}{counted(findings.replayed, 'match', 'es')} played again as recorded, "
     yield f"{source}: {counted(findings.lines, 'line')} read, {again}{state}"
     if findings.edited:
-        yield "a run keeps such a line; delete it, and the same sweep plays its match anew"
+        yield (
+            "a run keeps such a line: if it was edited, delete it, and the same sweep plays its "
+            "match anew; if a player keeps state between matches or draws from elsewhere than the "
+            "turn's rng, mend the player, and play in another output_dir"
+        )
     if count > findings.edited:
         yield "the same sweep again moves damaged lines aside and plays their matches anew"
 

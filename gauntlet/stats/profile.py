@@ -13,6 +13,13 @@ effect and that of all players (as in G. K. Smyth (2004), Stat. Appl. Genet. Mol
 3): weights m - 1, for the m deals it effectively depends on, and SHARED. The sum of the weights is
 the degrees of freedom.
 
+Deals that all end alike (ties, or a win and a loss in exchanged seats) show next to no spread. As
+in `stats.means`, one more deal is taken into account that none has shown: as heavy as the heaviest,
+a standard deviation off in all of its matches. By the Bayesian bootstrap it has the weight of more
+than x deals with a probability of at most exp(-x), so D reaches at least the squared logarithm of
+the tail times the `extreme` variance of d by that deal alone. With ten independent matches and more
+D reaches further anyway.
+
 Where the data do not bound d on one side (`stats.chains`: somebody won or lost
 everything), that limit is infinite. Then the probability of a record at least this extreme is
 exp(-D / 2), if phi is right, and the other limit is where half of it is the tail: the mid-p limit.
@@ -89,9 +96,10 @@ def limits(
         return np.empty(0), np.empty(0)
     asked = _Question.from_matches(matches, ties, units, _contrasts(players, against))
     tail = (1.0 - level) / 2.0
-    quantile = np.square(stdtrit(asked.degrees, 1.0 - tail))
+    quantile = asked.phi * np.square(stdtrit(asked.degrees, 1.0 - tail))
+    quantile = np.maximum(quantile, asked.extreme * np.square(np.log(tail)))
     kept = asked.bounded
-    aim = np.sqrt(asked.phi * np.where(kept[::-1], quantile, -2.0 * np.log(2.0 * tail)))
+    aim = np.sqrt(np.where(kept[::-1], quantile, asked.phi * -2.0 * np.log(2.0 * tail)))
     ways = np.array([[-1.0], [1.0]])  # low, high: negated contrast, contrast
     ends = np.where(kept, ways, ways * np.inf)
     towards = (ways[..., None] * asked.contrasts)[kept]
@@ -110,8 +118,10 @@ def tails(
     found, estimate = np.ones((2, len(players))), asked.contrasts @ asked.best
     for at, beyond in enumerate((estimate > 0, estimate < 0)):
         tested = asked.bounded[at] & beyond
-        root = _root_at_zero(asked, asked.contrasts[tested]) / np.sqrt(asked.phi[tested])
-        two_sided = stdtr(asked.degrees[tested], -root)
+        root = _root_at_zero(asked, asked.contrasts[tested])
+        alike = np.exp(-root / np.sqrt(asked.extreme[tested]))
+        root /= np.sqrt(asked.phi[tested])
+        two_sided = np.maximum(stdtr(asked.degrees[tested], -root), alike)
         one_sided = np.exp(-np.square(root) / 2.0) / 2.0
         found[at, tested] = np.where(asked.bounded[1 - at, tested], two_sided, one_sided)
     return found[0], found[1]
@@ -127,7 +137,7 @@ def _contrasts(players: Ints, against: Floats) -> Floats:
 class _Question:
     """Differences of the players of one table of wins, and how far their estimates spread.
 
-    best: the ratings. bounded: as in `stats.chains`. phi, degrees: one per difference.
+    best: the ratings. bounded: as in `stats.chains`. phi, degrees, extreme: one per difference.
     """
 
     wins: Floats
@@ -137,6 +147,7 @@ class _Question:
     bounded: NDArray[np.bool_]
     phi: Floats
     degrees: Floats
+    extreme: Floats
 
     @classmethod
     def from_matches(
@@ -148,8 +159,8 @@ class _Question:
         counted = DealCounts.from_matches(matches, ties, units, best)
         moved = np.asarray(np.linalg.solve(information(wins, best, teams), contrasts.T), float)
         sides = moved if teams is None else teams @ moved
-        phi, degrees = _scale(counted, sides, kept[0] & kept[1])
-        return cls(wins, teams, contrasts, best, kept, phi, degrees)
+        scale = _scale(counted, sides, kept[0] & kept[1])
+        return cls(wins, teams, contrasts, best, kept, *scale)
 
     def fitted(self, pull: Floats, contrasts: Floats) -> Floats:
         """The ratings at these slopes of each contrast's profile likelihood."""
@@ -208,22 +219,25 @@ def _root_at_zero(question: _Question, contrasts: Floats) -> Floats:
     return question.root(question.fitted(pull, contrasts))
 
 
-def _scale(counts: DealCounts, moved: Floats, bounded: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Return phi of each difference, and its degrees of freedom. moved: (sides, differences), the
-    sensitivity to each strength. An unbounded difference shows no design effect of its own, so it
-    uses that of all players."""
+def _scale(
+    counts: DealCounts, moved: Floats, bounded: NDArray[np.bool_]
+) -> tuple[Floats, Floats, Floats]:
+    """Return phi of each difference, its degrees of freedom, and its extreme variance. moved:
+    (sides, differences), the sensitivity to each strength. An unbounded difference shows no design
+    effect of its own, so it uses that of all players."""
     shared = _shared(counts, len(moved))
     step = max(1, AT_ONCE // len(counts.off))
     found = [_variances(counts, moved[:, at : at + step]) for at in range(0, moved.shape[1], step)]
-    weighted, effect, deals = np.concatenate(found, axis=1)
+    weighted, effect, deals, extreme = np.concatenate(found, axis=1)
     own = np.where(bounded, deals - 1.0, 0.0)
     degrees = own + SHARED
-    return weighted * (own * effect + SHARED * shared) / degrees, degrees
+    return weighted * (own * effect + SHARED * shared) / degrees, degrees, extreme
 
 
 def _variances(counts: DealCounts, moved: Floats) -> Floats:
-    """Return for each difference, (3, differences): the variance inflation from the weights, the
-    design effect, and the effective number of deals. moved: as in `_scale`."""
+    """Return for each difference, (4, differences): the variance inflation from the weights, the
+    design effect, the effective number of deals, and the variance by the heaviest deal if all of
+    its matches end alike. moved: as in `_scale`."""
     differences = (moved[counts.first] - moved[counts.second]).T
     varied = differences**2 * counts.spread
     total = varied.sum(1)
@@ -232,8 +246,9 @@ def _variances(counts: DealCounts, moved: Floats) -> Floats:
     seen = np.add.reduceat(differences * counts.off, counts.starts, axis=1)
     alone = np.maximum(deals - 1.0, 1e-9)
     effect = (seen**2).sum(1) / total * (deals / alone) * (matches - 1.0) / matches
-    weighted = total / (differences**2 * (counts.spread / counts.weights)).sum(1)
-    return np.stack((weighted, effect, deals))
+    implied = (differences**2 * (counts.spread / counts.weights)).sum(1)
+    heaviest = np.add.reduceat(np.sqrt(varied), counts.starts, axis=1).max(1)
+    return np.stack((total / implied, effect, deals, heaviest**2 / implied))
 
 
 def _shared(counts: DealCounts, sides: int) -> float:

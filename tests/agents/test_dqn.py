@@ -220,6 +220,10 @@ def test_the_command_line_reports_and_refuses(
         game_of("games.uno.Nothing")
 
 
+def test_a_game_is_found_by_its_full_name_and_by_its_id() -> None:
+    assert type(game_of("gauntlet.games.uno.Uno")) is type(game_of("games.uno.Uno")) is Uno
+
+
 def test_the_interval_over_seeds_is_students() -> None:
     # Sd .015811 and t(.975, 4) = 2.7764: .0196 to either side.
     mean, low, high = over_seeds(np.array([0.5, 0.52, 0.48, 0.51, 0.49]))

@@ -10,14 +10,18 @@ import numpy as np
 
 from gauntlet.common.errors import IllegalAction
 from gauntlet.games.base import Action, Fact, Game, Observation, TextAction, TextMove, TextSpec
-from gauntlet.games.capabilities import Measure
+from gauntlet.games.capabilities import Measure, has_draws
 
 
 @dataclass(frozen=True)
 class Bare:
-    """The rules of another game, without its capabilities."""
+    """The rules of another game, without its capabilities, except that it may have its draws."""
 
     game: Any
+
+    @property
+    def draws(self) -> bool:
+        return has_draws(self.game)
 
     @property
     def num_seats(self) -> int:

@@ -9,7 +9,8 @@ import numpy as np
 from gauntlet.agents.actors import scripted_decision
 from gauntlet.agents.one_ply import OnePly
 from gauntlet.games.base import Action, Game, TextAction
-from gauntlet.games.capabilities import MATCH_SCORE, add_match_score, measure_values, seatings_of
+from gauntlet.games.capabilities import MATCH_SCORE, seatings_of
+from gauntlet.games.contract import values_with_score
 from gauntlet.games.playouts import scripted_move
 from tests.agents.play import moved, turn_at
 
@@ -31,9 +32,7 @@ def scores(game: Game[Any], first: str, second: str, deals: int, seed: int = 0) 
                 state = game.play(
                     state, [_move(game, state, seat, players[seat], rng) for seat in seats]
                 )
-            score = add_match_score(measure_values(game, state), game.returns(state))[
-                MATCH_SCORE.name
-            ]
+            score = values_with_score(game, state)[MATCH_SCORE.name]
             own.append(score[seating.index(0)])
         found.append(np.mean(own))
     return np.array(found)

@@ -17,7 +17,8 @@ from scipy.stats import chisquare, kstest
 
 from gauntlet.common.errors import IllegalAction
 from gauntlet.games.base import Fact, TextAction, TextMove, default_text_move
-from gauntlet.games.capabilities import measure_values, nothing_hidden
+from gauntlet.games.capabilities import nothing_hidden
+from gauntlet.games.contract import values_with_score
 from gauntlet.games.openspiel import OpenSpiel, engine
 from gauntlet.games.openspiel.engine import GameNotes, entries, notes_of
 from gauntlet.games.openspiel.game import catalogue, usual_seats
@@ -126,7 +127,7 @@ def test_openspiel_comes_to_the_same_by_the_same_actions(name: str) -> None:
             now, left = left[:count], left[count:]
             state.apply_actions(now) if count > 1 else state.apply_action(*now)
         assert state.is_terminal()
-        assert measure_values(game, last)["utility"] == tuple(state.returns())
+        assert values_with_score(game, last)["utility"] == tuple(state.returns())
 
 
 def test_a_deal_is_the_same_whoever_plays_and_others_are_others() -> None:

@@ -31,15 +31,14 @@ from gauntlet.games.capabilities import (
     Simulated,
     Speaking,
     Valued,
-    add_match_score,
     full_rules,
     has_draws,
     judgeable_measures,
-    measure_values,
     measures_of,
     nothing_hidden,
     seatings_of,
 )
+from gauntlet.games.contract import values_with_score
 from gauntlet.games.playouts import policies_of, probabilities, sample, simulate
 from gauntlet.games.uno import Uno
 from tests.games import test_conformance as conformance
@@ -144,8 +143,9 @@ def test_every_measure_is_a_figure_a_seat_in_its_range(
     assert len(known) == len(measures_of(game))
     assert known[WIN.name] == WIN
     for match in matches:
-        figures = measure_values(game, match.last)
-        assert figures.keys() == known.keys()
+        figures = values_with_score(game, match.last)
+        assert figures.keys() == known.keys() | {MATCH_SCORE.name}
+        known[MATCH_SCORE.name] = MATCH_SCORE
         for name, own in figures.items():
             assert len(own) == game.num_seats
             assert all(map(math.isfinite, own))
@@ -204,9 +204,7 @@ def test_what_a_position_is_worth_is_a_share_and_at_the_end_the_score(
     for match in matches:
         for state, _, _ in match.plies:
             assert all(0 <= game.worth(state, seat) <= 1 for seat in seats)
-        scores = add_match_score(measure_values(game, match.last), game.returns(match.last))[
-            "match_score"
-        ]
+        scores = values_with_score(game, match.last)["match_score"]
         assert [game.worth(match.last, seat) for seat in seats] == pytest.approx(list(scores))
 
 

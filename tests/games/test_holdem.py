@@ -10,8 +10,9 @@ import pytest
 
 from gauntlet.agents.search import Search
 from gauntlet.games.base import parse_move
-from gauntlet.games.capabilities import WIN, measure_values, measures_of
+from gauntlet.games.capabilities import WIN, measures_of
 from gauntlet.games.compiling import derive
+from gauntlet.games.contract import values_with_score
 from gauntlet.games.holdem import Holdem, State, game, rules
 from gauntlet.games.holdem.playouts import DEAL, believe, make_belief
 from gauntlet.games.holdem.policies import PAIRS, make_room, preflop
@@ -94,7 +95,7 @@ def test_a_match_ends_with_all_chips_or_is_flagged() -> None:
     state = after(short, "RAISE_3BB", "FOLD")
     assert short.to_move(state) == ()
     assert short.returns(state) == (0.01, -0.01)
-    found = measure_values(short, state)
+    found = values_with_score(short, state)
     assert found["capped"] == (1.0, 1.0)
     assert found[WIN.name] == (1.0, 0.0)
     assert found["bb_per_hand"] == (1.0, -1.0)

@@ -18,7 +18,8 @@ from scipy.stats import chisquare
 
 from gauntlet.games.air_land_sea import AirLandSea
 from gauntlet.games.base import Game, default_text_move
-from gauntlet.games.capabilities import Redealt, measures_of, values_with_score
+from gauntlet.games.capabilities import Redealt, measures_of
+from gauntlet.games.contract import values_with_score
 from gauntlet.games.holdem import Holdem
 from gauntlet.games.openspiel.game import OpenSpiel
 from gauntlet.games.pit import Pit

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gauntlet.games.base import TextAction, TextMove, move_with
-from gauntlet.games.capabilities import measure_values
+from gauntlet.games.contract import values_with_score
 from gauntlet.games.playouts import policies_of
 from gauntlet.games.rock_paper_scissors import RockPaperScissors
 from gauntlet.games.tic_tac_toe import TicTacToe
@@ -122,7 +122,7 @@ def test_the_measures_of_a_match() -> None:
     """Six guesses: half, whole, none, alike in outcome, whole, wrong."""
     game, said = H_C, ["H B", "H C", "-", "J A", "h c", "A B"]
     figures = {
-        n: own[0] for n, own in measure_values(game, guessing(game, dealt(game), said)).items()
+        n: own[0] for n, own in values_with_score(game, guessing(game, dealt(game), said)).items()
     }
     assert game.measures[0].name == "sir"
     assert (figures["sir"], figures["win"]) == (2 / 6, 0.0)
@@ -138,12 +138,12 @@ def test_the_measures_of_a_match() -> None:
     assert figures["brier"] == pytest.approx(np.mean(briers))
     assert figures["same_outcome"] == np.mean([b < 1e-9 for b in briers]) * 5 / 6
     assert figures["understood"] == 2
-    right = measure_values(game, guessing(game, dealt(game), ["H C"]))
+    right = values_with_score(game, guessing(game, dealt(game), ["H C"]))
     assert (right["win"], right["union"], right["spikes"]) == ((1.0,), (0.0,), (0.0,))
 
 
 def test_a_match_without_any_guess_loses_most() -> None:
-    figures = measure_values(H_C, guessing(H_C, dealt(H_C), ["-"]))
+    figures = values_with_score(H_C, guessing(H_C, dealt(H_C), ["-"]))
     assert (figures["sir"], figures["null_rate"]) == ((0.0,), (1.0,))
     assert {name: figures[name][0] for name in WORST} == WORST
     assert figures["understood"] == (7.0,)
@@ -154,7 +154,7 @@ def test_a_match_without_any_guess_loses_most() -> None:
 )
 def test_pairs_that_no_loss_distinguishes_are_flagged(players: str, alike: int, blind: int) -> None:
     game = Watch(of=RPS, players=tuple(players))
-    figures = measure_values(game, guessing(game, dealt(game), ["A A"]))
+    figures = values_with_score(game, guessing(game, dealt(game), ["A A"]))
     assert (figures["alike"], figures["blind"]) == ((alike,), (blind,))
 
 

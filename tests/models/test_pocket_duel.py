@@ -26,14 +26,11 @@ from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine.local import Local
 from gauntlet.training.pocket import train
 from gauntlet.training.pocket.duel import course, evaluate
-from gauntlet.training.pocket.duel.cards import Cards
-from gauntlet.training.pocket.duel.course import Encoder, tree
+from gauntlet.training.pocket.duel.course import Encoder, card_turns, grid_lessons, tree
 from gauntlet.training.pocket.duel.evaluate import METHODS, play
-from gauntlet.training.pocket.duel.marks import Marks
 from gauntlet.training.pocket.duel.prompt_parsing import parse_prompt
 from gauntlet.training.pocket.duel.replies import exchanges
-from gauntlet.training.pocket.duel.tables import card_turns, grid_lessons
-from gauntlet.training.pocket.duel.tutor import knowing, reply
+from gauntlet.training.pocket.duel.tutor import Cards, Marks, knowing, reply
 from tests.agents.play import drive
 
 SHORT = 60

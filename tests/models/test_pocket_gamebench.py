@@ -28,8 +28,7 @@ from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine.local import Local
 from gauntlet.training.pocket import train
 from gauntlet.training.pocket.gamebench import evaluate, tables
-from gauntlet.training.pocket.gamebench.course import Writer, prompt_text
-from gauntlet.training.pocket.gamebench.phrases import reply_text
+from gauntlet.training.pocket.gamebench.course import Writer, prompt_text, reply_text
 from gauntlet.training.pocket.gamebench.tables import TABLES, Lesson, lessons, words
 from gauntlet.training.pocket.writing import softmax
 from tests.agents.play import drive

@@ -22,10 +22,9 @@ from gauntlet.games.watch import Watch
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine.local import Local
 from gauntlet.training.pocket import train
-from gauntlet.training.pocket.observer import course, rounds, words
-from gauntlet.training.pocket.observer.course import Writer
+from gauntlet.training.pocket.observer import course, rounds
+from gauntlet.training.pocket.observer.course import Question, QuestionSampler, Writer, questions
 from gauntlet.training.pocket.observer.evaluate import decide_all, turns, watch, watching
-from gauntlet.training.pocket.observer.replies import Question, QuestionSampler, questions
 
 
 @pytest.fixture(scope="module")
@@ -81,24 +80,24 @@ def test_a_lesson_is_put_as_the_method_puts_it() -> None:
 
 def test_a_reply_is_one_that_the_method_reads() -> None:
     game = short("H C")
-    text = words.reply(("N", "X"), 0.43, ("one phrase", "another"))
+    text = course.reply(("N", "X"), 0.43, ("one phrase", "another"))
     answer = object_in(text)
     assert guess_in(answer, game) == (CODES.index("N"), CODES.index("X"))
     assert notes(answer) == {"confidence": 0.45, "reasoning": "one phrase; another"}
-    assert "reasoning" not in json.loads(words.reply(("N", "X"), 0.43))
+    assert "reasoning" not in json.loads(course.reply(("N", "X"), 0.43))
 
 
 def test_reasons_tell_what_was_thrown_what_is_guessed_and_how_sure_that_is() -> None:
     hands = np.array([[0, 1], [0, 2], [1, 1], [0, 2]])
-    assert words.reasons(hands, ("K", "Z"), 0.1) == (
+    assert course.reasons(hands, ("K", "Z"), 0.1) == (
         "player 1 threw rock most often",
         "player 2 threw no hand most often",
         "player 1 leans to rock, then paper",
         "player 2 copies the last hand of player 1",
         "other strategies fit as well",
     )
-    assert words.observed(np.array([0, 0, 4])) == "threw nothing but scissors"
-    assert [words.habit(code) for code in "ADFJ"] == [
+    assert course.observed(np.array([0, 0, 4])) == "threw nothing but scissors"
+    assert [course.habit(code) for code in "ADFJ"] == [
         "never changes",
         "has no favourite",
         "avoids paper",
@@ -114,7 +113,7 @@ def test_a_round_is_a_token_and_a_reply_a_few(tokenizer: PreTrainedTokenizerFast
     for asked in sample_questions(60, 5):
         tree = writer.tree(asked, rng)
         text = tokenizer.decode(tree.stem)
-        whole = re.sub(words.DROPPED, "", asked.prompt.text)
+        whole = re.sub(course.DROPPED, "", asked.prompt.text)
         assert text.startswith(whole)
         assert len(tree.stem) < len(asked.hands) + (100 if "not in the form" in text else 45)
         assert json.loads(text[len(whole) :]).get("confidence", CONFIDENCE) <= 1

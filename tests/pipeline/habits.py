@@ -38,6 +38,18 @@ class Remembering:
 
 
 @dataclass(frozen=True)
+class Learning:
+    """Takes the first option, and the last one once it has had 100 turns."""
+
+    turns: list[int] = field(default_factory=list, compare=False)
+
+    def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
+        self.turns.append(len(turn.options))
+        return Decision(0 if len(self.turns) <= 100 else len(turn.options) - 1)
+        yield
+
+
+@dataclass(frozen=True)
 class Scoring:
     """Scores the options' letters by itself, without a prompting method."""
 

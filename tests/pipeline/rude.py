@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -44,11 +44,19 @@ VALUES: dict[str, Any] = {
     "alike": ("left", "left"),
     "numbers": (1, 2),
     "raises": ZeroDivisionError("of the game"),
+    "five": (5, -5),
+    "two": (2.0, -2.0),
+    "draw": (0.0, 0.0),
+    "half": (1.0, 0.0),
+    "break": ("go\nleft", "right"),
+    "spaced": (" left", "right"),
+    "far": {"score": (10.0, 1.0)},
+    "twins": (Fact("Steps", "1"), Fact("Steps", "2")),
 }
 
 
 @dataclass(frozen=True)
-class Rude:
+class Plain:
     """A game that breaks the contract if the first move was 1: after `at` moves `method` returns
     the bad value called `value`. With the method "endless" the match never ends."""
 
@@ -85,7 +93,7 @@ class Rude:
     def observe(self, state: State, seat: int) -> Any:
         options = self._or("options", state, ("left", "right"))
         history = tuple(f"player {at % 2} took {move}" for at, move in enumerate(state))
-        facts = (Fact("Steps", str(len(state))),)
+        facts = self._or("facts", state, (Fact("Steps", str(len(state))),))
         seen = Observation("Rude", seat, "Go left or right.", facts, history, options, state)
         return self._or("observe", state, seen)
 
@@ -93,12 +101,24 @@ class Rude:
         right = (1.0, -1.0) if sum(state) > 1 else (-1.0, 1.0)
         return self._or("returns", state, right)
 
+    def show(self, state: State) -> Any:
+        return self._or("show", state, f"steps: {state}")
+
+
+@dataclass(frozen=True)
+class Drawn(Plain):
+    """The same with draws."""
+
+    draws: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class Rude(Plain):
+    """The same with a score."""
+
     @property
     def measures(self) -> Sequence[Measure]:
         return (WIN, Measure("score", 0.0, 9.0))
 
     def measure(self, state: State) -> Any:
         return self._or("measure", state, {"score": (float(sum(state)), 1.0)})
-
-    def show(self, state: State) -> Any:
-        return self._or("show", state, f"steps: {state}")

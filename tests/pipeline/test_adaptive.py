@@ -205,6 +205,7 @@ def test_a_limit_leaves_the_verdict_open(
         (("deals=auto",), "most deals"),
         (("noise_floor=true",), "noise_floor=false"),
         (("controls=[first]",), "no controls"),
+        (("rotate=false",), "rotate=false"),
         (("model.seed=1,2", "players=[vanilla,first]"), "one model and prompt"),
         (("verdict=best",), "verdict"),
         (("round_deals=0",), "round_deals"),

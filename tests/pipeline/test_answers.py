@@ -153,7 +153,31 @@ def test_each_seating_has_its_own_answers() -> None:
     assert "Do they help the partner? (x, uno, coop)" in questions
 
 
+def test_limits_name_their_game_where_there_are_several() -> None:
+    first = cell("a", "cloze", 0.5)
+    nim = replace(first.about, labels={**first.about.labels, "game": "nim"}, name="other")
+    cautions = answers(made_of([first, replace(first, about=nim)]))
+    limits = [sentence for one in cautions if one.caution for sentence in one.sentences]
+    assert [sentence.partition(":")[0] for sentence in limits] == ["uno solo", "nim solo"]
+
+
 # --- verdict
+
+
+def few(*results: CellResults) -> list[CellResults]:
+    """The same cells after three deals."""
+    firsts = [Outcomes.from_outcomes(one.about.key, [*one.outcomes][:3]) for one in results]
+    return [
+        replace(one, outcomes=own, complete_deals=3)
+        for one, own in zip(results, firsts, strict=True)
+    ]
+
+
+def test_too_few_deals_to_show_any_difference_are_said_to_be_so() -> None:
+    cells = few(cell("a", "cloze", 0.56), cell("a", "rap", 0.57))
+    assert "with 3 deals no difference could be shown" in said(*cells)
+    (limits,) = [one.sentences for one in answers(made_of(cells)) if one.caution]
+    assert "a difference of any size would have been missed" in limits[-1]
 
 
 def said(*cells: CellResults, **tables: pd.DataFrame) -> str:

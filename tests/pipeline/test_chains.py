@@ -20,7 +20,7 @@ from gauntlet.models.fake import Fake
 from gauntlet.pipeline.config.read import MOST_SEED
 from gauntlet.pipeline.log.exchanges import exchange
 from gauntlet.pipeline.log.schema import Clock, MatchRecord
-from gauntlet.pipeline.plan.cells import digest
+from gauntlet.pipeline.plan.cells import Player, digest
 from gauntlet.pipeline.plan.rng import deal_key, stream, streams
 from gauntlet.pipeline.play.chains import (
     Answered,
@@ -49,6 +49,7 @@ from tests.pipeline.records import decided, ended
 Result = TypeVar("Result")
 
 GAMES = [TicTacToe(), RockPaperScissors(rounds=3)]
+FAKE = Player("fake", Asking(), Fake(), None)
 PLAYERS = ((Asking(rounds=2, together=3), Fake(1)), (Asking(rounds=3), Fake(2)))
 
 
@@ -101,7 +102,7 @@ def test_several_requests_come_back_in_the_order_in_which_they_were_asked(
         return (yield (score("a"), score("b"), score("c")))
 
     asked: list[dict[str, Any]] = []
-    chain = answer_questions(thinking(), Fake(), asked, {})
+    chain = answer_questions(thinking(), FAKE, asked, {})
     asks = next(chain)
     assert [text_of(each.request) for each in asks] == ["a", "b", "c"]
     replies = [Scores(((float(-number), 0.0),), (1,)) for number in range(3)]
@@ -119,11 +120,9 @@ def test_a_single_request_is_sent_a_reply_and_a_tuple_of_one_a_tuple() -> None:
         return (yield question)
 
     reply = fakes_reply(ask("a"))
-    assert run(answer_questions(thinking(score("a")), Fake(), [], {}), lambda _: reply) == reply
-    assert run(answer_questions(thinking((score("a"),)), Fake(), [], {}), lambda _: reply) == (
-        reply,
-    )
-    assert run(answer_questions(thinking(()), Fake(), [], {}), lambda _: reply) == ()
+    assert run(answer_questions(thinking(score("a")), FAKE, [], {}), lambda _: reply) == reply
+    assert run(answer_questions(thinking((score("a"),)), FAKE, [], {}), lambda _: reply) == (reply,)
+    assert run(answer_questions(thinking(()), FAKE, [], {}), lambda _: reply) == ()
 
 
 def test_an_error_of_one_chain_is_the_error_of_all() -> None:

@@ -103,6 +103,8 @@ IMPORTED = {
     "import sys\nsys.exit()\n": "line 2: SystemExit",
     "raise BaseException('x')\n": "line 1: BaseException: x",
     "import nopenope\n": "line 1: ModuleNotFoundError: No module named 'nopenope'",
+    "from games.base import Game\n": "line 1: ImportError: games.base is gauntlet.games.base",
+    "import pipeline.log\n": "line 1: ImportError: pipeline.log is gauntlet.pipeline.log",
 }
 
 BUILT = {

@@ -123,7 +123,9 @@ def test_a_folder_where_a_file_belongs_is_named(
     sweep: Sweep, folder: Path, refusal: Refusal, name: str, line: str
 ) -> None:
     (folder / name).mkdir(parents=True)
-    assert f"{folder}/{line}" in refusal(sweep("game=tic_tac_toe", "prompt=cloze", "deals=1"))
+    said = refusal(sweep("game=tic_tac_toe", "prompt=cloze", "deals=1"))
+    assert f"{folder}/{line}" in said
+    assert "safe" not in said, "nothing was played"
 
 
 def test_a_place_that_cannot_be_written_is_named(

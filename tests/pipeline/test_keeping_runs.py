@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import shutil
 import stat
 import subprocess
@@ -17,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from gauntlet.pipeline import track, verify
+from gauntlet.pipeline import report, status, track, verify
 from gauntlet.pipeline.library import Shelf
 from gauntlet.pipeline.log.archive import others
 from gauntlet.pipeline.log.folder import Folder
@@ -29,6 +30,8 @@ from gauntlet.pipeline.tables.registry import load_cells
 from tests.nodes import ROOT
 from tests.pipeline.conftest import Capsys, Once, Refusal
 from tests.pipeline.stores import runs
+from tests.test_absent import refusal as absence
+from tests.test_absent import typed
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # mlflow's own
 
@@ -131,7 +134,7 @@ runs.main(sys.argv[2:])
 """
 
 
-@pytest.mark.parametrize("at", ["track:main", "archive:unpacked", "shutil:copytree"])
+@pytest.mark.parametrize("at", ["track:log_runs", "archive:unpacked", "shutil:copytree"])
 def test_a_killed_import_is_no_finished_one_and_goes_on(
     at: str, played: Path, store: Path, tmp_path: Path, refusal: Refusal, capsys: Capsys
 ) -> None:
@@ -140,9 +143,12 @@ def test_a_killed_import_is_no_finished_one_and_goes_on(
     command = ["import", str(played), str(new), *more]
     killed = subprocess.run([sys.executable, "-c", KILLED, at, *command], cwd=ROOT)
     assert killed.returncode == 9
-    assert new.exists() == (at == "track:main") == Folder(new).import_file.exists()
+    assert new.exists() == (at == "track:log_runs") == Folder(new).import_file.exists()
     if new.exists():
         assert state_of(Shelf(Folder(new))) == "importing"
+        for look in (verify.main, status.main, report.main):
+            assert look([str(new)]) == 0
+            assert f"runs import {played} {new}" in " ".join(capsys.readouterr().out.split())
         other = shutil.copytree(played, tmp_path / "other")
         assert "exists already" in refusal(main(["import", str(other), str(new), *more]))
     assert main(command) == 0
@@ -151,6 +157,22 @@ def test_a_killed_import_is_no_finished_one_and_goes_on(
     assert state_of(Shelf(Folder(new))) == "imported"
     assert [*tmp_path.glob(".unfinished-*")] == []
     assert "exists already" in refusal(main(command))
+
+
+def test_runs_are_kept_in_order_without_mlflow_though_there_is_a_store(
+    played: Path, tmp_path: Path
+) -> None:
+    """`rm` would leave runs in the store that nobody can find: it removes nothing."""
+    a, b = tmp_path / "a", tmp_path / "b"
+    commands = (f"import {played} {a}", f"note {a} hello", f"mv {a} {b}", f"rm --yes {b}")
+    done = typed(tmp_path, *(f"pipeline.runs {words} --store ." for words in commands))
+    assert done.stderr == "STATUS 0\n" * 3 + absence("mlflow", "tracking"), done.stdout
+    assert len(re.findall("warning: mlflow is not installed", done.stdout)) == 3
+    assert not a.exists()
+    kept = Folder(b)
+    assert kept.note["note"] == "hello"
+    assert not kept.import_file.exists()
+    assert (kept.path / "summary.csv").exists()
 
 
 def test_mv_to_another_disk_leaves_no_half_of_a_folder(
@@ -312,3 +334,6 @@ def test_a_packed_log_is_whole_and_names_no_machine(
     told = capsys.readouterr().out
     assert f"{first}: 3 lines read, 2 matches played again as recorded, all is well" in told
     assert "must end in .tar.xz" in refusal(main(["pack", str(played), str(tmp_path / "x.zip")]))
+    before = file.read_bytes()
+    assert "exists already" in refusal(main(["pack", str(played), str(file)]))
+    assert file.read_bytes() == before

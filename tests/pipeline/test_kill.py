@@ -263,7 +263,12 @@ def test_the_loop_notes_a_signal_and_the_second_is_not_noted(capsys: Capsys) -> 
 
 @pytest.mark.parametrize(("most", "rule"), [(100, "fixed"), (100, "precision"), (5, "fixed")])
 def test_after_ctrl_c_nobody_waits_for_luck_or_for_the_tables_of_many_matches(
-    sweep: Sweep, folder: Path, monkeypatch: pytest.MonkeyPatch, most: int, rule: str
+    sweep: Sweep,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Capsys,
+    most: int,
+    rule: str,
 ) -> None:
     """In UNO a match's luck takes as long as many matches. The same command takes it all up."""
 
@@ -282,6 +287,7 @@ def test_after_ctrl_c_nobody_waits_for_luck_or_for_the_tables_of_many_matches(
         patch.setattr("gauntlet.pipeline.judging.stopping.SOON", 100)
         assert sweep(*words, f"deals={DEALS}") == INTERRUPTED
     assert 8 <= len(matches(folder)) < DEALS
+    assert f"played {len(matches(folder)):,} of {DEALS:,} matches" in capsys.readouterr().out
     assert (Folder(folder).status or {})["state"] == "interrupted"
     assert (folder / "summary.csv").exists() == (most == 100)
     assert sweep(*words, f"deals={DEALS}") == 0

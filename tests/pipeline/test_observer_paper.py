@@ -18,7 +18,7 @@ from gauntlet.games.rock_paper_scissors.strategies import CODES, likelihoods
 from gauntlet.games.watch import Watch, observation
 from gauntlet.games.watch.transcript import measure, policy_outcomes
 from gauntlet.papers import reproduce
-from gauntlet.papers.observer import figures, ideal, rows, totals, views
+from gauntlet.papers.observer import ideal, reproduction, rows, totals
 from gauntlet.papers.observer import reproduction as observer
 from gauntlet.papers.observer.runs import WatchedMatch, same_outcomes, watched_matches
 from gauntlet.papers.published import paper
@@ -81,10 +81,10 @@ def test_what_no_loss_tells_apart_is_flagged() -> None:
     found = [match("DY", ["DY", "AD"]), match("HC", HC[1])]
     for table in (totals.totals(found), totals.unions(found), totals.by_round(found)):
         assert set(table.loc[table["match_up"] == "D-Y", "alike"]) == {46}
-    shown = text(views.table1_view(totals.totals(found), "Table 1"))
+    shown = text(reproduction.table1_view(totals.totals(found), "Table 1"))
     assert "D-Y*" in shown
     assert "H-C*" not in shown
-    assert figures.match_up_label("D-Y") == "D-Y (46 pairs alike)"
+    assert reproduction.match_up_label("D-Y") == "D-Y (46 pairs alike)"
 
 
 def text(view: Any) -> str:
@@ -151,12 +151,12 @@ def test_quoted_shares_are_those_of_so_many_throws() -> None:
 
 def test_reasons_are_told_with_what_was_guessed() -> None:
     own = [match("NG", guesses, "m") for guesses in (["NG", "NA", "-"], ["AA", "NG"], ["NA"])]
-    found = views.reasons(own)
+    found = reproduction.reasons(own)
     assert found["guess"].tolist() == ["-", "N-G", "N-A"]
     assert found["round"].tolist() == [3, 2, 1]
     assert found["right"].tolist() == [False, True, False]
-    assert "all paper; no rock" in text(views.reasons_view(found, ["m"]))
-    assert "no model gave reasons" in text(views.reasons_view(found.head(0), []))
+    assert "all paper; no rock" in text(reproduction.reasons_view(found, ["m"]))
+    assert "no model gave reasons" in text(reproduction.reasons_view(found.head(0), []))
 
 
 def played(settings: Any, models: Sequence[str], extra: Any = None) -> list[WatchedMatch]:

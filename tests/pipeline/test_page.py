@@ -16,8 +16,7 @@ from gauntlet.models.exchanges import TextExchange
 from gauntlet.pipeline import replay, report
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.lines import line
-from gauntlet.pipeline.tables.media.match_pages import match_page
-from gauntlet.pipeline.tables.media.page import LONGEST, HeadingIds, clip
+from gauntlet.pipeline.tables.media.page import LONGEST, HeadingIds, clip, match_page
 from gauntlet.pipeline.tables.media.run_metadata import facts, run_differences
 from gauntlet.pipeline.tables.registry import load_cells
 from gauntlet.pipeline.tables.sweep.diagnostics import sample, situation

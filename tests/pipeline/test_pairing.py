@@ -70,6 +70,23 @@ def test_up_to_a_bound_every_two_are_paired_as_ever() -> None:
     assert choose_pairs([*cells, cell("fake[seed=1]", "cloze[moves=0]")]).rule == "factor"
 
 
+@pytest.mark.parametrize("rule", ["all", "factor", "first", "uno b x"])
+def test_cells_are_compared_in_the_same_seats_alone(rule: str) -> None:
+    """As many results from each seat: a seat can be worth as much as a player."""
+
+    def seated(name: str, *seats: tuple[int, ...]) -> CellResults:
+        a = cell(name, "x")
+        return replace(a, about=replace(a.about, seats=seats, players=("p", "q")))
+
+    first, second = seated("a", (0,)), seated("b", (1,))
+    both, twice = seated("c", (0,), (1,)), seated("d", (1,), (0,), (1,), (0,))
+    apart = [first, second, both]
+    assert names([first, replace(second, about=replace(second.about, seats=((0,),)))], rule)
+    assert names(apart, rule) == set()
+    assert choose_pairs(apart, rule).apart == 3
+    assert choose_pairs([*apart, twice], "all").chosen == [(2, 3)]
+
+
 def test_of_many_cells_those_within_a_factor_and_of_very_many_those_with_its_first_value() -> None:
     some = choose_pairs(grid(10, 10))
     assert (some.rule, len(some.chosen), some.possible) == ("factor", 900, 4950)

@@ -27,6 +27,7 @@ from gauntlet.games.watch.game import Watch
 from gauntlet.models.base import Detail, Finish, Generate, Generation, Reply, Request
 from gauntlet.models.exchanges import Exchange
 from gauntlet.pipeline.log.schema import DecisionRecord
+from gauntlet.pipeline.plan.cells import Player
 from gauntlet.pipeline.play.chains import Answered, answer_questions
 from gauntlet.pipeline.tables.sweep.reply_audit import Audit, classify, reprompted
 from gauntlet.pipeline.viewer.match import decision_view
@@ -62,9 +63,10 @@ def record_of(
 
     asked: list[Exchange] = []
     statics: dict[str, str] = {}
-    source: Any = object()
+    model: Any = object()
     agent = LLM(method, "ask_again", again) if again else LLM(method, "fallback")
-    chain = answer_questions(agent.decide(turn, np.random.default_rng(1)), source, asked, statics)
+    player = Player("tested", agent, model, None)
+    chain = answer_questions(agent.decide(turn, np.random.default_rng(1)), player, asked, statics)
     decision = _run(chain, reply)
     record = decided(
         1,

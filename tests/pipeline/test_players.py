@@ -197,14 +197,38 @@ def test_an_agent_without_a_method_asks_the_model_that_its_player_names(
     assert (described.labels["model"], described.labels["prompt"]) == ("fake", "-")
 
 
+@pytest.mark.parametrize("agent", ["random", "minimax_eps"])
+def test_a_scripted_agent_of_ours_is_not_labelled_by_a_model_that_it_never_asks(
+    built: Built, conf: Path, agent: str
+) -> None:
+    wrapped = "{_target_: gauntlet.agents.epsilon_random.EpsilonRandom, agent: {_target_: %s}}"
+    written = "random" if agent == "random" else wrapped % "gauntlet.agents.random.Random"
+    (conf / "player" / "mine.yaml").write_text(f"agent: {written}\nmodel: fake\n")
+    (described,) = built("seats.1.player=mine", more(conf), "game=tic_tac_toe")
+    assert described["labels"]["model"] == described["labels"]["prompt"] == "-"
+    assert described["players"][1] == "mine"
+    assert "model" not in described["identity"]["players"][1]
+
+
+def test_a_model_that_a_users_agent_never_asks_is_named_in_the_warning(
+    sweep: Sweep, conf: Path, folder: Path
+) -> None:
+    player = "agent: {_target_: tests.pipeline.habits.Remembering}\nmodel: fake\n"
+    (conf / "player" / "mine.yaml").write_text(player)
+    own = ("game=tic_tac_toe", "packages=[tests]", more(conf))
+    assert sweep(*own, "seats.1.agent=null", "seats.1.player=mine", "deals=2") == 0
+    assert "never asked its model, fake" in pd.read_csv(folder / "summary.csv")["warning"][0]
+
+
 def test_an_agent_that_asks_without_a_model_ends_the_run_in_a_line(
     sweep: Sweep, conf: Path, capsys: Capsys
 ) -> None:
     (conf / "player" / "mine.yaml").write_text(SCORING)
     own = ("game=tic_tac_toe", "packages=[tests]", more(conf))
     assert sweep(*own, "seats.1.agent=null", "seats.1.player=mine", "deals=2") == 2
-    error = capsys.readouterr().err
-    assert error.startswith("gauntlet: Scoring.decide asks a model, but the player has none")
+    shown, error = capsys.readouterr()
+    assert "safe" not in shown
+    assert error.startswith("gauntlet: Scoring asks a model, but the player has none")
     assert error.count("\n") == 1
 
 

@@ -15,15 +15,18 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from gauntlet.common.errors import ModelError
+from gauntlet.common.errors import ModelError, UserError
 from gauntlet.models.base import Generate, Generation, Reply, Request
 from gauntlet.models.fake import FakeModel
-from gauntlet.pipeline import report, status
+from gauntlet.pipeline import report, status, verify
+from gauntlet.pipeline.compare import compare
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.plan.cells import Task
 from gauntlet.pipeline.play.admission import Admission
 from gauntlet.pipeline.play.match import Table
 from gauntlet.pipeline.sweep import preflight, run_sweep
+from gauntlet.pipeline.tables.sweep.contest import load_contest
+from gauntlet.pipeline.tables.sweep.verdict import saved_verdict
 from tests import hostile
 from tests.hostile import at_work
 from tests.pipeline.conftest import Capsys, Sweep
@@ -87,7 +90,7 @@ def test_a_cell_whose_first_matches_fail_alike_is_stopped_and_tried_again_by_the
     )
     (stopped,) = lines(said, "stopped ")
     assert stopped == (
-        "stopped  uno-solo-llm.fake.cloze: 3 matches failed alike; the next run retries"
+        "stopped  uno-solo-llm.fake.cloze: its first 3 failed alike; the next run retries"
     )
     assert said.index(failed) < said.index(stopped) < said.index("played 40 of 80 matches")
     assert "played 40 of 80 matches, 3 failed, " in said
@@ -118,7 +121,7 @@ def test_on_a_terminal_each_is_one_row_of_80_columns(
     (stopped,) = {row for row in rows if row.startswith("stopped ")}
     assert max(map(len, (failed, stopped))) <= 80
     assert re.match(r"failed   ….*counterfactual: a prompt of \d+ tokens exceeds the", failed)
-    assert stopped.endswith("counterfactual: 5 matches failed alike; the next run retries")
+    assert stopped.endswith("counterfactual: its first 5 failed alike; the next run retries")
     assert any("0/9, 5 failed" in row for row in rows)
 
 
@@ -354,7 +357,9 @@ def test_what_a_later_run_plays_counts_as_failed_no_more(
     assert "failed" not in summary(folder)["warning"][0]
 
 
-REMEMBERING = ("agent=fixed", "~agent.place", "agent._target_=tests.pipeline.habits.Remembering")
+HABIT = ("agent=fixed", "~agent.place", "agent._target_=tests.pipeline.habits")
+REMEMBERING = (*HABIT[:2], f"{HABIT[2]}.Remembering")
+LEARNING = (*HABIT[:2], f"{HABIT[2]}.Learning")
 OWN = ("game=tic_tac_toe", "packages=[tests]")
 
 
@@ -370,6 +375,86 @@ def test_an_agent_with_state_of_its_own_between_matches_is_named(
     (line,) = replayed(capsys.readouterr().out)
     assert "seat 1 (fixed" in line
     assert re.search(r"decisions\.\d\.chosen is \d, not \d", line)
+
+
+def unclaimed(folder: Path) -> list[bool]:
+    """Of every cell of the summary, whether it has no p and a warning that says why."""
+    rows = summary(folder)
+    return [
+        row["p"] == row["p_holm"] == "" and "not reproducible" in row["warning"]
+        for _, row in rows.iterrows()
+    ]
+
+
+def test_nothing_is_claimed_about_an_agent_with_state_by_any_reader_of_the_folder(
+    sweep: Sweep, folder: Path, tmp_path: Path, capsys: Capsys
+) -> None:
+    """The finding is kept: by `report`, a run that goes on, `compare` and `ratings`."""
+    assert sweep(*OWN, *REMEMBERING, "seats.0.agent=random,first", "deals=50") == 0
+    kept = Folder(folder).unrepeatable
+    assert {*kept} == {about.key for about in Folder(folder).all_cells()}
+    assert unclaimed(folder) == [True, True]
+    (folder / "summary.csv").unlink()
+    assert report.main([str(folder)]) == 0
+    assert unclaimed(folder) == [True, True]
+    assert "Nothing is claimed about" in (folder / "report.html").read_text()
+    assert all("Nothing is claimed" in line for line in saved_verdict(folder))
+    assert sweep(*OWN, *REMEMBERING, "seats.0.agent=random,first", "deals=60") == 0
+    assert unclaimed(folder) == [True, True]
+    assert Folder(folder).unrepeatable == kept
+    other = tmp_path / "other"
+    seats = ("seats.0.agent=random,first", "agent=random", f"output_dir={other}")
+    assert sweep(*OWN, *seats, "deals=60") == 0
+    assert unclaimed(other) == [False, False]
+    assert compare(folder, other)["pairs"]["p"].isna().all()
+    with pytest.raises(UserError, match="2 cells left out"):
+        load_contest([folder]).check("half")
+
+
+def test_state_that_matters_only_later_shows_in_the_last_matches(
+    sweep: Sweep, folder: Path, capsys: Capsys
+) -> None:
+    assert sweep(*OWN, *LEARNING, "deals=100") == 0
+    assert len(replayed(capsys.readouterr().out)) == 1
+    assert unclaimed(folder) == [True]
+
+
+def test_verify_replays_every_match_with_players_that_remember_none(
+    sweep: Sweep, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the order of the log a remembering player would repeat all its matches."""
+    assert sweep(*OWN, *REMEMBERING, "deals=20", "concurrent_matches=1") == 0
+    monkeypatch.setenv("GAUNTLET_PACKAGES", "tests")
+    assert verify.main([str(folder), "--replay", "all"]) == 1
+
+
+@pytest.fixture
+def remembering(tmp_path: Path) -> str:
+    """The player `mine`, which has state of its own."""
+    (tmp_path / "conf" / "player").mkdir(parents=True)
+    player = "agent: {_target_: tests.pipeline.habits.Remembering}\n"
+    (tmp_path / "conf" / "player" / "mine.yaml").write_text(player)
+    return f"--config-dir={tmp_path / 'conf'}"
+
+
+def test_a_round_robin_claims_nothing_about_an_agent_with_state(
+    sweep: Sweep, folder: Path, remembering: str
+) -> None:
+    robin = ("pairing=round_robin", "players=[mine,random,first]")
+    assert sweep(*OWN, *robin, remembering, "deals=20") == 0
+    assert sorted(unclaimed(folder)) == [False, True, True]
+    shared = pd.read_csv(folder / "shared_opponents.csv")
+    assert shared[["low", "high"]].isna().all(axis=None)
+
+
+def test_an_adaptive_sweep_claims_nothing_about_an_agent_with_state(
+    sweep: Sweep, folder: Path, remembering: str
+) -> None:
+    pair = ("pairing=adaptive", "players=[mine,minimax]", "verdict=pair", "round_deals=8")
+    assert sweep(*OWN, *pair, remembering, "deals=40") == 0
+    (row,) = pd.read_csv(folder / "tournament.csv").to_dict("records")
+    assert row["verdict"] == "open"
+    assert len(Folder(folder).rounds) == 1, "no round follows"
 
 
 @pytest.mark.parametrize(

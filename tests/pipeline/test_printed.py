@@ -18,7 +18,7 @@ import pytest
 from gauntlet.pipeline import report as command
 from gauntlet.pipeline.tables import registry
 from gauntlet.pipeline.tables.media import latex
-from gauntlet.pipeline.tables.media.paper_config import PaperConfig
+from gauntlet.pipeline.tables.media.latex import PaperConfig
 from gauntlet.pipeline.tables.registry import PAPER, ROWS, Results, Sheet, sheets
 from gauntlet.pipeline.tables.sweep import report
 from gauntlet.pipeline.tables.sweep.report import drawings

@@ -16,7 +16,7 @@ from gauntlet.models.fake import Fake
 from gauntlet.pipeline.play import queues
 from gauntlet.pipeline.play.chains import Ask
 from gauntlet.pipeline.play.queues import BatchQueue, Delivery, Queue, SlotQueue, queue_for
-from gauntlet.pipeline.play.width import FIRST, Width
+from gauntlet.pipeline.play.scheduler import FIRST, Width
 from tests.pipeline.asking import Answering, Empty, Late, ask, text_of
 
 SECONDS = 10.0

@@ -36,7 +36,7 @@ FILES = ("ratings", "ratings_by_game", "ratings_pairs", "ratings_left_out")
 def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A round robin at 3 x 3, and one at 4 x 4 of two of its players."""
     where = tmp_path_factory.mktemp("ratings")
-    few = (*ROBIN[:2], "players=[random,greedy]", "game.size=4", "rotate=false", "deals=3")
+    few = (*ROBIN[:2], "players=[random,greedy]", "game.size=4", "rotate=true", "deals=3")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(where)
         patch.setattr("gauntlet.pipeline.tables.sweep.report.drawings", lambda *_: {})
@@ -59,7 +59,7 @@ def test_a_contest_has_every_match_with_its_score(played: tuple[Path, Path]) -> 
     assert found.games == ["tic_tac_toe", "tic_tac_toe[size=4]"]
     records = {path.name: list(Folder(path).matches()) for path in played}
     assert len(found.game_matches(0)) == len(records["small"]) == 3 * 6 * 2
-    assert len(found.game_matches(1)) == len(records["large"]) == 3
+    assert len(found.game_matches(1)) == len(records["large"]) == 3 * 2
     won = sum((record.returns[seat] + 1) / 2 for record in records["large"]
               for seat in record.measured)  # fmt: skip
     assert found.game_matches(1).points[2, 0] == pytest.approx(won)
@@ -78,15 +78,42 @@ def test_a_folder_that_is_named_twice_counts_once(played: tuple[Path, Path]) -> 
 
 def test_who_helps_is_on_the_side_of_whom_it_helps(sweep: Sweep, folder: Path) -> None:
     """Seat 2, random, helps seat 1: their side has its result, and is as strong as their mean."""
-    assert sweep("game=uno", "seats=coop", "agent=random", "deals=8") == 0
+    assert sweep("game=uno", "seats=coop", "agent=random", "deals=8", "rotate=true") == 0
     found = load_contest([folder])
     assert found.matches.teams is not None
     assert found.matches.teams.tolist() == [[0.5, 0.5], [0, 1]]
-    records = sorted(Folder(folder).matches(), key=lambda one: one.deal)
-    apart = [record.returns[0] - record.returns[1] for record in records]
-    assert found.matches.scores.tolist() == [(1 + np.sign(each)) / 2 for each in apart]
-    assert (found.matches.first == 1).all()
-    assert rated(found.matches).matches.tolist() == [8, 8]
+    scores = 0.0
+    for record in Folder(folder).matches():  # rotation r puts player p in seat p + r
+        helped, other = ((player + record.rotation) % 3 for player in (1, 0))
+        scores += (1 + np.sign(record.returns[helped] - record.returns[other])) / 2
+    assert found.matches.points[0, 1] == scores
+    assert rated(found.matches).matches.tolist() == [24, 24]
+
+
+def test_players_who_kept_their_seats_are_not_rated(
+    sweep: Sweep, folder: Path, capsys: Capsys
+) -> None:
+    """The first of every pairing would lead by what its seat is worth."""
+    here, there = folder / "here", folder / "there"
+    for where, players in ((here, "[random,greedy]"), (there, "[greedy,random]")):
+        words = (*ROBIN[:2], "rotate=false", "deals=4", f"output_dir={where}")
+        assert sweep(*words, f"players={players}") == 0
+    assert load_contest([here]).unrotated == 1
+    assert len(load_contest([here]).matches) == 0
+    capsys.readouterr()
+    assert ratings.main([str(here)]) == 2
+    assert "rotate=true" in capsys.readouterr().err
+    both = load_contest([here, there])
+    assert (both.unrotated, len(both.matches), both.swapped) == (0, 8, True)
+
+
+def test_seats_that_beat_each_other_in_a_circle_are_no_circle_of_players() -> None:
+    """In every rotation of three, each player is before the same one twice and behind it once."""
+    circle = [(0, 1), (1, 2), (2, 0)]
+    pairs = [*circle, *circle, *((b, a) for a, b in circle)] * 40
+    found = contest_of_pairs(pairs, 3)
+    assert not rate_contest(found, rated)["ratings_cycles"].empty
+    assert rate_contest(replace(found, swapped=False), rated)["ratings_cycles"].empty
 
 
 THREE = ("game=uno", "seats=three_random", "seats.0.player=random", "seats.1.player=rule",
@@ -154,6 +181,7 @@ def test_scores_of_a_measure_are_shares_of_its_range(sweep: Sweep, folder: Path)
     ranked, shared = (load_contest([folder], scoring=way) for way in ("rank", "measure"))
     assert ranked.matches.scores.tolist() == shared.matches.scores.tolist()
     assert set(shared.matches.scores) <= {0.0, 0.5, 1.0}
+    assert not ranked.swapped
 
 
 def test_another_measure_and_chosen_matches_are_noted(
@@ -225,7 +253,8 @@ def test_players_of_one_name_and_other_settings_are_two(
 
 def test_a_model_is_one_player_in_all_games(sweep: Sweep, folder: Path) -> None:
     """Although its prompts differ by game."""
-    assert sweep("game=tic_tac_toe,rock_paper_scissors", "prompt=cloze", "deals=2") == 0
+    games = "game=tic_tac_toe,rock_paper_scissors"
+    assert sweep(games, "prompt=cloze", "deals=2", "rotate=true") == 0
     found = load_contest([folder])
     assert sorted(found.games) == ["rock_paper_scissors", "tic_tac_toe"]
     assert found.players == ["llm.fake.cloze", "random"]
@@ -243,7 +272,7 @@ def test_the_command_writes_tables_and_figures(
     assert next(iter(overall.index)) == "minimax"
     assert overall.loc["random", "rating"] < 0 < overall.loc["greedy", "rating"]
     assert (overall["low"] < overall["rating"]).all()
-    assert overall.loc["greedy", ["matches", "games"]].tolist() == [24 + 3, 2]
+    assert overall.loc["greedy", ["matches", "games"]].tolist() == [24 + 6, 2]
     by_game = read(out, "ratings_by_game").set_index(["game", "player"])
     assert np.isnan(by_game.loc[("tic_tac_toe[size=4]", "minimax"), "rating"])
     left = read(out, "ratings_left_out").set_index(["without", "player"])

@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from gauntlet.models.fake import Fake
 from gauntlet.papers import reproduce, reproductions
 from gauntlet.papers.gamebench import matches
 from gauntlet.papers.llm_uno import reproduction as llm_uno
-from gauntlet.papers.llm_uno.settings import setting_rows
+from gauntlet.papers.llm_uno.reproduction import setting_rows
 from gauntlet.papers.published import (
     COLUMNS,
     exact_row,
@@ -57,6 +58,7 @@ def reproduced(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reproductions, "command", in_this_process)
         patch.setattr(llm_uno, "available", lambda models: ["fake"])
+        patch.setattr(reproduce, "source_of", lambda model: Fake())
         patch.chdir(out)
         assert reproduce.main([*arguments, "launch=inline", "tracking=none"]) == 0
     return out

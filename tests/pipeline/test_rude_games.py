@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from gauntlet.agents import minimax
+from gauntlet.agents.base import Decision, Thinking, Turn
+from gauntlet.agents.epsilon_random import EpsilonRandom
 from gauntlet.agents.random import Random
+from gauntlet.agents.reordered import Reordered
 from gauntlet.common.errors import UserError
 from gauntlet.games.drawing import draw_view
-from gauntlet.games.playouts import simulate
+from gauntlet.games.playouts import random_playout, results, simulate
+from gauntlet.models.fake import Fake
 from gauntlet.pipeline import replay, verify
 from gauntlet.pipeline.log.lines import check
 from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.plan import baseline
 from gauntlet.pipeline.play.chains import run
 from gauntlet.pipeline.play.match import play
 from gauntlet.pipeline.play.scheduler import FEW, Scheduler
@@ -24,20 +31,22 @@ from tests.pipeline.conftest import Capsys, Refusal, Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.packed import html_of, unpacked
 from tests.pipeline.records import decided, ended
-from tests.pipeline.rude import VALUES, Rude
+from tests.pipeline.rude import VALUES, Drawn, Plain, Rude
 
 FAULTS = {
     "to_move": ("seat", "list", "absent", "below", "twice", "bool", "none", "number", "text"),
     "legal": ("empty", "same", "floats", "int64", "strings", "bool", "list", "none", "seat"),
     "observe": ("none", "text", "empty"),
-    "options": ("empty", "few", "numbers", "none", "list", "text", "alike"),
+    "options": (*("empty", "few", "numbers", "none", "list", "text", "alike", "break", "spaced"),),
+    "facts": ("empty", "none", "strings", "twins"),
     "returns": (
         *("three", "one", "none", "number", "text", "bool", "not_a_number", "infinite"),
         *("nothing", "strings", "empty"),
     ),
-    "measure": ("none", "many", "other", "empty"),
+    "measure": ("none", "many", "other", "empty", "far"),
 }
 LAST = {"returns", "measure"}
+RANDOM = Random()
 GAME = ("game=tic_tac_toe", "~game.size", "~game.win_length", "packages=[tests]", "agent=random")
 RUDE = (*GAME, "game._target_=tests.pipeline.rude.Rude", "measure=win", "model=fake")
 
@@ -46,9 +55,30 @@ def words(method: str, value: str, at: int) -> tuple[str, ...]:
     return (*RUDE, f"+game.method={method}", f"+game.value={value}", f"+game.at={at}")
 
 
-def played(game: Rude) -> list[MatchRecord | UserError]:
-    """What becomes of some matches of random players."""
-    cell, ends = cell_of(game, (Random(), None), (Random(), None)), list[MatchRecord | UserError]()
+@dataclass(frozen=True)
+class Odd:
+    """Asks these questions, then decides for the value."""
+
+    value: Any
+    questions: tuple[Any, ...] = ()
+
+    def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
+        yield from self.questions
+        decision: Decision = self.value
+        return decision
+
+
+@dataclass(frozen=True)
+class Plainly:
+    """Forgets to be a generator."""
+
+    def decide(self, turn: Turn, rng: np.random.Generator) -> Any:
+        return Decision(0)
+
+
+def played(game: Plain, agent: Any = RANDOM) -> list[MatchRecord | UserError]:
+    """What becomes of some matches of these players."""
+    cell, ends = cell_of(game, (agent, Fake()), (agent, Fake())), list[MatchRecord | UserError]()
     for task in tasks_of(cell, 12):
         try:
             ends.append(run(play(cell, task, 1), fakes_reply))
@@ -66,12 +96,94 @@ def test_a_wrong_value_is_the_games_fault(method: str, value: str) -> None:
     faults = {str(one) for one in ends if isinstance(one, UserError)}
     assert 0 < sum(isinstance(one, MatchRecord) for one in ends) < len(ends)
     (fault,) = faults
-    name = "observe" if method == "options" or value == "same" else method
+    name = "observe" if method in ("options", "facts") or value == "same" else method
     assert fault.startswith(f"Rude.{name} ")
     shown = ("left", "right") if value == "same" else VALUES[value]
-    assert str(shown["score"] if value == "many" else shown) in fault
+    if value == "twins":
+        shown = ("Steps", "Steps")
+    if value in ("many", "far"):
+        shown = shown["score"]
+    assert repr(shown) in fault
     assert "; it must be " in fault
     assert "\n" not in fault
+
+
+@pytest.mark.parametrize("value", ["five", "two", "draw", "half"])
+def test_returns_of_a_game_that_counts_nothing(value: str) -> None:
+    """From -1 to 1, and 0 only for a draw that the game declares."""
+    game = Plain(method="returns", value=value, at=3)
+    faults = {str(one) for one in played(game) if isinstance(one, UserError)}
+    (fault,) = faults
+    assert fault.startswith(f"Plain.returns returned {tuple(map(float, VALUES[value]))}; it must ")
+    drawn = played(Drawn(method="returns", value=value, at=3))
+    assert any(isinstance(one, UserError) for one in drawn) == (value != "draw")
+
+
+UNPLAYED = [
+    *(("to_move", value) for value in FAULTS["to_move"]),
+    *(("legal", value) for value in FAULTS["legal"] if value != "same"),
+    *(("returns", value) for value in (*FAULTS["returns"], "five", "two")),
+]
+
+
+@pytest.mark.parametrize(("method", "value"), UNPLAYED)
+def test_a_wrong_value_is_the_games_fault_in_playouts_too(method: str, value: str) -> None:
+    """Of baselines, luck and searches."""
+    game = Rude(method=method, value=value, at=3 if method in LAST else 1)
+    state = game.deal(np.random.default_rng(0))
+    for attempt in (
+        lambda: simulate(game, ("random",) * 2, 12, 0),
+        lambda: results(game, state, 0, ("random",) * 2, 12, 0, hidden=False),
+        lambda: [*map(random_playout(game), [state] * 12, [np.random.default_rng(1)] * 12)],
+        lambda: minimax.outcome(game, state),
+    ):
+        with pytest.raises(UserError, match=rf"^Rude\.{method} returned .*; it must be "):
+            attempt()
+
+
+@pytest.mark.parametrize("value", ["none", "other", "many", "far"])
+def test_a_wrong_measure_is_the_games_fault_in_a_baseline_too(value: str) -> None:
+    game = Rude(method="measure", value=value, at=3)
+    cell = replace(cell_of(game, (Random(), None), (Random(), None)), baseline="random")
+    with pytest.raises(UserError, match=r"^Rude\.measure .*; it must be "):
+        baseline.measure(replace(cell, measure="score"), 1)
+
+
+@pytest.mark.parametrize(
+    ("value", "line"),
+    [
+        (None, "decide returned None; it must be a Decision"),
+        (0, "decide returned 0; it must be a Decision"),
+        (Decision(7), "decide returned the option 7; it must be an int from 0 to 1"),
+        (Decision(-1), "decide returned the option -1; it must be an int from 0 to 1"),
+        (Decision(np.int64(1)), "decide returned the option np.int64(1); it must be an int"),
+        (Decision(True), "decide returned the option True; it must be an int from 0 to 1"),
+        (Decision(0, scores=(1.0,)), "decide returned scores (1.0,); it must be (), or 2 numbers"),
+        (Decision(0, scores=(1.0, float("nan"))), "decide returned scores (1.0, nan); it must"),
+        (Decision(0, chances=(0.3, 0.3)), "decide returned chances (0.3, 0.3); it must be (), or"),
+        (Decision(0, status="great"), "decide returned the status 'great'; it must be one of"),  # type: ignore[arg-type]
+        (Decision(0, attempts=-1), "decide returned the attempts -1; it must be an int from 0"),
+        (Decision(0, notes=[1]), "decide returned notes [1]; it must be a mapping"),  # type: ignore[arg-type]
+        (Decision(0, forfeit=True), "decide returned forfeit True; it must be False: "),
+    ],
+    ids=repr,
+)
+def test_a_wrong_decision_is_the_agents_fault(value: Any, line: str) -> None:
+    for agent in (Odd(value), EpsilonRandom(Odd(value), 0.0), Reordered(Odd(value))):
+        (fault,) = {str(end) for end in played(Rude(), agent)}
+        assert fault.startswith(f"Odd.{line}")
+
+
+@pytest.mark.parametrize("question", ["hello?", None, ["a"], ("a",)], ids=repr)
+def test_a_question_that_is_no_request_is_the_agents_fault(question: Any) -> None:
+    (fault,) = {str(end) for end in played(Rude(), Odd(Decision(0), (question,)))}
+    assert fault.startswith(f"Odd.decide yielded {question!r}; it must be a request ")
+
+
+def test_an_agent_that_is_no_generator_is_named() -> None:
+    (fault,) = {str(end) for end in played(Rude(), Plainly())}
+    assert fault.startswith("Plainly.decide returned Decision(option=0")
+    assert "; it must be a generator: " in fault
 
 
 @pytest.mark.parametrize("value", ["whole", "numpy", "float32"])

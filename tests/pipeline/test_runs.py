@@ -18,10 +18,9 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.lines import line
 from gauntlet.pipeline.log.schema import Clock, MatchRecord
 from gauntlet.pipeline.tables.sweep import report
-from gauntlet.pipeline.tracking.sampled import CLOSE, FALLBACK, FIRST, striking
 from gauntlet.pipeline.tracking.spans import traces_of
 from gauntlet.pipeline.tracking.store import NOTE_TAG, PARENT_TAG, TAG
-from gauntlet.pipeline.tracking.traces import WHY_TAG, trace_id
+from gauntlet.pipeline.tracking.traces import CLOSE, FALLBACK, FIRST, WHY_TAG, striking, trace_id
 from tests.pipeline.conftest import FAST, Sweep
 from tests.pipeline.records import decided, ended, scored
 from tests.pipeline.stores import client_of, table_of
@@ -129,7 +128,7 @@ def test_times_are_those_of_play(runs: list[Any]) -> None:
 
 
 def test_a_copied_folder_ends_no_later_than_its_run_said(place: Path) -> None:
-    from gauntlet.pipeline.tracking.played import spans
+    from gauntlet.pipeline.tracking.params import spans
 
     folder = Folder(place / "out")
     about = folder.sweep_cells()[0]

@@ -22,7 +22,7 @@ from gauntlet.pipeline import compare, export, metrics, replay, report, status, 
 from gauntlet.pipeline.config.nodes import build
 from gauntlet.pipeline.library import Library
 from gauntlet.pipeline.publish import __main__ as publish
-from gauntlet.pipeline.tables.media.match_pages import match_page
+from gauntlet.pipeline.tables.media.page import match_page
 from gauntlet.pipeline.viewer.match import Answer, DecisionView, MatchView, Ply, PromptView
 from gauntlet.pipeline.viewer.terminal import show
 from tests.nodes import ROOT
@@ -53,6 +53,12 @@ def test_only_own_dataclasses_are_built(target: str | None, why: str) -> None:
     with pytest.raises(UserError, match=re.escape(why)) as refused:
         build({"_target_": target, "command": "true"}, "model", ())
     assert "\n" not in str(refused.value)
+
+
+def test_a_refused_package_is_named_with_those_that_are_allowed() -> None:
+    with pytest.raises(UserError) as refused:
+        build({"_target_": "mine.nim.Nim"}, "game", ("ours",))
+    assert {"packages=[ours,mine]", "GAUNTLET_PACKAGES=ours,mine"} <= {*str(refused.value).split()}
 
 
 def test_what_is_only_imported_somewhere_is_not_named_there(

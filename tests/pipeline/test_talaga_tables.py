@@ -12,13 +12,14 @@ import pandas as pd
 import pytest
 
 from gauntlet.games.tic_tac_toe import State, TicTacToe
+from gauntlet.models.fake import Fake
 from gauntlet.papers import reproduce, reproductions
 from gauntlet.papers.published import COLUMNS, frame, paper
 from gauntlet.papers.talaga import chips, rows
 from gauntlet.papers.talaga import reproduction as talaga
 from gauntlet.papers.talaga.costs import costs
 from gauntlet.papers.talaga.ends import Ends, model_name, results_by_pair, results_by_player
-from gauntlet.papers.talaga.figures import chip_curves
+from gauntlet.papers.talaga.reproduction import chip_curves
 from gauntlet.papers.verdicts import Estimate
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.tables.registry import read_table
@@ -268,6 +269,7 @@ def reproduced(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reproductions, "command", in_this_process)
         patch.setattr(talaga, "available", lambda models: ["fake"])
+        patch.setattr(reproduce, "source_of", lambda model: Fake())
         patch.chdir(out)
         words = ["talaga", "--models", "fake,nowhere", "--deals", "1", "--out", str(out)]
         assert reproduce.main([*words, "launch=inline", "tracking=none"]) == 0

@@ -12,10 +12,12 @@ from unittest.mock import patch
 
 import pandas as pd
 import pytest
+from rich.console import Console
 
 from gauntlet.common import terminal as width
 from gauntlet.common.conf_folders import conf_folders
 from gauntlet.pipeline.config.yaml_files import first_sentence
+from gauntlet.pipeline.log import progress
 from gauntlet.pipeline.run import main
 from gauntlet.pipeline.tables.sweep.controls import CONTROLS
 from gauntlet.pipeline.tables.sweep.terminal import show
@@ -76,6 +78,16 @@ def test_every_choice_has_a_line_of_help() -> None:
         file for file in files if not first_sentence(file.parent.name, file.stem, conf_folders())
     ]
     assert unsaid == []
+
+
+def test_no_bar_where_there_is_nothing_to_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "PATIENCE", -1.0)
+    for total in (0, 3):
+        out = Console(file=io.StringIO())
+        with progress.Waiting(out, "traces", "matches", done="traced") as waiting:
+            waiting.reach(total, total)
+        assert isinstance(out.file, io.StringIO)
+        assert bool(out.file.getvalue()) == bool(total)
 
 
 if __name__ == "__main__":

@@ -16,9 +16,9 @@ from gauntlet.papers import reproductions
 from gauntlet.papers.published import paper
 from gauntlet.papers.uno_arena import reproduction as uno_arena
 from gauntlet.papers.uno_arena import tables as uno_arena_tables
-from gauntlet.papers.uno_arena.blocks import our_block, paper_block, read_traces
 from gauntlet.papers.uno_arena.changes import Side, change, ranked
 from gauntlet.papers.uno_arena.lines import Line, published_lines
+from gauntlet.papers.uno_arena.reproduction import our_block, paper_block, read_traces
 from gauntlet.papers.uno_arena.rows import change_rows, correlation_rows, table_rows, trace_rows
 from gauntlet.papers.uno_arena.tables import Block, marks
 from gauntlet.papers.verdicts import Estimate

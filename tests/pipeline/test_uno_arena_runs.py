@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 from gauntlet.papers import reproduce, reproductions
-from gauntlet.papers.uno_arena import blocks as uno_arena_blocks
 from gauntlet.papers.uno_arena import reproduction as uno_arena
 from gauntlet.pipeline.config.read import SweepConfig
 from gauntlet.pipeline.judging.metric_rows import JudgedCell
@@ -181,7 +180,7 @@ def test_a_model_has_lines_of_its_own_in_every_table(with_a_model: Path) -> None
 def test_table_5_is_paired_with_the_whole_and_goes_to_mlflow(with_a_model: Path) -> None:
     folder = with_a_model / "uno_arena_tutri"
     table = pd.read_csv(folder / "metrics" / "ablation.csv").set_index("player")
-    assert list(table.index) == [f"fake.{part}" for part in uno_arena_blocks.VARIANTS.values()]
+    assert list(table.index) == [f"fake.{part}" for part in uno_arena.VARIANTS.values()]
     assert table["p_holm"].notna().tolist() == [False, True, True, True]
     client = client_of(with_a_model / "store")
     places = [found.experiment_id for found in client.search_experiments()]

@@ -12,6 +12,7 @@ from scipy.stats import t
 
 from benchmarks.leagues import coverage, table
 from gauntlet.papers.gamebench.bootstrap import as_gamebench, draw_by_match, spectral
+from gauntlet.stats import means, profile
 from gauntlet.stats.bradley_terry import beats, penalised
 from gauntlet.stats.matches import Matches, Ties
 from gauntlet.stats.ratings import By, rated, without_each
@@ -213,6 +214,26 @@ def test_deals_that_all_end_alike_still_leave_a_width() -> None:
     rows = [(seat, 1 - seat, 1.0, 0, deal) for deal in range(20) for seat in (0, 1)]
     low, high = rated(matches(rows, 2)).limits
     assert low[0] < -0.01 < 0.01 < high[0]
+
+
+@pytest.mark.parametrize("number", [10, 100])
+@pytest.mark.parametrize("scores", [[0.5], [1.0, 0.0]])
+def test_deals_that_all_tie_have_the_limits_of_their_range(
+    number: int, scores: list[float]
+) -> None:
+    """About those of `means`, where one more deal may end at either end of the range."""
+    rows = [(0, 1, score, 0, deal) for deal in range(number) for score in scores]
+    low, high = (end[0] * 2 for end in rated(matches(rows, 2)).limits)
+    least, most = map(float, means.limits(np.full(number, 0.5), (0.0, 1.0), 0.9))
+    assert (low, high) == pytest.approx((logit(least), logit(most)), rel=0.15)
+
+
+def test_limits_and_p_values_of_alike_deals_agree() -> None:
+    played = matches([(0, 1, 0.75, 0, deal) for deal in range(10)], 2)
+    (above,), _ = profile.tails(played, "half", played.units, np.array([0]), np.array([[0.0, 1.0]]))
+    low, _ = rated(played, level=1 - 2 * above).limits
+    assert low[0] == pytest.approx(0.0, abs=1e-6)
+    assert above == pytest.approx(float(means.p_value(np.full(10, 0.75), (0, 1), 0.5)), abs=0.02)
 
 
 CAREFUL = ("two matches, one deal", "two matches, two deals")

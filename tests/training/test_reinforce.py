@@ -18,9 +18,8 @@ from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.training.environment.credit import seat_policies
 from gauntlet.training.environment.environment import Environment
 from gauntlet.training.gradient import values
-from gauntlet.training.gradient.matches import Choice, play
 from gauntlet.training.gradient.policy import Policy
-from gauntlet.training.gradient.reinforce import Learner, entropy, main, parse
+from gauntlet.training.gradient.reinforce import Choice, Learner, entropy, main, parse, play
 from gauntlet.training.gradient.values import Values
 
 POCKET = Path(__file__).parents[2] / "gauntlet" / "models/pocket/weights"

@@ -14,6 +14,7 @@ from gauntlet.agents.base import Decision, Thinking, Turn
 from gauntlet.agents.dqn.network import Network, load
 from gauntlet.common.errors import Stopped
 from gauntlet.games.base import Game, Observation
+from gauntlet.games.contract import observation, seats_to_move
 
 SHIPPED = Path(__file__).parent / "weights"
 
@@ -93,7 +94,7 @@ class DQN:
     def _fits(self, network: Network, game: Any) -> None:
         """Raises ValueError if the network's shape does not match the game's."""
         dealt = game.deal(np.random.default_rng(0))
-        told = game.encode(game.observe(dealt, game.to_move(dealt)[0]))
+        told = game.encode(observation(game, dealt, seats_to_move(game, dealt)[0]))
         wanted = len(told), game.num_codes
         shape = len(network.weights[0]), network.weights[-1].shape[1]
         if shape != wanted:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from gauntlet.agents.prompting.base import Asking, Unusable, check_moves
 from gauntlet.agents.prompting.cloze import LETTERS, prompts
 from gauntlet.agents.prompting.scoring import Scoring
 from gauntlet.games.base import Game, default_text_move
+from gauntlet.games.contract import seats_to_move
 from gauntlet.models.base import Score, Scores
 
 Logs = tuple[float, ...]
@@ -157,14 +157,15 @@ def sampled_turns(game: Game[Any], seat: int, goal: Goal, plies: int) -> Iterato
     New deals start as games end."""
     state, deals = None, 0
     for _ in range(plies):
-        if state is None or not game.to_move(state):
+        if state is None or not seats_to_move(game, state):
             rng = np.random.default_rng([SEED, deals])
             state, deals = game.deal(rng), deals + 1
         moves = []
-        for mover in game.to_move(state):
-            options = game.legal(state, mover)
+        for mover in seats_to_move(game, state):
+            turn = Turn.at(game, state, mover, goal)
+            options = turn.options
             if mover == seat and len(options) > 1:
-                yield Turn(game, options, goal, partial(game.observe, state, seat))
+                yield turn
             moves.append(default_text_move(options[rng.integers(len(options))], rng))
         if moves:
             state = game.play(state, moves)

@@ -21,9 +21,9 @@ import numpy as np
 
 from gauntlet.games.base import Action, Game, Observation, TextAction, TextSpec
 from gauntlet.games.capabilities import Measure, Simulated
-from gauntlet.games.contract import check_length
+from gauntlet.games.contract import check_length, legal_actions, observation, seats_to_move
 from gauntlet.games.playouts import policy_probabilities, scripted_move, simulate
-from gauntlet.games.watch import observation
+from gauntlet.games.watch import observation as scoring
 
 Moves = tuple[Action, ...]
 
@@ -106,7 +106,7 @@ class Transcript:
     def opening(self) -> Observation:
         """What the first seat to move knows before the first move."""
         start = self.starts[0]
-        return self.game.observe(start, self.game.to_move(start)[0])
+        return observation(self.game, start, seats_to_move(self.game, start)[0])
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
@@ -140,7 +140,7 @@ def _play_to_end(
 ) -> tuple[Moves, ...]:
     """Return the moves of one game to its end. Raises UserError if it does not end."""
     history: list[Moves] = []
-    while seats := game.to_move(state):
+    while seats := seats_to_move(game, state):
         check_length(game, len(history))
         history.append(
             tuple(scripted_move(game, state, seat, policies[seat], rng) for seat in seats)
@@ -151,9 +151,10 @@ def _play_to_end(
 
 def _step(game: Game[Any], state: Any, moves: Moves) -> Step:
     acted = []
-    for seat, move in zip(game.to_move(state), moves, strict=True):
-        numbers = [int(option) for option in game.legal(state, seat)]
-        acted.append(SeatAction(seat, game.observe(state, seat), numbers.index(int(move))))
+    for seat, move in zip(seats_to_move(game, state), moves, strict=True):
+        options = legal_actions(game, state, seat)
+        seen = observation(game, state, seat, options)
+        acted.append(SeatAction(seat, seen, [*map(int, options)].index(int(move))))
     return Step(moves, tuple(acted))
 
 
@@ -223,7 +224,7 @@ GAMES = 500
 is about two points."""
 
 LOSSES = ("ce", "brier", "ev_loss", "union")
-WORST = {"ce": -float(np.log(observation.EPS)), "brier": 2.0, "ev_loss": 4.0, "union": 1.0}
+WORST = {"ce": -float(np.log(scoring.EPS)), "brier": 2.0, "ev_loss": 4.0, "union": 1.0}
 """The maximum of each, which a match without any guess gets."""
 
 Guess = tuple[int, ...]
@@ -286,16 +287,16 @@ class PolicyOutcomes:
     def alike(self, truth: int) -> np.ndarray:
         """Return which tuples no loss distinguishes from this one, itself included: bool of shape
         (tuples,)."""
-        return observation.indistinguishable(self.chances, self.chances[truth])
+        return scoring.indistinguishable(self.chances, self.chances[truth])
 
     def curves(self, truth: int, guesses: Sequence[int | None]) -> dict[str, np.ndarray]:
         """Return each of LOSSES per guess, NaN for an abstention."""
         places = [truth if guess is None else guess for guess in guesses]
         real, guessed = self.chances[truth], self.chances[places]
         losses = {
-            "ce": np.maximum(observation.cross_entropy(real, guessed), 0.0),  # EPS takes it below 0
-            "brier": observation.brier(real, guessed),
-            "ev_loss": observation.ev_loss(real, guessed, self.worth),
+            "ce": np.maximum(scoring.cross_entropy(real, guessed), 0.0),  # EPS takes it below 0
+            "brier": scoring.brier(real, guessed),
+            "ev_loss": scoring.ev_loss(real, guessed, self.worth),
             "union": self.losses[places, truth],
         }
         null = np.array([guess is None for guess in guesses])
@@ -320,7 +321,7 @@ def policy_outcomes(game: Game[Any], policies: tuple[str, ...]) -> PolicyOutcome
     else:
         chances = np.array([_shares(game, players) for players in tuples])
     worth = (1.0, 0.0, *(-1.0 for _ in range(chances.shape[1] - 2)))
-    losses = observation.union(chances, chances[:, None], chances, worth=worth)
+    losses = scoring.union(chances, chances[:, None], chances, worth=worth)
     return PolicyOutcomes(chances, worth, losses)
 
 
@@ -364,7 +365,7 @@ def measure(
 ) -> dict[str, float]:
     """Return each of `measures_of` for a finished match."""
     named = [[policies[one] for one in guess] if guess else None for guess in guesses]
-    found = observation.identified([policies[one] for one in truth], named)
+    found = scoring.identified([policies[one] for one in truth], named)
     figures = {"sir": found.sir, "null_rate": found.null_rate, "lag": float(found.lag)}
     figures |= {f"sir_{name}": share for name, share in zip(names, found.each, strict=True)}
     if outlook is None:
@@ -376,8 +377,8 @@ def measure(
     figures["same_outcome"] = float(np.mean([at is not None and alike[at] for at in places]))
     figures |= {"alike": float(alike.sum()), "blind": float(_blind(alike.reshape(shape), truth))}
     for name, curve in curves.items():
-        figures[name] = _or_worst(observation.course(curve).mean, name)
-    course = observation.course(curves["union"])
+        figures[name] = _or_worst(scoring.course(curve).mean, name)
+    course = scoring.course(curves["union"])
     figures["late"] = _or_worst(course.late, "union")
     return figures | {"understood": float(course.understood), "spikes": float(course.spikes)}
 

@@ -8,16 +8,21 @@ shown corrected.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import Any
 
-from rich.console import RenderableType
+import numpy as np
+import pandas as pd
+from rich.console import Group, RenderableType
+from rich.text import Text
 
 from gauntlet.common.disk import write_atomically
-from gauntlet.papers.gamebench import rows, views
+from gauntlet.common.terminal import WrappedTable
+from gauntlet.papers.gamebench import rows
 from gauntlet.papers.gamebench.figures import figures
 from gauntlet.papers.gamebench.matches import WHERE, load_matches, missing_file_message
-from gauntlet.papers.gamebench.tables import PublishedResults, corrected, table
+from gauntlet.papers.gamebench.tables import OVERALL, PublishedResults, corrected, heading, table
 from gauntlet.papers.published import Row, frame, paper
 from gauntlet.papers.reproductions import Reproduction, Settings
 from gauntlet.pipeline.tables.commands.rating_figures import rating_figures
@@ -61,7 +66,7 @@ def reproduce(settings: Settings) -> Reproduction:
                 write_atomically(tables / f"gamebench_{name}.csv", game_table.to_csv(index=False))
                 right = corrected(published, game_table).to_csv()
                 write_atomically(tables / f"gamebench_{name}_corrected.csv", right)
-                renderables.append(views.table_view(published, game_table, name))
+                renderables.append(table_view(published, game_table, name))
             renderables += project_ratings(settings, recomputed)
         if tournament is not None:
             renderables += map(sheet_view, rating_sheets(tournament))
@@ -69,9 +74,7 @@ def reproduce(settings: Settings) -> Reproduction:
                 {f"gamebench_own_{name}": one for name, one in rating_figures(tournament)},
                 figures_dir,
             )
-    return Reproduction(
-        comparison, [*renderables, views.summary(comparison)], [tables, figures_dir]
-    )
+    return Reproduction(comparison, [*renderables, summary(comparison)], [tables, figures_dir])
 
 
 def lines(recomputed: PublishedResults | None, own_ratings: Results | None) -> Iterator[Row]:
@@ -105,3 +108,49 @@ def round_robin(settings: Settings) -> Results:
     where.mkdir(parents=True, exist_ok=True)
     write_ratings(ratings, where)
     return ratings
+
+
+# --- Tables 1 and 2 for the terminal, under the right headings
+
+TITLES = {"table1": "Table 1: ratings", "table2": "Table 2: mean scores"}
+FOOT = (
+    "Under each game's own heading; in brackets what is printed, under the heading in the second "
+    "line. Empty: nobody played, though Table 1 has a rating. *: of ties alone, which do not count."
+)
+
+
+def table_view(reported: Mapping[str, Any], ratings: pd.DataFrame, name: str) -> RenderableType:
+    """ratings: from `tables.table`."""
+    grid = WrappedTable(header_style="dim")
+    order = [OVERALL, *reported["games"]]
+    fields = {
+        (row["agent"], heading(reported, row["game"])): row for row in ratings.to_dict("records")
+    }
+    first = next(iter(reported["agents"]))
+    grid.add_column("agent", no_wrap=True)
+    for short in order:
+        title = f"{short}\n({fields[first, short]['printed_column']})"
+        grid.add_column(title, justify="right", no_wrap=True)
+    for agent in reported["agents"]:
+        grid.add_row(agent, *(_field(fields[agent, short]) for short in order))
+    return Group(Text(TITLES[name], "bold"), grid, Text(FOOT, "dim"))
+
+
+def _field(row: Mapping[Any, Any]) -> str:
+    mine = "" if np.isnan(row["corrected"]) else f"{row['corrected']:.2f}"
+    alone = "*" if row["matches"] and row["matches"] == row["ties"] else ""
+    printed = "NaN" if np.isnan(row["printed"]) else f"{row['printed']:.2f}"
+    return f"{mine}{alone}\n({printed})"
+
+
+def summary(frame: pd.DataFrame) -> str:
+    """Return the number of rows with each verdict, by table, and the largest difference."""
+    lines = []
+    for part in ("table1", "table2", "table3", "fig2"):
+        own = frame[frame["id"].str.startswith(f"gamebench.{part}.")]
+        verdicts = ", ".join(f"{n} {said}" for said, n in own["verdict"].value_counts().items())
+        most = own["gap"].abs().max()
+        lines.append(
+            f"{part}: {verdicts}" + ("" if np.isnan(most) else f"; at most {most:.3f} off")
+        )
+    return "\n".join(lines)

@@ -12,9 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from rich.console import RenderableType
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from rich.console import Group, RenderableType
+from rich.text import Text
 
 from gauntlet.common.disk import write_atomically
+from gauntlet.common.terminal import WrappedTable
 from gauntlet.games.holdem.words import NAMES as ACTIONS
 from gauntlet.papers.published import Row, frame, paper, view
 from gauntlet.papers.reproductions import Reproduction, Settings, available
@@ -22,11 +27,11 @@ from gauntlet.papers.talaga import chips, rows
 from gauntlet.papers.talaga.costs import COLUMNS as COSTS
 from gauntlet.papers.talaga.costs import costs
 from gauntlet.papers.talaga.ends import Ends, Met, results_by_pair, results_by_player
-from gauntlet.papers.talaga.figures import Pairs, chip_curves
-from gauntlet.papers.talaga.views import cost_view, table1_view
+from gauntlet.papers.talaga.rows import our_name
 from gauntlet.papers.verdicts import COMPARED
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.tables.media import plot_style
+from gauntlet.pipeline.tables.media.plot_style import COLOURS, DASHES, MUTED
 
 MODELS, DEALS = "pocket_duel", 10
 """Default model and deals: minutes with a small model on a laptop."""
@@ -220,3 +225,91 @@ def views(
     for model, one in by_model.items():
         yield table1_view(reported, one.met, model)
         yield cost_view(one.costs, model)
+
+
+# --- tables for the terminal
+
+
+def table1_view(reported: Mapping[str, Any], ends_by_pair: Met, model: str) -> RenderableType:
+    """Win rates of row against column, in percent: ours, and the paper's in brackets."""
+    grid = _table()
+    for heading in ("", *reported["players"]):
+        grid.add_column(heading, justify="right" if heading else "left", no_wrap=True)
+    for name, line in reported["table1"]["rows"].items():
+        cells = []
+        for other, value in zip(reported["players"], line, strict=True):
+            ends = ends_by_pair.get((our_name(name), our_name(other)))
+            mine = f"{ends['all'].win.value:.0f}" if ends else "-"
+            cells.append("" if value is None else f"{mine} ({value:g})")
+        grid.add_row(name, *cells)
+    return Group(Text(f"Table 1, {model}: wins in %, in brackets the paper's", "bold"), grid)
+
+
+def cost_view(costs: pd.DataFrame, model: str) -> RenderableType:
+    """Calls and tokens per move, by game and method."""
+    grid = _table()
+    headings = ("game", "method", "moves", "calls", "tokens in", "tokens out", "fallbacks")
+    for at, heading in enumerate(headings):
+        grid.add_column(heading, justify="right" if at > 1 else "left", no_wrap=True)
+    for _, cost in costs.iterrows():
+        each = (f"{cost[name]:,.1f}" for name in ("calls", "tokens_in", "tokens_out"))
+        shares = f"{100 * cost['fallbacks']:.1f}%"
+        grid.add_row(cost["game"], cost["method"], f"{cost['decisions']:,}", *each, shares)
+    return Group(Text(f"What a move cost, {model}", "bold"), grid)
+
+
+def _table() -> WrappedTable:
+    return WrappedTable(header_style="dim")
+
+
+# --- figures: chips by hand, with their spread over matches
+
+Pairs = Sequence[tuple[str, str]]
+"""Players whose chips are drawn, with their opponents."""
+
+
+def chip_curves(table: pd.DataFrame, panels: Mapping[str, Pairs], stack: int) -> Figure:
+    """Draw one panel per title, with one line per pair: the median of the first player's chips
+    after each hand, and the middle half of the matches.
+
+    table: from `chips.chip_quantiles`. Pairs that were not played are left out.
+    """
+    count = len(panels)
+    across = 1 if plot_style.narrow() else min(2, count)
+    down = -(-count // across)
+    figure, axes = plot_style.panels(down, across, 0.7 + 2.2 * down, sharey=True)
+    opponents = dict.fromkeys(other for pairs in panels.values() for _, other in pairs)
+    looks = {name: (COLOURS[at % len(COLOURS)], DASHES[at % len(DASHES)])
+             for at, name in enumerate(opponents)}  # fmt: skip
+    for axis, (title, pairs) in zip(axes, panels.items(), strict=False):
+        for own, other in pairs:
+            rows = table[(table["player"] == own) & (table["opponent"] == other)]
+            _curve(axis, rows, other, *looks[other])
+        axis.axhline(stack, color=MUTED, lw=0.6)
+        axis.set_title(title)
+        axis.set_xlabel("hands")
+        axis.set_ylim(-0.02 * stack, 2.02 * stack)
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
+    for place in range(0, count, across):
+        axes[place].set_ylabel("chips")
+    for unused in axes[count:]:
+        unused.set_axis_off()
+    plot_style.add_legend(figure, 5)
+    drawn = [pair for pairs in panels.values() for pair in pairs]
+    counts = zip(table["player"], table["opponent"], table["matches"], strict=True)
+    most = max((int(matches) for *pair, matches in counts if tuple(pair) in drawn), default=0)
+    plot_style.set_title(figure, f"{TITLE} of up to {most:,} matches against each; grey: the stack")
+    return figure
+
+
+TITLE = "Chips by hand, the median and the middle half"
+
+
+def _curve(axes: Axes, rows: pd.DataFrame, name: str, colour: str, dash: object) -> None:
+    if rows.empty:
+        return
+    hands = rows["hand"]
+    axes.fill_between(
+        hands, rows["lower_quarter"], rows["upper_quarter"], color=colour, alpha=0.12, lw=0
+    )
+    axes.plot(hands, rows["median"], color=colour, ls=dash, lw=1.2, label=name)

@@ -14,6 +14,7 @@ import sys
 import typing
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from gauntlet.common.errors import UserError, raised, raised_at, suggest
@@ -26,6 +27,17 @@ PACKAGES = "GAUNTLET_PACKAGES"
 TARGET = "_target_"
 DEEPEST = 12
 """Most levels of nesting in a node."""
+
+
+class _Links:
+    """Refuses to import our modules by the links at the top of a checkout (`games.base`): they
+    would be second copies, whose classes are not those of the first."""
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None, target: object = None) -> None:
+        room = name.partition(".")[0]
+        if path and Path(*path[:1]).resolve() == Path(__file__).resolve().parents[2] / room:
+            raise ImportError(f"{name} is {PACKAGE}{name}: import it by its full name")
 
 
 def build(node: Mapping[str, Any], where: str, packages: Sequence[str], **supplied: Any) -> Any:
@@ -124,6 +136,7 @@ def loading(module: str, what: str, allowed: Sequence[str]) -> Iterator[None]:
     its code raises. what: how the message begins."""
     if not _lies_in(module, OWN_PACKAGES) and os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
+    sys.meta_path.insert(0, _Links)
     try:
         yield
     except KeyboardInterrupt:  # `compose` decides whether it was Ctrl-C
@@ -134,6 +147,8 @@ def loading(module: str, what: str, allowed: Sequence[str]) -> Iterator[None]:
         if isinstance(error, ModuleNotFoundError) and error.name == module.partition(".")[0]:
             reason = f"{reason}; install the package, or put it in the current folder"
         raise UserError(f"{what} cannot be loaded: {reason}") from error
+    finally:
+        sys.meta_path.remove(_Links)
 
 
 def _find(node: Mapping[str, Any], where: str, packages: Sequence[str]) -> type[Any]:
@@ -141,9 +156,10 @@ def _find(node: Mapping[str, Any], where: str, packages: Sequence[str]) -> type[
     module, _, name = dotted_name(target).rpartition(".")
     allowed = (*OWN_PACKAGES, *packages)
     if not _lies_in(module, allowed):
+        names = ",".join((*packages, module.partition(".")[0] or "NAME"))
         raise UserError(
-            f"{where}._target_ is {target!r}; it must lie in {', '.join(allowed)} "
-            f"(packages=[...] allows more, {PACKAGES}=NAME,... in records)"
+            f"{where}._target_ is {target!r}; it must lie in {', '.join(allowed)}; if you trust "
+            f"it, add packages=[{names}] to a run, {PACKAGES}={names} before any other command"
         )
     with loading(module, f"{where}._target_ {target!r}", allowed):
         cls = getattr(importlib.import_module(module), name)

@@ -17,6 +17,7 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from gauntlet.common.errors import UserError, suggest
+from gauntlet.pipeline.config.values import format_value
 
 Node = Mapping[str, Any]
 FindNode = Callable[[str, str], Node]
@@ -68,8 +69,8 @@ def read_seat(number: int, entry: Any, job: Job) -> SeatConfig:
     helps = _helps(where, entry)
     entry = _one_way(where, entry, job.overrides)
     parts = {key: value for key, value in entry.items() if key not in ("goal", "player")}
-    if entry.get("player") is not None:
-        seat = read_player(str(entry["player"]), job)
+    if (player := entry.get("player")) is not None:
+        seat = read_player(player if isinstance(player, str) else format_value(player), job)
     elif parts.get("agent") == SUBJECT:
         seat = _subject(where, parts, job)
     else:

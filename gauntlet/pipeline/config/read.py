@@ -427,6 +427,8 @@ def _adaptive(values: Node) -> Adaptive:
             raise UserError(f"pairing=adaptive takes {key}={str(value).lower()} only")
     if values["deals"] == "auto":
         raise UserError("pairing=adaptive plays until it is settled: give the most deals, not auto")
+    if values["rotate"] is False:
+        raise UserError("rotate=false: pairing=adaptive plays every deal from every seat")
     if values["controls"] not in ("auto", ()):
         raise UserError("pairing=adaptive plays no controls")
     if values["margin"] >= 0.5:

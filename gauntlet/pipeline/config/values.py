@@ -48,6 +48,8 @@ def check_value(value: Any, hint: Any, where: str) -> Any:
         with suppress(msgspec.ValidationError):
             return msgspec.convert(value, hint)
     example = f", as in {where}=[{value}]" if kind is tuple and isinstance(value, str) else ""
+    if isinstance(value, (bool, int, float)) and _words(hint).startswith("text"):
+        example = f', as in "{format_value(value)}", with quotes of its own'
     raise UserError(f"{where} is {format_value(value)}; it must be {_words(hint)}{example}")
 
 

@@ -29,6 +29,11 @@ from gauntlet.games.capabilities import (
     Imitating,
     Redealt,
     RolledOut,
+)
+from gauntlet.games.contract import (
+    array,
+    legal_actions,
+    observation,
     values_with_score,
 )
 from gauntlet.games.playouts import RANDOM, play_on, policies_of, probabilities
@@ -160,12 +165,12 @@ class Judge:
         known = law or movers[0] in self.scripted
         if len(movers) != 1 or not known or not isinstance(self.game, RolledOut):
             return {}
-        options = self.game.legal(state, movers[0])
+        options = legal_actions(self.game, state, movers[0])
         if len(set(options)) < 2 or any(isinstance(one, TextAction) for one in options):
             return {}
         if not law:
-            observation = self.game.observe(state, movers[0])
-            law = probabilities(self.game, self.policies[movers[0]], observation)
+            seen = observation(self.game, state, movers[0], options)
+            law = probabilities(self.game, self.policies[movers[0]], seen)
         weights = dict.fromkeys(options, 0.0)
         for option, chance in zip(options, law, strict=True):
             weights[option] += chance
@@ -182,7 +187,9 @@ class Judge:
         count: games of a game that plays on by itself."""
         if isinstance(self.game, RolledOut):
             asked = (state, moves, self.policies, count, seed, self.measure)
-            return np.asarray(self.game.rollouts(*asked)[:, self.measured].mean(axis=1))
+            results = self.game.rollouts(*asked)
+            array(self.game, "rollouts", results, (None, self.game.num_seats))
+            return np.asarray(results[:, self.measured].mean(axis=1))
         found = np.empty(SLOW)
         for at, dealt in enumerate(self._dealt(state, seed)):
             start = self.game.play(dealt, moves) if moves else dealt

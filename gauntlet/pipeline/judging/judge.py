@@ -21,6 +21,7 @@ import numpy as np
 
 from gauntlet.games.base import Action, Game
 from gauntlet.games.capabilities import seatings_of
+from gauntlet.games.contract import final_returns, legal_actions, seats_to_move
 from gauntlet.games.playouts import RANDOM, results
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.log.recorded import other_version, recorded_move
@@ -116,7 +117,7 @@ def choices(game: Game[Any], seed: Seed, record: MatchRecord) -> Iterator[Choice
     state = game.deal(stream(seed, game, record.deal, DEAL))
     decisions: Sequence[DecisionRecord] = record.decisions
     ply = 0
-    while seats := game.to_move(state):
+    while seats := seats_to_move(game, state):
         ply_decisions = decisions[ply : ply + len(seats)]
         if tuple(one.seat for one in ply_decisions) != seats:
             raise other_version(game)
@@ -128,12 +129,12 @@ def choices(game: Game[Any], seed: Seed, record: MatchRecord) -> Iterator[Choice
             return
         state = game.play(state, [choice.move for choice in together])
         ply += len(seats)
-    if ply < len(decisions) or list(game.returns(state)) != list(record.returns):
+    if ply < len(decisions) or final_returns(game, state) != tuple(record.returns):
         raise other_version(game)
 
 
 def _choice(game: Game[Any], ply: int, state: Any, decision: DecisionRecord) -> Choice:
-    actions = game.legal(state, decision.seat)
+    actions = legal_actions(game, state, decision.seat)
     move = recorded_move(game, actions, decision)
     return Choice(ply, state, decision, actions, move)
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from gauntlet.common.threads import interrupt
 from gauntlet.games.capabilities import Adjustable, Imitating, Scored
+from gauntlet.games.playouts import scores_of
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellInfo, CellResults
@@ -218,7 +219,7 @@ def mean(cell: Cell, deals: int) -> tuple[float, float]:
         for rotation, seating in enumerate(cell.seatings):
             (measured,) = cell.seats_of(cell.measured, rotation)
             players = [str(policies[player]) for player in seating]
-            part_values += game.scores(players, CHUNK, seed, cell.measure)[:, measured]
+            part_values += scores_of(game, players, CHUNK, seed, cell.measure)[:, measured]
         return part_values / len(cell.seatings)
 
     pool = ThreadPoolExecutor(THREADS)

@@ -44,8 +44,8 @@ DEPTH = 3
 """Folders below an archive's top in which a run is looked for."""
 PACKED = (
     *("sweep.json", "cells/*.json", "records/*.jsonl", "code.jsonl", "accepted.jsonl"),
-    *("failed_matches.jsonl", "rounds.jsonl", "stop.json", "tables.json", "note.json"),
-    "luck/*.json",
+    *("failed_matches.jsonl", "unrepeatable.jsonl", "rounds.jsonl", "stop.json", "tables.json"),
+    *("note.json", "luck/*.json"),
 )
 """The log, what its readers need, and corrections for luck, which take long; not runs.jsonl,
 status.json, run.log and config.yaml, which name the machine and its folders."""

@@ -5,6 +5,7 @@
     records/<cell>.jsonl    its finished matches, see `schema.py`
     code.jsonl, accepted.jsonl   the code that played, and accepted changes, see `code.py`
     failed_matches.jsonl    matches that failed three times, with their errors
+    unrepeatable.jsonl      cells whose matches come out otherwise when played again
     runs.jsonl              each run's time, command, versions and machine
     rounds.jsonl            the rounds of an adaptive sweep: which cells play which deals, and why
     stop.json               where a stopping rule stopped each cell
@@ -101,6 +102,15 @@ class Folder:
     def import_file(self) -> Path:
         """Names what the folder is being imported from; removed when the import is complete."""
         return self.path / "importing"
+
+    @property
+    def import_note(self) -> str:
+        """How to complete the folder's import; "" if it is complete or none."""
+        if not self.import_file.exists():
+            return ""
+        source = Path(self.import_file.read_text(encoding="utf-8"))
+        command = invocation("pipeline.runs", "import", source, self.path)
+        return f"its import was not completed: `{command}` goes on"
 
     @property
     def config_file(self) -> Path:
@@ -242,6 +252,11 @@ class Folder:
     @property
     def failed_matches(self) -> list[dict[str, Any]]:
         return self.lines("failed_matches")
+
+    @property
+    def unrepeatable(self) -> dict[str, str]:
+        """What shows that a cell's matches are not reproducible, by the cell's key."""
+        return {line["cell"]: line["why"] for line in self.lines("unrepeatable")}
 
     @property
     def rounds(self) -> tuple[Round, ...]:

@@ -140,6 +140,14 @@ class FailedMatch(TypedDict):
     error: str
 
 
+class UnrepeatableCell(TypedDict):
+    """A line of unrepeatable.jsonl: a cell with a player or game that is not reproducible, and
+    how a match shows it."""
+
+    cell: str
+    why: str
+
+
 class CodeVersion(TypedDict):
     """A line of code.jsonl: a code fingerprint and the hash of each file it covers."""
 
@@ -160,6 +168,7 @@ LOGS: Mapping[str, type] = {
     "runs": RunInfo,
     "rounds": RoundLine,
     "failed_matches": FailedMatch,
+    "unrepeatable": UnrepeatableCell,
     "code": CodeVersion,
     "accepted": AcceptedChange,
 }

@@ -137,7 +137,7 @@ class Waiting:
             self.__exit__()
             self._started, self._bar = time.monotonic(), None
         self._reached = done
-        if self._bar is None and time.monotonic() - self._started > PATIENCE:
+        if self._bar is None and total and time.monotonic() - self._started > PATIENCE:
             self._bar = Bar(self._out, total, doing=self._doing, done=self._done, unit=self._unit)
             self._bar.__enter__()
         if self._bar is not None:

@@ -136,9 +136,13 @@ class Log:
         except OSError as error:
             event("flush error", logging.ERROR, error=str(error))
             named = error.filename or self.folder
+            hint = "choose another output_dir"
+            if any(self.outcomes.values()):
+                hint = (
+                    "every match up to the last sync is safe, run the same command again to go on"
+                )
             raise UserError(
-                f"{named} cannot be written: {error.strerror or error}; every match up to the last "
-                "sync is safe, run the same command again to go on"
+                f"{named} cannot be written: {error.strerror or error}; {hint}"
             ) from error
 
     def _open(self, seed: Seed, kinds: Lines, planned: Mapping[str, CellInfo]) -> None:

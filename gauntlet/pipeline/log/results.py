@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -155,9 +156,13 @@ class CellInfo:
             taken = Counter(seating.index(player) for seating in self.seatings)
         return len({taken[seat] for seat in range(len(self.players))}) <= 1
 
-    def comparable(self, other: CellInfo) -> bool:
-        """Whether the cells can be paired: same deals and same measure."""
-        return (self.deal_key, self.measure) == (other.deal_key, other.measure)
+    @property
+    def paired_by(self) -> Hashable:
+        """The same for cells that can be paired: deals, measure, and how many of the measured
+        results are from each seat. Otherwise what a seat is worth counts for its player."""
+        taken = Counter(seat for match in self.seats for seat in match)
+        shares = {(seat, Fraction(count, taken.total())) for seat, count in taken.items()}
+        return self.deal_key, self.measure, frozenset(shares)
 
     def data(self) -> dict[str, Any]:
         """The cell as plain JSON data; infinite bounds become null."""
@@ -235,7 +240,8 @@ class CellResults:
 
     adjusted: the luck-adjusted results, where available. stopped: whether a stopping rule set the
     number of deals. partial: whether deals or controls of its run are missing. waiting: finished
-    matches that do not count yet, as an earlier one is missing.
+    matches that do not count yet, as an earlier one is missing. unrepeatable: what shows that its
+    matches are not reproducible and may depend on their order, or "".
     """
 
     about: CellInfo
@@ -245,12 +251,14 @@ class CellResults:
     adjusted: Adjusted | None = None
     stopped: bool = False
     partial: bool = False
+    unrepeatable: str = ""
     waiting: int = 0
 
     @property
     def testable(self) -> bool:
-        """Whether its number of deals was fixed beforehand and has been played, as tests need."""
-        return not (self.stopped or self.partial)
+        """Whether its number of deals was fixed beforehand and has been played, and its deals are
+        independent, as tests need."""
+        return not (self.stopped or self.partial or self.unrepeatable)
 
     def by_deal(self) -> tuple[np.ndarray, np.ndarray]:
         """The deals that have a match, in order, and each deal's mean measure."""

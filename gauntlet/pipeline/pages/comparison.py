@@ -52,7 +52,9 @@ def _others(folder: Folder, about: CellInfo) -> Iterator[tuple[str, dict[int, fl
 
 def _same_but_person(folder: Folder, about: CellInfo, there: Folder, cell: CellInfo) -> bool:
     places = (about.seats, about.subjects) == (cell.seats, cell.subjects)
-    return places and about.comparable(cell) and _rest(folder, about) == _rest(there, cell)
+    return (
+        places and about.paired_by == cell.paired_by and _rest(folder, about) == _rest(there, cell)
+    )
 
 
 def _rest(folder: Folder, about: CellInfo) -> list[Any]:

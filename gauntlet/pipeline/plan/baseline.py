@@ -23,9 +23,9 @@ from gauntlet.games.capabilities import (
     has_draws,
     judgeable_measures,
     measures_of,
-    values_with_score,
 )
-from gauntlet.games.playouts import play_game, policies_of, simulate, targeted_policy
+from gauntlet.games.contract import values_with_score
+from gauntlet.games.playouts import play_game, policies_of, scores_of, simulate, targeted_policy
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.plan.cells import Cell, seed_of_deal
 from gauntlet.pipeline.plan.time_budget import FEW, SECONDS, UNSEEN, ProgressCallbacks, TimeBudget
@@ -248,7 +248,7 @@ def _scored(policy: str, game: Any, tables: Sequence[Table], name: str, seed: in
     wins, scores = (
         np.mean(
             [
-                game.scores(policies, SCORED, seed, one)[:, seats].mean(axis=1)
+                scores_of(game, policies, SCORED, seed, one)[:, seats].mean(axis=1)
                 for policies, seats in tables
             ],
             axis=0,

@@ -13,8 +13,10 @@ from gauntlet.agents.base import Agent, Goal, aimed, check
 from gauntlet.agents.human import Human
 from gauntlet.agents.prompting.base import Method
 from gauntlet.common.errors import ModelError, UserError, suggest
+from gauntlet.common.ids import PACKAGE
 from gauntlet.games.base import Game
-from gauntlet.games.capabilities import MATCH_SCORE, WIN, judgeable_measures, seatings_of
+from gauntlet.games.capabilities import MATCH_SCORE, WIN, judgeable_measures
+from gauntlet.games.contract import check_declarations
 from gauntlet.models.base import Keyed, ModelSource
 from gauntlet.models.human import Terminal
 from gauntlet.pipeline.config.nodes import build, takes
@@ -153,23 +155,8 @@ def _game(config: CellConfig) -> Game[Any]:
             raise UserError(f"{config.labels['game']}: this game has no published bugs")
         node["paper_bugs"] = True
     game: Game[Any] = build(node, "game", config.packages, num_seats=len(config.seats))
-    _check_seatings(game)
+    check_declarations(game)
     return game
-
-
-def _check_seatings(game: Game[Any]) -> None:
-    """Raises UserError if the game's own seatings are invalid."""
-    seatings, seats = seatings_of(game), list(range(game.num_seats))
-    try:
-        complete = all(sorted(seating) == seats for seating in seatings) and [*seatings[0]] == seats
-    except (TypeError, LookupError):
-        complete = False
-    if not complete:
-        named = f"{type(game).__module__}.{type(game).__qualname__}.seatings"
-        raise UserError(
-            f"game: {named} is {seatings!r}; it must be an attribute or a property that lists who "
-            f"sits where, first {tuple(seats)}"
-        )
 
 
 def _player(number: int, config: CellConfig, game: Game[Any]) -> Player:
@@ -223,9 +210,10 @@ def _agent_and_model(seat: SeatConfig, packages: Sequence[str]) -> tuple[Agent, 
 
 
 def model_of(seat: SeatConfig, agent: Agent, packages: Sequence[str]) -> ModelSource | None:
-    """The model that the seat's agent asks, unchecked: it has prompting methods, or the seat or the
-    player's file names a model for it. Raises UserError."""
-    if isinstance(agent, Human) or not (seat.names_model or methods_of(agent)):
+    """The model that the seat's agent asks, unchecked: it has prompting methods, or is the user's,
+    and the seat or the player's file names a model for it. Raises UserError."""
+    asks = methods_of(agent) or (seat.names_model and not _is_ours(agent))
+    if isinstance(agent, Human) or not asks:
         return None
     return build_model(seat.model, f"{seat.where}model", packages)
 
@@ -251,9 +239,19 @@ def methods_of(thing: Any) -> tuple[Method, ...]:
     """All prompting methods nested in an agent; an agent with any asks a model."""
     if isinstance(thing, Method):
         return (thing,)
+    return tuple(method for part in _parts(thing) for method in methods_of(part))
+
+
+def _is_ours(agent: Any) -> bool:
+    """Whether all code of the agent is ours, which asks models by prompting methods alone."""
+    ours = not is_dataclass(agent) or type(agent).__module__.startswith(PACKAGE)
+    return ours and all(map(_is_ours, _parts(agent)))
+
+
+def _parts(thing: Any) -> tuple[Any, ...]:
+    """What a mapping, a list or the fields of an object hold."""
     if isinstance(thing, Mapping):
-        thing = tuple(thing.values())
-    elif is_dataclass(thing) and not isinstance(thing, type):
-        thing = tuple(getattr(thing, field.name, None) for field in fields(thing))
-    parts = thing if isinstance(thing, (tuple, list)) else ()
-    return tuple(method for part in parts for method in methods_of(part))
+        return tuple(thing.values())
+    if is_dataclass(thing) and not isinstance(thing, type):
+        return tuple(getattr(thing, field.name, None) for field in fields(thing))
+    return tuple(thing) if isinstance(thing, (tuple, list)) else ()

@@ -16,6 +16,7 @@ from gauntlet.common.errors import Stopped
 from gauntlet.models.base import ModelSource, Reply, Request
 from gauntlet.models.exchanges import Exchange
 from gauntlet.pipeline.log.exchanges import exchange
+from gauntlet.pipeline.plan.cells import Player
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,22 +42,21 @@ Chain = Generator[tuple[Ask, ...], Answered, Result]
 
 def answer_questions(
     thinking: Generator[Question, Answer, Result],
-    source: ModelSource | None,
+    player: Player,
     exchanges: list[Exchange],
     statics: dict[str, str],
     thoughts: bool = True,
 ) -> Chain[Result]:
-    """Forward an agent's questions to its model, and append each request and its reply to
-    `exchanges` in the order asked. thoughts: whether to keep the model's thoughts. Raises Stopped
-    for a question without a model."""
+    """Forward the questions of a player's agent to its model, and append each request and its reply
+    to `exchanges` in the order asked. thoughts: whether to keep the model's thoughts. Raises
+    Stopped for a question without a model."""
     try:
         question = next(thinking)
         while True:
-            if source is None:
-                asker = getattr(thinking, "__qualname__", thinking)
+            if (source := player.model) is None:
                 raise Stopped(
-                    f"{asker} asks a model, but the player has none: its seat or its file in "
-                    "conf/player must name one (model: NAME)"
+                    f"{type(player.agent).__name__} asks a model, but the player has none: its "
+                    "seat or its file in conf/player must name one (model: NAME)"
                 )
             requests = question if isinstance(question, tuple) else (question,)
             replies = yield from gathered([Ask(source, request) for request in requests])

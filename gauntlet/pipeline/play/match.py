@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gauntlet.agents.base import Decision, Notified, Turn
+from gauntlet.agents.base import Decision, Notified, Turn, decide, questions
 from gauntlet.games.base import Action, TextAction, TextMove, default_text_move
 from gauntlet.games.capabilities import WIN, forfeit_returns
 from gauntlet.games.contract import (
     check_length,
     final_measures,
     final_returns,
-    legal_actions,
-    observation,
     seats_to_move,
+    shown,
 )
 from gauntlet.models.exchanges import Exchange
 from gauntlet.pipeline.config.read import Seed
@@ -85,9 +84,9 @@ class Table:
     def turn(self, state: Any, seat: int) -> Chain[Made]:
         """Play one seat's turn: ask its player if there is a choice, of an option or of a text."""
         game, number = self.cell.game, self.seating[seat]
-        player, options = self.cell.players[number], legal_actions(game, state, seat)
-        goal = self.cell.goal(number, self.task.rotation)
-        turn = Turn(game, options, goal, lambda: observation(game, state, seat, options))
+        player = self.cell.players[number]
+        turn = Turn.at(game, state, seat, self.cell.goal(number, self.task.rotation))
+        options = turn.options
         ply, self.turns[seat] = self.turns[seat], self.turns[seat] + 1
         asked: list[Exchange] = []
         forced = len(options) == 1 and not isinstance(options[0], TextAction)
@@ -97,9 +96,9 @@ class Table:
             decision = Decision(int(rng.integers(len(options))))
         elif not forced or (self.cell.ask_forced and player.model is not None):
             rng = self.stream(CHOICE, seat, ply, *self.again)
-            thinking = player.agent.decide(turn, rng)
+            thinking = decide(player.agent, turn, rng)
             decision = yield from answer_questions(
-                thinking, player.model, asked, self.statics, self.cell.keep_thoughts
+                thinking, player, asked, self.statics, self.cell.keep_thoughts
             )
             self.forfeits += (seat,) * decision.forfeit
         move = self._move(options[decision.option], decision.text, seat, ply)
@@ -119,9 +118,10 @@ class Table:
         for seat, number in enumerate(self.seating):
             player = self.cell.players[number]
             if isinstance(player.agent, Notified):
-                ending, returns = game.show(state), self._results(state)[0]
+                ending, returns = shown(game, state), self._results(state)[0]
                 telling = player.agent.on_end(seat, self._since(seat), ending, returns)
-                told.append(answer_questions(telling, player.model, [], {}))
+                checked = questions(player.agent, "on_end", telling)
+                told.append(answer_questions(checked, player, [], {}))
         return told
 
     def _since(self, seat: int) -> list[str]:

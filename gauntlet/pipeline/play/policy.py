@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from gauntlet.agents.base import Decision, Turn, scripted_policy
+from gauntlet.agents.base import Decision, Turn, decide, scripted_policy
 from gauntlet.agents.human import Human
 from gauntlet.agents.llm import LLM
 from gauntlet.agents.prompting.wording import WORDINGS, HasWording
 from gauntlet.agents.reordered import Reordered
 from gauntlet.common.errors import UserError
+from gauntlet.games.contract import seats_to_move
 from gauntlet.games.playouts import RANDOM
 from gauntlet.models.base import Model, ModelSource
 from gauntlet.models.exchanges import Exchange, ScoreExchange
@@ -151,15 +152,13 @@ def _decisions(
 
 def _decision(cell: Cell, state: Any, rng: np.random.Generator) -> Chain[_Decided]:
     """The decision in a state, as in a match."""
-    game, (seat,) = cell.game, cell.game.to_move(state)
-    player, options = cell.players[seat], game.legal(state, seat)
-    if len(options) == 1:
+    (seat,) = seats_to_move(cell.game, state)
+    player, turn = cell.players[seat], Turn.at(cell.game, state, seat, cell.goal(seat, 0))
+    if len(turn.options) == 1:
         return _Decided(Decision(0), exact=True)
-    goal = cell.goal(seat, 0)
-    turn = Turn(game, options, goal, lambda: game.observe(state, seat))
     asked, fresh = list[Exchange](), rng.bit_generator.state
-    thinking = player.agent.decide(turn, rng)
-    decision = yield from answer_questions(thinking, player.model, asked, {}, thoughts=False)
+    thinking = decide(player.agent, turn, rng)
+    decision = yield from answer_questions(thinking, player, asked, {}, thoughts=False)
     settled = decision.fallback or decision.chances or rng.bit_generator.state == fresh
     exact = bool(settled) and all(isinstance(one, ScoreExchange) for one in asked)
     return _Decided(decision, exact, asked)

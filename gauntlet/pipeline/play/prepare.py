@@ -10,7 +10,9 @@ from dataclasses import dataclass, field, replace
 
 from msgspec.structs import replace as updated
 
-from gauntlet.agents.base import Prepared
+from gauntlet.agents.base import prepared
+from gauntlet.common.errors import UserError
+from gauntlet.games.contract import fault
 from gauntlet.models.exchanges import Exchange
 from gauntlet.pipeline.log.schema import MatchRecord, Preparation
 from gauntlet.pipeline.plan.cells import Cell, Player
@@ -50,13 +52,15 @@ def prepare(cell: Cell) -> Chain[Ready]:
 
 
 def _prepared(cell: Cell, number: int, player: Player, ready: Ready) -> Chain[Player]:
-    if not isinstance(player.agent, Prepared):
-        return player
     exchanges: list[Exchange] = []
-    preparing = player.agent.prepare(cell.game, number, cell.goal(number, 0))
+    preparing = prepared(player.agent, cell.game, number, cell.goal(number, 0))
     agent = yield from answer_questions(
-        preparing, player.model, exchanges, ready.statics, cell.keep_thoughts
+        preparing, player, exchanges, ready.statics, cell.keep_thoughts
     )
     if exchanges:
         ready.asked.append(Preparation(number, tuple(exchanges)))
+    if not callable(getattr(agent, "decide", None)):
+        if agent is player.agent:
+            raise UserError(f"{type(agent).__name__} is no agent: it has no `decide`")
+        raise fault(player.agent, "prepare", agent, "the agent that plays, with `decide`")
     return replace(player, agent=agent)

@@ -7,9 +7,10 @@ not.
 
 from __future__ import annotations
 
+import copy
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
@@ -23,7 +24,7 @@ from gauntlet.models.replay import key
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.log.differences import differences
 from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord, Preparation
-from gauntlet.pipeline.plan.cells import Cell, Task
+from gauntlet.pipeline.plan.cells import Cell, Player, Task
 from gauntlet.pipeline.play.chains import Ask, run
 from gauntlet.pipeline.play.match import Table
 from gauntlet.pipeline.play.prepare import prepare
@@ -66,16 +67,21 @@ class Replayer:
         """preparation: the logged preparation exchanges. Raises Unrecorded if the players ask
         something else."""
         asked = [one for each in preparation for one in each.asked]
-        ready = run(prepare(cell), _replies(asked, statics))
+        ready = run(prepare(with_copies(cell)), _replies(asked, statics))
         if [*differences(decode(encode(preparation)), decode(encode(ready.asked)))]:
             raise QuestionMismatch("they ask something else")
         return cls(ready.cell, seed)
 
-    def fault(self, record: MatchRecord) -> Fault | None:
-        """How the replayed match differs from its record; None if it does not."""
+    def fault(self, *records: MatchRecord) -> Fault | None:
+        """How the first replayed match that differs from its record does so; None if none does.
+        Copies of the players replay these matches one after the other."""
+        cell = with_copies(self.cell)
+        return next(filter(None, (self._fault(cell, record) for record in records)), None)
+
+    def _fault(self, cell: Cell, record: MatchRecord) -> Fault | None:
         task = Task(record.cell, record.deal, record.rotation, record.match)
         asked = [one for decision in record.decisions for one in decision.asked]
-        table = Table(self.cell, task, self.seed)
+        table = Table(cell, task, self.seed)
         try:
             state = run(table.played(), _replies(asked, record.statics))
             replayed = table.record(state)
@@ -94,6 +100,18 @@ class Replayer:
             if len(found) > SHOWN:
                 message += f"; and {len(found) - SHOWN:,} more"
         return Fault(_deviating_seat(record.decisions, table.decisions), message)
+
+
+def with_copies(cell: Cell) -> Cell:
+    """The cell with a copy of every agent that can be copied."""
+    return replace(cell, players=tuple(map(_copied, cell.players)))
+
+
+def _copied(player: Player) -> Player:
+    try:
+        return replace(player, agent=copy.deepcopy(player.agent))
+    except (TypeError, copy.Error):  # it holds a lock or the like
+        return player
 
 
 def _deviating_seat(

@@ -42,7 +42,6 @@ from gauntlet.pipeline.play.cost import shards_of
 from gauntlet.pipeline.play.match import play
 from gauntlet.pipeline.play.prepare import Ready, prepare
 from gauntlet.pipeline.play.queues import BatchQueue, Delivery, queue_for
-from gauntlet.pipeline.play.width import Width
 
 WARNINGS = logging.getLogger("gauntlet")
 UNUSUAL, FEW = 10, 20
@@ -318,3 +317,50 @@ def _full_at_once(loaded: tuple[ModelSource, Model]) -> bool:
     weights on disk are read for every batch, however large."""
     source, model = loaded
     return isinstance(model, Concurrent) or getattr(source, "offload", "none") != "none"
+
+
+# --- how many matches are in progress
+
+FIRST = 8
+"""Matches in progress at the start."""
+ROUNDS = 2
+"""Requests of each match in progress that are answered before their number may change."""
+QUICK = 0.05
+"""Seconds a request below which no measuring is needed."""
+GAIN = 0.85
+"""The larger number is kept if a request takes at most this part of the seconds."""
+
+
+@dataclass
+class Width:
+    """The number of matches in progress, at most `most`, from the batches that `note` is given."""
+
+    most: int
+
+    def __post_init__(self) -> None:
+        self.now = min(FIRST, self.most)
+        self._smaller, self._before = self.now, 0.0
+        self._settled = False
+        self._restart()
+
+    def open(self) -> None:
+        """Allow all matches: a model is asked to write."""
+        self.now, self._settled = self.most, True
+
+    def note(self, requests: int, seconds: float) -> None:
+        """Count a batch of a local model: its requests, and the seconds that it took."""
+        self._requests += requests
+        self._seconds += seconds
+        if self._settled or self._requests < ROUNDS * self.now:
+            return
+        each = self._seconds / self._requests
+        if self._before and each > max(QUICK, GAIN * self._before):
+            self.now, self._settled = self._smaller, True
+        else:
+            self._settled = self.now == self.most
+            self._smaller, self._before = self.now, each
+            self.now = min(2 * self.now, self.most)
+        self._restart()
+
+    def _restart(self) -> None:
+        self._requests, self._seconds = 0, 0.0

@@ -23,7 +23,7 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults, disambiguate_names
 from gauntlet.pipeline.publish.chunks import cut, deals_of, numbers, write_chunks, write_script
 from gauntlet.pipeline.tables.formatting import Scale, p_value
-from gauntlet.pipeline.tables.media.match_pages import BESIDE
+from gauntlet.pipeline.tables.media.page import BESIDE
 from gauntlet.pipeline.tables.media.parquet_export import export
 from gauntlet.pipeline.tables.media.run_metadata import title
 from gauntlet.pipeline.tables.registry import Sheet, read_table, truncation_note

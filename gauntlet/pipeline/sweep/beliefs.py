@@ -25,6 +25,7 @@ from gauntlet.agents.prompting.beliefs import belief_request, belief_scores
 from gauntlet.agents.prompting.cloze import LETTERS
 from gauntlet.common.errors import ModelError, UserError
 from gauntlet.games.capabilities import WIN, BeliefQuestion, Believable
+from gauntlet.games.contract import observation
 from gauntlet.models.base import Model, ModelSource, Paid, Reply, Score, Scores
 from gauntlet.models.replay import key
 from gauntlet.pipeline.config.read import Seed, SweepConfig
@@ -203,7 +204,7 @@ class Asking:
         source = self.cell.players[player].model
         assert source is not None
         goal = self.cell.goal(player, record.rotation)
-        seen, move = game.observe(turn.state, seat), turn.decision.move
+        seen, move = observation(game, turn.state, seat), turn.decision.move
         unknown: list[str | None] = [None] * game.num_seats
         known = [None if at == seat else self.policies[who] for at, who in enumerate(number)]
         place = turn.state, seat, turn.move, question

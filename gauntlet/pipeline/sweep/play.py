@@ -85,8 +85,8 @@ def play_missing(
         if rounds:
             rounds.played(result.record)
             bar.total = missing_tasks + rounds.added - added
-        judge(result.task.cell)
         bar.advance()
+        judge(result.task.cell)
 
     def give_up(task: Task, error: str) -> None:
         place = {"match": task.match, "cell": task.cell, "deal": task.deal}
@@ -97,8 +97,8 @@ def play_missing(
         preflight.failed(task, error)
         if rounds:
             rounds.given_up.add(task.match)
-        judge(task.cell)
         bar.advance(failed=True)
+        judge(task.cell)
 
     def judge(cell: str) -> None:
         with stop.held(False):  # where luck is removed, it may take a while
@@ -155,6 +155,7 @@ def play_missing(
                     stopped=admission.stopped,
                     trying=admission.trying,
                 ).run(stage.tasks)
+        preflight.ended()
     except KeyboardInterrupt:
         return True
     finally:

@@ -4,22 +4,27 @@ and the expected time and cost of the whole sweep.
 The first match of a cell that asks a model is an ordinary one, the first in deal order; the cell's
 other matches wait for it (`pipeline/play/admission.py`), for some seconds only if they are free.
 
-A cell's first match is also replayed twice from its record, so that state which players keep
-between matches shows. Replies come from the record: no model is asked.
+Matches are also replayed from their records by copies of the players made before the first match,
+so that state which players keep between matches shows: the first match twice in a row, and when all
+are played one of the second half and the last, each by fresh copies. Replies come from the record:
+no model is asked. Nothing is claimed about cells whose matches come out otherwise.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import time
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
 from itertools import chain
 from operator import itemgetter
 
 from rich.console import Console
 from rich.text import Text
 
+from gauntlet.agents.base import Prepared
 from gauntlet.common.ids import PACKAGE
 from gauntlet.common.sanitize import visible
 from gauntlet.common.terminal import duration, print_line, short
@@ -29,14 +34,15 @@ from gauntlet.pipeline.config.read import SweepConfig
 from gauntlet.pipeline.launch.placement import asks_a_person, in_batches, paid_models
 from gauntlet.pipeline.log.events import event, redact
 from gauntlet.pipeline.log.failed_matches import LONGEST, reason
+from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.outcomes import Outcome, calls
 from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.plan.build import methods_of
-from gauntlet.pipeline.plan.cells import Cell, Plan, Task
+from gauntlet.pipeline.plan.cells import CANONICAL, Cell, Plan, Player, Task
 from gauntlet.pipeline.plan.identity import describe
 from gauntlet.pipeline.play.admission import Admission, Refill
-from gauntlet.pipeline.play.rematch import Fault, QuestionMismatch, Replayer
+from gauntlet.pipeline.play.rematch import Fault, QuestionMismatch, Replayer, with_copies
 from gauntlet.pipeline.tables.formatting import amount
 
 NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
@@ -77,7 +83,7 @@ class Preflight:
             return (task for task in tasks if cell.key not in stopped and not log.has(task))
 
         self.workers, self._width, self._most = 1, sweep.concurrent_matches, sweep.max_failures
-        self._out, self._plan = out, plan
+        self._out, self._plan, self._log = out, plan, log
         self._cells = {cell.key: cell for cell in plan.cells}
         careful = not (asks_a_person(plan.sources) or in_batches(plan.sources))
         self._due = {
@@ -90,7 +96,10 @@ class Preflight:
         self._paid, self._started = bool(paid_models(plan.sources)), 0.0
         self._told: set[str] = set()
         self._first: list[First] = []
-        self._unreplayed, self._replayed = {*self._cells}, set[str]()
+        self._parts = set[str]()
+        self._watched: dict[str, _Watched] = {}
+        if not asks_a_person(plan.sources):
+            self._watched = {cell.key: _Watched(with_copies(cell)) for cell in plan.cells}
 
     def tick(self) -> None:
         """Wait for a slow first match only as long as `PATIENCE`, unless matches cost money."""
@@ -102,44 +111,68 @@ class Preflight:
     def played(self, record: MatchRecord, outcome: Outcome) -> None:
         """Note a match; print the report after the last of the first matches."""
         self.admission.played(record.cell)
-        if record.cell in self._unreplayed:
-            self._unreplayed.remove(record.cell)
-            self._replay(self._cells[record.cell], record)
+        if watched := self._watched.get(record.cell):
+            watched.add(record)
+            if watched.count == 1 and not self._is_worth_it(watched.cell, record):
+                del self._watched[record.cell]
+            elif watched.count == 1:
+                self._replay(watched.cell, record, record)
         if record.cell in self._due:
             self._first.append((self._cells[record.cell], record, outcome))
             self._settle(record.cell)
 
-    def _replay(self, cell: Cell, record: MatchRecord) -> None:
-        """Print which player makes two replays of the match differ from its record."""
+    def ended(self) -> None:
+        """Replay later matches: state may begin to matter after the first one."""
+        for watched in self._watched.values():
+            if watched.count > 1:
+                for record in {one.match: one for one in (watched.later, watched.last)}.values():
+                    self._replay(watched.cell, record)
+
+    def _is_worth_it(self, cell: Cell, record: MatchRecord) -> bool:
+        """Whether the cell's matches are replayed: it has a player, method or game that no earlier
+        cell has, and the match is short if all code is ours."""
         agents = [player.agent for player in cell.players]
         parts = [cell.game, *agents, *chain.from_iterable(map(methods_of, agents))]
-        new = {repr(describe(part)) for part in parts} - self._replayed
-        self._replayed |= new
+        new = {repr(describe(part)) for part in parts} - self._parts
+        self._parts |= new
         asked = record.clock.asked if record.clock else ()
         computing = record.seconds - sum(ended - began for began, ended in asked)
         shipped = all(type(part).__module__.startswith(PACKAGE) for part in parts)
-        if not new or asks_a_person(self._plan.sources) or (shipped and computing > CHEAP):
+        return bool(new) and not (shipped and computing > CHEAP)
+
+    def _replay(self, cell: Cell, *records: MatchRecord) -> None:
+        """Let copies of the cell's players replay these matches one after the other. If one comes
+        out otherwise, note all cells with the same player, or of the same game."""
+        folder, first = Folder(self._log.folder), records[0]
+        if cell.key in folder.unrepeatable:
             return
-        preparation = record.preparation, record.statics
+        suspects, who = list[Player](), "a player or the game"
         try:
-            replayer = Replayer.prepare(cell, self._plan.seed, *preparation)
+            replayer = Replayer.prepare(cell, self._plan.seed, first.preparation, first.statics)
         except QuestionMismatch as error:
             fault: Fault | None = Fault(None, f"beforehand {error}")
+            suspects = [player for player in cell.players if isinstance(player.agent, Prepared)]
         else:
-            fault = replayer.fault(record) or replayer.fault(record)
+            fault = replayer.fault(*records)
         if fault is None:
             return
-        who = name = "a player or the game"
         if fault.seat is not None:
-            player = cell.players[cell.seating(record.rotation)[fault.seat]]
-            name, who = player.name, f"seat {fault.seat} ({player.name})"
-        if name in self._told:
-            return
-        self._told.add(name)
-        line = redact(
-            f"{cell.name}: {who} decides otherwise when match {record.match} is played again, so "
-            "results depend on the order of matches; let it keep no state between matches and draw "
-            f"only from the turn's rng ({fault.message})"
+            suspects = [cell.players[cell.seating(first.rotation)[fault.seat]]]
+            who = f"seat {fault.seat} ({suspects[0].name})"
+        why = redact(
+            f"not reproducible: {who} decides otherwise when match {first.match} is played again "
+            f"({fault.message}), so results may depend on the order of matches"
+        )
+        shared = [describe(player.agent) for player in suspects] or [describe(cell.game)]
+        plain = json.loads(CANONICAL.encode(shared))
+        for about in folder.all_cells():
+            identity = folder.description(about)["identity"]
+            parts = [identity["game"], *(player["agent"] for player in identity["players"])]
+            if any(part in plain for part in parts) and about.key not in folder.unrepeatable:
+                self._log.append_line("unrepeatable", {"cell": about.key, "why": why})
+        line = (
+            f"{cell.name}: {why}, and nothing is claimed; let it keep no state between matches "
+            "and draw only from the turn's rng"
         )
         self._out.print(Text(visible(f"preflight {line}")), soft_wrap=True)
         event("not reproducible", logging.WARNING, line=line)
@@ -153,7 +186,7 @@ class Preflight:
             print_line(self._out, f"failed   {name}: {line} (match {task.match})")
         if self.admission.failed(task, kind):
             event("cell stopped", logging.ERROR, cell=task.cell, matches=self._most, error=line)
-            why = f"{self._most} matches failed alike; the next run retries"
+            why = f"its first {self._most} failed alike; the next run retries"
             print_line(self._out, f"stopped  {name}: {why}")
             self._settle(task.cell)
 
@@ -209,6 +242,22 @@ class Preflight:
         times = zip(asked, record.clock.asked, strict=True)
         taken = sum(calls(one) * (ended - began) for one, (began, ended) in times)
         return max(taken / min(slots), record.seconds / self._width)
+
+
+@dataclass
+class _Watched:
+    """A cell with copies of its players from before its matches, and of these `count` matches one
+    of the second half and the last."""
+
+    cell: Cell
+    count: int = 0
+    later: MatchRecord = field(init=False)
+    last: MatchRecord = field(init=False)
+
+    def add(self, record: MatchRecord) -> None:
+        self.count, self.last = self.count + 1, record
+        if self.count.bit_count() == 1:
+            self.later = record
 
 
 def _is_new(cell: Cell, log: Log) -> bool:

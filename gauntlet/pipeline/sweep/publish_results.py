@@ -12,7 +12,7 @@ from gauntlet.pipeline.config.read import SweepConfig
 from gauntlet.pipeline.log.progress import Waiting
 from gauntlet.pipeline.log.results import CellResults, disambiguate_names
 from gauntlet.pipeline.tables.media import run_metadata
-from gauntlet.pipeline.tables.registry import Results, load_packages, mark_partial, write_tables
+from gauntlet.pipeline.tables.registry import Results, load_packages, marked, write_tables
 from gauntlet.pipeline.tables.sweep.report import write_report
 from gauntlet.pipeline.tables.sweep.terminal import show as show_tables
 from gauntlet.pipeline.tracking.store import tracking_uri
@@ -31,7 +31,7 @@ def show(
     tables of their own."""
     folder = sweep.output_dir
     load_packages(packages)
-    tables = Results(folder, disambiguate_names(mark_partial(folder, results)))
+    tables = Results(folder, disambiguate_names(marked(folder, results)))
     out.print()
     show_tables(tables)
     out.print()

@@ -178,12 +178,15 @@ class Rounds:
     def _evidence(self) -> Tournament:
         if not self.plan.rounds:  # matches of lost rounds count once these are found again
             return evidence(self.rule, ())
-        aside = Folder(self.log.folder).failed_matches
-        results = collect(self.abouts, self.log.outcomes, aside, self.plan.rounds)
+        folder = Folder(self.log.folder)
+        abouts = [about for about in self.abouts if about.key not in folder.unrepeatable]
+        results = collect(abouts, self.log.outcomes, folder.failed_matches, self.plan.rounds)
         return evidence(self.rule, results)
 
     def _limit(self) -> str:
-        """The limit that is reached, in words, or ""."""
+        """Why no round follows, though the verdict is open, or ""."""
+        if Folder(self.log.folder).unrepeatable:
+            return "results may depend on the order of matches"
         budget, outcomes = self.adaptive.budget, self.log.outcomes.values()
         spent = {
             "matches": sum(map(len, outcomes)),

@@ -261,12 +261,12 @@ class _Run:
 
     def _say_what_is_left(self) -> None:
         part = " of this round" if self.rounds else ""
-        hint = "" if self.halted else "; running the same command again continues"
         left = missing(self._plan_so_far, self.log) + self.left_controls
-        self.out.print(
-            f"\ninterrupted: {left:,} matches{part} are left, all others are safe in "
-            f"{self.log.folder}{hint}"
-        )
+        safe = sum(map(len, self.log.outcomes.values()))
+        line = f"{'stopped' if self.halted else 'interrupted'}: {left:,} matches{part} are left"
+        line += f", all others are safe in {self.log.folder}" if safe else ""
+        hint = "" if self.halted else "; running the same command again continues"
+        self.out.print(f"\n{line}{hint}")
 
 
 def measure_baselines(

@@ -147,16 +147,18 @@ def load_cells(folder: Path) -> list[CellResults]:
     abouts = log.sweep_cells()
     outcomes = log.outcomes(measures(abouts))
     cells = collect(abouts, outcomes, log.failed_matches, log.rounds)
-    return mark_partial(folder, luck.with_adjustment(folder, stopping.cut_at_stop(folder, cells)))
+    return marked(folder, luck.with_adjustment(folder, stopping.cut_at_stop(folder, cells)))
 
 
-def mark_partial(folder: Path, cells: Sequence[CellResults]) -> list[CellResults]:
-    """The results, of which those are marked that lack deals or controls of a run that has not
-    finished. An adaptive sweep may be looked at at any time."""
+def marked(folder: Path, cells: Sequence[CellResults]) -> list[CellResults]:
+    """The results, of which those are marked that are not reproducible, or that lack deals or
+    controls of a run that has not finished. An adaptive sweep may be looked at at any time."""
     log = Folder(folder)
+    why = log.unrepeatable
+    cells = [replace(cell, unrepeatable=why.get(cell.about.key, "")) for cell in cells]
     run = log.status or {}
     if run.get("state") == "finished" or log.rounds:
-        return list(cells)
+        return cells
     played = beside(log, cells)
 
     def is_partial(cell: CellResults) -> bool:

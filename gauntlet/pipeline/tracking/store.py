@@ -55,7 +55,11 @@ does not print two lines per run."""
 def usable(store: str, folder: Path) -> Iterator[None]:
     """Turn failures of the store, or one too old for traces, into a UserError; it is one, too, if
     MLflow is not installed."""
-    require("mlflow", "tracking")
+    try:
+        require("mlflow", "tracking")
+    except UserError as error:
+        later = invocation("pipeline.track", folder)
+        raise UserError(f"{error}, and `{later}` logs its runs") from error
     from alembic.util.exc import CommandError
     from mlflow.exceptions import MlflowException
     from sqlalchemy.exc import SQLAlchemyError

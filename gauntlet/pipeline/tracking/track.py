@@ -23,8 +23,16 @@ from gauntlet.common.sanitize import visible
 from gauntlet.pipeline.log.folder import Folder, key_of
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables.registry import Results, short_names, tables
-from gauntlet.pipeline.tracking import notes, played, values
-from gauntlet.pipeline.tracking.params import Params, params, parent_name, shared
+from gauntlet.pipeline.tracking import notes, values
+from gauntlet.pipeline.tracking.params import (
+    Params,
+    Span,
+    params,
+    parent_name,
+    shared,
+    spans,
+    total_span,
+)
 from gauntlet.pipeline.tracking.store import (
     CELL_TAG,
     MANY,
@@ -172,15 +180,15 @@ class _Logged:
         """
         place = self.sweep.place
         run_params = [params(place, result, row, self.sweep.runs) for result, row in rows]
-        spans = played.spans(place, [result.about for result, _ in rows], self.sweep.runs)
+        times = spans(place, [result.about for result, _ in rows], self.sweep.runs)
         figures = [self.sweep.numbers[result.about.name] for result, _ in rows]
-        span = played.total_span(spans)
+        span = total_span(times)
         parent = self._parent(rows, shared(run_params), figures, span)
         self._adopt(
             [run for run in other_runs if run.info.experiment_id == self.experiment], parent
         )
         runs: dict[str, CellRun] = {}
-        for (result, row), own, when, numbers in zip(rows, run_params, spans, figures, strict=True):
+        for (result, row), own, when, numbers in zip(rows, run_params, times, figures, strict=True):
             run = self._cell(parent, result, row, own, numbers, when)
             runs[result.about.key] = CellRun(self.experiment, run, when[0])
         self.client.set_terminated(parent, _status([result for result, _ in rows]), span[1])
@@ -197,7 +205,7 @@ class _Logged:
         rows: Sequence[Row],
         common: Params,
         figures: Sequence[values.Values],
-        span: played.Span,
+        span: Span,
     ) -> str:
         """Create the sweep's run, which stays open."""
         folder, command = self.sweep.place.path, self.sweep.command
@@ -228,7 +236,7 @@ class _Logged:
         row: pd.Series[Any],
         parameters: Params,
         figures: values.Values,
-        span: played.Span,
+        span: Span,
     ) -> str:
         """Create a child run; with many cells each has fewer points, and no figures.
 
@@ -259,7 +267,7 @@ class _Logged:
         log_points(self.client, run, points, parameters, span[1])
         return run
 
-    def _begin(self, name: str, tags: dict[str, str], parameters: Params, span: played.Span) -> str:
+    def _begin(self, name: str, tags: dict[str, str], parameters: Params, span: Span) -> str:
         if "commit" in parameters:
             tags = {**tags, **SOURCE, COMMIT_TAG: parameters["commit"]}
         tags = {tag: visible(text) for tag, text in tags.items()}

@@ -16,8 +16,9 @@ from typing import Any
 
 from gauntlet.agents.base import NO_ANSWERS
 from gauntlet.common.sanitize import one_line
-from gauntlet.games.base import Game
+from gauntlet.games.base import Action, Game
 from gauntlet.games.capabilities import WIN, add_match_score, seatings_of
+from gauntlet.games.contract import legal_actions, observation, seats_to_move
 from gauntlet.games.drawing import state_text
 from gauntlet.models.exchanges import Exchange, TextExchange
 from gauntlet.pipeline.config.read import Seed
@@ -271,8 +272,8 @@ def _plies(
     state = game.deal(stream(seed, game, record.deal, DEAL))
     decisions, done = iter(record.decisions), 0
     plies: list[Ply] = []
-    while seats := game.to_move(state):
-        legal = [game.legal(state, seat) for seat in seats]
+    while seats := seats_to_move(game, state):
+        legal = [legal_actions(game, state, seat) for seat in seats]
         made = [
             _checked(game, state, seat, actions, next(decisions, None))
             for seat, actions in zip(seats, legal, strict=True)
@@ -288,12 +289,16 @@ def _plies(
 
 
 def _checked(
-    game: Game[Any], state: Any, seat: int, legal: Sequence[Any], decision: DecisionRecord | None
+    game: Game[Any],
+    state: Any,
+    seat: int,
+    legal: tuple[Action, ...],
+    decision: DecisionRecord | None,
 ) -> DecisionRecord:
     """The decision, if it fits the state. The only move there is fits under any name."""
     fits = decision and decision.seat == seat and len(decision.options) == len(legal)
     if decision and fits and len(legal) > 1:
-        fits = decision.options == game.observe(state, seat).options
+        fits = decision.options == observation(game, state, seat, legal).options
     if decision is None or not fits:
         raise other_version(game)
     return decision

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from gauntlet.common.errors import UserError
+from gauntlet.common.errors import UserError, require
 from gauntlet.common.process import as_process
 from gauntlet.pipeline.tables.media.plot_style import ACCENT, COLOURS, save_png
 from gauntlet.pipeline.tracking.store import (
@@ -116,6 +116,7 @@ def log(client: Any, experiment: str, curve: pd.DataFrame, files: Sequence[Path]
 
 def run(folder: Path, out: Path, store: str) -> None:
     """Draw and log every curve of the folder. Raises UserError."""
+    require("mlflow", "tracking")
     from mlflow.exceptions import MlflowException
     from sqlalchemy.exc import SQLAlchemyError
 

@@ -1,4 +1,4 @@
-"""Measure the DQN player's wins: `python -m gauntlet.training.dqn.evaluate --game games.uno.Uno`.
+"""Measure the DQN player's wins: `python -m gauntlet.training.dqn.evaluate`.
 
 Each network plays the second of two seats, or those of --seats in turn, against a random player,
 on deals used neither in its training nor for its learning curve.
@@ -18,6 +18,7 @@ from scipy.stats import t as student
 
 from gauntlet.agents.dqn.network import Network
 from gauntlet.agents.dqn.player import DQN, SHIPPED, Encoded
+from gauntlet.common.ids import dotted_name
 from gauntlet.common.process import as_process
 from gauntlet.games.base import Game
 from gauntlet.stats.proportions import wilson
@@ -68,7 +69,7 @@ def last_test(
 
 def game_of(path: str) -> Game[Any]:
     """Return the game of a class path, with two seats. Raises ValueError."""
-    module, _, name = path.rpartition(".")
+    module, _, name = dotted_name(path).rpartition(".")
     try:
         game: Game[Any] = getattr(importlib.import_module(module), name)(num_seats=2)
     except (ImportError, AttributeError, TypeError, ValueError) as error:
@@ -97,7 +98,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=(__doc__ or "").partition("\n")[0],
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
-    parser.add_argument("--game", default="games.uno.arena.UnoArena", help="class of the game")
+    parser.add_argument(
+        "--game", default="gauntlet.games.uno.arena.UnoArena", help="class of the game"
+    )
     parser.add_argument("--weights", default=str(SHIPPED), help="folder of the networks")
     parser.add_argument("--games", type=positive, default=20_000, help="games of each network")
     add_seats(parser)

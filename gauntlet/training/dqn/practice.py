@@ -11,6 +11,7 @@ import numpy as np
 from gauntlet.agents.dqn.network import Network
 from gauntlet.agents.dqn.player import Encoded
 from gauntlet.games.base import Game
+from gauntlet.games.contract import final_returns, legal_actions, observation, seats_to_move
 
 
 class Practice(Protocol):
@@ -99,11 +100,11 @@ class ByTheRules:
 
     @property
     def result(self) -> float:
-        return self._game.returns(self._state)[self._seat]
+        return final_returns(self._game, self._state)[self._seat]
 
     def _next_choice(self) -> bool:
         """Play to the seat's next choice and encode it; False if the game is over."""
-        while seats := self._game.to_move(self._state):
+        while seats := seats_to_move(self._game, self._state):
             if self._seat in seats and self._encode_choice():
                 return True
             self._play(0)
@@ -111,12 +112,12 @@ class ByTheRules:
 
     def _encode_choice(self) -> bool:
         """Encode the decision; False if the seat has no choice between codes."""
-        observation = self._game.observe(self._state, self._seat)
-        self._codes = self._encoded.option_codes(observation)
+        seen = observation(self._game, self._state, self._seat)
+        self._codes = self._encoded.option_codes(seen)
         codes = sorted({code for own in self._codes for code in own})
         if len(codes) == 1:
             return False
-        self.features = self._encoded.encode(observation)
+        self.features = self._encoded.encode(seen)
         self.legal[:] = False
         self.legal[codes] = True
         return True
@@ -124,8 +125,8 @@ class ByTheRules:
     def _play(self, option: int) -> None:
         """Play one ply, the others at random."""
         moves = []
-        for seat in self._game.to_move(self._state):
-            options = self._game.legal(self._state, seat)
+        for seat in seats_to_move(self._game, self._state):
+            options = legal_actions(self._game, self._state, seat)
             own = option if seat == self._seat else int(self._rng.integers(len(options)))
             moves.append(options[own])
         self._state = self._game.play(self._state, moves)

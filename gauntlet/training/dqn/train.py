@@ -1,4 +1,4 @@
-"""Train the DQN player: `python -m gauntlet.training.dqn.train --game games.uno.arena.UnoArena`.
+"""Train the DQN player: `python -m gauntlet.training.dqn.train`.
 
 The learner has the second of two seats, or those of --seats in turn, against a random player. All
 seeds train at once but independently; the same seeds on the same machine give the same networks.
@@ -25,6 +25,7 @@ from typing import Any
 from gauntlet.agents.dqn.network import Network, save
 from gauntlet.agents.dqn.player import Encoded
 from gauntlet.common.disk import write_atomically
+from gauntlet.common.errors import UserError, require
 from gauntlet.common.process import as_process
 from gauntlet.games.base import Game
 from gauntlet.training.dqn.evaluate import (
@@ -37,7 +38,6 @@ from gauntlet.training.dqn.evaluate import (
     practices,
     rate,
 )
-from gauntlet.training.dqn.learner import Settings, one_thread, train
 from gauntlet.training.dqn.practice import SeatInTurn, results
 
 OUT = Path("outputs/dqn")
@@ -51,10 +51,10 @@ Point = tuple[int, int, int, Rate]
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(arguments)
     try:
+        require("torch", "local")
         game = game_of(options.game)
-    except ValueError as error:
+    except (UserError, ValueError) as error:
         return refused(error)
-    one_thread()
     try:
         run(game, options)
     except OSError as error:
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def refused(error: Exception) -> int:
-    print(f"training.dqn.train: {error}", file=sys.stderr)
+    print(f"gauntlet: {error}", file=sys.stderr)
     return 2
 
 
@@ -73,7 +73,9 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         description=(__doc__ or "").partition("\n")[0],
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
-    parser.add_argument("--game", default="games.uno.arena.UnoArena", help="class of the game")
+    parser.add_argument(
+        "--game", default="gauntlet.games.uno.arena.UnoArena", help="class of the game"
+    )
     parser.add_argument("--out", type=Path, default=OUT, help="folder for the networks")
     parser.add_argument("--seeds", type=positive, default=5, help="networks, of seeds from 0 on")
     parser.add_argument("--episodes", type=positive, default=50_000, help="games a seed learns in")
@@ -84,7 +86,14 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def run(game: Game[Any], options: argparse.Namespace) -> None:
+    from gauntlet.training.dqn.learner import (  # imported late, as it needs torch
+        Settings,
+        one_thread,
+        train,
+    )
+
     assert isinstance(game, Encoded), game
+    one_thread()
     seeds = range(options.seeds)
     out: Path = options.out / game.encoding
     out.parent.mkdir(parents=True, exist_ok=True)

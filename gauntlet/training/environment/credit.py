@@ -15,6 +15,7 @@ import numpy as np
 from gauntlet.common.errors import UserError
 from gauntlet.games.base import Action, move_with
 from gauntlet.games.capabilities import Adjustable, add_match_score, nothing_hidden
+from gauntlet.games.contract import legal_actions, observation
 from gauntlet.games.playouts import probabilities, results
 from gauntlet.pipeline.judging.luck import refusal
 from gauntlet.pipeline.log.schema import DecisionRecord
@@ -79,14 +80,14 @@ class Advantage:
             return 0.0
         luck = stream(self.setting.seed, cell.game, match.table.task.deal, JUDGE, ply)
         policies = seat_policies(match)
-        move = _move(decision, cell.game.legal(state, decision.seat))
+        move = _move(decision, legal_actions(cell.game, state, decision.seat))
         values = results(
             *(cell.game, state, decision.seat, policies, self.playouts, int(luck.integers(2**62))),
             hidden=False,
             measure=cell.measure,
             moves={decision.chosen: move},
         )[:, :, decision.seat].mean(axis=1)
-        seen = cell.game.observe(state, decision.seat)
+        seen = observation(cell.game, state, decision.seat)
         usual = np.array(probabilities(cell.game, policies[decision.seat], seen))
         return float(values[decision.chosen] - usual @ values)
 

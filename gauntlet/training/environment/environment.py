@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
 from gauntlet.common.errors import UserError
+from gauntlet.games.contract import observation
 from gauntlet.models.base import Prompt
 from gauntlet.pipeline.log.schema import DecisionRecord
 from gauntlet.training.environment.credit import (
@@ -113,7 +114,7 @@ class Environment:
         """The names of the current options; () once the match is over."""
         if self.done:
             return ()
-        return self.setting.cell.game.observe(self.match.state, self._seat).options
+        return observation(self.setting.cell.game, self.match.state, self._seat).options
 
     def reset(self, deal: int, seat: int | None = None) -> str:
         """Deal, play to the seat's first decision and return its prompt. seat: by default the one

@@ -9,7 +9,8 @@ import numpy as np
 
 from gauntlet.common.errors import UserError
 from gauntlet.games.base import TextAction
-from gauntlet.games.capabilities import nothing_hidden, values_with_score
+from gauntlet.games.capabilities import nothing_hidden
+from gauntlet.games.contract import legal_actions, observation, seats_to_move, values_with_score
 from gauntlet.games.playouts import probabilities
 from gauntlet.training.environment.credit import require_advantage, seat_policies
 from gauntlet.training.environment.match import Match
@@ -46,8 +47,8 @@ class Values:
 
     def _after(self, policies: Sequence[str], state: Any) -> np.ndarray:
         """Return the value for each seat after each option: (options, seats)."""
-        (mover,) = self.game.to_move(state)
-        options = self.game.legal(state, mover)
+        (mover,) = seats_to_move(self.game, state)
+        options = legal_actions(self.game, state, mover)
         if any(isinstance(option, TextAction) for option in options):
             raise UserError("reward=expected: moves that want words cannot be gone through")
         ahead = [self._value(policies, self.game.play(state, [option])) for option in options]
@@ -61,7 +62,7 @@ class Values:
             raise UserError(
                 f"reward=expected: the game has more than {MOST:,} positions; take reward=advantage"
             )
-        if self.game.to_move(state):
+        if seats_to_move(self.game, state):
             value = self._chances(policies, state) @ self._after(policies, state)
         else:
             value = np.array(values_with_score(self.game, state)[self.measure], float)
@@ -70,6 +71,6 @@ class Values:
 
     def _chances(self, policies: Sequence[str], state: Any) -> np.ndarray:
         """Return the scripted policy's probability of each option: (options,)."""
-        (mover,) = self.game.to_move(state)
-        seen = self.game.observe(state, mover)
+        (mover,) = seats_to_move(self.game, state)
+        seen = observation(self.game, state, mover)
         return np.array(probabilities(self.game, policies[mover], seen))

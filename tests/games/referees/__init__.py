@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from gauntlet.games.base import Game, Observation, TextAction, TextMove
-from gauntlet.games.capabilities import measure_values
+from gauntlet.games.contract import values_with_score
 
 Look = Callable[[int], Observation]
 """What a seat observes now."""
@@ -48,7 +48,7 @@ def plays_alike(
         chosen = [name for name, _ in picks]
         state = game.play(state, [move for _, move in picks])
     assert game.to_move(state) == (), f"goes on after the end:\n{game.show(state)}"
-    got = dict(measure_values(game, state), returns=game.returns(state))[measure]
+    got = dict(values_with_score(game, state), returns=game.returns(state))[measure]
     possible = result if isinstance(result, set) else [result]
     alike = [list(got) == pytest.approx(list(one), abs=within) for one in possible]
     assert any(alike), f"{got}, not {possible} in\n{game.show(state)}"

@@ -26,7 +26,9 @@ from gauntlet.pipeline.tables.registry import (
 )
 from gauntlet.pipeline.tables.sweep.contest import Contest
 from gauntlet.stats.matches import Matches, Ties
-from gauntlet.stats.ratings import By, Ratings, without_each
+from gauntlet.stats.multiple import ALPHA
+from gauntlet.stats.ratings import By, Ratings, clusters, single_deal, without_each
+from gauntlet.stats.scores import PairScores, beats, cycles, maximal_lottery
 
 Rate = Callable[[Matches], Ratings]
 NAMES = ("ratings", "ratings_by_game", "ratings_pairs", "ratings_left_out")
@@ -324,3 +326,71 @@ def without_game(results: Results) -> Iterator[dict[str, Any]]:
             known = not np.isnan(ratings.fitted[at])
             row = {"without": contest.games[game], "player": contest.players[at]}
             yield {**row, **_rating(ratings, at), "place": place if known else pd.NA}
+
+
+# --- players who beat each other in a circle
+
+CYCLES = {
+    "player": "the player",
+    "rating": "log odds around the mean",
+    "lottery": "its chance in the maximal lottery: the mix of players that nobody beats on average",
+    "cycle": "who beats whom in its circle, each beyond chance (5% over all pairs, Holm); empty "
+    "outside any",
+}
+
+
+def _sentences(part: Part) -> str:
+    found = ". ".join(dict.fromkeys(filter(None, part.rows["cycle"])))
+    return (
+        f"{found}.\nEach beats the next beyond chance (5% over all pairs, by deals, Holm), so no "
+        "order says who beats whom. lottery: the mix of players that nobody beats on average."
+    )
+
+
+CYCLES_VIEW = View(
+    "Cycles",
+    (
+        Column("player", text("player")),
+        Column("rating", decimal("rating", "+.2f")),
+        Column("lottery", share("lottery")),
+    ),
+    _sentences,
+)
+
+
+@table("ratings_cycles", CYCLES, [CYCLES_VIEW], place=95, file="ratings_cycles.csv")
+def cycle_rows(results: Results) -> Iterator[dict[str, Any]]:
+    """A row for each player, if some beat each other in a circle."""
+    found = results.cached(contest_ratings)
+    if found is None or found.contest.matches.teams is not None or not found.contest.swapped:
+        return  # three in every rotation: seats that beat each other in a circle would look alike
+    scores = _scores(found)
+    if scores is None:
+        return
+    names, margins = found.contest.players, scores.means - 0.5
+    circles = cycles(np.nan_to_num(beats(scores), nan=1.0) < ALPHA)
+    if not circles:
+        return
+    ratings, lottery = found.ratings.fitted, maximal_lottery(margins)
+    for at in np.argsort(-ratings, kind="stable"):
+        own = [sentence(circle, names) for circle in circles if at in circle]
+        yield {
+            "player": names[at],
+            "rating": ratings[at],
+            "lottery": lottery[at],
+            "cycle": ". ".join(own),
+        }
+
+
+def _scores(ratings: ContestRatings) -> PairScores | None:
+    """Of every two players; None if two never met, or there are no deals to judge by."""
+    matches = ratings.contest.matches
+    if ratings.by == "deal" and single_deal(matches):
+        return None
+    scores = PairScores.from_matches(matches, ratings.ties, clusters(matches, ratings.by))
+    return None if np.isnan(scores.means).any() else scores
+
+
+def sentence(circle: Sequence[int], names: Sequence[str]) -> str:
+    """ "A beats B beats C beats A"."""
+    return " beats ".join(names[at] for at in (*circle, circle[0]))

@@ -382,7 +382,9 @@ def _renamed(results: Results) -> Iterator[Renamed]:
 def _same_player(cell: CellResults, other: CellResults) -> bool:
     """Whether the cells differ in the game only."""
     labels, others = ({**r.about.labels, "experiment": r.about.experiment} for r in (cell, other))
-    return cell.about.comparable(other.about) and all(labels[key] == others[key] for key in PLAYER)
+    return cell.about.paired_by == other.about.paired_by and all(
+        labels[key] == others[key] for key in PLAYER
+    )
 
 
 def _obfuscation_row(

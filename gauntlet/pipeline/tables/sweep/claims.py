@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from gauntlet.common.disk import write_atomically
-from gauntlet.common.errors import UserError, suggest
+from gauntlet.common.errors import UserError, counted, suggest
 from gauntlet.games.capabilities import MATCH_SCORE
 from gauntlet.pipeline.config.read import GROUPS
 from gauntlet.pipeline.log.folder import Folder
@@ -111,23 +111,30 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class Pairing:
-    """The chosen pairs, the rule, and the number of possible pairs."""
+    """The chosen pairs, the rule, and the number of possible pairs. apart: further pairs of one
+    game, whose players sat in other seats."""
 
     rule: str
     chosen: Sequence[Pair]
     possible: int
+    apart: int = 0
 
     @property
     def foot(self) -> str:
         """A note if pairs are left out, or ""."""
-        omitted = self.possible - len(self.chosen)
-        if not omitted:
-            return ""
-        rule = RULE_WORDS.get(self.rule, f"every cell against {self.rule}")
-        return (
-            f"Pairs: {rule}; {omitted:,} of {self.possible:,} are left out "
-            f"(comparisons={self.rule}; or all, factor, first, or a cell's name)."
-        )
+        notes, omitted = [], self.possible - len(self.chosen)
+        if omitted:
+            rule = RULE_WORDS.get(self.rule, f"every cell against {self.rule}")
+            notes.append(
+                f"Pairs: {rule}; {omitted:,} of {self.possible:,} are left out "
+                f"(comparisons={self.rule}; or all, factor, first, or a cell's name)."
+            )
+        if self.apart:
+            notes.append(
+                f"{counted(self.apart, 'pair')} not compared: their players sat in other seats, "
+                "and a seat can be worth as much as a player (rotate=true)."
+            )
+        return " ".join(notes)
 
 
 def check(rule: str, names: Iterable[str]) -> None:
@@ -151,7 +158,7 @@ def choose_pairs(results: Sequence[CellResults], rule: str = "auto") -> Pairing:
     """The pairs of comparable cells by a rule, in order. Raises UserError for an unknown rule."""
     abouts = [result.about for result in results]
     check(rule, (about.name for about in abouts))
-    groups = list(_positions((about.deal_key, about.measure) for about in abouts).values())
+    groups = list(_positions(about.paired_by for about in abouts).values())
     lines = list(_lines(abouts))
     if rule == "auto":
         many = sum(comb(len(line), 2) for line in lines) > PAIRS
@@ -165,7 +172,9 @@ def choose_pairs(results: Sequence[CellResults], rule: str = "auto") -> Pairing:
     else:
         named = {at for at, about in enumerate(abouts) if about.name == rule}
         pairs = [(a, b) for group in groups for b in named & {*group} for a in {*group} - named]
-    return Pairing(rule, sorted(set(pairs)), sum(comb(len(group), 2) for group in groups))
+    seated = _positions((about.deal_key, about.measure) for about in abouts).values()
+    every, possible = (sum(comb(len(one), 2) for one in some) for some in (seated, groups))
+    return Pairing(rule, sorted(set(pairs)), possible, every - possible)
 
 
 def _positions(keys: Iterable[object]) -> Mapping[object, list[int]]:
@@ -181,7 +190,7 @@ def _lines(abouts: Sequence[CellInfo]) -> Iterator[list[int]]:
     cells = [factors(about.labels) for about in abouts]
     for factor in dict.fromkeys(name for cell in cells for name in cell):
         rest = (
-            (about.deal_key, about.measure, frozenset(cell.items() - {(factor, cell.get(factor))}))
+            (about.paired_by, frozenset(cell.items() - {(factor, cell.get(factor))}))
             for about, cell in zip(abouts, cells, strict=True)
         )
         yield from (line for line in _positions(rest).values() if len(line) > 1)

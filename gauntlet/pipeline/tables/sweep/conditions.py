@@ -3,6 +3,7 @@ clustered regression over each group of cells."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -91,18 +92,13 @@ class Conditions:
         return (*self.notes, *effects, *filter(None, [self.foot]))
 
 
-def comparison_group(result: CellResults) -> tuple[str, ...]:
-    """The experiment, game and seating whose cells can be compared with each other."""
-    return claims.comparison_group(result.about)
-
-
 def conditions(results: Results) -> list[Conditions]:
     """One for every group with finished deals, in order."""
-    cells = [result for result in results.cells if result.outcomes]
-    groups = dict.fromkeys(map(comparison_group, cells))
-    return [
-        _conditions(group, [c for c in cells if comparison_group(c) == group]) for group in groups
-    ]
+    groups = defaultdict[tuple[str, ...], list[CellResults]](list)
+    for result in results.cells:
+        if result.outcomes:
+            groups[claims.comparison_group(result.about)].append(result)
+    return [_conditions(group, cells) for group, cells in groups.items()]
 
 
 def tested(results: Results) -> list[Conditions]:

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, combinations
+from fractions import Fraction
+from itertools import chain, combinations, product
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -41,6 +42,9 @@ Place = tuple[str, str, int]
 """A deal: the seeds, the deal key, the number."""
 Side = tuple[str, ...]
 """The names of its players, one per seat, sorted."""
+Meetings = dict[tuple[int, int], Fraction]
+"""How often two sides met in each two seats, the alphabetically first side first; a match counts
+once, however many seats they have."""
 
 
 class Seen(NamedTuple):
@@ -54,7 +58,7 @@ class Seen(NamedTuple):
 
 
 class PairRow(NamedTuple):
-    """Two sides of a match and the first one's score. place: of the deal."""
+    """Two sides of a match and the first one's score. place: of the deal. seats: of both sides."""
 
     first: Side
     second: Side
@@ -62,6 +66,7 @@ class PairRow(NamedTuple):
     place: Place
     match: str
     score: float
+    seats: tuple[tuple[int, ...], tuple[int, ...]]
 
 
 class Bill(NamedTuple):
@@ -79,9 +84,11 @@ class Contest:
 
     A player is identified by its settings in any cell, game or folder: its agent, method and model
     with the hash of its weights. Players of one name with different settings have a number.
-    places: of the deals. omitted: cells left out, as all of their seats are on one side, or an
-    older version did not log who sat where. spent: what every player spent in each match, of
-    `cost`, if asked for.
+    places: of the deals. omitted: cells left out, as all of their seats are on one side, an older
+    version did not log who sat where, or their results may depend on the order of matches.
+    unrotated: pairs of sides left out of a game, as they did not take its seats equally often.
+    swapped: whether all pairs met in any two seats as often as in these seats swapped. spent: what
+    every player spent in each match, of `cost`, if asked for.
     """
 
     players: Sequence[str]
@@ -89,11 +96,60 @@ class Contest:
     matches: Matches
     omitted: int = 0
     places: Sequence[Place] = ()
+    unrotated: int = 0
+    swapped: bool = True
     spent: Spent | None = None
     cost: Cost | None = None
 
+    @classmethod
+    def from_rows(cls, rows: Sequence[PairRow], omitted: int = 0) -> Contest:
+        """The matches of pairs who took every seat of a game equally often."""
+        sides = sorted({side for row in rows for side in (row.first, row.second)})
+        players = sorted({name for side in sides for name in side})
+        alone = all(len(side) == 1 for side in sides)
+        number = {side: at for at, side in enumerate(sides)}
+        seats = _seats_by_pair(rows)
+        even = {pair: _marginal(seen) == _marginal(_swapped(seen)) for pair, seen in seats.items()}
+        frame = pd.DataFrame(
+            [row for row in rows if even[_pair(row)]], columns=list(PairRow._fields)
+        )
+        first, second = (
+            np.array([number[side] for side in frame[name]], np.int64)
+            for name in ("first", "second")
+        )
+        game, games = pd.factorize(frame["game"])
+        deal, places = pd.factorize(frame["place"])
+        match, _ = pd.factorize(frame["match"])
+        scores, teams = frame["score"].to_numpy(float), None if alone else _members(sides, players)
+        matches = Matches(len(players), first, second, scores, game, deal, match, teams)
+        return cls(
+            players,
+            list(games),
+            matches,
+            omitted,
+            list(places),
+            unrotated=[*even.values()].count(False),
+            swapped=all(seen == _swapped(seen) for pair, seen in seats.items() if even[pair]),
+        )
+
     def game_matches(self, number: int) -> Matches:
         return self.matches.where(self.matches.games == number)
+
+    @property
+    def left_out(self) -> list[str]:
+        """What does not count, and why, in words."""
+        notes = []
+        if self.unrotated:
+            notes.append(
+                f"{counted(self.unrotated, 'pair')} of players left out: they kept their seats, "
+                "and a seat can be worth as much as a player; play with rotate=true"
+            )
+        if self.omitted:
+            notes.append(
+                f"{counted(self.omitted, 'cell')} left out: all seats are on one side, an older "
+                "version did not log who sat where, or results may depend on the order of matches"
+            )
+        return notes
 
     def check(self, ties: Ties) -> None:
         """Raises UserError if there are fewer than two players with a match that counts, or if the
@@ -102,9 +158,9 @@ class Contest:
         rated = np.flatnonzero(part_of >= 0)
         if len(rated) < 2:
             count = f"{self.matches.count:,} matches of {counted(len(self.players), 'player')}"
-            left = f"; {counted(self.omitted, 'cell')} left out" if self.omitted else ""
             raise UserError(
-                f"ratings need two players who met in a match that counts, got {count}{left}"
+                "ratings need two players who met in a match that counts, got "
+                f"{'; '.join((count, *self.left_out))}"
             )
         if part_of.max() > 0:
             groups = "; ".join(
@@ -130,20 +186,22 @@ def load_contest(
     bills: dict[str, list[Bill]] = {}
     names, omitted = names or PlayerNames(), 0
     for log in map(Folder, dict.fromkeys(path.resolve() for path in folders)):
+        unrepeatable = log.unrepeatable
         for about, seen in seen_matches(log, scoring, cost):
             description = log.description(about)
             called = [names.name(description, at) for at in range(len(about.players))]
             seats = SeatedSides.from_cell(about, description, called)
-            if seats is None:
+            if seats is None or about.key in unrepeatable:
                 omitted += 1
                 continue
             for match, (deal, one) in seen.items():
                 place = (json.dumps(log.seed), about.deal_key, deal)
-                pairs = seats.pairs(one)
-                rows.setdefault(
-                    match,
-                    [PairRow(a, b, about.labels["game"], place, match, x) for a, b, x in pairs],
-                )
+                of, game = seats.sides[one.rotation // seats.step], about.labels["game"]
+                pairs = [
+                    PairRow(a, b, game, place, match, score, (tuple(of[a]), tuple(of[b])))
+                    for a, b, score in seats.pairs(one)
+                ]
+                rows.setdefault(match, pairs)
                 if one.spent:
                     seating = about.seatings[one.rotation // about.step]
                     own = [
@@ -151,7 +209,7 @@ def load_contest(
                         for player, amount in zip(seating, one.spent, strict=True)
                     ]
                     bills.setdefault(match, own)
-    found = _contest([*chain(*rows.values())], omitted)
+    found = Contest.from_rows([*chain(*rows.values())], omitted)
     return replace(found, spent=_spent([*chain(*bills.values())], found), cost=cost)
 
 
@@ -292,21 +350,30 @@ class PlayerNames:
         return self._names[name, settings]
 
 
-def _contest(rows: Sequence[PairRow], omitted: int) -> Contest:
-    frame = pd.DataFrame(rows, columns=list(PairRow._fields))
-    sides = sorted({*frame["first"], *frame["second"]})
-    players = sorted({name for side in sides for name in side})
-    alone = all(len(side) == 1 for side in sides)
-    number = {side: at for at, side in enumerate(sides)}
-    first, second = (frame[side].map(number).to_numpy(int) for side in ("first", "second"))
-    game, games = pd.factorize(frame["game"])
-    deal, places = pd.factorize(frame["place"])
-    match, _ = pd.factorize(frame["match"])
-    matches = Matches(
-        *(len(players), first, second, frame["score"].to_numpy(float), game, deal, match),
-        None if alone else _members(sides, players),
-    )
-    return Contest(players, list(games), matches, omitted, places=list(places))
+def _pair(row: PairRow) -> tuple[str, frozenset[Side]]:
+    return row.game, frozenset((row.first, row.second))
+
+
+def _seats_by_pair(rows: Iterable[PairRow]) -> dict[tuple[str, frozenset[Side]], Meetings]:
+    found: dict[tuple[str, frozenset[Side]], Meetings] = {}
+    times = Counter((_pair(row), row.first < row.second, row.seats) for row in rows)
+    for (pair, in_order, (ours, theirs)), count in times.items():
+        seats = found.setdefault(pair, defaultdict(Fraction))
+        for a, b in product(ours, theirs):
+            seats[(a, b) if in_order else (b, a)] += Fraction(count, len(ours) * len(theirs))
+    return found
+
+
+def _swapped(seats: Meetings) -> Meetings:
+    return {(b, a): count for (a, b), count in seats.items()}
+
+
+def _marginal(seats: Meetings) -> dict[int, Fraction]:
+    """How often the first side took each seat."""
+    found = defaultdict[int, Fraction](Fraction)
+    for (seat, _), count in seats.items():
+        found[seat] += count
+    return found
 
 
 def _members(sides: Sequence[Side], players: Sequence[str]) -> np.ndarray:

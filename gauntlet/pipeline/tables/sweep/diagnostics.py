@@ -383,6 +383,7 @@ def diagnostics(results: Results) -> Iterator[dict[str, Any]]:
         if stats.scored:
             row["scores"] = _ways(results, result)
         warnings = [
+            result.unrepeatable,
             *failed_matches.warnings(result, failures),
             *_warnings(row, stats, result, controls.get(name, results["controls"].head(0))),
             results.cached(indistinguishable).get(name, ""),
@@ -413,6 +414,8 @@ def _warnings(
     """What a reader of the cell's result should know first."""
     if not stats.choices.decisions:
         return
+    if result.about.labels["model"] != "-" and not result.outcomes.column("calls").any():
+        yield f"never asked its model, {result.about.labels['model']}"
     decisions, scale = stats.choices.decisions, Scale.from_measure(result.about.measure)
     if row["questions"] >= LEAST and row["reply_share"] > SAME:
         reply, times = repr(visible(row["reply"][:30])), percent(row["reply_share"])

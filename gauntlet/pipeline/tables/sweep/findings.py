@@ -19,9 +19,9 @@ from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables.formatting import Scale, p_value
 from gauntlet.pipeline.tables.registry import Results, truncation_note
 from gauntlet.pipeline.tables.sweep import controls
+from gauntlet.pipeline.tables.sweep.claims import comparison_group
 from gauntlet.pipeline.tables.sweep.conditions import (
     claimed_pairs,
-    comparison_group,
     family_size,
     tested,
 )
@@ -51,10 +51,10 @@ def answers(results: Results) -> list[Answer]:
     summary, pairs = results["summary"], results["pairs"]
     effects = results.cached(tested)
     by_group, answers = {one.group: one for one in effects}, []
-    groups = list(dict.fromkeys(map(comparison_group, results.cells)))
+    groups = list(dict.fromkeys(comparison_group(cell.about) for cell in results.cells))
     for group in groups:
         suffix = f" ({', '.join(group)})" if len(groups) > 1 else ""
-        cells = [cell for cell in results.cells if comparison_group(cell) == group]
+        cells = [cell for cell in results.cells if comparison_group(cell.about) == group]
         helping = cells[0].about.helping
         aim = "Do they help the partner?" if helping else "Do they beat the baseline?"
         about_baseline = tuple(_effects(results, _rows(summary, cells), helping))
@@ -65,7 +65,9 @@ def answers(results: Results) -> list[Answer]:
         rows, tests = _rows(summary, cells), family_size(summary, effects, group[0])
         sentences = by_group[group].sentences()
         answers.append(Answer("Do scale and prompting matter?" + suffix, sentences))
-        if limits := tuple(_limits(rows, pairs, tests, len(claimed_pairs(effects)))):
+        name = f"{' '.join(group[1:])}: " if len(groups) > 1 else ""
+        shown = _limits(rows, pairs, tests, len(claimed_pairs(effects)))
+        if limits := tuple(name + sentence for sentence in shown):
             answers.append(Answer("What could this not have shown?" + suffix, limits, True))
     if noise := tuple(controls.noise_sentences(results)):
         answers.append(Answer("Is it more than noise?", noise, True))
@@ -175,12 +177,11 @@ def _limits(rows: pd.DataFrame, pairs: pd.DataFrame, tests: int, terms: int) -> 
             widest["difference_high"],
             DeclaredTest(test).side,
         )
-        least = detectable(widest, low, high, tests, side)
         yield (
-            f"With {deals:,} deals that spread as these did and Holm over "
-            f"{counted(tests, 'test')}, "
-            f"{EFFECTS[test]} of less than {least} would have been missed more often than one time "
-            "in five."
+            f"With {counted(deals, 'deal')} that spread as these did and Holm over "
+            f"{counted(tests, 'test')}, {EFFECTS[test]} "
+            f"{_below(detectable(widest, low, high, tests, side))} would have been missed more "
+            "often than one time in five."
         )
     within = pairs[pairs[["cell_a", "cell_b"]].isin([*rows["cell"]]).all(axis=1)]
     reaches = [read_difference(row)[1:] for row in within[within["p"].notna()].to_dict("records")]
@@ -189,7 +190,11 @@ def _limits(rows: pd.DataFrame, pairs: pd.DataFrame, tests: int, terms: int) -> 
         low, high = max(reaches, key=lambda reach: reach[1] - reach[0])
         tests = max(int(pairs["p"].notna().sum()) - terms, tests if terms else 0)
         yield (
-            "Between two cells on the same deals a difference of less than "
-            f"{detectable(rows.iloc[0], low, high, tests, 'either')} would have been missed as "
-            f"often (Holm over {counted(tests, 'test')})."
+            "Between two cells on the same deals a difference "
+            f"{_below(detectable(rows.iloc[0], low, high, tests, 'either'))} would have been "
+            f"missed as often (Holm over {counted(tests, 'test')})."
         )
+
+
+def _below(least: str) -> str:
+    return f"of less than {least}" if least else "of any size"

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
-from shlex import quote
 
 from markupsafe import Markup
 from matplotlib.figure import Figure
@@ -17,9 +16,8 @@ from gauntlet.common.markup import tag
 from gauntlet.common.process import invocation
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.tables.media import latex, plot_style, run_metadata
-from gauntlet.pipeline.tables.media.match_pages import write_linked
-from gauntlet.pipeline.tables.media.page import render
-from gauntlet.pipeline.tables.media.paper_config import PaperConfig
+from gauntlet.pipeline.tables.media.latex import PaperConfig
+from gauntlet.pipeline.tables.media.page import render, write_linked
 from gauntlet.pipeline.tables.media.plot_style import COLUMN, WIDE, Drawing
 from gauntlet.pipeline.tables.registry import PAGE, ROWS, Results, figures, sheets, truncation_note
 from gauntlet.pipeline.tables.sweep import choices, parser
@@ -79,7 +77,7 @@ def _on_page(figures: Mapping[str, Drawing]) -> list[tuple[str, Drawing]]:
 
 def _replay(folder: Path, match: str) -> str:
     """The command that shows a match in full."""
-    return f"{invocation('pipeline.replay')} {match} --prompts --in {quote(str(folder))}"
+    return invocation("pipeline.replay", match, "--prompts", "--in", folder)
 
 
 def _link(folder: Path, pages: Mapping[str, str], match: str) -> Markup:

@@ -59,14 +59,15 @@ SHARED = {
     "player_a": "the first player",
     "player_b": "the second player",
     "opponents": "how many others both met",
-    "over": "their names",
+    "over": "their names; in a free-for-all the means are over each other too",
     "deals": "deals that all cells finished",
     "mean_a": "A's mean over these opponents",
     "mean_b": "B's mean over them",
     "difference": "A less B, paired by deal",
-    "low": "lower end of its 95% interval; none where seats were not rotated",
+    "low": "lower end of its 95% interval; none where seats were not rotated, or a player is not "
+    "reproducible",
     "high": "upper end of its 95% interval",
-    "head_to_head": "A's mean against B, which is not part of the difference",
+    "head_to_head": "A's mean against B; in a round robin not part of the difference",
     "measure": "what the means are of: the score where wins are counted",
     **columns("measure_low", "measure_high"),
 }
@@ -125,7 +126,7 @@ SHARED_VIEW = View(
     ),
     lambda part: (
         f"{part.rows['measure'].iloc[0]} of A and B over the opponents that both have, paired by "
-        "deal.\nA to B: A's against B, which the cells test and A - B leaves out."
+        "deal.\nA to B: A's against B, which in a round robin the cells test and A - B leaves out."
     ),
     split_by=("game", "measure"),
 )
@@ -149,8 +150,8 @@ class Side:
 @dataclass(frozen=True)
 class RoundRobin:
     """Players who all met each other. sides: the first player's results against the second.
-    fair: whether everybody took every seat equally often. cells: the keys. together: whether all
-    met in the same matches."""
+    fair: whether everybody took every seat equally often, and is reproducible. cells: the keys.
+    together: whether all met in the same matches."""
 
     about: CellInfo
     players: Sequence[str]
@@ -186,7 +187,7 @@ def round_robins(results: Results) -> list[RoundRobin]:
                 for cell, pair in zip(cells, pairs, strict=True)
                 for turned in (pair, pair[::-1])
             }
-            fair = all(cell.about.balanced() for cell in cells)
+            fair = all(cell.about.balanced() and not cell.unrepeatable for cell in cells)
             keys = frozenset(cell.about.key for cell in cells)
             robins.append(RoundRobin(cells[0].about, players, sides, fair, keys))
     return robins
@@ -220,6 +221,7 @@ def free_for_alls(results: Results) -> list[RoundRobin]:
             if seats and all(len(side) == 1 for side in seats.sides[0]):
                 sides = _free_sides(result, seats, log)
                 fair = all(result.about.balanced(number) for number in range(len(names)))
+                fair = fair and not result.unrepeatable
                 players = list(dict.fromkeys(names))
                 about = result.about
                 robins.append(RoundRobin(about, players, sides, fair, frozenset([about.key]), True))
@@ -301,7 +303,17 @@ def _shared(robin: RoundRobin) -> Iterator[dict[str, Any]]:
     by_deal = {pair: side.by_deal(name, deals) for pair, side in robin.sides.items()}
     for a, b in combinations(robin.players, 2):
         over = robin.others(a, b)
-        mine, theirs = (np.mean([by_deal[one, other] for other in over], axis=0) for one in (a, b))
+        mine, theirs = (
+            np.mean(
+                # who is before whom in a free-for-all may hang on their two seats alone
+                [
+                    by_deal[player, other]
+                    for other in (robin.others(player) if robin.together else over)
+                ],
+                axis=0,
+            )
+            for player in (a, b)
+        )
         low, high = map(float, limits(mine - theirs, bounds)) if robin.fair else (np.nan, np.nan)
         yield {
             "experiment": about.experiment,

@@ -15,6 +15,7 @@ from gauntlet.pipeline.tables.registry import Results, columns, table
 from gauntlet.pipeline.tables.sweep.controls import rivals
 from gauntlet.pipeline.tables.sweep.primary_test import Rival, unbeaten_control
 
+UNREPEATABLE = "nothing is claimed, as results may depend on the order of matches"
 STOPPED = View(
     lambda part: f"stop={Folder(part.results.folder).stop['rule']}",
     (
@@ -51,7 +52,12 @@ def stopped_cells(results: Results) -> Iterator[dict[str, Any]]:
 def verdicts(results: Results) -> dict[str, str]:
     """The stopping rule's verdict on each cell; none if all deals were planned."""
     stop = Folder(results.folder).stop
-    return {c.about.name: _verdict(stop, c.about) for c in results.cells} if stop else {}
+    if not stop:
+        return {}
+    return {
+        c.about.name: UNREPEATABLE if c.unrepeatable else _verdict(stop, c.about)
+        for c in results.cells
+    }
 
 
 def control_caveat(row: pd.Series[Any], rival: Rival | None) -> str:

@@ -59,7 +59,8 @@ VIEW = View(
 def tournament(results: Results) -> Tournament | None:
     """The evidence of an adaptive sweep; None for others."""
     rule = Folder(results.folder).rule
-    return evidence(rule, results.cells) if rule else None
+    cells = [cell for cell in results.cells if not cell.unrepeatable]
+    return evidence(rule, cells) if rule else None
 
 
 def tournament_verdict(results: Results) -> list[str]:

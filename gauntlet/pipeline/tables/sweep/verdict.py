@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from gauntlet.common.errors import UserError
+from gauntlet.common.errors import UserError, counted
 from gauntlet.common.process import invocation
 from gauntlet.games.capabilities import win_or_score
 from gauntlet.pipeline.log.results import CellResults
@@ -40,6 +40,10 @@ FIXED = (
     "Nothing is said about who plays better: players kept their seats, and a seat can be worth as "
     "much; rotate=true, in games that allow it, plays every deal from every seat."
 )
+UNREPEATABLE = (
+    "Nothing is claimed about {}: a match came out otherwise when it was played again, so results "
+    "may depend on the order of matches."
+)
 PARTIAL = "Nothing is tested before all deals and controls are played; the same command goes on."
 BETTER, WORSE, OPEN, UNREAD = "better", "worse", "open", "unread"
 """What a cell's test shows. UNREAD: better than the baseline, not than always taking an option."""
@@ -50,6 +54,7 @@ def paragraphs(results: Results) -> Iterator[dict[str, str]]:
     """A row for each group of comparable cells, and each round robin."""
     if settled := tournament.tournament_verdict(results):
         game = results.cells[0].about.labels["game"]
+        settled += _unrepeatable(results, results.cells)
         yield {"cells": game, "verdict": f"{game}: {' '.join(settled)}"}
         return
     robins = results.cached(round_robins)
@@ -121,11 +126,12 @@ def outcome(row: pd.Series[Any]) -> str:
 
 
 def detectable(row: pd.Series[Any], low: float, high: float, tests: int, side: Side) -> str:
-    """The effect that a test of an estimate with this 95% interval shows with POWER, in words."""
+    """The effect that a test of an estimate with this 95% interval shows with POWER, in words; ""
+    if the measure's range has none."""
     scale, error = Scale.from_row(row), (high - low) / 2 / float(ndtri(0.975))
     least = detectable_mean(error, POWER, ALPHA, tests, side)
     if least > row["measure_high"] - row["measure_low"]:
-        return "any number of points" if scale.share else "any size"
+        return ""
     return scale.difference(least, sign=False)
 
 
@@ -141,6 +147,7 @@ def with_null(results: Results) -> pd.DataFrame:
 def _order(results: Results, robin: RoundRobin) -> str:
     """The players by score, and how many pairings are settled."""
     rows = best_first(_of_game(results["standings"], robin))
+    own = [cell for cell in results.cells if cell.about.key in robin.cells]
     scores = win_or_score(robin.about.measure.name)
     scale = WINS if scores else results.scale(rows.iloc[0].to_dict())
     places = [
@@ -151,14 +158,24 @@ def _order(results: Results, robin: RoundRobin) -> str:
     cells = _of_game(results["summary"], robin)
     raw = "raw " * bool((cells["estimator"] == "adjusted").any())  # standings keep the luck
     order = f"by {raw}{'score' if scores else scale.title} {named}"
-    if any(cell.partial for cell in results.cells if cell.about.key in robin.cells):
+    if any(cell.partial for cell in own):
         return f"{order}. {PARTIAL}"
+    if unrepeatable := _unrepeatable(results, own):
+        return f"{order}. {unrepeatable[0]}"
     if not robin.fair:
         return f"{order}. {FIXED}"
     tests = cells.loc[cells["baseline"].isna(), "p_holm"].dropna()  # of one side against the other
     if tests.empty:
         return f"{order}."
     return f"{order}; {(tests < ALPHA).sum()} of {len(tests)} pairings show which side is better."
+
+
+def _unrepeatable(results: Results, cells: Sequence[CellResults]) -> list[str]:
+    """That nothing is claimed about those of the cells whose matches cannot be repeated."""
+    names = [results.names[cell.about.name] for cell in cells if cell.unrepeatable]
+    if len(names) > NAMES:
+        names = [*names[: NAMES - 1], f"{len(names) - NAMES + 1:,} others"]
+    return [UNREPEATABLE.format(_listed(names))] if names else []
 
 
 def _of_game(rows: pd.DataFrame, robin: RoundRobin) -> pd.DataFrame:
@@ -175,6 +192,7 @@ class _Group:
     def __init__(self, results: Results, cells: Sequence[CellResults]) -> None:
         self._results, self._about = results, cells[0].about
         self._partial = any(cell.partial for cell in cells)
+        self._unrepeatable = _unrepeatable(results, cells)
         rows = results.cached(with_null)
         names = [cell.about.name for cell in cells]
         self._rows = rows[rows["cell"].isin(names) & (rows["matches"] > 0)]
@@ -211,6 +229,7 @@ class _Group:
             yield self._means()
         else:
             yield from self._against()
+        yield from self._unrepeatable
         if self._partial:
             yield PARTIAL
         yield from self._conditions()
@@ -231,6 +250,7 @@ class _Group:
         means = f"{first}{Scale.from_row(best.iloc[0]).title}: {', '.join(parts)}."
         about = self._about
         sides = about.baseline is None and not np.isnan(equal_value(about))
+        sides = sides and not self._unrepeatable
         return f"{means} {FIXED}" if sides and not about.balanced() else means
 
     # --- against the baseline
@@ -372,7 +392,10 @@ class _Group:
             self._results["summary"], self._results.cached(tested), self._about.experiment
         )
         could = detectable(row, low, high, tests, "either")
-        return f" ({text}; {effects[0].deals:,} deals could have shown {could})"
+        deals = counted(effects[0].deals, "deal")
+        if not could:
+            return f" ({text}; with {deals} no difference could be shown)"
+        return f" ({text}; {deals} could have shown {could})"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -27,7 +27,8 @@ from gauntlet.agents.random import Random
 from gauntlet.agents.rule import Rule
 from gauntlet.common.process import as_process
 from gauntlet.games.base import Game
-from gauntlet.games.capabilities import measure_values, measures_of
+from gauntlet.games.capabilities import measures_of
+from gauntlet.games.contract import values_with_score
 from gauntlet.games.holdem import Holdem
 from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.models.base import Model
@@ -68,7 +69,7 @@ def match(
             answers["decisions"] += ours
         state = game.play(state, (turn.options[option],))
     name = measures_of(game)[0].name
-    return MatchResult(float(measure_values(game, state)[name][seat]), answers)
+    return MatchResult(float(values_with_score(game, state)[name][seat]), answers)
 
 
 def play(

@@ -22,7 +22,8 @@ from gauntlet.agents.prompting.gamebench import Base
 from gauntlet.agents.rule import Rule
 from gauntlet.common.process import as_process
 from gauntlet.games.base import Game, move_with
-from gauntlet.games.capabilities import MATCH_SCORE, values_with_score
+from gauntlet.games.capabilities import MATCH_SCORE
+from gauntlet.games.contract import values_with_score
 from gauntlet.games.playouts import RANDOM
 from gauntlet.models.base import Model
 from gauntlet.models.checkpoint import Checkpoint
